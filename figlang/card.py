@@ -1,0 +1,87 @@
+"""The model card of an export, filled from its run."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from figlang.checkpoint import Recipe
+from figlang.metrics import as_row
+from figlang.report import TITLES, percent
+
+LOAD = {
+    "pair": """from transformers import AutoModelForMultipleChoice, AutoTokenizer
+
+network = AutoModelForMultipleChoice.from_pretrained(folder)
+tokenizer = AutoTokenizer.from_pretrained(folder)
+inputs = tokenizer([metaphor, metaphor], [answer1, answer2], padding=True, return_tensors="pt")
+scores = network(**{name: tensor[None] for name, tensor in inputs.items()}).logits[0]""",
+    "joint": """from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+network = AutoModelForSequenceClassification.from_pretrained(folder)
+tokenizer = AutoTokenizer.from_pretrained(folder)
+first, second = sorted([answer1, answer2])  # options enter in alphabetical order; so do the scores
+scores = network(**tokenizer(metaphor, f"{first} {tokenizer.sep_token} {second}", return_tensors="pt")).logits[0]""",
+    "dual": """from torch.nn.functional import cosine_similarity
+from transformers import AutoModel, AutoTokenizer
+
+network, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+inputs = tokenizer([metaphor, answer1, answer2], padding=True, return_tensors="pt")
+mask = inputs["attention_mask"][..., None]
+vectors = (network(**inputs).last_hidden_state * mask).sum(1) / mask.sum(1)
+scores = {scale:g} * cosine_similarity(vectors[:1], vectors[1:])""",
+}
+
+
+def card(recipe: Recipe, document: Mapping[str, Any]) -> str:
+    """Markdown with front matter; `document` is the run's metrics.json."""
+    rows = []
+    for name, heading in TITLES.items():
+        if (estimate := as_row(document["metrics"], name)) is not None:
+            chance = "" if estimate.chance is None else percent(estimate.chance)
+            rows.append(
+                f"| {heading} | {percent(estimate.value)} | {100 * estimate.low:.1f} – {100 * estimate.high:.1f} | {estimate.n} | {chance} |"
+            )
+    data = document["data"]
+    training = document["training"]
+    warnings = [f"- epoch {finding['epoch']}: {finding['message']}" for finding in document["health"]] or ["- none"]
+    worded = "one final period, first letter upper-case" if recipe.text == "clean" else "text as it is"
+    return f"""---
+library_name: transformers
+base_model: {recipe.base}
+tags: [figurative-language, figlang]
+---
+
+# {recipe.name} trained on {recipe.trained_on}
+
+{recipe.method} training, input format `{recipe.format}`, from `{recipe.base}`, seed {recipe.seed}.
+
+| {data["validation"]["name"]}, {data["validation"]["items"]} items | value | 95 % interval | n | chance |
+|---|---|---|---|---|
+{chr(10).join(rows)}
+
+`{document["signature"]}`
+
+Intervals resample pairs. The validation items took no part in training or selection: the last epoch is exported.
+
+## Reproduce
+
+```sh
+{document["command"]}
+```
+
+{training["items"]} items, {training["epochs"]} epochs, {training["steps"]} steps in {training["seconds"]:.0f} s ({training["precision"]}).
+Training file sha256 `{data["train"]["sha256"]}`, validation file `{data["validation"]["sha256"]}`.
+
+## Use
+
+Sentences are worded as: {worded}.
+
+```python
+{LOAD[recipe.format].replace("{scale:g}", f"{recipe.scale:g}")}
+```
+
+Or `python evaluate.py checkpoint=<this folder> data=figqa_medium`.
+
+## Health of the training
+
+{chr(10).join(warnings)}
+"""

@@ -1,0 +1,154 @@
+"""The one door through which a configuration enters: Hydra's command line, help, and errors for people.
+
+Only this file imports hydra and omegaconf. Hydra composes; `resolve` turns the result into the plain dataclasses of
+`figlang.config`.
+"""
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+import hydra
+from hydra.core.config_store import ConfigStore
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from figlang import config as schemas
+from figlang.config import EvaluateConfig, TrainConfig
+from figlang.errors import FiglangError
+
+CONF = Path(__file__).resolve().parent.parent / "conf"
+T = TypeVar("T")
+
+_store = ConfigStore.instance()
+_store.store(name="train_schema", node=TrainConfig)
+_store.store(name="evaluate_schema", node=EvaluateConfig)
+
+
+def resolve(config: DictConfig, schema: type[T]) -> T:
+    """Plain dataclasses from a composed configuration.
+
+    Merging into a fresh schema is what makes a key added with `+` an error: Hydra alone would accept and drop it.
+    """
+    plain = OmegaConf.to_container(config, resolve=True)
+    return OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(schema), plain))  # type: ignore[return-value]
+
+
+def to_yaml(config: Any) -> str:
+    """A configuration as YAML text."""
+    return OmegaConf.to_yaml(OmegaConf.structured(config))
+
+
+def compose(name: str, schema: type[T], overrides: list[str]) -> T:
+    """A configuration as a command line with these overrides would get it."""
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        return resolve(hydra.compose(name, overrides), schema)
+
+
+def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callable[[], None]]:
+    """Turn `task(config)` into a command: Hydra's command line, our help, errors of one line with exit code 2."""
+
+    def decorate(task: Callable[[T], None]) -> Callable[[], None]:
+        def job(composed: DictConfig) -> None:
+            try:
+                config = resolve(composed, schema)
+                if isinstance(config, TrainConfig):
+                    _name_run(config)
+                task(config)
+            except (FiglangError, OmegaConfBaseException) as error:
+                _fail(error)
+
+        def main() -> None:
+            if {"--help", "-h"} & set(sys.argv[1:]):
+                print_help(name, schema)
+                return
+            logging.basicConfig(level=logging.INFO, format="%(message)s")
+            # Hydra's own reporting prints several lines and exits with 1; with this set, its errors reach us.
+            asked_for_traceback = os.environ.get("HYDRA_FULL_ERROR")
+            os.environ["HYDRA_FULL_ERROR"] = "1"
+            try:
+                hydra.main(config_path=str(CONF), config_name=name, version_base="1.3")(job)()
+            except (HydraException, OmegaConfBaseException, FiglangError) as error:
+                if asked_for_traceback:
+                    raise
+                _fail(error)
+
+        return main
+
+    return decorate
+
+
+def _fail(error: Exception) -> None:
+    lines: list[str] = []
+    seen: BaseException | None = error
+    while seen is not None:
+        lines += [line.strip() for line in str(seen).splitlines()]
+        seen = seen.__cause__ if isinstance(error, HydraException) else None
+    skip = ("full_key:", "object_type=", "reference_type=", "See https", "set env", "Set the environment")
+    kept = [line for line in dict.fromkeys(lines) if line and not line.startswith(skip)]
+    message = " ".join(kept)
+    unknown = re.search(r"[Kk]ey '([^']+)' (?:is )?not in '(\w+)'", message)
+    if unknown and (section := getattr(schemas, unknown[2], None)) is not None:
+        message = f"unknown key {unknown[1]!r}; {_section_name(section)} has {', '.join(spec.name for spec in fields(section))}"
+    sys.stderr.write(f"error: {message}\n")
+    raise SystemExit(2)
+
+
+def _section_name(section: type) -> str:
+    name = section.__name__.removesuffix("Config").lower()
+    return "the top level" if name in ("train", "evaluate") else name
+
+
+# What does not belong into a run folder's name: it changes no result, or is in the name already.
+_UNNAMED = re.compile(
+    r"^(data|model|seed|run|resume|overwrite|skip_finished)=|^(paths|logger|trainer)[.=]|^data\.(train|validation|test)="
+)
+
+
+def _name_run(config: TrainConfig) -> None:
+    # An interrupted multirun is started again by the same command, which then finds some of its runs finished.
+    config.skip_finished = config.skip_finished or HydraConfig.get().mode is RunMode.MULTIRUN
+    if config.run is not None:
+        return
+    overrides = [text for text in HydraConfig.get().overrides.task if not _UNNAMED.match(text)]
+    parts = [config.model.name, config.data.name, *(text.replace("/", "~").replace(" ", "") for text in sorted(overrides))]
+    config.run = str(Path(config.paths.runs) / "-".join(parts)[:120] / f"seed{config.seed}")
+
+
+def print_help(name: str, schema: type) -> None:
+    """The groups of the command with their presets, and every field with its sentence."""
+    usage = f"python {name}.py [GROUP=PRESET …] [FIELD=VALUE …]        {schema.__doc__}"
+    lines = [usage, "", "Groups and their presets (the first # line of the file says what each is):"]
+    for folder in sorted(path for path in CONF.iterdir() if path.is_dir() and path.name != "sweep"):
+        lines.append(f"  {folder.name}=")
+        for file in sorted(folder.glob("*.yaml")):
+            comment = next(
+                (line[1:].strip() for line in file.read_text().splitlines() if line.startswith("# ") and "@package" not in line), ""
+            )
+            lines.append(f"      {file.stem:<22}{comment}")
+    lines += ["", "Fields:"]
+    lines += _field_lines(schema, "")
+    lines += ["", f"Several runs: python {name}.py -m seed=0,1,2,3,4.  Hydra's own options: --hydra-help."]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _field_lines(schema: type, prefix: str) -> list[str]:
+    lines = []
+    hints = get_type_hints(schema)
+    for spec in fields(schema):
+        kind = hints[spec.name]
+        if is_dataclass(kind):
+            lines += _field_lines(kind, f"{prefix}{spec.name}.")  # type: ignore[arg-type]
+            continue
+        choices = " [" + "|".join(spec.metadata["choices"]) + "]" if spec.metadata["choices"] else ""
+        default = "" if spec.default == "???" else f" (default {spec.default})"
+        lines.append(f"  {prefix + spec.name:<32}{spec.metadata['help']}{choices}{default}")
+    return lines

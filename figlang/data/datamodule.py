@@ -1,0 +1,101 @@
+"""The one LightningDataModule: encoded items to batches."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from pytorch_lightning import LightningDataModule
+from torch.utils.data import DataLoader, Sampler
+
+from figlang.encode import Batch, Encoded, Encoder
+
+# Sorting by length within windows of this many batches leaves a few per cent of padding and keeps the order random.
+WINDOW = 16
+
+
+class LengthBuckets(Sampler[list[int]]):
+    """Batches of items of similar length, in an order that depends on seed and epoch alone.
+
+    A batch has at most `batch_size` items and, if `max_tokens` is set, at most that many tokens, padding included (an
+    item longer than the budget is a batch of its own). With a budget the same batches recur every epoch in another
+    order, so that the number of steps is known beforehand.
+    """
+
+    def __init__(self, examples: Sequence[Encoded], batch_size: int, max_tokens: int | None, seed: int) -> None:
+        self.examples = examples
+        self.batch_size = batch_size
+        self.max_tokens = max_tokens
+        self.seed = seed
+        self.epoch = 0
+        self._length = len(self._batches(0))
+
+    def set_epoch(self, epoch: int) -> None:
+        """Called by Lightning before each epoch."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[list[int]]:
+        batches = self._batches(0 if self.max_tokens else self.epoch)
+        order = torch.randperm(len(batches), generator=self._generator(self.epoch, stream=1)).tolist()
+        return (batches[index] for index in order)
+
+    def _batches(self, epoch: int) -> list[list[int]]:
+        order = torch.randperm(len(self.examples), generator=self._generator(epoch, stream=0)).tolist()
+        window = self.batch_size * WINDOW
+        batches = []
+        for start in range(0, len(order), window):
+            batches += self._cut(sorted(order[start : start + window], key=lambda index: self.examples[index].longest))
+        return batches
+
+    def _cut(self, ascending: list[int]) -> list[list[int]]:
+        batches: list[list[int]] = []
+        sequences = 0
+        for index in ascending:
+            example = self.examples[index]
+            sequences += len(example.sequences)
+            full = not batches or len(batches[-1]) == self.batch_size
+            if full or (self.max_tokens is not None and sequences * example.longest > self.max_tokens):
+                batches.append([])
+                sequences = len(example.sequences)
+            batches[-1].append(index)
+        return batches
+
+    def _generator(self, epoch: int, stream: int) -> torch.Generator:
+        return torch.Generator().manual_seed((self.seed * 1_000_003 + epoch) * 2 + stream)
+
+
+class ChoiceData(LightningDataModule):
+    """Batches of encoded items for fit."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        train: Sequence[Encoded],
+        validation: Sequence[Encoded],
+        batch_size: int,
+        max_tokens: int | None,
+        seed: int,
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.validation = sorted(validation, key=lambda example: example.longest)
+        self.train = train
+        self.buckets = LengthBuckets(train, batch_size, max_tokens, seed)
+
+    def train_dataloader(self) -> DataLoader[Batch]:
+        # A generator of its own keeps the loader from drawing on the stream that dropout draws on.
+        return DataLoader(
+            self.train,  # type: ignore[arg-type]
+            batch_sampler=self.buckets,
+            collate_fn=self.encoder.collate,
+            generator=torch.Generator().manual_seed(0),
+        )
+
+    def val_dataloader(self) -> DataLoader[Batch]:
+        return DataLoader(
+            self.validation,  # type: ignore[arg-type]
+            batch_size=64,
+            collate_fn=self.encoder.collate,
+            generator=torch.Generator().manual_seed(0),
+        )

@@ -1,0 +1,152 @@
+"""From items to tensors: wording, tokenising once, collating.
+
+Shape letters: B items, C options, N sequences in a batch, T tokens.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedTokenizerBase
+
+from figlang.errors import FiglangError
+from figlang.types import Item
+
+
+@dataclass
+class Batch:
+    """Sequences of several items, and where each option's score is read.
+
+    `inputs` are the network's arguments, (N, T) each. `option_rows` (B, C) is the sequence of each option (pair, dual) or
+    its place among the outputs (joint), -1 where an item has fewer than C options. `context_rows` (B,) is the sequence
+    of each context (dual only). `gold` (B,) is -1 where it is hidden. `positions` are the items' indices.
+    """
+
+    inputs: dict[str, Tensor]
+    option_rows: Tensor
+    context_rows: Tensor | None
+    gold: Tensor
+    positions: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Token ids (and segment ids, if the network takes them) of one item's sequences; see Batch for the row indices."""
+
+    position: int
+    gold: int
+    sequences: tuple[list[int], ...]
+    segments: tuple[list[int], ...] | None
+    option_rows: tuple[int, ...]
+    context_row: int | None
+
+    @property
+    def longest(self) -> int:
+        return max(map(len, self.sequences))
+
+    @property
+    def tokens(self) -> int:
+        """Tokens without padding."""
+        return sum(map(len, self.sequences))
+
+
+def word(text: str, style: str) -> str:
+    """A sentence as the network sees it (SPEC A.7, D.3). `clean`: one final period, first letter upper-case; `raw`: as is."""
+    if style == "raw":
+        return text
+    bare = text.strip().rstrip(".!?, ")
+    return f"{bare[:1].upper()}{bare[1:]}."
+
+
+class Encoder:
+    """Words and tokenises items for one input format.
+
+    - `pair`: one sequence per option, `[CLS] context [SEP] option [SEP]` (what Fig-QA's numbers were made with, SPEC A.7).
+    - `joint`: one sequence, `[CLS] context [SEP] option 1 [SEP] option 2 [SEP]` (what the paper prints). Options enter in
+      alphabetical order, so that the order they are listed in changes no score.
+    - `dual`: context and options as sequences of their own.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, format: str, text: str, max_length: int) -> None:
+        self.tokenizer = tokenizer
+        self.format = format
+        self.text = text
+        self.max_length = max_length
+
+    def encode(self, items: Sequence[Item]) -> tuple[list[Encoded], int]:
+        """All items, tokenised in one call, and the number of sequences that were truncated to `max_length`."""
+        firsts: list[str] = []
+        seconds: list[str] = []
+        for item in items:
+            if len(item.options) < 2:
+                raise FiglangError(f"item {item.id} has {len(item.options)} option; a choice needs two or more")
+            context, options = word(item.context, self.text), [word(option, self.text) for option in item.options]
+            if self.format == "pair":
+                firsts += [context] * len(options)
+                seconds += options
+            elif self.format == "joint":
+                firsts.append(context)
+                seconds.append(f" {self.tokenizer.sep_token} ".join(options[index] for index in _alphabetical(item)))
+            else:
+                firsts += [context, *options]
+        whole = self.tokenizer(firsts, seconds or None, verbose=False)
+        truncated = sum(len(ids) > self.max_length for ids in whole["input_ids"])
+        if truncated:
+            whole = self.tokenizer(firsts, seconds or None, truncation="longest_first", max_length=self.max_length)
+        ids, types = whole["input_ids"], whole.get("token_type_ids")
+        encoded = []
+        start = 0
+        for position, item in enumerate(items):
+            count = len(item.options)
+            stop = start + {"pair": count, "joint": 1, "dual": count + 1}[self.format]
+            if self.format == "joint":
+                order = _alphabetical(item)
+                rows = tuple(order.index(index) for index in range(count))
+            else:
+                rows = tuple(range(count)) if self.format == "pair" else tuple(range(1, count + 1))
+            encoded.append(
+                Encoded(
+                    position,
+                    -1 if item.gold is None else item.gold,
+                    tuple(ids[start:stop]),
+                    tuple(types[start:stop]) if types is not None else None,
+                    rows,
+                    0 if self.format == "dual" else None,
+                )
+            )
+            start = stop
+        return encoded, truncated
+
+    def collate(self, batch: Sequence[Encoded]) -> Batch:
+        """Pad to the longest sequence of the batch."""
+        sequences = [ids for example in batch for ids in example.sequences]
+        inputs = {"input_ids": _pad(sequences, self.tokenizer.pad_token_id or 0)}
+        inputs["attention_mask"] = _pad([[1] * len(ids) for ids in sequences], 0)
+        if batch[0].segments is not None:
+            inputs["token_type_ids"] = _pad([types for example in batch for types in example.segments or ()], 0)
+        options = torch.full((len(batch), max(len(example.option_rows) for example in batch)), -1)
+        contexts = []
+        offset = 0
+        for index, example in enumerate(batch):
+            shift = 0 if self.format == "joint" else offset
+            options[index, : len(example.option_rows)] = torch.tensor(example.option_rows) + shift
+            if example.context_row is not None:
+                contexts.append(offset + example.context_row)
+            offset += len(example.sequences)
+        return Batch(
+            inputs,
+            options,
+            torch.tensor(contexts) if contexts else None,
+            torch.tensor([example.gold for example in batch]),
+            [example.position for example in batch],
+        )
+
+
+def _alphabetical(item: Item) -> list[int]:
+    return sorted(range(len(item.options)), key=lambda index: item.options[index])
+
+
+def _pad(rows: Sequence[list[int]], value: int) -> Tensor:
+    width = max(map(len, rows))
+    return torch.tensor([row + [value] * (width - len(row)) for row in rows])

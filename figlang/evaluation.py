@@ -1,0 +1,95 @@
+"""The shared evaluation module: items and a network to predictions, and predictions to and from a file."""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from rich.progress import Progress, TimeElapsedColumn
+from torch import Tensor, nn
+
+from figlang.encode import Batch, Encoded, Encoder
+from figlang.errors import FiglangError
+from figlang.scoring.head import Scorer
+from figlang.types import Item, Prediction
+
+
+@torch.inference_mode()
+def predict(
+    network: nn.Module,
+    score: Scorer,
+    encoder: Encoder,
+    items: Sequence[Item],
+    batch_size: int = 64,
+    progress: bool = False,
+) -> list[Prediction]:
+    """Predictions in the order of the items, in the network's own precision, dropout off.
+
+    Items are batched by length; which items share a batch changes no score beyond rounding.
+    """
+    network.eval()
+    device = next(network.parameters()).device
+    encoded, _ = encoder.encode(items)
+    order = sorted(encoded, key=lambda example: example.longest)
+    scores: dict[int, Tensor] = {}
+    with Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress) as bar:
+        task = bar.add_task("evaluating", total=len(order))
+        for start in range(0, len(order), batch_size):
+            examples = order[start : start + batch_size]
+            batch = _to(encoder.collate(examples), device)
+            scores.update(zip(batch.positions, score(network, batch).float().cpu(), strict=True))
+            bar.advance(task, len(examples))
+    return [prediction(item, scores[position]) for position, item in enumerate(items)]
+
+
+def prediction(item: Item, scores: Tensor) -> Prediction:
+    """The prediction for an item from its row of scores (C,); places beyond its options are dropped."""
+    return Prediction(item.id, item.group, item.gold, tuple(scores[: len(item.options)].tolist()), dict(item.attributes))
+
+
+def _to(batch: Batch, device: torch.device) -> Batch:
+    inputs = {name: tensor.to(device) for name, tensor in batch.inputs.items()}
+    contexts = None if batch.context_rows is None else batch.context_rows.to(device)
+    return Batch(inputs, batch.option_rows.to(device), contexts, batch.gold.to(device), batch.positions)
+
+
+def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:
+    """One JSON object a line, written beside and renamed, so that a half-written file never has the name."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    with beside.open("w", encoding="utf-8") as file:
+        for row in predictions:
+            file.write(json.dumps({**asdict(row), "choice": row.choice}, ensure_ascii=False) + "\n")
+    beside.replace(path)
+
+
+def read_predictions(path: Path) -> list[Prediction]:
+    """Predictions of a file; a row whose id came before is dropped (distributed samplers pad with duplicates).
+
+    Raises FiglangError that names the line which is not a prediction.
+    """
+    if not path.is_file():
+        raise FiglangError(f"no predictions file {path}; evaluate.py writes one")
+    rows: dict[str, Prediction] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            row = json.loads(line)
+            attributes = {name: tuple(values) for name, values in row["attributes"].items()}
+            scores = tuple(float(value) for value in row["scores"])
+            found = Prediction(row["id"], row["group"], row["gold"], scores, attributes)
+            if not scores:
+                raise ValueError("no scores")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FiglangError(
+                f"{path}: line {number} is not a prediction ({error}); restore the file or evaluate again"
+            ) from error
+        rows.setdefault(found.id, found)
+    return list(rows.values())
+
+
+def encode_all(encoder: Encoder, items: Sequence[Item]) -> tuple[list[Encoded], list[str]]:
+    """Encoded items, and a note if any input was truncated."""
+    encoded, truncated = encoder.encode(items)
+    notes = [f"{truncated} sequences were truncated to model.max_length={encoder.max_length} tokens"] if truncated else []
+    return encoded, notes

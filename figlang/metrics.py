@@ -1,0 +1,142 @@
+"""Numbers from predictions: pure functions of the rows of a predictions file."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from scipy.stats import binomtest
+
+from figlang.types import Prediction
+
+RESAMPLES = 10_000
+CHUNK = 2_000_000  # weights drawn at a time: bounds the bootstrap's memory to some 16 MB
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A share with its 95 % interval, the number of cases it is a share of, and what guessing gives.
+
+    `low` and `high` come from a percentile bootstrap that resamples groups. `chance` and `p` (one-sided exact binomial
+    against chance, cases taken as independent) are None where guessing has no fixed rate.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    chance: float | None = None
+    p: float | None = None
+
+
+def by_group(predictions: Sequence[Prediction]) -> dict[str, list[Prediction]]:
+    """Predictions with a known gold option, by group."""
+    groups: dict[str, list[Prediction]] = defaultdict(list)
+    for prediction in predictions:
+        if prediction.gold is not None:
+            groups[prediction.group].append(prediction)
+    return groups
+
+
+def accuracy(predictions: Sequence[Prediction], seed: int = 0) -> Estimate | None:
+    """Share of items whose choice is the gold option; None without any gold option."""
+    groups = by_group(predictions)
+    scored = [prediction for members in groups.values() for prediction in members]
+    if not scored:
+        return None
+    chance = float(np.mean([1 / len(prediction.scores) for prediction in scored]))
+    right = [sum(bool(prediction.correct) for prediction in members) for members in groups.values()]
+    return _estimate(right, [len(members) for members in groups.values()], seed, chance)
+
+
+def pair_accuracy(predictions: Sequence[Prediction], seed: int = 0) -> Estimate | None:
+    """Share of groups of two or more items whose items are all right (Fig-QA §6.4); None if there is no such group."""
+    pairs = _pairs(predictions)
+    if not pairs:
+        return None
+    chance = float(np.mean([np.prod([1 / len(member.scores) for member in members]) for members in pairs]))
+    return _estimate([int(all(member.correct for member in members)) for members in pairs], [1] * len(pairs), seed, chance)
+
+
+def consistency(predictions: Sequence[Prediction], seed: int = 0) -> Estimate | None:
+    """Share of Winograd pairs in which the choice flips when the metaphor flips, right or wrong."""
+    pairs = [members for members in _pairs(predictions) if len(members) == 2]
+    if not pairs:
+        return None
+    flipped = [int(None not in (a.choice, b.choice) and a.choice != b.choice) for a, b in pairs]
+    return _estimate(flipped, [1] * len(pairs), seed)
+
+
+def same_answer(predictions: Sequence[Prediction], seed: int = 0) -> Estimate | None:
+    """Share of Winograd pairs in which both metaphors get the same option; the rest flip or hold a tie."""
+    pairs = [members for members in _pairs(predictions) if len(members) == 2]
+    if not pairs:
+        return None
+    same = [int(a.choice is not None and a.choice == b.choice) for a, b in pairs]
+    return _estimate(same, [1] * len(pairs), seed)
+
+
+METRICS = {
+    "accuracy": accuracy,
+    "pair_accuracy": pair_accuracy,
+    "consistency": consistency,
+    "same_answer": same_answer,
+}
+
+
+def measure(predictions: Sequence[Prediction], seed: int = 0) -> dict[str, object]:
+    """Every metric, overall and by attribute, as plain data; reproduces metrics.json from a predictions file alone."""
+    overall = {name: asdict(value) for name, metric in METRICS.items() if (value := metric(predictions, seed)) is not None}
+    cells: dict[str, dict[str, list[Prediction]]] = defaultdict(lambda: defaultdict(list))
+    for prediction in predictions:
+        for attribute, values in prediction.attributes.items():
+            for value in values:
+                cells[attribute][value].append(prediction)
+    attributes = {
+        attribute: {value: asdict(estimate) for value, members in sorted(values.items()) if (estimate := accuracy(members, seed))}
+        for attribute, values in cells.items()
+    }
+    ties = sum(prediction.choice is None for prediction in predictions)
+    hidden = sum(prediction.gold is None for prediction in predictions)
+    return {**overall, "items": len(predictions), "hidden": hidden, "ties": ties, "accuracy_by": attributes}
+
+
+def spread(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and sample standard deviation (ddof 1) of a metric over seeds."""
+    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def _pairs(predictions: Sequence[Prediction]) -> list[list[Prediction]]:
+    return [members for members in by_group(predictions).values() if len(members) > 1]
+
+
+def _estimate(hits: Sequence[int], sizes: Sequence[int], seed: int, chance: float | None = None) -> Estimate:
+    low, high = clustered_interval(hits, sizes, seed)
+    total, n = sum(hits), sum(sizes)
+    p = None if chance is None else float(binomtest(total, n, chance, alternative="greater").pvalue)
+    return Estimate(total / n, low, high, n, chance, p)
+
+
+def clustered_interval(hits: Sequence[int], sizes: Sequence[int], seed: int) -> tuple[float, float]:
+    """95 % percentile interval of sum(hits) / sum(sizes) over resampled groups.
+
+    Items of one group depend on each other, so groups and not items are drawn with replacement.
+    """
+    hits_G, sizes_G = np.asarray(hits, float), np.asarray(sizes, float)
+    groups = len(hits_G)
+    draw = np.random.default_rng(seed)
+    shares = []
+    left = RESAMPLES
+    while left:
+        rows = min(left, max(1, CHUNK // groups))
+        weights_RG = draw.multinomial(groups, np.full(groups, 1 / groups), size=rows).astype(float)
+        shares.append((weights_RG @ hits_G) / (weights_RG @ sizes_G))
+        left -= rows
+    low, high = np.quantile(np.concatenate(shares), (0.025, 0.975))
+    return float(low), float(high)
+
+
+def as_row(metrics: Mapping[str, object], name: str) -> Estimate | None:
+    """A metric of `measure`'s result, or None if it was not defined there."""
+    found = metrics.get(name)
+    return Estimate(**found) if isinstance(found, dict) else None

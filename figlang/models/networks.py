@@ -1,0 +1,112 @@
+"""Building a network and its tokenizer from a name."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+from figlang.config import ModelConfig
+from figlang.errors import FiglangError
+from figlang.sources import PACKAGE, local_path
+
+AUTO_CLASSES: dict[str, Any] = {
+    "pair": transformers.AutoModelForMultipleChoice,
+    "joint": transformers.AutoModelForSequenceClassification,
+    "dual": AutoModel,
+}
+
+
+def build(model: ModelConfig, format: str, texts: list[str], options: int) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Network in float32 with the head that `format` needs, and its tokenizer.
+
+    `texts` train the tokenizer of a tiny random network (`model.init=tiny`); `options` is the largest number of options
+    of an item (joint head).
+    """
+    if model.init == "tiny":
+        return _tiny(model, format, texts, options)
+    source = locate(model.name_or_path)
+    common = {"revision": model.revision, "trust_remote_code": model.trust_remote_code}
+    head: dict[str, Any] = {"num_labels": options} if format == "joint" else {}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, **common)
+        network = AUTO_CLASSES[format].from_pretrained(
+            source, dtype=torch.float32, use_safetensors=None if model.allow_bin else True, **common, **head
+        )
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        raise FiglangError(f"cannot load model {model.name_or_path!r} for method.format={format}: {_first_line(error)}") from error
+    return without_pooler(network) if format == "dual" else network, tokenizer
+
+
+def without_pooler(network: PreTrainedModel) -> PreTrainedModel:
+    """Drop the pooler of an encoder: mean pooling leaves it unused, and unused weights stall distributed training."""
+    if getattr(network, "pooler", None) is not None:
+        network.pooler = None
+    return network
+
+
+def head_modules(network: PreTrainedModel) -> list[str]:
+    """Names of the trainable modules on top of the encoder; empty for a bare encoder."""
+    if network.base_model is network:
+        return []
+    return [
+        name
+        for name, child in network.named_children()
+        if name != network.base_model_prefix and any(True for _ in child.parameters())
+    ]
+
+
+def locate(name_or_path: str) -> str:
+    """What `from_pretrained` takes: a folder for `package:` sources, local folders and exported runs, else a hub id."""
+    if not name_or_path.startswith((PACKAGE, "/", ".", "~")) and not Path(name_or_path).is_dir():
+        return name_or_path
+    folder = local_path(name_or_path)
+    if not folder.is_dir():
+        raise FiglangError(f"no such model folder: {folder}; give a hub id, a folder or package:<module>/<path>")
+    return str(folder / "model" if (folder / "model" / "config.json").is_file() else folder)
+
+
+def _first_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def _tiny(model: ModelConfig, format: str, texts: list[str], options: int) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    tokenizer = train_tokenizer(texts, model.max_length)
+    sizes = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "max_position_embeddings": model.max_length + 16,
+        "pad_token_id": tokenizer.pad_token_id,
+        "bos_token_id": tokenizer.cls_token_id,
+        "eos_token_id": tokenizer.sep_token_id,
+        "cls_token_id": tokenizer.cls_token_id,
+        "sep_token_id": tokenizer.sep_token_id,
+        "num_labels": options,
+    }
+    try:
+        config = AutoConfig.for_model(model.architecture, **sizes)
+        network = AUTO_CLASSES[format].from_config(config)
+    except (ValueError, KeyError) as error:
+        raise FiglangError(
+            f"cannot build a tiny network of model.architecture={model.architecture}: {_first_line(error)}"
+        ) from error
+    return without_pooler(network) if format == "dual" else network, tokenizer
+
+
+def train_tokenizer(texts: list[str], max_length: int) -> PreTrainedTokenizerFast:
+    """A word-piece tokenizer of at most 2,000 pieces, trained on `texts`."""
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.train_from_iterator(texts, trainers.WordPieceTrainer(vocab_size=2000, special_tokens=special, show_progress=False))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=max_length, **names)

@@ -1,0 +1,94 @@
+"""The published results, and which of them a run may be compared with.
+
+`reference_results.csv` holds the printed numbers of the three papers and, marked as such, numbers from or recomputed
+from the authors' released files. Its `note` column says what to know about a number.
+"""
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FILE = Path(__file__).parent / "reference_results.csv"
+
+# Rows whose value cannot be set beside an accuracy of today, by what their note says.
+DISQUALIFIED = {
+    "BACKWARD": "backward pairs, not forward pairs",
+    "INFLATED": "computed with a faulty join",
+    "duplicate of": "a copied cell",
+}
+
+
+@dataclass(frozen=True)
+class Published:
+    """One published number. `setting` is the row's key=value list; shares are in per cent, as printed."""
+
+    paper: str
+    table: str
+    benchmark: str
+    model: str
+    setting: dict[str, str]
+    metric: str
+    value: float | None
+    unit: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A published number with whether it is comparable, and the reason if it is not."""
+
+    published: Published
+    comparable: bool
+    reason: str
+
+
+@cache
+def results() -> tuple[Published, ...]:
+    """All rows of the file."""
+    with FILE.open(encoding="utf-8", newline="") as file:
+        return tuple(
+            Published(
+                row["paper"],
+                row["table"],
+                row["benchmark"],
+                row["model"],
+                dict(pair.split("=", 1) for pair in row["setting"].split(";") if "=" in pair),
+                row["metric"],
+                float(row["value"]) if row["value"] else None,
+                row["unit"],
+                row["note"],
+            )
+            for row in csv.DictReader(file)
+        )
+
+
+def fig_qa(data: str, split: str, published_data: bool) -> list[Comparison]:
+    """Published accuracies and pair accuracies of Fig-QA for a run on `split` of `data`, comparable ones first.
+
+    `published_data` says whether the evaluated file is, byte for byte, the published one: no number on another
+    data set is comparable, and none on another split.
+    """
+    rows = [
+        row for row in results() if row.benchmark == "Fig-QA" and row.metric in ("accuracy", "pair_accuracy") and _headline(row)
+    ]
+    compared = [_compare(row, data, split, published_data) for row in rows]
+    return sorted(compared, key=lambda comparison: not comparison.comparable)
+
+
+def _headline(row: Published) -> bool:
+    return (
+        row.table in ("Table 4", "Table 11", "Footnote 4", "dev results (repo)")
+        and row.setting.get("direction", "forward") == "forward"
+    )
+
+
+def _compare(row: Published, data: str, split: str, published_data: bool) -> Comparison:
+    where = "validation" if row.setting.get("split") == "dev" else row.setting.get("split", "test")
+    if not published_data:
+        reason = f"measured on Fig-QA, not on {data}"
+    elif where != split:
+        reason = f"measured on {where}, this is {split}"
+    else:
+        reason = next((reason for mark, reason in DISQUALIFIED.items() if mark in row.note), "")
+    return Comparison(row, not reason, reason)

@@ -1,0 +1,152 @@
+"""What a person sees of an evaluation: tables for the terminal and figures of the training."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from figlang.metrics import Estimate, as_row, spread
+from figlang.reference import Comparison
+
+TITLES = {
+    "accuracy": "accuracy",
+    "pair_accuracy": "pair accuracy",
+    "consistency": "consistency",
+    "same_answer": "same answer",
+}
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
+
+
+def p_value(p: float | None) -> str:
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def summary(metrics: Mapping[str, Any], comparisons: Sequence[Comparison], title: str, console: Console) -> None:
+    """The result of one evaluation: value, interval, chance, and the best comparable published number."""
+    table = Table(title=title, title_justify="left")
+    for column in ("metric", "value", "95 % CI", "n", "chance", "p", "published"):
+        table.add_column(column, justify="left" if column in ("metric", "published") else "right")
+    for name, heading in TITLES.items():
+        if (estimate := as_row(metrics, name)) is not None:
+            table.add_row(heading, *_cells(estimate), _best(comparisons, name))
+    for attribute, values in metrics["accuracy_by"].items():
+        table.add_section()
+        table.add_row(f"[dim]accuracy by {attribute}[/dim]")
+        for value, cell in values.items():
+            table.add_row(f"  {value}", *_cells(Estimate(**cell)), "")
+    if metrics["hidden"] == metrics["items"]:
+        table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5, "")
+    console.print(table)
+
+
+def _cells(estimate: Estimate) -> tuple[str, ...]:
+    chance = "–" if estimate.chance is None else percent(estimate.chance)
+    return (
+        percent(estimate.value),
+        f"{100 * estimate.low:.1f} – {100 * estimate.high:.1f}",
+        str(estimate.n),
+        chance,
+        p_value(estimate.p),
+    )
+
+
+def _best(comparisons: Sequence[Comparison], metric: str) -> str:
+    usable = [c.published for c in comparisons if c.comparable and c.published.metric == metric and c.published.value is not None]
+    if not usable:
+        return "none comparable" if metric in ("accuracy", "pair_accuracy") else ""
+    best = max(usable, key=lambda published: published.value or 0)
+    return f"{best.value:.2f} % {best.model}"
+
+
+def published(comparisons: Sequence[Comparison], console: Console, everything: bool = False) -> None:
+    """Published rows: the comparable ones, and for the others how many there are for which reason (or all of them)."""
+    usable = [comparison for comparison in comparisons if comparison.comparable]
+    if usable or everything:
+        table = Table(title="Published numbers", title_justify="left")
+        for column in ("model", "regime", "metric", "value", "where", "comparable"):
+            table.add_column(column, justify="right" if column == "value" else "left")
+        for comparison in comparisons if everything else usable:
+            row = comparison.published
+            regime = " ".join(filter(None, (row.setting.get("regime"), row.setting.get("train"))))
+            value = "–" if row.value is None else f"{row.value:.2f} %"
+            table.add_row(
+                row.model,
+                regime,
+                row.metric.replace("_", " "),
+                value,
+                row.table,
+                "yes" if comparison.comparable else comparison.reason,
+            )
+        console.print(table)
+    reasons: dict[str, int] = {}
+    for comparison in comparisons:
+        if not comparison.comparable:
+            reasons[comparison.reason] = reasons.get(comparison.reason, 0) + 1
+    for reason, count in reasons.items():
+        console.print(f"{count} published numbers are not comparable: {reason}", style="dim", highlight=False, soft_wrap=True)
+
+
+def seeds(folder: Path, console: Console) -> None:
+    """Mean ± sd over the finished runs of one recipe: the seed folders below `folder`. Prints nothing for a single run."""
+    runs = [json.loads(path.read_text()) for path in sorted(folder.glob("seed*/metrics.json"))]
+    if len(runs) < 2:
+        return
+    table = Table(title=f"{folder}: {len(runs)} seeds ({', '.join(str(run['seed']) for run in runs)})", title_justify="left")
+    for column in ("metric", "mean ± sd", "lowest", "highest"):
+        table.add_column(column, justify="left" if column == "metric" else "right")
+    for name, heading in TITLES.items():
+        values = [estimate.value for run in runs if (estimate := as_row(run["metrics"], name)) is not None]
+        if len(values) == len(runs):
+            mean, deviation = spread(values)
+            table.add_row(heading, f"{100 * mean:.2f} ± {100 * deviation:.2f}", percent(min(values)), percent(max(values)))
+    console.print(table)
+    collapsed = [str(run["seed"]) for run in runs if any(finding["code"] == "collapsed" for finding in run.get("health", [])[-1:])]
+    if collapsed:
+        console.print(f"counted with the others, though at chance in training: seed {', '.join(collapsed)}", style="yellow")
+
+
+def curves(rows: Sequence[tuple[int, int, str, str, float]], chance: float, folder: Path) -> None:
+    """Loss and accuracy over the steps as SVG and PNG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    folder.mkdir(exist_ok=True)
+    series: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for step, _, split, metric, value in rows:
+        series.setdefault((split, metric), []).append((step, value))
+    styles = {
+        "loss": [
+            ("train", "step_loss", "each step", "#9ecae1", 0.8, ""),
+            ("train", "loss", "mean of the epoch", "#08519c", 1.8, "o"),
+        ],
+        "accuracy": [
+            ("train", "accuracy", "training items, dropout on", "#08519c", 1.8, "o"),
+            ("validation", "accuracy", "validation items", "#d94801", 1.8, "s"),
+            ("validation", "pair_accuracy", "validation pairs", "#8c2d04", 1.8, "^"),
+        ],
+    }
+    for name, lines in styles.items():
+        figure, axes = pyplot.subplots(figsize=(6.4, 3.8), layout="constrained")
+        for split, metric, label, colour, width, marker in lines:
+            if points := series.get((split, metric)):
+                axes.plot(*zip(*points, strict=True), color=colour, linewidth=width, marker=marker, markersize=4, label=label)
+        if name == "accuracy":
+            axes.axhline(chance, color="#636363", linewidth=0.9, linestyle=":", label="chance, items")
+            axes.set_ylim(0, 1.02)
+        axes.set_xlabel("optimizer step")
+        axes.set_ylabel(name)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False)
+        for suffix in ("svg", "png"):
+            figure.savefig(folder / f"{name}.{suffix}", dpi=150)
+        pyplot.close(figure)

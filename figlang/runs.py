@@ -1,0 +1,124 @@
+"""Run folders: one deterministic place for everything a run writes, claimed by one process at a time."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from figlang.config import TrainConfig
+from figlang.errors import FiglangError
+from figlang.signature import digest
+from figlang.types import Split
+
+# What does not change a result, so that it may differ between a run and its continuation.
+FREE = ("run", "resume", "overwrite", "skip_finished", "paths", "logger")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A claimed run folder. Its last file is metrics.json: a folder that has it is finished."""
+
+    folder: Path
+
+    @property
+    def metrics(self) -> Path:
+        return self.folder / "metrics.json"
+
+    @property
+    def predictions(self) -> Path:
+        return self.folder / "predictions.jsonl"
+
+    @property
+    def model(self) -> Path:
+        return self.folder / "model"
+
+    @property
+    def checkpoint(self) -> Path:
+        """State of the last whole epoch, for resuming; removed when the run is finished."""
+        return self.folder / "checkpoints" / "last.ckpt"
+
+    @property
+    def figures(self) -> Path:
+        return self.folder / "figures"
+
+
+def recipe(config: TrainConfig, splits: tuple[Split, ...]) -> dict[str, Any]:
+    """Everything that determines a run's result: its settings and the hashes of its data."""
+    settings = {name: value for name, value in asdict(config).items() if name not in FREE}
+    settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
+    return {"settings": settings, "data": {split.name: split.sha256 for split in splits}}
+
+
+def finished(config: TrainConfig) -> bool:
+    """Whether the run is there already and may be skipped.
+
+    Raises FiglangError for a finished run that may be neither skipped nor replaced.
+    """
+    folder = Path(config.run or "")
+    if not (folder / "metrics.json").is_file() or config.overwrite:
+        return False
+    if config.skip_finished:
+        return True
+    raise FiglangError(f"{folder} holds a finished run; overwrite=true replaces it, run=FOLDER or another seed makes a new one")
+
+
+@contextmanager
+def claim(config: TrainConfig, splits: tuple[Split, ...]) -> Iterator[Run]:
+    """The run folder, locked against a second process, with earlier state kept for resuming or removed.
+
+    Raises FiglangError if another process works in it, or if an unfinished run in it had other settings.
+    """
+    run = Run(Path(config.run or ""))
+    try:
+        run.folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(run.folder / ".lock")
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise FiglangError(f"another process is working in {run.folder}; wait for it, or choose run=FOLDER") from error
+    except OSError as error:
+        raise FiglangError(f"cannot write to {run.folder} ({error.strerror}); choose another folder with paths.runs=DIR") from error
+    try:
+        wanted = recipe(config, splits)
+        if config.overwrite or config.resume == "never":
+            _clear(run)
+        _check_same(run, wanted)
+        (run.folder / "recipe.json").write_text(json.dumps(wanted, indent=2) + "\n")
+        yield run
+        shutil.rmtree(run.checkpoint.parent, ignore_errors=True)
+    finally:
+        lock.release()
+
+
+def _clear(run: Run) -> None:
+    # Only a folder that a run of ours began in is cleared: `run=` may name any folder.
+    if (run.folder / "recipe.json").is_file():
+        for entry in run.folder.iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            elif entry.name != ".lock":
+                entry.unlink()
+
+
+def _check_same(run: Run, wanted: dict[str, Any]) -> None:
+    path = run.folder / "recipe.json"
+    if not path.is_file():
+        if any(entry.name != ".lock" for entry in run.folder.iterdir()):
+            raise FiglangError(f"{run.folder} holds files that are not of a run; choose run=FOLDER")
+        return
+    before = json.loads(path.read_text())
+    if digest(before) != digest(wanted):
+        changed = ", ".join(_differences(before, wanted))
+        raise FiglangError(f"{run.folder} holds an unfinished run with other settings ({changed}); overwrite=true starts it anew")
+
+
+def _differences(before: Any, wanted: Any, name: str = "") -> Iterator[str]:
+    if isinstance(before, dict) and isinstance(wanted, dict):
+        for key in sorted(before.keys() | wanted.keys()):
+            yield from _differences(before.get(key), wanted.get(key), f"{name}.{key}".lstrip("."))
+    elif before != wanted:
+        yield f"{name.removeprefix('settings.')}: {before} → {wanted}"

