@@ -1,6 +1,6 @@
 """Evaluate a run folder, a released checkpoint or a hub model: `python evaluate.py checkpoint=runs/… data=figqa_medium`."""
 
-from pathlib import Path
+import logging
 
 from rich.console import Console
 
@@ -9,34 +9,25 @@ from figlang.command import entry
 from figlang.config import EvaluateConfig
 from figlang.evaluation import read_predictions
 
+log = logging.getLogger("figlang")
+
 
 @entry("evaluate", EvaluateConfig)
 def main(config: EvaluateConfig) -> None:
-    console = Console()
     runtime.start(config.seed, config.trainer)
     split = data.load(config.split, config.data, config.paths)
     for note in split.notes[:10]:
-        console.print(f"data: {note}", style="dim", highlight=False)
+        log.info("data: %s", note)
     loaded = checkpoint.load(config.checkpoint, config.revision)
     loaded.network.to(runtime.device(config.trainer))
-    folder = Path(
-        config.output or results.evaluation_folder(config.checkpoint, config.paths.runs, f"{config.data.name}-{config.split}")
-    )
-    folder.mkdir(parents=True, exist_ok=True)
-    results.evaluate(loaded, split, folder / "predictions.jsonl", config.batch_size, config.trainer.progress)
-    content = results.document(
-        loaded,
-        split,
-        config.split,
-        config.data.name,
-        folder / "predictions.jsonl",
-        config.seed,
-        {"data": {config.split: results.describe(split)}},
-    )
+    folder = results.evaluation_folder(config)
+    evaluated = results.Evaluated(loaded, split, config.split, config.data.name, config.seed)
+    evaluated.predict(folder / "predictions.jsonl", config.trainer.progress, config.batch_size)
+    content = evaluated.document(folder / "predictions.jsonl") | {"data": {config.split: results.describe(split)}}
     results.write(folder / "metrics.json", content)
     if config.split == "test":
         submission.write(folder / "submission.json", split.items, read_predictions(folder / "predictions.jsonl"))
-    results.show(content, split, config.split, config.data.name, folder, console)
+    evaluated.show(content, folder, Console())
 
 
 if __name__ == "__main__":

@@ -5,13 +5,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import card, checkpoint, data, report, results, runs, runtime
-from figlang.checkpoint import Recipe
+from figlang import card, checkpoint, report, results, runs, runtime, training
 from figlang.command import entry, to_yaml
 from figlang.config import TrainConfig
-from figlang.encode import Encoder
-from figlang.evaluation import encode_all
-from figlang.models import lora, networks
+from figlang.models import lora
 
 log = logging.getLogger("figlang")
 
@@ -20,58 +17,35 @@ log = logging.getLogger("figlang")
 def main(config: TrainConfig) -> None:
     console = Console()
     if runs.finished(config):
-        console.print(f"{config.run} is finished and left as it is (overwrite=true replaces it)", highlight=False)
-        return report.seeds(Path(config.run or "").parent, console)
+        log.info("%s is finished and left as it is; overwrite=true replaces it", config.run)
+        return report.seeds(Path(str(config.run)).parent, console)
     runtime.start(config.seed, config.trainer)
-    model, method = config.model, config.method
-    train, validation = data.for_training(config.data, config.paths)
-    texts = [text for item in (*train.items, *validation.items) for text in (item.context, *item.options)]
-    options = max(len(item.options) for item in (*train.items, *validation.items))
-    network, tokenizer = networks.build(model, method.format, texts, options)
-    encoder = Encoder(tokenizer, method.format, method.text, model.max_length)
-    (encoded_train, notes), (encoded_validation, more) = (encode_all(encoder, split.items) for split in (train, validation))
-    for note in (*train.notes, *validation.notes, *notes, *more)[:10]:
+    ready = training.prepare(config)
+    for note in ready.notes[:10]:
         log.info("data: %s", note)
 
-    with runs.claim(config, (train, validation)) as run:
+    with runs.claim(config, (ready.train, ready.validation)) as run:
         (run.folder / "config.yaml").write_text(to_yaml(config))
-        adapted = lora.adapt(network, config.peft, networks.head_modules(network))
-        fitted = runtime.fit(config, run, adapted, encoder, encoded_train, (validation, encoded_validation))
-        network = lora.merge(adapted)
-        recipe = Recipe(
-            model.name,
-            model.name_or_path,
-            method.name,
-            method.format,
-            method.text,
-            model.max_length,
-            method.scale,
-            options,
-            config.data.name,
-            config.seed,
-        )
-        checkpoint.export(network, encoder, recipe, run.model)
+        fitted = runtime.fit(config, run, ready)
+        checkpoint.export(lora.merge(ready.network), ready.encoder, ready.recipe, run.model)
 
         # Evaluated is what was exported, loaded afresh: the numbers are the folder's, not those of the network in memory.
         loaded = checkpoint.load(str(run.model))
-        results.evaluate(loaded, validation, run.predictions, 64, config.trainer.progress)
-        content = results.document(
-            loaded,
-            validation,
-            "validation",
-            config.data.name,
-            run.predictions,
-            config.seed,
-            {
-                "data": {"train": results.describe(train), "validation": results.describe(validation), "truncation": notes + more},
-                "training": fitted.facts(),
-                "health": fitted.health,
+        evaluated = results.Evaluated(loaded, ready.validation, "validation", config.data.name, config.seed)
+        evaluated.predict(run.predictions, config.trainer.progress)
+        content = evaluated.document(run.predictions) | {
+            "data": {
+                "train": results.describe(ready.train),
+                "validation": results.describe(ready.validation),
+                "notes": ready.notes,
             },
-        )
-        (run.model / "README.md").write_text(card.card(recipe, content))
-        report.curves(fitted.history, 1 / options, run.figures)
+            "training": fitted.facts(),
+            "health": fitted.health,
+        }
+        (run.model / "README.md").write_text(card.card(ready.recipe, content))
+        report.curves(fitted.history, 1 / ready.recipe.options, run.figures)
         results.write(run.metrics, content)
-    results.show(content, validation, "validation", config.data.name, run.folder, console)
+    evaluated.show(content, run.folder, console)
     report.seeds(run.folder.parent, console)
 
 

@@ -103,7 +103,7 @@ class History(Callback):
 
 
 class Health(Callback):
-    """Notices trainings that look fine and are not; each finding is one sentence for one epoch.
+    """Notices trainings that look fine and are not; each finding is one sentence for one epoch (from 1).
 
     - dropout off: training steps run in eval mode, or no dropout is set;
     - head frozen: the new head does not train;
@@ -147,7 +147,6 @@ class Health(Callback):
             )
 
     def _find(self, trainer: Trainer, code: str, message: str) -> None:
-        if any(finding["code"] == code and finding["epoch"] == trainer.current_epoch for finding in self.findings):
-            return
-        self.findings.append({"code": code, "epoch": trainer.current_epoch, "message": message})
-        self.logger.warning("health: epoch %d: %s", trainer.current_epoch, message)
+        epoch = trainer.current_epoch + 1
+        self.findings.append({"code": code, "epoch": epoch, "message": message})
+        self.logger.warning("health: epoch %d: %s", epoch, message)

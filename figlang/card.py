@@ -37,9 +37,8 @@ def card(recipe: Recipe, document: Mapping[str, Any]) -> str:
     for name, heading in TITLES.items():
         if (estimate := as_row(document["metrics"], name)) is not None:
             chance = "" if estimate.chance is None else percent(estimate.chance)
-            rows.append(
-                f"| {heading} | {percent(estimate.value)} | {100 * estimate.low:.1f} – {100 * estimate.high:.1f} | {estimate.n} | {chance} |"
-            )
+            interval = f"{100 * estimate.low:.1f} – {100 * estimate.high:.1f}"
+            rows.append(f"| {heading} | {percent(estimate.value)} | {interval} | {estimate.n} | {chance} |")
     data = document["data"]
     training = document["training"]
     warnings = [f"- epoch {finding['epoch']}: {finding['message']}" for finding in document["health"]] or ["- none"]
@@ -54,7 +53,7 @@ tags: [figurative-language, figlang]
 
 {recipe.method} training, input format `{recipe.format}`, from `{recipe.base}`, seed {recipe.seed}.
 
-| {data["validation"]["name"]}, {data["validation"]["items"]} items | value | 95 % interval | n | chance |
+| {data["validation"]["items"]} validation items | value | 95 % interval | n | chance |
 |---|---|---|---|---|
 {chr(10).join(rows)}
 
@@ -68,8 +67,10 @@ Intervals resample pairs. The validation items took no part in training or selec
 {document["command"]}
 ```
 
-{training["items"]} items, {training["epochs"]} epochs, {training["steps"]} steps in {training["seconds"]:.0f} s ({training["precision"]}).
-Training file sha256 `{data["train"]["sha256"]}`, validation file `{data["validation"]["sha256"]}`.
+- {training["items"]} items, {training["epochs"]} epochs, {training["steps"]} steps, {training["precision"]}
+- {training["seconds"]:.0f} s of training
+- training file sha256 `{data["train"]["sha256"]}`
+- validation file sha256 `{data["validation"]["sha256"]}`
 
 ## Use
 

@@ -25,7 +25,10 @@ RECIPE = "figlang.json"
 
 @dataclass(frozen=True)
 class Recipe:
-    """What an exported network needs besides its weights, and where it comes from."""
+    """What an exported network needs besides its weights, and where it comes from.
+
+    `settings` identifies everything that determined the training: settings and hashes of the data (recipe.json of the run).
+    """
 
     name: str
     base: str
@@ -36,6 +39,7 @@ class Recipe:
     scale: float
     options: int
     trained_on: str
+    settings: str
     seed: int | None
 
 
@@ -91,7 +95,7 @@ def _recipe(located: str, source: str, revision: str | None) -> Recipe:
             f"{source}: {classes[0]} has no {RECIPE}, and only multiple-choice networks and bare encoders can do without"
         )
     name = source.rstrip("/").split("/")[-1]
-    return Recipe(name, source, "none", format, "clean", 80, 20.0, 2, "nothing of ours", None)
+    return Recipe(name, source, "none", format, "clean", 80, 20.0, 2, "nothing", "none", None)
 
 
 def facts(recipe: Recipe) -> dict[str, Any]:
@@ -101,7 +105,7 @@ def facts(recipe: Recipe) -> dict[str, Any]:
         "model": recipe.name,
         "base": recipe.base,
         "method": recipe.method,
-        "trained": recipe.trained_on,
+        "trained": f"{recipe.trained_on}@{recipe.settings}",
         "scoring": format,
         "norm": "none",
         "prompt": "none",

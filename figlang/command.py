@@ -70,16 +70,21 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
             if {"--help", "-h"} & set(sys.argv[1:]):
                 print_help(name, schema)
                 return
+            # Hydra's parser takes overrides in one run of words only: `model=minilm -m seed=0,1` would fail.
+            sys.argv[1:] = sorted(sys.argv[1:], key=lambda word: word not in ("-m", "--multirun"))
             logging.basicConfig(level=logging.INFO, format="%(message)s")
             # Hydra's own reporting prints several lines and exits with 1; with this set, its errors reach us.
-            asked_for_traceback = os.environ.get("HYDRA_FULL_ERROR")
+            traceback_wanted = os.environ.get("HYDRA_FULL_ERROR")
             os.environ["HYDRA_FULL_ERROR"] = "1"
             try:
                 hydra.main(config_path=str(CONF), config_name=name, version_base="1.3")(job)()
-            except (HydraException, OmegaConfBaseException, FiglangError) as error:
-                if asked_for_traceback:
+            except (HydraException, OmegaConfBaseException) as error:
+                if traceback_wanted:
                     raise
                 _fail(error)
+            finally:
+                if not traceback_wanted:
+                    del os.environ["HYDRA_FULL_ERROR"]
 
         return main
 

@@ -12,8 +12,6 @@ from figlang.errors import FiglangError
 def option(default: Any, sentence: str, choices: tuple[str, ...] = ()) -> Any:
     """A field with its sentence and, where it has some, its valid choices."""
     metadata = {"help": sentence, "choices": choices}
-    if callable(default):
-        return field(default_factory=default, metadata=metadata)
     return field(default=default, metadata=metadata)
 
 
@@ -24,8 +22,9 @@ class Section:
         for spec in fields(self):  # type: ignore[arg-type]
             choices, value = spec.metadata.get("choices"), getattr(self, spec.name)
             if choices and value is not None and str(value) not in choices:
-                name = type(self).__name__.removesuffix("Config").lower()
-                raise FiglangError(f"{name}.{spec.name}={value} is not a choice; choose one of {', '.join(choices)}")
+                section = type(self).__name__.removesuffix("Config").lower()
+                name = spec.name if section in ("train", "evaluate") else f"{section}.{spec.name}"
+                raise FiglangError(f"{name}={value} is not a choice; choose one of {', '.join(choices)}")
 
 
 def _positive(section: str, **values: float | None) -> None:
@@ -136,13 +135,13 @@ class PathsConfig(Section):
 class TrainConfig(Section):
     """Train, export, evaluate and report."""
 
-    data: DataConfig = option(DataConfig, "")
-    model: ModelConfig = option(ModelConfig, "")
-    method: MethodConfig = option(MethodConfig, "")
-    peft: PeftConfig = option(PeftConfig, "")
-    trainer: TrainerConfig = option(TrainerConfig, "")
-    logger: LoggerConfig = option(LoggerConfig, "")
-    paths: PathsConfig = option(PathsConfig, "")
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    method: MethodConfig = field(default_factory=MethodConfig)
+    peft: PeftConfig = field(default_factory=PeftConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    logger: LoggerConfig = field(default_factory=LoggerConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
     seed: int = option(0, "Seed of initial weights, dropout and data order.")
     run: str | None = option(None, "Run folder; null derives it from model, data, overrides and seed.")
     resume: str = option("auto", "auto continues an unfinished run; never starts it anew.", ("auto", "never"))
@@ -155,9 +154,9 @@ class EvaluateConfig(Section):
     """Evaluate a run folder, a released checkpoint or a hub model, and report."""
 
     checkpoint: str = option("???", "Run folder, released folder or hub id.")
-    data: DataConfig = option(DataConfig, "")
-    trainer: TrainerConfig = option(TrainerConfig, "")
-    paths: PathsConfig = option(PathsConfig, "")
+    data: DataConfig = field(default_factory=DataConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
     split: str = option("validation", "Split to evaluate.", ("validation", "test", "train"))
     output: str | None = option(
         None, "Folder for predictions, metrics and report; null: beside the checkpoint or below paths.runs."

@@ -89,12 +89,12 @@ def measure(predictions: Sequence[Prediction], seed: int = 0) -> dict[str, objec
     overall = {name: asdict(value) for name, metric in METRICS.items() if (value := metric(predictions, seed)) is not None}
     cells: dict[str, dict[str, list[Prediction]]] = defaultdict(lambda: defaultdict(list))
     for prediction in predictions:
-        for attribute, values in prediction.attributes.items():
-            for value in values:
-                cells[attribute][value].append(prediction)
+        for attribute, categories in prediction.attributes.items():
+            for category in categories:
+                cells[attribute][category].append(prediction)
     attributes = {
-        attribute: {value: asdict(estimate) for value, members in sorted(values.items()) if (estimate := accuracy(members, seed))}
-        for attribute, values in cells.items()
+        attribute: {name: asdict(found) for name, members in sorted(values.items()) if (found := accuracy(members, seed))}
+        for attribute, values in sorted(cells.items())
     }
     ties = sum(prediction.choice is None for prediction in predictions)
     hidden = sum(prediction.gold is None for prediction in predictions)

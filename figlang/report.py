@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -31,7 +32,7 @@ def p_value(p: float | None) -> str:
 
 def summary(metrics: Mapping[str, Any], comparisons: Sequence[Comparison], title: str, console: Console) -> None:
     """The result of one evaluation: value, interval, chance, and the best comparable published number."""
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     for column in ("metric", "value", "95 % CI", "n", "chance", "p", "published"):
         table.add_column(column, justify="left" if column in ("metric", "published") else "right")
     for name, heading in TITLES.items():
@@ -39,7 +40,7 @@ def summary(metrics: Mapping[str, Any], comparisons: Sequence[Comparison], title
             table.add_row(heading, *_cells(estimate), _best(comparisons, name))
     for attribute, values in metrics["accuracy_by"].items():
         table.add_section()
-        table.add_row(f"[dim]accuracy by {attribute}[/dim]")
+        table.add_row(f"[dim]{attribute}:[/dim]")
         for value, cell in values.items():
             table.add_row(f"  {value}", *_cells(Estimate(**cell)), "")
     if metrics["hidden"] == metrics["items"]:
@@ -70,7 +71,7 @@ def published(comparisons: Sequence[Comparison], console: Console, everything: b
     """Published rows: the comparable ones, and for the others how many there are for which reason (or all of them)."""
     usable = [comparison for comparison in comparisons if comparison.comparable]
     if usable or everything:
-        table = Table(title="Published numbers", title_justify="left")
+        table = Table(title="Published numbers", title_justify="left", box=SIMPLE_HEAD)
         for column in ("model", "regime", "metric", "value", "where", "comparable"):
             table.add_column(column, justify="right" if column == "value" else "left")
         for comparison in comparisons if everything else usable:
@@ -99,7 +100,8 @@ def seeds(folder: Path, console: Console) -> None:
     runs = [json.loads(path.read_text()) for path in sorted(folder.glob("seed*/metrics.json"))]
     if len(runs) < 2:
         return
-    table = Table(title=f"{folder}: {len(runs)} seeds ({', '.join(str(run['seed']) for run in runs)})", title_justify="left")
+    names = ", ".join(str(run["seed"]) for run in runs)
+    table = Table(title=f"{len(runs)} seeds ({names})", title_justify="left", box=SIMPLE_HEAD)
     for column in ("metric", "mean ± sd", "lowest", "highest"):
         table.add_column(column, justify="left" if column == "metric" else "right")
     for name, heading in TITLES.items():
@@ -108,9 +110,15 @@ def seeds(folder: Path, console: Console) -> None:
             mean, deviation = spread(values)
             table.add_row(heading, f"{100 * mean:.2f} ± {100 * deviation:.2f}", percent(min(values)), percent(max(values)))
     console.print(table)
-    collapsed = [str(run["seed"]) for run in runs if any(finding["code"] == "collapsed" for finding in run.get("health", [])[-1:])]
+    console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+    collapsed = [str(run["seed"]) for run in runs if _collapsed(run)]
     if collapsed:
         console.print(f"counted with the others, though at chance in training: seed {', '.join(collapsed)}", style="yellow")
+
+
+def _collapsed(run: Mapping[str, Any]) -> bool:
+    last = run["training"]["epochs"]
+    return any(finding["code"] == "collapsed" and finding["epoch"] == last for finding in run["health"])
 
 
 def curves(rows: Sequence[tuple[int, int, str, str, float]], chance: float, folder: Path) -> None:

@@ -1,11 +1,11 @@
-"""Evaluating a loaded network on a split and writing what is found: predictions.jsonl, metrics.json, the tables."""
+"""One evaluation from network to report: predictions.jsonl, metrics.json, the tables."""
 
 import json
 import os
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,49 +13,65 @@ from rich.console import Console
 
 from figlang import checkpoint, evaluation, metrics, reference, report, signature
 from figlang.checkpoint import Loaded
+from figlang.config import EvaluateConfig
 from figlang.data import figqa
-from figlang.evaluation import read_predictions, write_predictions
+from figlang.errors import FiglangError
 from figlang.types import Split
 
 
-def evaluate(loaded: Loaded, split: Split, predictions: Path, batch_size: int, progress: bool) -> None:
-    """Predictions of a split into a file."""
-    rows = evaluation.predict(loaded.network, loaded.score, loaded.encoder, split.items, batch_size, progress)
-    write_predictions(predictions, rows)
+@dataclass(frozen=True)
+class Evaluated:
+    """A loaded network on a split; `role` is train, validation or test, `data` the name of the preset."""
+
+    loaded: Loaded
+    split: Split
+    role: str
+    data: str
+    seed: int
+
+    def predict(self, path: Path, progress: bool, batch_size: int = 64) -> None:
+        """Predictions of all items into a file."""
+        loaded = self.loaded
+        rows = evaluation.predict(loaded.network, loaded.score, loaded.encoder, self.split.items, batch_size, progress)
+        evaluation.write_predictions(path, rows)
+
+    def document(self, predictions: Path) -> dict[str, Any]:
+        """The content of metrics.json. Its numbers come from the predictions file alone."""
+        recipe = self.loaded.recipe
+        facts = {
+            "data": f"{self.data}@{self.split.sha256[:8]}",
+            "split": self.role,
+            "n": len(self.split.items),
+            **checkpoint.facts(recipe),
+            "precision": str(self.loaded.network.dtype).removeprefix("torch."),
+            "seed": self.seed,
+        }
+        return {
+            "signature": signature.signature(facts),
+            "seed": self.seed,
+            "metrics": metrics.measure(evaluation.read_predictions(predictions), self.seed),
+            "recipe": asdict(recipe),
+            "command": shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]]),
+            "versions": signature.versions(),
+        }
+
+    def comparisons(self) -> list[reference.Comparison]:
+        """Published numbers beside this evaluation."""
+        published = self.split.sha256 in {digest for _, digest in figqa.FILES.values()}
+        return reference.fig_qa(self.data, self.role, published)
+
+    def show(self, content: Mapping[str, Any], folder: Path, console: Console) -> None:
+        """The tables, the signature, and where everything is."""
+        compared = self.comparisons()
+        report.published(compared, console)
+        report.summary(content["metrics"], compared, f"{self.loaded.recipe.name} on {self.data}, {self.role}", console)
+        for line, style in ((f"signature {content['signature']}", "dim"), (str(folder), "bold")):
+            console.print(line, style=style, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
 def describe(split: Split) -> dict[str, Any]:
     """A split as metrics.json names it."""
-    return {
-        "name": split.name,
-        "source": split.source,
-        "sha256": split.sha256,
-        "items": len(split.items),
-        "notes": list(split.notes),
-    }
-
-
-def document(
-    loaded: Loaded, split: Split, role: str, data: str, predictions: Path, seed: int, more: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The content of metrics.json. The numbers come from the predictions file alone."""
-    facts = {
-        "data": f"{data}@{split.sha256[:8]}",
-        "split": role,
-        "n": len(split.items),
-        **checkpoint.facts(loaded.recipe),
-        "precision": str(loaded.network.dtype).removeprefix("torch."),
-        "seed": seed,
-    }
-    return {
-        "signature": signature.signature(facts),
-        "seed": seed,
-        "metrics": metrics.measure(read_predictions(predictions), seed),
-        "recipe": asdict(loaded.recipe),
-        "command": command(),
-        "versions": signature.versions(),
-        **more,
-    }
+    return {"name": split.name, "source": split.source, "sha256": split.sha256, "items": len(split.items)}
 
 
 def write(path: Path, content: Mapping[str, Any]) -> None:
@@ -65,29 +81,18 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
     beside.replace(path)
 
 
-def comparisons(split: Split, role: str, data: str) -> list[reference.Comparison]:
-    """Published numbers beside this evaluation."""
-    published = split.sha256 in {digest for _, digest in figqa.FILES.values()}
-    return reference.fig_qa(data, role, published)
-
-
-def show(content: Mapping[str, Any], split: Split, role: str, data: str, folder: Path, console: Console) -> None:
-    """The tables of one evaluation, its signature and where it is."""
-    compared = comparisons(split, role, data)
-    report.published(compared, console)
-    report.summary(content["metrics"], compared, f"{content['recipe']['name']} on {data}, {role}", console)
-    console.print(f"signature {content['signature']}", style="dim", soft_wrap=True, highlight=False, markup=False, emoji=False)
-    console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
-
-
-def evaluation_folder(checkpoint: str, runs: str, name: str) -> Path:
-    """Where an evaluation goes: into the run folder or beside the exported folder, else below the folder of runs."""
-    folder = Path(checkpoint)
-    if (folder / "recipe.json").is_file() or (folder / "model").is_dir():
-        return folder / "evaluations" / name
-    return Path(runs) / "evaluations" / checkpoint.strip("/.~").replace("/", "~").replace(":", "~") / name
-
-
-def command() -> str:
-    """The command line that is running, as a shell would take it."""
-    return shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]])
+def evaluation_folder(config: EvaluateConfig) -> Path:
+    """Where an evaluation goes: `output`, else into the run folder, else below the folder of runs."""
+    name = f"{config.data.name}-{config.split}"
+    source = Path(config.checkpoint)
+    if config.output is not None:
+        folder = Path(config.output)
+    elif (source / "recipe.json").is_file():
+        folder = source / "evaluations" / name
+    else:
+        folder = Path(config.paths.runs) / "evaluations" / config.checkpoint.strip("/.~").replace("/", "~").replace(":", "~") / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FiglangError(f"cannot write to {folder} ({error.strerror}); choose another folder with output=DIR") from error
+    return folder

@@ -20,14 +20,14 @@ from transformers.utils.logging import disable_progress_bar
 from figlang.callbacks import Health, History
 from figlang.config import TrainConfig, TrainerConfig
 from figlang.data.datamodule import ChoiceData
-from figlang.encode import Encoded, Encoder
+from figlang.encode import Encoded
 from figlang.errors import FiglangError
 from figlang.models.contrastive import ContrastiveModule
 from figlang.models.embedding import restore, trim
 from figlang.models.networks import head_modules
 from figlang.runs import Run
 from figlang.signature import digest
-from figlang.types import Split
+from figlang.training import Prepared
 
 log = logging.getLogger("figlang")
 
@@ -88,25 +88,19 @@ def device(trainer: TrainerConfig) -> torch.device:
     return torch.device("mps" if trainer.accelerator == "mps" else "cpu")
 
 
-def fit(
-    config: TrainConfig,
-    run: Run,
-    network: PreTrainedModel | PeftModel,
-    encoder: Encoder,
-    train: Sequence[Encoded],
-    validation: tuple[Split, Sequence[Encoded]],
-) -> Fitted:
-    """Train `network` in place, from the run's checkpoint if it has one."""
+def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted:
+    """Train the prepared network in place, from the run's checkpoint if it has one."""
+    network, train, validation = ready.network, ready.encoded_train, ready.encoded_validation
     method = config.method
-    data = ChoiceData(encoder, train, validation[1], method.batch_size, method.max_tokens, config.seed)
+    data = ChoiceData(ready.encoder, train, validation, method.batch_size, method.max_tokens, config.seed)
     steps = len(data.buckets) * method.epochs
     # Decay would move every row of the embedding; without it only the rows in use ever change.
-    used = {token for example in (*train, *validation[1]) for ids in example.sequences for token in ids}
+    used = {token for example in (*train, *validation) for ids in example.sequences for token in ids}
     parameters = sum(parameter.numel() for parameter in network.parameters())
     trained = sum(parameter.numel() for parameter in network.parameters() if parameter.requires_grad)
     whole = trim(network, used) if method.weight_decay == 0 and isinstance(network, PreTrainedModel) else None
     module = ContrastiveModule(network, method, steps, config.seed)
-    history = History(run.folder / "log.csv", validation[0].items, log)
+    history = History(run.folder / "log.csv", ready.validation.items, log)
     chance = sum(1 / len(example.option_rows) for example in train) / len(train)
     health = Health(history, chance, _head(network), log)
     chosen = precision(config.trainer)

@@ -1,11 +1,13 @@
 """Building a network and its tokenizer from a name."""
 
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from figlang.config import ModelConfig
@@ -31,6 +33,8 @@ def build(model: ModelConfig, format: str, texts: list[str], options: int) -> tu
     common = {"revision": model.revision, "trust_remote_code": model.trust_remote_code}
     head: dict[str, Any] = {"num_labels": options} if format == "joint" else {}
     try:
+        # First, since it is one file: without a network the hub client tries each file for half a minute.
+        AutoConfig.from_pretrained(source, **common)
         tokenizer = AutoTokenizer.from_pretrained(source, **common)
         network = AUTO_CLASSES[format].from_pretrained(
             source, dtype=torch.float32, use_safetensors=None if model.allow_bin else True, **common, **head
@@ -99,12 +103,19 @@ def _tiny(model: ModelConfig, format: str, texts: list[str], options: int) -> tu
 
 
 def train_tokenizer(texts: list[str], max_length: int) -> PreTrainedTokenizerFast:
-    """A word-piece tokenizer of at most 2,000 pieces, trained on `texts`."""
+    """A word-piece tokenizer with the 2,000 most frequent words of `texts`, and single letters for the others.
+
+    The vocabulary is counted here: the trainer of `tokenizers` breaks ties differently in every process, and a run has
+    to be repeatable.
+    """
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    words = Counter(re.findall(r"\w+|[^\w\s]", " ".join(texts).lower()))
+    frequent = sorted(words, key=lambda word: (-words[word], word))[:2000]
+    letters = sorted({letter for word in words for letter in word})
+    pieces = dict.fromkeys([*special, *frequent, *letters, *(f"##{letter}" for letter in letters)])
+    tokenizer = Tokenizer(models.WordPiece({piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.train_from_iterator(texts, trainers.WordPieceTrainer(vocab_size=2000, special_tokens=special, show_progress=False))
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )

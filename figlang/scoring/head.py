@@ -14,13 +14,13 @@ Scorer = Callable[[nn.Module, Batch], Tensor]
 def pair(network: nn.Module, batch: Batch) -> Tensor:
     """One logit per (context, option) sequence of a multiple-choice network."""
     # The multiple-choice networks take (items, options, T) and flatten it; one "item" with N options serves any mixture.
-    logits_N = network(**{name: tensor[None] for name, tensor in batch.inputs.items()}).logits[0]
+    logits_N: Tensor = network(**{name: tensor[None] for name, tensor in batch.inputs.items()}).logits[0]
     return _arrange(logits_N.float(), batch)
 
 
 def joint(network: nn.Module, batch: Batch) -> Tensor:
     """One logit per place in the sequence that holds all options."""
-    logits_BC = network(**batch.inputs).logits.float()
+    logits_BC: Tensor = network(**batch.inputs).logits.float()
     return logits_BC.gather(1, batch.option_rows.clamp(min=0)).masked_fill(batch.option_rows < 0, -torch.inf)
 
 

