@@ -49,7 +49,8 @@ def read_csv(path: Path, required: Sequence[str], problems: Problems) -> list[tu
         raise FiglangError(f"{path}: line {line} is not UTF-8 (byte {raw[error.start]:#04x}); save the file as UTF-8") from error
     if "\r\n" in text:
         problems.add(None, "has CRLF line ends, which were read as line ends", "convert it with dos2unix")
-    table = csv.reader(io.StringIO(text.replace("\r\n", "\n"), newline=""))
+    # strict: a quote that is never closed would otherwise take the rest of the file into one cell without a word.
+    table = csv.reader(io.StringIO(text.replace("\r\n", "\n"), newline=""), strict=True)
     try:
         header = [name.strip() for name in next(table, [])]
         missing = [name for name in required if name not in header]
