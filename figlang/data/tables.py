@@ -34,7 +34,8 @@ def read_csv(path: Path, required: Sequence[str], problems: Problems) -> list[tu
     A byte-order mark and CRLF line ends are accepted and noted. Rows with too few or too many cells are noted and
     left out.
 
-    Raises FiglangError for what no reader could repair: no such file, not UTF-8, a missing column.
+    Raises FiglangError for what no reader could repair: no such file, not UTF-8, a quote that is never closed, a missing column
+    or one that occurs twice.
     """
     if not path.is_file():
         raise FiglangError(f"no such file: {path}")
@@ -59,6 +60,8 @@ def read_csv(path: Path, required: Sequence[str], problems: Problems) -> list[tu
             raise FiglangError(
                 f"{path}: no column {', '.join(map(repr, missing))} (found: {found}); needed are {', '.join(required)}"
             )
+        if twice := sorted({name for name in header if name and header.count(name) > 1}):
+            raise FiglangError(f"{path}: column {', '.join(map(repr, twice))} occurs twice; rename or delete one")
         rows = []
         for number, cells in enumerate((cells for cells in table if cells), start=1):
             if len(cells) == len(header):
