@@ -102,7 +102,8 @@ def _is_pair(first: dict[str, str], second: dict[str, str]) -> bool:
     same = [first[name].strip() == second[name].strip() for name in ("ending1", "ending2")]
     # One pair of train_xl.csv differs by a misspelling; qid alone would join about 80 pairs of strangers (SPEC A.1).
     same_qid = first.get("qid", "") != "" and first.get("qid") == second.get("qid")
-    flipped = first["labels"] != second["labels"] or first["labels"].strip() == "-1"
+    labels = first["labels"].strip(), second["labels"].strip()
+    flipped = labels[0] != labels[1] or labels[0] == "-1"
     return flipped and (all(same) or (any(same) and same_qid))
 
 
