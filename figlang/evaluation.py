@@ -79,8 +79,8 @@ def read_predictions(path: Path) -> list[Prediction]:
             attributes = {name: tuple(values) for name, values in row["attributes"].items()}
             scores = tuple(float(value) for value in row["scores"])
             found = Prediction(row["id"], row["group"], row["gold"], scores, attributes)
-            if not scores:
-                raise ValueError("no scores")
+            if not scores or not (found.gold is None or found.gold in range(len(scores))):
+                raise ValueError("no scores, or its gold option has none")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FiglangError(
                 f"{path}: line {number} is not a prediction ({error}); restore the file or evaluate again"
