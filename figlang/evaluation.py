@@ -72,14 +72,15 @@ def read_predictions(path: Path) -> list[Prediction]:
     if not path.is_file():
         raise FiglangError(f"no predictions file {path}; evaluate.py writes one")
     rows: dict[str, Prediction] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    # Bytes, since text also ends a line at U+2028 and the like, which may stand in an id.
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         try:
             row = json.loads(line)
             attributes = {name: tuple(values) for name, values in row["attributes"].items()}
             scores = tuple(float(value) for value in row["scores"])
             found = Prediction(row["id"], row["group"], row["gold"], scores, attributes)
-            if not scores:
-                raise ValueError("no scores")
+            if not scores or not (found.gold is None or found.gold in range(len(scores))):
+                raise ValueError("no scores, or its gold option has none")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FiglangError(
                 f"{path}: line {number} is not a prediction ({error}); restore the file or evaluate again"

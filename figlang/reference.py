@@ -16,6 +16,8 @@ DISQUALIFIED = {
     "BACKWARD": "backward pairs, not forward pairs",
     "INFLATED": "computed with a faulty join",
     "duplicate of": "a copied cell",
+    "2 judgements per example": "two three-way judgements an item, not a choice",
+    "shots are drawn from the gold-answered split": "its prompts held answers of the split",
 }
 
 

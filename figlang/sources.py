@@ -2,8 +2,8 @@
 
 import hashlib
 import importlib.util
-import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from figlang.errors import FiglangError
 
@@ -70,20 +70,25 @@ def _download(url: str, target: Path, digest: str) -> None:
     # Imported here: `datasets` takes a second to import and most runs read a local folder.
     from datasets import DownloadConfig, DownloadManager
 
-    config = DownloadConfig(cache_dir=str(target.parent / ".downloads"), max_retries=1, force_download=True)
     try:
-        fetched = Path(DownloadManager(download_config=config).download(url))
-    except Exception as error:  # the library raises what its transport raises: a dozen types
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder = TemporaryDirectory(prefix=".download-", dir=target.parent)
+    except OSError as error:
         raise FiglangError(
-            f"{target.name} is not in {target.parent} and could not be fetched from {url} ({type(error).__name__}); "
-            "set paths.data=DIR (or FIGLANG_DATA) to a folder that holds the data sets in upstream layout"
+            f"cannot write to {target.parent} ({error.strerror}); choose another folder with paths.cache=DIR"
         ) from error
-    if (found := sha256(fetched)) != digest:
-        raise FiglangError(
-            f"{url} has changed: sha256 {found[:12]}… instead of {digest[:12]}…; nothing was kept. "
-            "Set paths.data=DIR to a copy that you trust"
-        )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f"{target.name}.{os.getpid()}")
-    beside.write_bytes(fetched.read_bytes())
-    beside.replace(target)
+    with folder:
+        config = DownloadConfig(cache_dir=folder.name, max_retries=1)
+        try:
+            fetched = Path(DownloadManager(download_config=config).download(url))
+        except Exception as error:  # the library raises what its transport raises: a dozen types
+            raise FiglangError(
+                f"{target.name} is not in {target.parent} and could not be fetched from {url} ({type(error).__name__}); "
+                "set paths.data=DIR (or FIGLANG_DATA) to a folder that holds the data sets in upstream layout"
+            ) from error
+        if (found := sha256(fetched)) != digest:
+            raise FiglangError(
+                f"{url} has changed: sha256 {found[:12]}… instead of {digest[:12]}…; nothing was kept. "
+                "Set paths.data=DIR to a copy that you trust"
+            )
+        fetched.replace(target)

@@ -14,6 +14,8 @@ def write(path: Path, items: Sequence[Item], predictions: Sequence[Prediction]) 
     """
     rows = []
     for item, prediction in zip(items, predictions, strict=True):
+        if item.id != prediction.id:
+            raise ValueError(f"item {item.id!r} beside the prediction of {prediction.id!r}")
         chosen = prediction.scores.index(max(prediction.scores))
         gold = {"text": None, "option_index": -1} if item.gold is None else _answer(item, item.gold)
         rows.append(

@@ -39,7 +39,8 @@ class Split:
 class Prediction:
     """Scores of one item (higher = more plausible), one per option.
 
-    `choice` is the option with the largest score, or None for a tie: a tie is wrong (SPEC A.2).
+    `choice` is the option that scores above all others, or None for a tie or a score that is not a number: both are
+    wrong (SPEC A.2).
     """
 
     id: str
@@ -50,8 +51,9 @@ class Prediction:
 
     @property
     def choice(self) -> int | None:
-        best = max(self.scores)
-        return self.scores.index(best) if self.scores.count(best) == 1 else None
+        # Compared with every other one: `max` would take the first option of a diverged network, whose scores are all nan.
+        ahead = (i for i, score in enumerate(self.scores) if all(score > other for j, other in enumerate(self.scores) if j != i))
+        return next(ahead, None)
 
     @property
     def correct(self) -> bool | None:

@@ -17,7 +17,7 @@ def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
             raise FiglangError(f"data.{split} is not set; give data.{split}=FILE.csv with the columns {', '.join(figqa.COLUMNS)}")
         loaded = figqa.read(Path(file).expanduser(), data.strict)
         if split == "test" and data.test_labels is not None:
-            loaded = figqa.with_labels(loaded, Path(data.test_labels).expanduser())
+            loaded = figqa.with_labels(loaded, Path(data.test_labels).expanduser(), data.strict)
     else:
         loaded = figqa.load(split, data.size, data.root or paths.data, paths.cache, data.strict, data.test_labels)
     return replace(loaded, items=loaded.items[: data.limit])

@@ -28,6 +28,11 @@ class LengthBuckets(Sampler[list[int]]):
         self.epoch = 0
         self._length = len(self._batches(0))
 
+    @property
+    def sampler(self) -> "LengthBuckets":
+        """Where Lightning looks for `set_epoch`: not at a batch sampler, but at its sampler."""
+        return self
+
     def set_epoch(self, epoch: int) -> None:
         """Called by Lightning before each epoch."""
         self.epoch = epoch
@@ -84,6 +89,9 @@ class ChoiceData(LightningDataModule):
         self.buckets = LengthBuckets(train, batch_size, max_tokens, seed)
 
     def train_dataloader(self) -> DataLoader[Batch]:
+        if self.trainer is not None:
+            # A resumed fit draws its first epoch before it calls set_epoch.
+            self.buckets.set_epoch(self.trainer.fit_loop.epoch_progress.current.processed)
         # A generator of its own keeps the loader from drawing on the stream that dropout draws on.
         return DataLoader(
             self.train,  # type: ignore[arg-type]

@@ -42,9 +42,9 @@ def load(split: str, size: str, root: str | None, cache: str, strict: bool = Fal
     path = _file(f"train_{size}" if split == "train" else split, root, cache)
     loaded = read(path, strict)
     if split == "validation":
-        loaded = _with_commonsense(loaded, _file("commonsense", root, cache))
+        loaded = _with_commonsense(loaded, _file("commonsense", root, cache), strict)
     if split == "test" and test_labels is not None:
-        loaded = with_labels(loaded, Path(test_labels).expanduser())
+        loaded = with_labels(loaded, Path(test_labels).expanduser(), strict)
     return loaded
 
 
@@ -70,7 +70,7 @@ def read(path: Path, strict: bool = False) -> Split:
             seen.add(identifier)
             rows.append((number, identifier, row))
     if not rows:
-        raise FiglangError(f"{path}: no usable row; {problems.found[0] if problems.found else 'the file is empty'}")
+        raise FiglangError(f"{path}: no usable row; {problems.found[0] if problems.found else 'add rows below the header'}")
     items = tuple(_items(rows, problems))
     return Split(path.stem, items, str(path), sha256(path), tuple(problems.found))
 
@@ -102,7 +102,8 @@ def _is_pair(first: dict[str, str], second: dict[str, str]) -> bool:
     same = [first[name].strip() == second[name].strip() for name in ("ending1", "ending2")]
     # One pair of train_xl.csv differs by a misspelling; qid alone would join about 80 pairs of strangers (SPEC A.1).
     same_qid = first.get("qid", "") != "" and first.get("qid") == second.get("qid")
-    flipped = first["labels"] != second["labels"] or first["labels"].strip() == "-1"
+    labels = first["labels"].strip(), second["labels"].strip()
+    flipped = labels[0] != labels[1] or labels[0] == "-1"
     return flipped and (all(same) or (any(same) and same_qid))
 
 
@@ -112,8 +113,9 @@ def _file(name: str, root: str | None, cache: str) -> Path:
     return data_file(relative, folder, f"{UPSTREAM}/{relative}", digest, f"{cache}/figqa")
 
 
-def _with_commonsense(split: Split, path: Path) -> Split:
-    rows = read_csv(path, ("startphrase", *COMMONSENSE), Problems(path, strict=True))
+def _with_commonsense(split: Split, path: Path, strict: bool) -> Split:
+    problems = Problems(path, strict)
+    rows = read_csv(path, ("startphrase", *COMMONSENSE), problems)
     # The annotation has no ids; it is in dev's row order. The check below is what makes joining by position safe.
     phrases = [row["startphrase"].strip() for _, row in rows]
     if phrases != [item.context for item in split.items]:
@@ -123,18 +125,20 @@ def _with_commonsense(split: Split, path: Path) -> Split:
         for item, (_, row) in zip(split.items, rows, strict=True)
         for categories in [tuple(full for short, full in COMMONSENSE.items() if row[short].strip() == "1")]
     )
-    return Split(split.name, items, split.source, split.sha256, split.notes)
+    return Split(split.name, items, split.source, split.sha256, (*split.notes, *problems.found))
 
 
-def with_labels(split: Split, path: Path) -> Split:
+def with_labels(split: Split, path: Path, strict: bool = False) -> Split:
     """The split with gold options from a user's label file: column `labels`, one row per item in the file's order.
 
     Where the file also has `startphrase`, it must agree row by row.
     """
-    rows = read_csv(path, ("labels",), Problems(path, strict=True))
+    problems = Problems(path, strict)
+    rows = read_csv(path, ("labels",), problems)
     if len(rows) != len(split.items):
+        noted = "".join(f" ({note})" for note in problems.found[:1])
         raise FiglangError(
-            f"{path}: {len(rows)} labels for {len(split.items)} items of {split.source}; give one row per item, in its order"
+            f"{path}: {len(rows)} labels for {len(split.items)} items of {split.source}; give one row per item, in its order{noted}"
         )
     labelled = []
     for item, (number, row) in zip(split.items, rows, strict=True):
@@ -145,7 +149,7 @@ def with_labels(split: Split, path: Path) -> Split:
                 f"{path}: row {number} is for another metaphor than row {number} of {split.source}; keep the file's order"
             )
         labelled.append(Item(item.id, item.group, item.context, item.options, int(row["labels"]), item.attributes))
-    return Split(split.name, tuple(labelled), split.source, split.sha256, (*split.notes, f"labels from {path}"))
+    return Split(split.name, tuple(labelled), split.source, split.sha256, (*split.notes, f"labels from {path}", *problems.found))
 
 
 def near_duplicates(train: Split, other: Split) -> list[tuple[Item, Item]]:

@@ -34,7 +34,8 @@ def read_csv(path: Path, required: Sequence[str], problems: Problems) -> list[tu
     A byte-order mark and CRLF line ends are accepted and noted. Rows with too few or too many cells are noted and
     left out.
 
-    Raises FiglangError for what no reader could repair: no such file, not UTF-8, a missing column.
+    Raises FiglangError for what no reader could repair: no such file, not UTF-8, a quote that is never closed, a missing column
+    or one that occurs twice.
     """
     if not path.is_file():
         raise FiglangError(f"no such file: {path}")
@@ -49,7 +50,8 @@ def read_csv(path: Path, required: Sequence[str], problems: Problems) -> list[tu
         raise FiglangError(f"{path}: line {line} is not UTF-8 (byte {raw[error.start]:#04x}); save the file as UTF-8") from error
     if "\r\n" in text:
         problems.add(None, "has CRLF line ends, which were read as line ends", "convert it with dos2unix")
-    table = csv.reader(io.StringIO(text.replace("\r\n", "\n"), newline=""))
+    # strict: a quote that is never closed would otherwise take the rest of the file into one cell without a word.
+    table = csv.reader(io.StringIO(text.replace("\r\n", "\n"), newline=""), strict=True)
     try:
         header = [name.strip() for name in next(table, [])]
         missing = [name for name in required if name not in header]
@@ -58,6 +60,8 @@ def read_csv(path: Path, required: Sequence[str], problems: Problems) -> list[tu
             raise FiglangError(
                 f"{path}: no column {', '.join(map(repr, missing))} (found: {found}); needed are {', '.join(required)}"
             )
+        if twice := sorted({name for name in header if name and header.count(name) > 1}):
+            raise FiglangError(f"{path}: column {', '.join(map(repr, twice))} occurs twice; rename or delete one")
         rows = []
         for number, cells in enumerate((cells for cells in table if cells), start=1):
             if len(cells) == len(header):

@@ -1,0 +1,449 @@
+"""Laws of figlang/data/figqa.py: any file in Fig-QA's form, and the facts of the published one (SPEC A.1)."""
+
+from collections import Counter
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from figlang.data import figqa
+from figlang.errors import FiglangError
+from figlang.types import Item, Split
+
+HEADER = "startphrase,ending1,ending2,labels\n"
+PAIR = "Her word was titanium.,It holds.,It breaks.,0\nHer word was a wine glass.,It holds.,It breaks.,1\n"
+OTHER = "The night was ink.,It was dark.,It was bright.,0\nThe night was a lamp.,It was dark.,It was bright.,1\n"
+
+
+def write(folder: Path, content: str | bytes, name: str = "mine.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def groups(split: Split) -> list[list[str]]:
+    members: dict[str, list[str]] = {}
+    for item in split.items:
+        members.setdefault(item.group, []).append(item.id)
+    return list(members.values())
+
+
+# A person's file
+
+
+def test_a_row_becomes_an_item(tmp_path: Path) -> None:
+    split = figqa.read(write(tmp_path, HEADER + PAIR))
+    assert split.items == (
+        Item("mine-1", "mine-1", "Her word was titanium.", ("It holds.", "It breaks."), 0),
+        Item("mine-2", "mine-1", "Her word was a wine glass.", ("It holds.", "It breaks."), 1),
+    )
+    assert split.notes == ()
+
+
+def test_a_split_carries_its_name_source_and_hash(tmp_path: Path) -> None:
+    path = write(tmp_path, HEADER + PAIR)
+    split = figqa.read(path)
+    assert (split.name, split.source) == ("mine", str(path))
+    # From another implementation: printf '…' | sha256sum
+    assert split.sha256 == "fcdf44fc8aeaf6bea43c339831614efe656d4a4fd9af83f8f02fdfc7e7230dc6"
+
+
+def test_spaces_around_a_cell_are_no_part_of_it(tmp_path: Path) -> None:
+    (item,) = figqa.read(write(tmp_path, HEADER + " Her word was titanium. , It holds., It breaks. , 1 \n")).items
+    assert (item.context, item.options, item.gold) == ("Her word was titanium.", ("It holds.", "It breaks."), 1)
+
+
+def test_the_label_minus_one_means_hidden(tmp_path: Path) -> None:
+    split = figqa.read(write(tmp_path, HEADER + "a,x,y,-1\nb,x,y,-1\n"))
+    assert [item.gold for item in split.items] == [None, None]
+    assert groups(split) == [["mine-1", "mine-2"]]
+
+
+def test_an_id_column_names_the_items(tmp_path: Path) -> None:
+    split = figqa.read(write(tmp_path, "id,startphrase,ending1,ending2,labels\nn7,a,x,y,0\nn8,b,x,y,1\n"))
+    assert [(item.id, item.group) for item in split.items] == [("n7", "n7"), ("n8", "n7")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "pairs"),
+    [
+        ("a,x,y,0\nb,x,y,1\nc,v,w,0\nd,v,w,1\n", [["mine-1", "mine-2"], ["mine-3", "mine-4"]]),
+        ("a,x,y,1\nb,x,y,0\n", [["mine-1", "mine-2"]]),  # the order of the labels does not matter
+        ("a,x,y,0\nb,x,y,1\nc,x,y,0\nd,x,y,1\n", [["mine-1", "mine-2"], ["mine-3", "mine-4"]]),  # two pairs, same endings
+        ("a,x,y,0\nb,v,w,0\nc,x,y,1\n", [["mine-1"], ["mine-2"], ["mine-3"]]),  # not neighbours
+        ("a,x,y,0\nb,x,y,0\n", [["mine-1"], ["mine-2"]]),  # the answer does not flip
+        ("a,x,y,0\nb,x,y, 0\n", [["mine-1"], ["mine-2"]]),  # … nor does it by a space
+        ("a,x,y,0\nb,y,x,1\n", [["mine-1"], ["mine-2"]]),  # endings in another order
+        ("a,x,y,0\nb,v,w,0\nc,v,w,1\n", [["mine-1"], ["mine-2", "mine-3"]]),  # an odd row shifts no pair
+    ],
+)
+def test_neighbours_with_the_same_endings_and_flipped_labels_are_a_pair(tmp_path: Path, rows: str, pairs: list[list[str]]) -> None:
+    assert groups(figqa.read(write(tmp_path, HEADER + rows))) == pairs
+
+
+@pytest.mark.parametrize(
+    ("second", "paired"),
+    [
+        ("b,x,z,1,q1", True),  # one misspelt ending, same qid
+        ("b,x,z,1,q2", False),  # one misspelt ending, another qid
+        ("b,v,w,1,q1", False),  # a stranger under the same qid
+    ],
+)
+def test_a_qid_decides_only_where_one_ending_is_misspelt(tmp_path: Path, second: str, paired: bool) -> None:
+    split = figqa.read(write(tmp_path, f"startphrase,ending1,ending2,labels,qid\na,x,y,0,q1\n{second}\n"))
+    assert (len(groups(split)) == 1) is paired
+
+
+def test_empty_qids_join_nothing(tmp_path: Path) -> None:
+    split = figqa.read(write(tmp_path, "startphrase,ending1,ending2,labels,qid\na,x,y,0,\nb,x,z,1,\n"))
+    assert len(groups(split)) == 2
+
+
+LEFT_OUT = [
+    pytest.param(",x,y,0", "empty startphrase, row left out", "fill the cell or delete the row", id="empty phrase"),
+    pytest.param("a, ,y,0", "empty ending1, row left out", "fill the cell or delete the row", id="blank ending"),
+    pytest.param("a,x,,", "empty ending2, labels, row left out", "fill the cell or delete the row", id="two empty cells"),
+    pytest.param("a,x,y,2", "label '2', row left out", "use 0 (ending1), 1 (ending2) or -1 (hidden)", id="label 2"),
+    pytest.param("a,x,y,1.0", "label '1.0', row left out", "use 0 (ending1), 1 (ending2) or -1 (hidden)", id="label 1.0"),
+    pytest.param("a,x,y,true", "label 'true', row left out", "use 0 (ending1), 1 (ending2) or -1 (hidden)", id="label true"),
+    pytest.param("a,b,x,y,0", "5 cells under 4 columns, row left out", "quote cells that contain commas", id="too many cells"),
+    pytest.param("a,x,0", "3 cells under 4 columns, row left out", "quote cells that contain commas", id="too few cells"),
+]
+KEPT = [
+    pytest.param(
+        "a,x,y,0", "has no partner with the same endings, kept", "put the rows of a pair next to each other", id="unpaired"
+    ),
+]
+
+
+@pytest.mark.parametrize(("row", "what", "remedy"), LEFT_OUT)
+def test_a_row_that_cannot_be_used_is_left_out_with_file_row_and_remedy(tmp_path: Path, row: str, what: str, remedy: str) -> None:
+    split = figqa.read(write(tmp_path, f"{HEADER}{PAIR}{row}\n{OTHER}"))
+    assert [item.id for item in split.items] == ["mine-1", "mine-2", "mine-4", "mine-5"]
+    (note,) = split.notes
+    assert note.startswith(f"mine.csv row 3: {what}; {remedy}")
+
+
+@pytest.mark.parametrize(("row", "what", "remedy"), KEPT)
+def test_a_row_that_can_be_used_is_kept_with_file_row_and_remedy(tmp_path: Path, row: str, what: str, remedy: str) -> None:
+    split = figqa.read(write(tmp_path, f"{HEADER}{PAIR}{row}\n{OTHER}"))
+    assert [item.id for item in split.items] == ["mine-1", "mine-2", "mine-3", "mine-4", "mine-5"]
+    (note,) = split.notes
+    assert note.startswith(f"mine.csv row 3: {what}")
+    assert remedy in note
+
+
+def test_a_second_row_with_an_id_is_left_out(tmp_path: Path) -> None:
+    split = figqa.read(write(tmp_path, "id,startphrase,ending1,ending2,labels\nn1,a,x,y,0\nn2,b,x,y,1\nn1,c,v,w,0\n"))
+    assert [item.context for item in split.items] == ["a", "b"]
+    assert split.notes == ("mine.csv row 3: id 'n1' occurs twice, row left out; give every row its own id",)
+
+
+def test_equal_endings_are_noted_for_each_row(tmp_path: Path) -> None:
+    split = figqa.read(write(tmp_path, HEADER + "a,x,x,0\nb,x,x,1\n"))
+    assert groups(split) == [["mine-1", "mine-2"]]
+    assert [note.partition(":")[0] for note in split.notes] == ["mine.csv row 1", "mine.csv row 2"]
+    assert all("its two endings are equal" in note and "correct an ending" in note for note in split.notes)
+
+
+def test_the_partner_of_a_row_that_is_left_out_is_kept_as_a_single_item(tmp_path: Path) -> None:
+    split = figqa.read(write(tmp_path, HEADER + "a,x,y,7\nb,x,y,1\n" + OTHER))
+    assert groups(split) == [["mine-2"], ["mine-3", "mine-4"]]
+    assert [note.partition(":")[0] for note in split.notes] == ["mine.csv row 1", "mine.csv row 2"]
+
+
+@pytest.mark.parametrize(("row", "what", "remedy"), [*LEFT_OUT, *KEPT])
+def test_strict_refuses_with_file_row_and_remedy(tmp_path: Path, row: str, what: str, remedy: str) -> None:
+    path = write(tmp_path, f"{HEADER}{PAIR}{row}\n{OTHER}")
+    with pytest.raises(FiglangError) as error:
+        figqa.read(path, strict=True)
+    for part in ("mine.csv row 3", what, remedy, "data.strict=true", str(path)):
+        assert part in str(error.value)
+
+
+def test_strict_takes_a_clean_file_as_the_default_does(tmp_path: Path) -> None:
+    path = write(tmp_path, HEADER + PAIR + OTHER)
+    assert figqa.read(path, strict=True) == figqa.read(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        pytest.param((HEADER + PAIR).replace("\n", "\r\n").encode(), "CRLF", id="CRLF"),
+        pytest.param((HEADER + PAIR).encode("utf-8-sig"), "byte-order mark", id="BOM"),
+    ],
+)
+def test_what_excel_adds_changes_no_item_and_is_noted(tmp_path: Path, content: bytes, what: str) -> None:
+    split = figqa.read(write(tmp_path, content))
+    assert split.items == figqa.read(write(tmp_path, HEADER + PAIR)).items
+    assert len(split.notes) == 1
+    assert what in split.notes[0]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        pytest.param("startphrase,ending1,labels\na,x,0\n", ["no column 'ending2'", "needed are startphrase"], id="missing column"),
+        pytest.param(HEADER.encode() + b"caf\xe9,x,y,0\n", ["line 2 is not UTF-8", "save the file as UTF-8"], id="encoding"),
+        pytest.param("", ["no column 'startphrase'", "found: nothing"], id="empty"),
+        pytest.param(HEADER, ["no usable row", "add rows"], id="header only"),
+        pytest.param(HEADER + "\n\n", ["no usable row", "add rows"], id="header and blank lines"),
+        pytest.param(HEADER + 'a,x,"y,0\n' + PAIR, ["not valid CSV", "check its quotes"], id="open quote"),
+    ],
+)
+def test_a_file_without_usable_rows_is_refused(tmp_path: Path, content: str | bytes, parts: list[str], strict: bool) -> None:
+    path = write(tmp_path, content)
+    with pytest.raises(FiglangError) as error:
+        figqa.read(path, strict)
+    for part in (str(path), *parts):
+        assert part in str(error.value)
+
+
+def test_a_file_whose_rows_are_all_left_out_is_refused_with_the_first_reason(tmp_path: Path) -> None:
+    with pytest.raises(FiglangError, match=r"no usable row; mine\.csv row 1: label '9'"):
+        figqa.read(write(tmp_path, HEADER + "a,x,y,9\nb,x,y,8\n"))
+
+
+def test_no_row_is_skipped_silently(tmp_path: Path) -> None:
+    """Whatever is broken, every data row is an item or has a note that it was left out."""
+    draw = np.random.default_rng(0)
+    good = [line for number in range(10) for line in (f"a{number},x{number},y{number},0", f"b{number},x{number},y{number},1")]
+    breaks = [lambda row: row + ",more", lambda row: row[:-1] + "3", lambda row: row[row.index(",") :], lambda row: row[:2]]
+    for _ in range(50):
+        rows = [breaks[draw.integers(4)](row) if draw.random() < 0.3 else row for row in good]
+        split = figqa.read(write(tmp_path, HEADER + "\n".join(rows) + "\n"))
+        accounted = {item.id.removeprefix("mine-") for item in split.items}
+        accounted |= {note.split()[2].rstrip(":") for note in split.notes if "row left out" in note}
+        assert accounted == {str(number) for number in range(1, 21)}
+        assert len(split.items) + sum("row left out" in note for note in split.notes) == 20
+
+
+# Labels that a person has
+
+
+def hidden(folder: Path) -> Split:
+    return figqa.read(write(folder, HEADER + "a,x,y,-1\nb,x,y,-1\n", "test.csv"))
+
+
+@pytest.mark.parametrize("content", ["labels\n1\n0\n", "startphrase,labels\na,1\nb,0\n"])
+def test_a_label_file_reveals_the_hidden_labels_in_the_file_order(tmp_path: Path, content: str) -> None:
+    path = write(tmp_path, content)
+    labelled = figqa.with_labels(hidden(tmp_path), path)
+    assert [item.gold for item in labelled.items] == [1, 0]
+    assert [(item.id, item.group) for item in labelled.items] == [(item.id, item.group) for item in hidden(tmp_path).items]
+    assert labelled.notes == (f"labels from {path}",)
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        pytest.param(b"labels\r\n1\r\n0\r\n", "CRLF", id="CRLF"),
+        pytest.param(b"\xef\xbb\xbflabels\n1\n0\n", "byte-order mark", id="BOM"),
+    ],
+)
+def test_a_label_file_from_excel_is_read_and_noted(tmp_path: Path, content: bytes, what: str) -> None:
+    labelled = figqa.with_labels(hidden(tmp_path), write(tmp_path, content))
+    assert [item.gold for item in labelled.items] == [1, 0]
+    assert any(what in note for note in labelled.notes)
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        pytest.param("labels\n1\n", ["1 labels for 2 items", "one row per item"], id="too few"),
+        pytest.param("labels\n1\n0\n1\n", ["3 labels for 2 items", "one row per item"], id="too many"),
+        pytest.param("labels\n1\n-1\n", ["row 2 has label '-1'", "use 0 (ending1) or 1 (ending2)"], id="still hidden"),
+        pytest.param("startphrase,labels\nb,1\na,0\n", ["row 1 is for another metaphor", "keep the file's order"], id="order"),
+        pytest.param("gold\n1\n0\n", ["no column 'labels'"], id="no column"),
+    ],
+)
+def test_a_label_file_that_does_not_fit_is_refused(tmp_path: Path, content: str, parts: list[str]) -> None:
+    path = write(tmp_path, content)
+    with pytest.raises(FiglangError) as error:
+        figqa.with_labels(hidden(tmp_path), path)
+    for part in (str(path), *parts):
+        assert part in str(error.value)
+
+
+# Near-duplicates
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "same"),
+    [
+        ("The night was ink", "The night was ink", True),
+        ("The night was ink.", "the Night was ink", True),
+        ("The night was ink...", "The night was ink .", True),
+        ("The night was ink", "The night was like ink", False),
+    ],
+)
+def test_case_and_final_periods_aside_the_same_metaphor_is_a_near_duplicate(ours: str, theirs: str, same: bool) -> None:
+    def split(text: str, name: str) -> Split:
+        return Split(name, (Item(f"{name}-1", f"{name}-1", text, ("x", "y"), 0),), name, "")
+
+    train, dev = split(ours, "train"), split(theirs, "dev")
+    assert figqa.near_duplicates(train, dev) == ([(train.items[0], dev.items[0])] if same else [])
+
+
+# Local folders in upstream layout
+
+
+def layout(folder: Path, annotation: str) -> str:
+    (folder / "figqa" / "filtered").mkdir(parents=True)
+    (folder / "figqa" / "commonsense_annotation").mkdir()
+    write(folder / "figqa" / "filtered", HEADER + "a,x,y,0\nb,x,y,1\n", "dev.csv")
+    write(folder / "figqa" / "commonsense_annotation", annotation, "dev.csv")
+    return str(folder)
+
+
+def test_an_item_is_in_every_category_that_is_marked(tmp_path: Path) -> None:
+    root = layout(tmp_path, "startphrase,obj,vis,soc,cul\na,1,,,1\nb,,1,1,\n")
+    split = figqa.load("validation", "medium", root, "")
+    assert [item.attributes["commonsense"] for item in split.items] == [("objects", "cultural"), ("visual", "social")]
+
+
+@pytest.mark.parametrize("rows", ["b,1,,,\na,1,,,\n", "a,1,,,\n", "a,1,,,\nb,1,,,\nc,1,,,\n"])
+def test_an_annotation_of_other_rows_is_refused(tmp_path: Path, rows: str) -> None:
+    root = layout(tmp_path, f"startphrase,obj,vis,soc,cul\n{rows}")
+    with pytest.raises(FiglangError, match="both files must come from the same release"):
+        figqa.load("validation", "medium", root, "")
+
+
+def test_an_annotation_with_crlf_line_ends_is_read_and_noted(tmp_path: Path) -> None:
+    # As a checkout with git's autocrlf has it.
+    root = layout(tmp_path, "startphrase,obj,vis,soc,cul\r\na,1,,,1\r\nb,,1,1,\r\n")
+    split = figqa.load("validation", "medium", root, "")
+    assert split.items[0].attributes["commonsense"] == ("objects", "cultural")
+    assert any("CRLF" in note for note in split.notes)
+
+
+# The published data set (SPEC A.1)
+
+
+@cache
+def published(root: str, split: str, size: str = "medium") -> Split:
+    return figqa.load(split, size, root, "")
+
+
+SPLITS = {
+    "train_small": ("train", "small"),
+    "train_medium": ("train", "medium"),
+    "train_large": ("train", "large"),
+    "validation": ("validation", "medium"),
+    "test": ("test", "medium"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "pairs", "singles"),
+    [
+        ("train_small", 200, 100, 0),
+        ("train_medium", 1458, 729, 0),
+        ("train_large", 8016, 4007, 2),
+        ("validation", 1094, 547, 0),
+        ("test", 1146, 573, 0),
+    ],
+)
+def test_published_rows_and_pairs(figqa_root: str, name: str, rows: int, pairs: int, singles: int) -> None:
+    split = published(figqa_root, *SPLITS[name])
+    sizes = Counter(map(len, groups(split)))
+    assert len(split.items) == rows
+    assert sizes == Counter({2: pairs, 1: singles})
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_published_files_are_the_pinned_ones(figqa_root: str, name: str) -> None:
+    assert published(figqa_root, *SPLITS[name]).sha256 == figqa.FILES[name][1]
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_published_ids_are_unique_and_groups_are_neighbours(figqa_root: str, name: str) -> None:
+    items = published(figqa_root, *SPLITS[name]).items
+    assert len({item.id for item in items}) == len(items)
+    runs = 1 + sum(a.group != b.group for a, b in pairwise(items))
+    assert runs == len({item.group for item in items})
+
+
+@pytest.mark.parametrize("name", ["train_small", "train_medium", "validation"])
+def test_published_labels_alternate(figqa_root: str, name: str) -> None:
+    items = published(figqa_root, *SPLITS[name]).items
+    assert all(item.gold == position % 2 for position, item in enumerate(items))
+
+
+@pytest.mark.parametrize("name", ["train_small", "train_medium", "train_large", "validation"])
+def test_the_answer_flips_within_every_published_pair(figqa_root: str, name: str) -> None:
+    golds: dict[str, set[int | None]] = {}
+    items = published(figqa_root, *SPLITS[name]).items
+    sizes = Counter(item.group for item in items)
+    for item in items:
+        golds.setdefault(item.group, set()).add(item.gold)
+    assert all(found == {0, 1} for group, found in golds.items() if sizes[group] == 2)
+
+
+def test_published_test_labels_are_hidden(figqa_root: str) -> None:
+    assert {item.gold for item in published(figqa_root, "test").items} == {None}
+
+
+@pytest.mark.parametrize("name", ["train_small", "train_medium", "validation"])
+def test_published_files_without_defects_have_no_notes(figqa_root: str, name: str) -> None:
+    assert published(figqa_root, *SPLITS[name]).notes == ()
+
+
+def test_the_large_training_file_has_eight_noted_rows_with_equal_endings(figqa_root: str) -> None:
+    split = published(figqa_root, "train", "large")
+    equal = [item.id for item in split.items if item.options[0] == item.options[1]]
+    noted = [note for note in split.notes if "endings are equal" in note]
+    assert len(equal) == 8
+    assert [f"train_xl-{note.split()[2].rstrip(':')}" for note in noted] == equal
+
+
+def test_the_two_orphans_of_the_large_training_file_are_kept_and_noted(figqa_root: str) -> None:
+    split = published(figqa_root, "train", "large")
+    orphans = [members[0] for members in groups(split) if len(members) == 1]
+    noted = [note for note in split.notes if "no partner" in note]
+    assert [f"train_xl-{note.split()[2].rstrip(':')}" for note in noted] == orphans
+
+
+def test_strict_refuses_the_large_training_file(figqa_root: str) -> None:
+    with pytest.raises(FiglangError, match=r"train_xl\.csv row 1749: its two endings are equal"):
+        figqa.load("train", "large", figqa_root, "", strict=True)
+
+
+@pytest.mark.parametrize(("category", "count"), [("objects", 792), ("visual", 136), ("social", 206), ("cultural", 183)])
+def test_published_commonsense_counts(figqa_root: str, category: str, count: int) -> None:
+    items = published(figqa_root, "validation").items
+    assert sum(category in item.attributes["commonsense"] for item in items) == count
+
+
+def test_published_commonsense_labels_per_item(figqa_root: str) -> None:
+    items = published(figqa_root, "validation").items
+    assert Counter(len(item.attributes["commonsense"]) for item in items) == {1: 878, 2: 209, 3: 7}
+
+
+@pytest.mark.parametrize(
+    ("size", "other", "count"),
+    [("medium", "validation", 2), ("medium", "test", 1), ("large", "validation", 2), ("large", "test", 2), ("small", "test", 0)],
+)
+def test_published_metaphors_that_leak_into_an_evaluation_split(figqa_root: str, size: str, other: str, count: int) -> None:
+    assert len(figqa.near_duplicates(published(figqa_root, "train", size), published(figqa_root, other))) == count
+
+
+def test_published_dev_and_test_share_a_metaphor(figqa_root: str) -> None:
+    assert len(figqa.near_duplicates(published(figqa_root, "validation"), published(figqa_root, "test"))) == 1
+
+
+def test_published_dev_holds_one_metaphor_twice(figqa_root: str) -> None:
+    folded = Counter(item.context.lower().rstrip(" .") for item in published(figqa_root, "validation").items)
+    assert sorted(folded.values())[-2:] == [1, 2]
+
+
+def test_the_small_training_file_is_inside_the_large_one(figqa_root: str) -> None:
+    def rows(size: str) -> set[tuple[str, ...]]:
+        return {(item.context, *item.options) for item in published(figqa_root, "train", size).items}
+
+    small = rows("small")
+    assert small <= rows("large")
+    assert len(small & rows("medium")) == 40

@@ -1,0 +1,279 @@
+"""Laws of figlang/metrics.py, with numbers worked by hand."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from figlang import metrics
+from figlang.metrics import accuracy, clustered_interval, consistency, measure, pair_accuracy, same_answer, spread
+from figlang.types import Prediction
+
+Metric = Callable[[Sequence[Prediction]], metrics.Estimate]
+RIGHT, WRONG, TIE = (1.0, 0.0), (0.0, 1.0), (0.5, 0.5)  # scores of two options of which the first is gold
+
+
+def row(name: str, group: str, gold: int | None, *scores: float, **attributes: tuple[str, ...]) -> Prediction:
+    return Prediction(name, group, gold, scores, attributes)
+
+
+def pair(group: str, first: Sequence[float], second: Sequence[float]) -> list[Prediction]:
+    """A Winograd pair: option 0 is gold for the first metaphor, option 1 for the second."""
+    return [row(f"{group}1", group, 0, *first), row(f"{group}2", group, 1, *second)]
+
+
+# Option chosen, by pair (gold is 0 then 1), and a single item:
+#   a: 0 1  both right, flips        b: 0 0  one right, same answer
+#   c: 1 0  both wrong, flips        d: 0 -  one right, a tie
+#   s: 0    right, no partner
+# Right: 2 + 1 + 0 + 1 + 1 = 5 of 9 items. Pairs right: a, 1 of 4. Flips: a and c, 2 of 4. Same answer: b, 1 of 4.
+WORKED = [
+    *pair("a", RIGHT, WRONG),
+    *pair("b", RIGHT, RIGHT),
+    *pair("c", WRONG, RIGHT),
+    *pair("d", RIGHT, TIE),
+    row("s", "s", 0, 1, 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "n"), [(accuracy, 5 / 9, 9), (pair_accuracy, 1 / 4, 4), (consistency, 2 / 4, 4), (same_answer, 1 / 4, 4)]
+)
+def test_worked_by_hand(metric: Metric, value: float, n: int) -> None:
+    estimate = metric(WORKED)
+    assert (estimate.value, estimate.n) == (value, n)
+
+
+@pytest.mark.parametrize("name", metrics.METRICS)
+def test_the_order_of_the_rows_changes_no_value(name: str) -> None:
+    metric = metrics.METRICS[name]
+    shuffled = [WORKED[index] for index in np.random.default_rng(0).permutation(len(WORKED))]
+    assert metric(shuffled).value == metric(WORKED).value
+
+
+@pytest.mark.parametrize("name", metrics.METRICS)
+def test_a_metric_of_no_prediction_is_none(name: str) -> None:
+    assert metrics.METRICS[name]([]) is None
+
+
+@pytest.mark.parametrize("name", metrics.METRICS)
+def test_a_metric_of_hidden_labels_is_none(name: str) -> None:
+    assert metrics.METRICS[name]([replace(prediction, gold=None) for prediction in WORKED]) is None
+
+
+@pytest.mark.parametrize("metric", [pair_accuracy, consistency, same_answer])
+def test_a_pair_metric_of_single_items_is_none(metric: Metric) -> None:
+    assert metric([row("1", "1", 0, 1, 0), row("2", "2", 1, 1, 0)]) is None
+
+
+def test_hidden_items_are_left_out_of_accuracy() -> None:
+    estimate = accuracy([*WORKED, row("h", "h", None, 0, 1)])
+    assert (estimate.value, estimate.n) == (5 / 9, 9)
+
+
+def test_a_pair_with_one_hidden_label_is_no_pair() -> None:
+    first, second = pair("e", RIGHT, WRONG)
+    assert pair_accuracy([*WORKED, first, replace(second, gold=None)]).n == 4
+
+
+def test_a_tie_is_wrong() -> None:
+    assert accuracy([row("1", "1", 0, 0.5, 0.5), row("2", "2", 1, 0.5, 0.5)]).value == 0
+
+
+def test_a_tie_neither_flips_nor_is_the_same_answer() -> None:
+    tied = pair("t", TIE, TIE)
+    assert (consistency(tied).value, same_answer(tied).value) == (0, 0)
+
+
+def test_a_group_of_three_is_right_only_as_a_whole() -> None:
+    three = [row(str(number), "g", 0, 1, 0) for number in range(3)]
+    assert pair_accuracy(three).value == 1
+    assert pair_accuracy([*three[:2], row("2", "g", 0, 0, 1)]).value == 0
+
+
+def test_only_groups_of_two_flip() -> None:
+    three = [row(f"g{number}", "g", 0, 1, 0) for number in range(3)]
+    assert consistency([*WORKED, *three]).n == 4
+
+
+def test_pair_accuracy_is_never_below_twice_accuracy_less_one() -> None:
+    draw = np.random.default_rng(0)
+    for _ in range(200):
+        skill = draw.normal(0, 2)
+        rows = []
+        for group in range(draw.integers(1, 9)):
+            # Rounded scores tie now and then.
+            scores = np.round(draw.normal(0, 1, (2, 2)) + skill * np.eye(2))
+            rows += pair(str(group), scores[0], scores[1])
+        correct = accuracy(rows)
+        assert pair_accuracy(rows).value >= 2 * correct.value - 1 - 1e-12
+
+
+def test_the_bound_is_reached_where_no_pair_is_wholly_wrong() -> None:
+    # 3 pairs, 4 of 6 items right: 2 · 4/6 − 1 = 1/3.
+    rows = [*pair("a", RIGHT, WRONG), *pair("b", RIGHT, RIGHT), *pair("c", WRONG, WRONG)]
+    assert pair_accuracy(rows).value == pytest.approx(2 * accuracy(rows).value - 1)
+
+
+# Chance
+
+
+@pytest.mark.parametrize(
+    ("options", "chance"),
+    [((2, 2), 1 / 2), ((4, 4), 1 / 4), ((2, 4), 3 / 8)],  # (1/2 + 1/4) / 2 = 3/8
+)
+def test_chance_is_the_mean_of_one_over_the_number_of_options(options: tuple[int, ...], chance: float) -> None:
+    rows = [row(str(index), str(index), 0, *range(count)) for index, count in enumerate(options)]
+    assert accuracy(rows).chance == chance
+
+
+@pytest.mark.parametrize(("options", "chance"), [(2, 1 / 4), (4, 1 / 16)])
+def test_chance_of_a_pair_is_that_of_both_items(options: int, chance: float) -> None:
+    assert pair_accuracy([row(str(index), "g", 0, *range(options)) for index in range(2)]).chance == chance
+
+
+@pytest.mark.parametrize("metric", [consistency, same_answer])
+def test_consistency_has_no_chance_and_no_p(metric: Metric) -> None:
+    estimate = metric(WORKED)
+    assert (estimate.chance, estimate.p) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "p"),
+    [
+        (8, 10, 56 / 1024),  # (45 + 10 + 1) / 2^10
+        (10, 10, 1 / 1024),
+        (0, 10, 1.0),
+        (5, 9, 0.5),  # by symmetry
+    ],
+)
+def test_p_of_accuracy_is_the_exact_upper_tail(right: int, n: int, p: float) -> None:
+    rows = [row(str(index), str(index), 0, *(RIGHT if index < right else WRONG)) for index in range(n)]
+    assert accuracy(rows).p == pytest.approx(p, rel=1e-12)
+
+
+def test_p_of_pair_accuracy_counts_pairs_against_a_quarter() -> None:
+    # P(at least 1 of 4 pairs) = 1 − (3/4)^4 = 175/256
+    assert pair_accuracy(WORKED).p == pytest.approx(175 / 256, rel=1e-12)
+
+
+# Intervals
+
+
+def test_items_in_groups_of_one_have_the_interval_of_scipy() -> None:
+    hits = np.random.default_rng(1).random(400) < 0.7
+    low, high = clustered_interval(hits.astype(int), [1] * 400, seed=0)
+    theirs = stats.bootstrap((hits,), np.mean, n_resamples=10_000, method="percentile", vectorized=True, rng=0)
+    # The mean of 400 moves in steps of 1/400; two steps for the noise of 10,000 resamples.
+    assert low == pytest.approx(theirs.confidence_interval.low, abs=2 / 400 + 1e-9)
+    assert high == pytest.approx(theirs.confidence_interval.high, abs=2 / 400 + 1e-9)
+
+
+def test_dependent_items_have_a_wider_interval_than_independent_ones() -> None:
+    # 50 groups of 4 items that are right or wrong together are 50 cases, not 200: the interval is √4 = 2 times as wide.
+    right = np.random.default_rng(2).random(50) < 0.6
+    low, high = clustered_interval(4 * right, [4] * 50, seed=0)
+    naive_low, naive_high = clustered_interval(np.repeat(right, 4), [1] * 200, seed=0)
+    assert (high - low) / (naive_high - naive_low) == pytest.approx(2, rel=0.15)
+
+
+def test_pairs_with_exactly_one_right_item_leave_nothing_to_chance() -> None:
+    assert clustered_interval([1] * 30, [2] * 30, seed=0) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("share", [0, 1])
+def test_an_interval_of_all_or_nothing_is_a_point(share: int) -> None:
+    assert clustered_interval([share] * 20, [1] * 20, seed=0) == (share, share)
+
+
+def test_a_share_over_unequal_groups_is_of_items_not_of_groups() -> None:
+    # Draws of two from {1 of 1, 0 of 3}: twice the first 1, once each 1/4, twice the second 0; a quarter, a half, a quarter.
+    assert clustered_interval([1, 0], [1, 3], seed=0) == (0, 1)
+    assert accuracy([row("1", "a", 0, *RIGHT), *(row(f"b{index}", "b", 0, *WRONG) for index in range(3))]).value == 1 / 4
+
+
+@pytest.mark.parametrize("name", metrics.METRICS)
+def test_the_interval_holds_the_value(name: str) -> None:
+    estimate = metrics.METRICS[name](WORKED)
+    assert estimate.low <= estimate.value <= estimate.high
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    assert accuracy(WORKED, seed=3) == accuracy(WORKED, seed=3)
+
+
+def test_the_seed_draws_the_interval() -> None:
+    # Groups of many sizes, so that the shares are not on a coarse grid.
+    sizes = np.arange(1, 41)
+    hits = np.random.default_rng(3).binomial(sizes, 0.5)
+    assert clustered_interval(hits, sizes, seed=0) != clustered_interval(hits, sizes, seed=1)
+
+
+def test_the_size_of_a_chunk_changes_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    hits = np.random.default_rng(4).random(50) < 0.5
+    whole = clustered_interval(hits, [1] * 50, seed=0)
+    monkeypatch.setattr(metrics, "CHUNK", 50 * 777)  # 777 does not divide 10,000
+    assert clustered_interval(hits, [1] * 50, seed=0) == whole
+
+
+# All of them
+
+
+def test_measure_counts_items_hidden_labels_and_ties() -> None:
+    measured = measure([*WORKED, row("h", "h", None, 0, 1)])
+    assert (measured["items"], measured["hidden"], measured["ties"]) == (10, 1, 1)
+
+
+def test_measure_holds_every_metric_with_its_n() -> None:
+    measured = measure(WORKED)
+    assert {name: measured[name]["n"] for name in metrics.METRICS} == {
+        "accuracy": 9,
+        "pair_accuracy": 4,
+        "consistency": 4,
+        "same_answer": 4,
+    }
+
+
+def test_measure_of_hidden_labels_has_counts_alone() -> None:
+    measured = measure([row("1", "1", None, 0, 1)])
+    assert measured == {"items": 1, "hidden": 1, "ties": 0, "accuracy_by": {}}
+
+
+def test_an_item_counts_in_every_category_it_is_in() -> None:
+    rows = [
+        row("1", "1", 0, *RIGHT, commonsense=("objects", "visual")),
+        row("2", "2", 0, *WRONG, commonsense=("objects",)),
+        row("3", "3", 0, *WRONG),
+    ]
+    cells = measure(rows)["accuracy_by"]["commonsense"]
+    assert {name: (cell["value"], cell["n"]) for name, cell in cells.items()} == {"objects": (0.5, 2), "visual": (1, 1)}
+
+
+def test_a_category_whose_labels_are_hidden_has_no_accuracy() -> None:
+    measured = measure([row("1", "1", 0, *RIGHT, genre=("NEWS",)), row("2", "2", None, *RIGHT, genre=("FICTION",))])
+    assert list(measured["accuracy_by"]["genre"]) == ["NEWS"]
+
+
+def test_measure_survives_json() -> None:
+    measured = measure(WORKED)
+    assert json.loads(json.dumps(measured)) == measured
+
+
+def test_a_metric_comes_back_from_plain_data() -> None:
+    assert metrics.as_row(json.loads(json.dumps(measure(WORKED))), "accuracy") == accuracy(WORKED)
+
+
+def test_a_metric_that_was_not_defined_comes_back_as_none() -> None:
+    assert metrics.as_row(measure([row("1", "1", 0, *RIGHT)]), "pair_accuracy") is None
+
+
+def test_spread_is_mean_and_sample_standard_deviation() -> None:
+    # Deviations −0.1, 0, 0.1: squares sum to 0.02, over n − 1 = 2 is 0.01, whose root is 0.1.
+    assert spread([0.6, 0.7, 0.8]) == pytest.approx((0.7, 0.1))
+
+
+def test_spread_of_one_run_is_zero() -> None:
+    assert spread([0.6]) == (0.6, 0.0)

@@ -1,0 +1,240 @@
+"""Where files come from (figlang/sources.py): packages, folders, pinned downloads. Every request stays on this machine."""
+
+import hashlib
+import socket
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from figlang.errors import FiglangError
+from figlang.sources import data_file, local_path, package_path, sha256
+
+CONTENT = b"startphrase,ending1,ending2,labels\na,x,y,0\n"
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An installed package that carries a model and cannot be imported."""
+    folder = tmp_path / "site" / "carries_weights"
+    (folder / "model").mkdir(parents=True)
+    (folder / "__init__.py").write_text("raise ImportError('needs a library that is not here')\n")
+    monkeypatch.syspath_prepend(folder.parent)
+    return "carries_weights"
+
+
+# package:<module>/<path>
+
+
+def test_a_package_source_is_the_folder_inside_the_package(package: str, tmp_path: Path) -> None:
+    assert package_path(f"package:{package}/model") == tmp_path / "site" / package / "model"
+
+
+def test_a_package_is_located_and_never_imported(package: str) -> None:
+    package_path(f"package:{package}/model")
+    assert package not in sys.modules
+
+
+@pytest.mark.parametrize("source", ["package:no_such_package/model", "package:/model", "package:", "package:no.such.package/x"])
+def test_a_package_that_is_not_installed_is_named_with_the_remedy(source: str) -> None:
+    with pytest.raises(FiglangError, match="no installed package") as error:
+        package_path(source)
+    assert str(error.value).startswith(f"{source}: ")
+    assert "pip install" in str(error.value)
+
+
+def test_a_module_that_is_no_package_carries_no_files() -> None:
+    with pytest.raises(FiglangError, match="no installed package is named 'this'"):
+        package_path("package:this/model")
+
+
+def test_a_path_that_a_package_does_not_hold_is_named(package: str, tmp_path: Path) -> None:
+    with pytest.raises(FiglangError, match=f"package '{package}' is installed but holds no 'weights'") as error:
+        package_path(f"package:{package}/weights")
+    assert str(tmp_path / "site" / package / "weights") in str(error.value)
+
+
+def test_the_bundled_samples_are_a_package_source() -> None:
+    assert (package_path("package:figlang/data/samples") / "figqa" / "filtered" / "train.csv").is_file()
+
+
+# Local folders
+
+
+def test_a_local_source_may_begin_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert local_path("~/data") == tmp_path / "data"
+
+
+def test_a_local_source_may_be_in_a_package(package: str, tmp_path: Path) -> None:
+    assert local_path(f"package:{package}/model") == tmp_path / "site" / package / "model"
+
+
+def test_the_hash_is_that_of_the_bytes(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    # The well-known digest of nothing.
+    assert sha256(tmp_path / "empty") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def test_a_local_file_is_used_as_it_is_even_if_it_differs_from_upstream(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_bytes(b"mine")
+    assert data_file("own.csv", str(tmp_path), "http://unused.invalid", DIGEST, "") == tmp_path / "own.csv"
+
+
+def test_a_local_folder_without_the_file_names_folder_address_and_setting(tmp_path: Path) -> None:
+    with pytest.raises(FiglangError) as error:
+        data_file("filtered/dev.csv", str(tmp_path), "http://upstream.invalid/dev.csv", DIGEST, "")
+    for part in ("filtered/dev.csv", str(tmp_path), "paths.data=DIR", "FIGLANG_DATA", "http://upstream.invalid/dev.csv"):
+        assert part in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+# Downloads
+
+
+class Upstream(ThreadingHTTPServer):
+    """Serves CONTENT at /data.csv and counts requests."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.requests: list[str] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/data.csv"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Upstream
+
+    def do_GET(self) -> None:
+        self.answer(with_body=True)
+
+    def do_HEAD(self) -> None:
+        self.answer(with_body=False)
+
+    def answer(self, with_body: bool) -> None:
+        self.server.requests.append(f"{self.command} {self.path}")
+        body = CONTENT if self.path == "/data.csv" else b"no such file"
+        self.send_response(200 if self.path == "/data.csv" else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if with_body:
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
+    online(monkeypatch)
+    with Upstream() as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def online(monkeypatch: pytest.MonkeyPatch) -> None:
+    # `datasets` refuses every request in offline mode, which it reads from the environment when it is imported.
+    import datasets
+
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.delenv("HF_DATASETS_OFFLINE", raising=False)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def closed_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_download_lands_in_the_cache_in_upstream_layout(upstream: Upstream, tmp_path: Path) -> None:
+    path = data_file("filtered/data.csv", None, upstream.url, DIGEST, str(tmp_path))
+    assert path == tmp_path / "filtered" / "data.csv"
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_download_leaves_nothing_else(upstream: Upstream, tmp_path: Path) -> None:
+    path = data_file("data.csv", None, upstream.url, DIGEST, str(tmp_path))
+    assert files(tmp_path) == [path]
+
+
+def test_a_cached_file_makes_no_request(upstream: Upstream, tmp_path: Path) -> None:
+    first = data_file("data.csv", None, upstream.url, DIGEST, str(tmp_path))
+    asked = len(upstream.requests)
+    assert asked > 0
+    assert data_file("data.csv", None, upstream.url, DIGEST, str(tmp_path)) == first
+    assert len(upstream.requests) == asked
+
+
+def test_a_damaged_cached_file_is_fetched_again(upstream: Upstream, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_bytes(CONTENT[:10])
+    assert data_file("data.csv", None, upstream.url, DIGEST, str(tmp_path)).read_bytes() == CONTENT
+
+
+def test_a_download_that_is_not_the_pinned_file_is_refused(upstream: Upstream, tmp_path: Path) -> None:
+    pinned = "0" * 64
+    with pytest.raises(FiglangError) as error:
+        data_file("data.csv", None, upstream.url, pinned, str(tmp_path))
+    for part in (upstream.url, "has changed", DIGEST[:12], pinned[:12], "paths.data=DIR"):
+        assert part in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_download_that_is_refused_is_not_kept(upstream: Upstream, tmp_path: Path) -> None:
+    with pytest.raises(FiglangError):
+        data_file("data.csv", None, upstream.url, "0" * 64, str(tmp_path))
+    assert files(tmp_path) == []
+
+
+def unreachable(url: str, cache: Path) -> str:
+    with pytest.raises(FiglangError) as error:
+        data_file("filtered/dev.csv", None, url, DIGEST, str(cache))
+    return str(error.value)
+
+
+def check_sentence(message: str, url: str, cache: Path) -> None:
+    for part in ("dev.csv", str(cache / "filtered"), url, "paths.data=DIR", "FIGLANG_DATA"):
+        assert part in message
+    assert "\n" not in message
+    assert files(cache) == []
+
+
+def test_an_address_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    online(monkeypatch)
+    url = f"http://127.0.0.1:{closed_port()}/dev.csv"
+    check_sentence(unreachable(url, tmp_path), url, tmp_path)
+
+
+def test_an_address_that_is_gone_is_one_sentence(upstream: Upstream, tmp_path: Path) -> None:
+    url = upstream.url.replace("data.csv", "gone.csv")
+    check_sentence(unreachable(url, tmp_path), url, tmp_path)
+
+
+def test_offline_mode_is_one_sentence(upstream: Upstream, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    check_sentence(unreachable(upstream.url, tmp_path), upstream.url, tmp_path)
+    assert upstream.requests == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are not protected by mode on Windows")
+def test_a_cache_that_is_a_file_is_one_sentence(upstream: Upstream, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("not a folder")
+    with pytest.raises(FiglangError, match=r"paths\.cache=DIR") as error:
+        data_file("data.csv", None, upstream.url, DIGEST, str(tmp_path / "cache"))
+    assert str(tmp_path / "cache") in str(error.value)
