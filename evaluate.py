@@ -4,7 +4,7 @@ import logging
 
 from rich.console import Console
 
-from figlang import checkpoint, data, results, runtime, submission
+from figlang import checkpoint, data, results, runtime, submission, training
 from figlang.command import entry
 from figlang.config import EvaluateConfig
 from figlang.evaluation import read_predictions
@@ -16,14 +16,15 @@ log = logging.getLogger("figlang")
 def main(config: EvaluateConfig) -> None:
     runtime.start(config.seed, config.trainer)
     split = data.load(config.split, config.data, config.paths)
-    for note in split.notes[:10]:
-        log.info("data: %s", note)
+    training.log_notes(list(split.notes), log)
     loaded = checkpoint.load(config.checkpoint, config.revision)
     loaded.network.to(runtime.device(config.trainer))
     folder = results.evaluation_folder(config)
     evaluated = results.Evaluated(loaded, split, config.split, config.data.name, config.seed)
     evaluated.predict(folder / "predictions.jsonl", config.trainer.progress, config.batch_size)
-    content = evaluated.document(folder / "predictions.jsonl") | {"data": {config.split: results.describe(split)}}
+    content = evaluated.document(folder / "predictions.jsonl") | {
+        "data": {config.split: results.describe(split), "notes": list(split.notes)}
+    }
     results.write(folder / "metrics.json", content)
     if config.split == "test":
         submission.write(folder / "submission.json", split.items, read_predictions(folder / "predictions.jsonl"))

@@ -21,8 +21,7 @@ def main(config: TrainConfig) -> None:
         return report.seeds(Path(str(config.run)).parent, console)
     runtime.start(config.seed, config.trainer)
     ready = training.prepare(config)
-    for note in ready.notes[:10]:
-        log.info("data: %s", note)
+    training.log_notes(ready.notes, log)
 
     with runs.claim(config, (ready.train, ready.validation)) as run:
         (run.folder / "config.yaml").write_text(to_yaml(config))

@@ -1,5 +1,6 @@
 """From a configuration to everything a fit needs."""
 
+import logging
 from dataclasses import dataclass
 
 from peft import PeftModel
@@ -15,6 +16,8 @@ from figlang.runs import recipe as recipe_of
 from figlang.signature import digest
 from figlang.types import Split
 
+SHOWN = 5
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -28,6 +31,14 @@ class Prepared:
     encoded_validation: list[Encoded]
     recipe: Recipe
     notes: list[str]
+
+
+def log_notes(notes: list[str], logger: logging.Logger) -> None:
+    """The first notes about the data, and how many more there are."""
+    for note in notes[:SHOWN]:
+        logger.info("data: %s", note)
+    if len(notes) > SHOWN:
+        logger.info("data: %d more notes are in metrics.json", len(notes) - SHOWN)
 
 
 def prepare(config: TrainConfig) -> Prepared:

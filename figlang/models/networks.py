@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 import transformers
+from safetensors import SafetensorError
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
@@ -39,7 +40,7 @@ def build(model: ModelConfig, format: str, texts: list[str], options: int) -> tu
         network = AUTO_CLASSES[format].from_pretrained(
             source, dtype=torch.float32, use_safetensors=None if model.allow_bin else True, **common, **head
         )
-    except (OSError, ValueError, ImportError, KeyError) as error:
+    except (OSError, ValueError, ImportError, KeyError, SafetensorError) as error:
         raise FiglangError(f"cannot load model {model.name_or_path!r} for method.format={format}: {_first_line(error)}") from error
     return without_pooler(network) if format == "dual" else network, tokenizer
 

@@ -1,0 +1,136 @@
+"""Exports: loaded by us, by plain transformers as the card says, never half-written; adapters merged without loss."""
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from figlang import card, checkpoint
+from figlang.checkpoint import Recipe
+from figlang.config import ModelConfig, PeftConfig
+from figlang.encode import Encoder, word
+from figlang.errors import FiglangError
+from figlang.evaluation import predict
+from figlang.models import lora, networks
+from figlang.scoring.head import scorer
+from figlang.types import Item
+
+ITEM = Item("a", "a", "The room was an oven", ("It was hot.", "It was cold and rather dark in every corner."), 0)
+TEXTS = [ITEM.context, *ITEM.options]
+
+
+def exported(folder: Path, format: str, architecture: str = "bert") -> tuple[tuple[float, ...], Recipe]:
+    torch.manual_seed(0)
+    model = ModelConfig(init="tiny", architecture=architecture)
+    network, tokenizer = networks.build(model, format, TEXTS, 2)
+    encoder = Encoder(tokenizer, format, "clean", 80)
+    recipe = Recipe("tiny", "nothing", "contrastive", format, "clean", 80, 20.0, 2, "figqa_sample", "0" * 12, 0)
+    checkpoint.export(network, encoder, recipe, folder)
+    return predict(network, scorer(format, 20.0), encoder, [ITEM])[0].scores, recipe
+
+
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "deberta-v2", "modernbert"])
+@pytest.mark.parametrize("format", ["pair", "joint", "dual"])
+def test_an_export_scores_as_the_network_did(tmp_path: Path, format: str, architecture: str) -> None:
+    before, recipe = exported(tmp_path / "model", format, architecture)
+    loaded = checkpoint.load(str(tmp_path / "model"))
+    assert loaded.recipe == recipe
+    assert predict(loaded.network, loaded.score, loaded.encoder, [ITEM])[0].scores == pytest.approx(before, abs=1e-5)
+
+
+@pytest.mark.parametrize("format", ["pair", "joint", "dual"])
+def test_the_lines_on_the_card_give_the_same_scores(tmp_path: Path, format: str) -> None:
+    before, recipe = exported(tmp_path / "model", format)
+    document = {
+        "metrics": {},
+        "data": {"train": {"sha256": "0"}, "validation": {"sha256": "0", "items": 1}},
+        "training": {"items": 1, "epochs": 1, "steps": 1, "precision": "32-true", "seconds": 1.0},
+        "health": [],
+        "signature": "",
+        "command": "python train.py",
+    }
+    found = re.search(r"```python\n(.*?)```", card.card(recipe, document), flags=re.DOTALL)
+    assert found is not None
+    sentences = [word(text, "clean") for text in TEXTS]
+    names: dict[str, object] = {
+        "folder": str(tmp_path / "model"),
+        **dict(zip(("metaphor", "answer1", "answer2"), sentences, strict=True)),
+    }
+    exec(found[1], names)
+    scores = names["scores"]
+    assert isinstance(scores, torch.Tensor)
+    expected = [before[ITEM.options.index(option)] for option in sorted(ITEM.options)] if format == "joint" else before
+    assert scores.tolist() == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_folder_without_figlang_json_is_taken_by_its_class(tmp_path: Path) -> None:
+    before, _ = exported(tmp_path / "model", "pair")
+    (tmp_path / "model" / "figlang.json").unlink()
+    loaded = checkpoint.load(str(tmp_path / "model"))
+    assert loaded.recipe.format == "pair"
+    assert predict(loaded.network, loaded.score, loaded.encoder, [ITEM])[0].scores == pytest.approx(before, abs=1e-5)
+
+
+def test_a_classifier_without_figlang_json_is_refused(tmp_path: Path) -> None:
+    exported(tmp_path / "model", "joint")
+    (tmp_path / "model" / "figlang.json").unlink()
+    with pytest.raises(FiglangError, match=r"BertForSequenceClassification has no figlang\.json"):
+        checkpoint.load(str(tmp_path / "model"))
+
+
+@pytest.mark.parametrize("content", ["{", '{"format": "pair"}', "[]"])
+def test_a_broken_figlang_json_is_one_sentence(tmp_path: Path, content: str) -> None:
+    exported(tmp_path / "model", "pair")
+    (tmp_path / "model" / "figlang.json").write_text(content)
+    with pytest.raises(FiglangError, match=r"figlang.json or config.json cannot be read"):
+        checkpoint.load(str(tmp_path / "model"))
+
+
+def test_broken_weights_are_one_sentence(tmp_path: Path) -> None:
+    exported(tmp_path / "model", "pair")
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"\x00" * 40)
+    with pytest.raises(FiglangError, match="cannot load model"):
+        checkpoint.load(str(tmp_path / "model"))
+
+
+def test_an_interrupted_export_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exported(tmp_path / "model", "pair")
+    before = (tmp_path / "model" / "model.safetensors").read_bytes()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("transformers.PreTrainedTokenizerFast.save_pretrained", full)
+    with pytest.raises(OSError, match="no space"):
+        exported(tmp_path / "model", "pair")
+    assert (tmp_path / "model" / "model.safetensors").read_bytes() == before
+
+
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")
+@pytest.mark.parametrize("format", ["pair", "dual"])
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "deberta-v2"])
+def test_lora_trains_the_head_and_merges_without_loss(format: str, architecture: str) -> None:
+    torch.manual_seed(0)
+    network, tokenizer = networks.build(ModelConfig(init="tiny", architecture=architecture), format, TEXTS, 2)
+    heads = networks.head_modules(network)
+    assert bool(heads) == (format == "pair")
+    adapted = lora.adapt(network, PeftConfig(name="lora", dropout=0.0), heads)
+    trained = {name for name, parameter in adapted.named_parameters() if parameter.requires_grad}
+    assert all(any(f".{head}." in name for name in trained) for head in heads)
+    assert all("lora_" in name or "modules_to_save" in name for name in trained)
+    with torch.no_grad():
+        for name, parameter in adapted.named_parameters():
+            if "lora_B" in name:
+                parameter.normal_(std=0.1)
+    encoder = Encoder(tokenizer, format, "clean", 80)
+    before = predict(adapted, scorer(format, 20.0), encoder, [ITEM])[0].scores
+    merged = lora.merge(adapted)
+    assert predict(merged, scorer(format, 20.0), encoder, [ITEM])[0].scores == pytest.approx(before, abs=1e-4)
+
+
+def test_the_recipe_survives_the_file(tmp_path: Path) -> None:
+    _, recipe = exported(tmp_path / "model", "dual")
+    assert json.loads((tmp_path / "model" / "figlang.json").read_text()) == dataclasses.asdict(recipe)

@@ -1,0 +1,37 @@
+"""The README's commands are real: they compose, and those that need no download run with debug=fast."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from figlang.command import compose
+from figlang.config import EvaluateConfig, TrainConfig
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+COMMANDS = [line.split(" #")[0].strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
+
+
+def test_the_first_screen_has_a_table_and_the_two_commands() -> None:
+    first = (ROOT / "README.md").read_text().splitlines()[:40]
+    assert sum(line.startswith("|") for line in first) >= 4
+    assert {"make train", "make test"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command.startswith("make ")])
+def test_make_targets_exist(command: str) -> None:
+    target = shlex.split(command)[1]
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if not command.startswith("make ")])
+def test_commands_compose(command: str) -> None:
+    _, script, *arguments = shlex.split(command)
+    overrides = [argument for argument in arguments if argument != "-m"]
+    single = [override.split(",")[0] if "-m" in arguments else override for override in overrides]
+    if script == "train.py":
+        compose("train", TrainConfig, single)
+    else:
+        compose("evaluate", EvaluateConfig, single)
