@@ -24,8 +24,10 @@ def main(config: TrainConfig) -> None:
     training.log_notes(ready.notes, log)
 
     with runs.claim(config, (ready.train, ready.validation)) as run:
-        (run.folder / "config.yaml").write_text(to_yaml(config))
         fitted = runtime.fit(config, run, ready)
+        if fitted is None:
+            return  # one of several processes: the first one goes on
+        (run.folder / "config.yaml").write_text(to_yaml(config))
         checkpoint.export(lora.merge(ready.network), ready.encoder, ready.recipe, run.model)
 
         # Evaluated is what was exported, loaded afresh: the numbers are the folder's, not those of the network in memory.

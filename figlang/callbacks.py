@@ -10,6 +10,7 @@ import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 from scipy.stats import binomtest
 from torch import Tensor, nn
+from torchmetrics import MeanMetric, SumMetric
 
 from figlang.evaluation import prediction
 from figlang.metrics import accuracy, pair_accuracy
@@ -22,7 +23,7 @@ class History(Callback):
     """Loss and accuracy of every epoch, and the loss of at most some 500 steps, in log.csv.
 
     Rows are (step, epoch, split, metric, value). They are part of the checkpoint, so that a resumed run's log is whole;
-    Lightning's CSV logger would begin a new file.
+    Lightning's CSV logger would begin a new file. `train_accuracy` and `seen` are those of the last epoch, dropout on.
     """
 
     def __init__(self, path: Path, validation: tuple[Item, ...], logger: logging.Logger) -> None:
@@ -31,9 +32,9 @@ class History(Callback):
         self.validation = validation
         self.rows: list[tuple[int, int, str, str, float]] = []
         self.seconds = 0.0
-        self._losses: list[Tensor] = []
-        self._correct = 0
-        self._seen = 0
+        self._loss, self._accuracy, self._seen = MeanMetric(), MeanMetric(), SumMetric()
+        self.train_accuracy = 0.0
+        self.seen = 0
         self._scores: dict[int, Tensor] = {}
 
     def state_dict(self) -> dict[str, Any]:
@@ -45,12 +46,15 @@ class History(Callback):
 
     def on_train_epoch_start(self, trainer: Trainer, module: LightningModule) -> None:
         self._started = perf_counter()
-        self._losses, self._correct, self._seen = [], 0, 0
+        for metric in (self._loss, self._accuracy, self._seen):
+            metric.reset()
+            metric.to(module.device)
 
     def on_train_batch_end(self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, index: int) -> None:
-        self._losses.append(outputs["loss"].detach())
-        self._correct += int(outputs["correct"])
-        self._seen += len(batch.gold)
+        items = len(batch.gold)
+        self._loss.update(outputs["loss"].detach(), weight=items)
+        self._accuracy.update(outputs["correct"] / items, weight=items)
+        self._seen.update(items)
         if trainer.global_step % max(1, int(trainer.estimated_stepping_batches) // 500) == 0:
             self._add(trainer, "train", "step_loss", float(outputs["loss"]))
             self._add(trainer, "train", "lr", trainer.optimizers[0].param_groups[0]["lr"])
@@ -68,16 +72,22 @@ class History(Callback):
         for metric in (accuracy, pair_accuracy):
             if (estimate := metric(rows)) is not None:
                 self._add(trainer, "validation", metric.__name__, estimate.value)
-                module.log(f"val/{metric.__name__}", estimate.value, prog_bar=True)
+                module.log(f"val/{metric.__name__}", estimate.value, prog_bar=True, sync_dist=True)
 
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
         self.seconds += perf_counter() - self._started
-        self._add(trainer, "train", "loss", float(torch.stack(self._losses).mean()))
+        # Over all processes: torchmetrics gathers when it computes.
+        loss, self.train_accuracy, self.seen = (
+            float(self._loss.compute()),
+            float(self._accuracy.compute()),
+            int(self._seen.compute()),
+        )
+        self._add(trainer, "train", "loss", loss)
         self._add(trainer, "train", "accuracy", self.train_accuracy)
-        for name in ("loss", "accuracy"):
-            module.log(
-                f"train/{name}", next(row[4] for row in reversed(self.rows) if row[2:4] == ("train", name)), prog_bar=name == "loss"
-            )
+        module.log("train/loss", loss, prog_bar=True, sync_dist=True)
+        module.log("train/accuracy", self.train_accuracy, sync_dist=True)
+        if not trainer.is_global_zero:
+            return
         latest = {row[2:4]: row[4] for row in self.rows}
         shown = ", ".join(
             f"{split} {metric.replace('_', ' ')} {latest[split, metric]:.3f}"
@@ -87,16 +97,6 @@ class History(Callback):
         self.logger.info("epoch %d of %s: %s", trainer.current_epoch + 1, trainer.max_epochs, shown)
         with self.path.open("w", newline="") as file:
             csv.writer(file).writerows([("step", "epoch", "split", "metric", "value"), *self.rows])
-
-    @property
-    def train_accuracy(self) -> float:
-        """Accuracy over the training items of the epoch, dropout on."""
-        return self._correct / max(1, self._seen)
-
-    @property
-    def seen(self) -> int:
-        """Training items seen in the epoch."""
-        return self._seen
 
     def _add(self, trainer: Trainer, split: str, metric: str, value: float) -> None:
         self.rows.append((trainer.global_step, trainer.current_epoch, split, metric, value))
@@ -149,4 +149,5 @@ class Health(Callback):
     def _find(self, trainer: Trainer, code: str, message: str) -> None:
         epoch = trainer.current_epoch + 1
         self.findings.append({"code": code, "epoch": epoch, "message": message})
-        self.logger.warning("health: epoch %d: %s", epoch, message)
+        if trainer.is_global_zero:
+            self.logger.warning("health: epoch %d: %s", epoch, message)

@@ -120,7 +120,11 @@ _UNNAMED = re.compile(
 
 def _name_run(config: TrainConfig) -> None:
     # An interrupted multirun is started again by the same command, which then finds some of its runs finished.
-    config.skip_finished = config.skip_finished or HydraConfig.get().mode is RunMode.MULTIRUN
+    multirun = HydraConfig.get().mode is RunMode.MULTIRUN
+    config.skip_finished = config.skip_finished or multirun
+    if multirun and config.trainer.devices not in ("auto", "1"):
+        # Each process that Lightning starts would run the whole multirun again.
+        raise FiglangError("a multirun (-m) needs trainer.devices=1; start the runs one by one, or by torchrun")
     if config.run is not None:
         return
     overrides = [text for text in HydraConfig.get().overrides.task if not _UNNAMED.match(text)]

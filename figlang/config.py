@@ -107,7 +107,7 @@ class PeftConfig(Section):
 class TrainerConfig(Section):
     accelerator: str = option("auto", "Device kind of Lightning.", ("auto", "cpu", "gpu", "mps"))
     devices: str = option("auto", "Number of devices, or auto.")
-    strategy: str = option("auto", "Strategy of Lightning: auto, ddp, deepspeed_stage_2 …")
+    strategy: str = option("auto", "How several processes share the work.", ("auto", "ddp", "deepspeed_1", "deepspeed_2"))
     precision: str = option(
         "auto", "auto takes bf16 autocast where the hardware has bf16 arithmetic.", ("auto", "32-true", "bf16-mixed", "16-mixed")
     )

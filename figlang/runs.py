@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
+from pytorch_lightning.utilities import rank_zero_only
 
 from figlang.config import TrainConfig
 from figlang.errors import FiglangError
@@ -74,6 +75,9 @@ def claim(config: TrainConfig, splits: tuple[Split, ...]) -> Iterator[Run]:
     Raises FiglangError if another process works in it, or if an unfinished run in it had other settings.
     """
     run = Run(Path(config.run or ""))
+    if rank_zero_only.rank != 0:  # a process that the first one started: the folder is claimed
+        yield run
+        return
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(run.folder / ".lock")

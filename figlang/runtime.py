@@ -14,6 +14,7 @@ from peft import PeftModel
 from pytorch_lightning import Callback, Trainer, seed_everything
 from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
 from pytorch_lightning.loggers import Logger, WandbLogger
+from pytorch_lightning.utilities import rank_zero_only
 from transformers import PreTrainedModel
 from transformers.utils.logging import disable_progress_bar
 
@@ -27,6 +28,7 @@ from figlang.models.embedding import restore, trim
 from figlang.models.networks import head_modules
 from figlang.runs import Run
 from figlang.signature import digest
+from figlang.strategies import ZERO_STAGES, strategy
 from figlang.training import Prepared
 
 log = logging.getLogger("figlang")
@@ -62,6 +64,8 @@ def start(seed: int, trainer: TrainerConfig) -> None:
     warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
     warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
     disable_progress_bar()
+    if rank_zero_only.rank != 0:
+        log.setLevel(logging.ERROR)
     if trainer.threads is not None:
         torch.set_num_threads(trainer.threads)
     seed_everything(seed, verbose=False)
@@ -88,8 +92,11 @@ def device(trainer: TrainerConfig) -> torch.device:
     return torch.device("mps" if trainer.accelerator == "mps" else "cpu")
 
 
-def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted:
-    """Train the prepared network in place, from the run's checkpoint if it has one."""
+def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
+    """Train the prepared network in place, from the run's checkpoint if it has one.
+
+    Returns None in the processes of a distributed fit that have nothing left to do.
+    """
     network, train, validation = ready.network, ready.encoded_train, ready.encoded_validation
     method = config.method
     data = ChoiceData(ready.encoder, train, validation, method.batch_size, method.max_tokens, config.seed)
@@ -105,7 +112,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted:
     health = Health(history, chance, _head(network), log)
     chosen = precision(config.trainer)
     trainer = _trainer(config, run, chosen, [history, health])
-    resumed = run.checkpoint if run.checkpoint.is_file() else None
+    resumed = run.checkpoint if run.checkpoint.exists() else None
     log.info(
         "training %s on %s: %d items, %d epochs of %d steps, %s",
         config.model.name,
@@ -128,6 +135,8 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted:
         raise
     if trainer.interrupted:
         raise FiglangError(f"interrupted; the same command continues {run.folder} after its last whole epoch")
+    if not trainer.is_global_zero:
+        return None
     if whole is not None:
         restore(network, whole)
     network.to("cpu").eval()
@@ -162,7 +171,9 @@ def _trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Call
         return Trainer(
             accelerator=settings.accelerator,
             devices=int(settings.devices) if settings.devices.isdigit() else settings.devices,
-            strategy=settings.strategy,
+            strategy=strategy(settings),
+            # DeepSpeed clips by itself and only if told here; the module clips otherwise.
+            gradient_clip_val=config.method.clip if settings.strategy in ZERO_STAGES else None,
             precision=cast(Any, precision),
             max_epochs=config.method.epochs,
             logger=_logger(config, run),

@@ -18,6 +18,8 @@ class LengthBuckets(Sampler[list[int]]):
     A batch has at most `batch_size` items and, if `max_tokens` is set, at most that many tokens, padding included (an
     item longer than the budget is a batch of its own). With a budget the same batches recur every epoch in another
     order, so that the number of steps is known beforehand.
+
+    Of `world` processes, process `rank` gets its share of every batch: a step sees the same items on any number of them.
     """
 
     def __init__(self, examples: Sequence[Encoded], batch_size: int, max_tokens: int | None, seed: int) -> None:
@@ -26,6 +28,7 @@ class LengthBuckets(Sampler[list[int]]):
         self.max_tokens = max_tokens
         self.seed = seed
         self.epoch = 0
+        self.rank, self.world = 0, 1
         self._length = len(self._batches(0))
 
     @property
@@ -43,7 +46,11 @@ class LengthBuckets(Sampler[list[int]]):
     def __iter__(self) -> Iterator[list[int]]:
         batches = self._batches(0 if self.max_tokens else self.epoch)
         order = torch.randperm(len(batches), generator=self._generator(self.epoch, stream=1)).tolist()
-        return (batches[index] for index in order)
+        return (self._share(batches[index]) for index in order)
+
+    def _share(self, batch: list[int]) -> list[int]:
+        # Where a batch has fewer items than there are processes, the rest repeat one: every process has to step.
+        return batch[self.rank :: self.world] or [batch[self.rank % len(batch)]]
 
     def _batches(self, epoch: int) -> list[list[int]]:
         order = torch.randperm(len(self.examples), generator=self._generator(epoch, stream=0)).tolist()
@@ -92,6 +99,8 @@ class ChoiceData(LightningDataModule):
         if self.trainer is not None:
             # A resumed fit draws its first epoch before it calls set_epoch.
             self.buckets.set_epoch(self.trainer.fit_loop.epoch_progress.current.processed)
+        if self.trainer is not None:
+            self.buckets.rank, self.buckets.world = self.trainer.global_rank, self.trainer.world_size
         # A generator of its own keeps the loader from drawing on the stream that dropout draws on.
         return DataLoader(
             self.train,  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ class ContrastiveModule(LightningModule):
 
     def on_train_epoch_start(self) -> None:
         # Dropout of each epoch has a stream of its own: a resumed run repeats it without any stored generator state.
-        torch.manual_seed(self.seed * 1_000_003 + self.current_epoch)
+        torch.manual_seed((self.seed * 1_000_003 + self.current_epoch) * 1009 + self.global_rank)
 
     def training_step(self, batch: Batch, _: int) -> dict[str, Tensor]:
         scores_BC = self.score(self.network, batch)
