@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from figlang.metrics import Estimate, as_row, spread
@@ -42,7 +43,7 @@ def summary(metrics: Mapping[str, Any], comparisons: Sequence[Comparison], title
         table.add_section()
         table.add_row(f"[dim]{attribute}:[/dim]")
         for value, cell in values.items():
-            table.add_row(f"  {value}", *_cells(Estimate(**cell)), "")
+            table.add_row(f"  {escape(value)}", *_cells(Estimate(**cell)), "")
     if metrics["hidden"] == metrics["items"]:
         table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5, "")
     console.print(table)
@@ -97,7 +98,8 @@ def published(comparisons: Sequence[Comparison], console: Console, everything: b
 
 def seeds(folder: Path, console: Console) -> None:
     """Mean ± sd over the finished runs of one recipe: the seed folders below `folder`. Prints nothing for a single run."""
-    runs = [json.loads(path.read_text()) for path in sorted(folder.glob("seed*/metrics.json"))]
+    runs = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("seed*/metrics.json")]
+    runs.sort(key=lambda run: run["seed"])
     if len(runs) < 2:
         return
     names = ", ".join(str(run["seed"]) for run in runs)
