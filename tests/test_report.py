@@ -166,10 +166,10 @@ def test_without_comparable_numbers_there_is_no_table() -> None:
 
 
 def run(folder: Path, seed: int, right: int, health: list[dict[str, Any]] | None = None) -> None:
-    """A finished run with `right` of ten items right."""
+    """A finished run of three epochs with `right` of ten items right."""
     rows = [row(item, str(item), 0, int(item >= right)) for item in range(10)]
     (folder / f"seed{seed}").mkdir(parents=True)
-    content = {"seed": seed, "metrics": measure(rows), "health": health or []}
+    content = {"seed": seed, "metrics": measure(rows), "training": {"epochs": 3}, "health": health or []}
     (folder / f"seed{seed}" / "metrics.json").write_text(json.dumps(content))
 
 
@@ -212,12 +212,19 @@ def test_an_unfinished_run_is_not_counted(tmp_path: Path) -> None:
     assert "2 seeds (0, 1)" in words(seeds(tmp_path))
 
 
-def test_a_collapsed_seed_is_counted_and_named(tmp_path: Path) -> None:
+def test_a_seed_at_chance_to_the_end_is_counted_and_named(tmp_path: Path) -> None:
     run(tmp_path, 0, 9)
-    run(tmp_path, 1, 5, [{"code": "collapsed"}])
+    run(tmp_path, 1, 5, [{"code": "collapsed", "epoch": 1}, {"code": "collapsed", "epoch": 3}])
     screen = seeds(tmp_path)
     assert line(screen, "accuracy").startswith("70.00 ±")
     assert "at chance in training: seed 1" in words(screen)
+
+
+@pytest.mark.parametrize("finding", [{"code": "collapsed", "epoch": 1}, {"code": "head_frozen", "epoch": 3}])
+def test_a_seed_that_left_chance_is_not_named(tmp_path: Path, finding: dict[str, Any]) -> None:
+    run(tmp_path, 0, 9)
+    run(tmp_path, 1, 8, [finding])
+    assert "at chance" not in words(seeds(tmp_path))
 
 
 # Figures
