@@ -23,7 +23,7 @@ def main(config: TrainConfig) -> None:
     ready = training.prepare(config)
     training.log_notes(ready.notes, log)
 
-    with runs.claim(config, (ready.train, ready.validation)) as run:
+    with runs.claim(config, ready.train, ready.validation) as run:
         fitted = runtime.fit(config, run, ready)
         if fitted is None:
             return  # one of several processes: the first one goes on

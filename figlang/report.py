@@ -33,7 +33,7 @@ def p_value(p: float | None) -> str:
 
 def summary(metrics: Mapping[str, Any], comparisons: Sequence[Comparison], title: str, console: Console) -> None:
     """The result of one evaluation: value, interval, chance, and the best comparable published number."""
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD)
     for column in ("metric", "value", "95 % CI", "n", "chance", "p", "published"):
         table.add_column(column, justify="left" if column in ("metric", "published") else "right")
     for name, heading in TITLES.items():

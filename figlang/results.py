@@ -56,8 +56,8 @@ class Evaluated:
         }
 
     def comparisons(self) -> list[reference.Comparison]:
-        """Published numbers beside this evaluation."""
-        published = self.split.sha256 in {digest for _, digest in figqa.FILES.values()}
+        """Published numbers beside this evaluation; comparable only if it is on the whole published file."""
+        published = self.split.whole and self.split.sha256 == figqa.FILES.get(self.role, ("", ""))[1]
         return reference.fig_qa(self.data, self.role, published)
 
     def show(self, content: Mapping[str, Any], folder: Path, console: Console) -> None:

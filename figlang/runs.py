@@ -48,11 +48,11 @@ class Run:
         return self.folder / "figures"
 
 
-def recipe(config: TrainConfig, splits: tuple[Split, ...]) -> dict[str, Any]:
+def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, Any]:
     """Everything that determines a run's result: its settings and the hashes of its data."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE}
     settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
-    return {"settings": settings, "data": {split.name: split.sha256 for split in splits}}
+    return {"settings": settings, "data": {"train": train.sha256, "validation": validation.sha256}}
 
 
 def finished(config: TrainConfig) -> bool:
@@ -69,7 +69,7 @@ def finished(config: TrainConfig) -> bool:
 
 
 @contextmanager
-def claim(config: TrainConfig, splits: tuple[Split, ...]) -> Iterator[Run]:
+def claim(config: TrainConfig, train: Split, validation: Split) -> Iterator[Run]:
     """The run folder, locked against a second process, with earlier state kept for resuming or removed.
 
     Raises FiglangError if another process works in it, or if an unfinished run in it had other settings.
@@ -87,7 +87,7 @@ def claim(config: TrainConfig, splits: tuple[Split, ...]) -> Iterator[Run]:
     except OSError as error:
         raise FiglangError(f"cannot write to {run.folder} ({error.strerror}); choose another folder with paths.runs=DIR") from error
     try:
-        wanted = recipe(config, splits)
+        wanted = recipe(config, train, validation)
         if config.overwrite or config.resume == "never":
             _clear(run)
         _check_same(run, wanted)

@@ -1,9 +1,8 @@
 """Hardware and the training loop: precision, threads, seeds, the Lightning Trainer, resuming."""
 
 import logging
-import math
+import os
 import warnings
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
@@ -21,7 +20,6 @@ from transformers.utils.logging import disable_progress_bar
 from figlang.callbacks import Health, History
 from figlang.config import TrainConfig, TrainerConfig
 from figlang.data.datamodule import ChoiceData
-from figlang.encode import Encoded
 from figlang.errors import FiglangError
 from figlang.models.contrastive import ContrastiveModule
 from figlang.models.embedding import restore, trim
@@ -63,7 +61,10 @@ def start(seed: int, trainer: TrainerConfig) -> None:
     warnings.filterwarnings("ignore", message=".*GPU available but not used.*")
     warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
     warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
+    warnings.filterwarnings("ignore", message=".*DeepSpeed handles gradient clipping internally.*")
+    warnings.filterwarnings("ignore", message=".*all_gather_into_tensor. is deprecated.*")
     disable_progress_bar()
+    os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
     if rank_zero_only.rank != 0:
         log.setLevel(logging.ERROR)
     if trainer.threads is not None:
@@ -208,13 +209,3 @@ def _logger(config: TrainConfig, run: Run) -> Logger | bool:
 
 def _first_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:300] or type(error).__name__
-
-
-def share_of_padding(examples: Sequence[Encoded], batches: Sequence[Sequence[int]]) -> float:
-    """Share of the tokens of these batches that is padding."""
-    padded = sum(
-        sum(len(examples[index].sequences) for index in batch) * max(examples[index].longest for index in batch)
-        for batch in batches
-    )
-    real = sum(example.tokens for example in examples)
-    return math.nan if not padded else 1 - real / padded

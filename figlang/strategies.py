@@ -26,9 +26,7 @@ def strategy(trainer: TrainerConfig) -> str | Strategy:
         # With adapters, the frozen weights stay out of the checkpoints.
         return kind(stage=stage, exclude_frozen_parameters=True)
     except ImportError as error:
-        raise FiglangError(
-            f"trainer={trainer.strategy} needs DeepSpeed; install it with `pip install figlang[deepspeed]`"
-        ) from error
+        raise FiglangError(f"trainer={trainer.strategy} needs DeepSpeed: `pip install figlang[deepspeed]`") from error
 
 
 class CpuDeepSpeedStrategy(DeepSpeedStrategy):

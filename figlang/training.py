@@ -65,7 +65,7 @@ def prepare(config: TrainConfig) -> Prepared:
         scale=method.scale,
         options=options,
         trained_on=config.data.name,
-        settings=digest(recipe_of(config, (train, validation))),
+        settings=digest(recipe_of(config, train, validation)),
         seed=config.seed,
     )
     adapted = lora.adapt(network, config.peft, networks.head_modules(network))

@@ -25,7 +25,8 @@ class Item:
 class Split:
     """Items of one split with where they came from.
 
-    `sha256` is the hash of the file's bytes; `notes` are sentences about the rows, for the log and metrics.json.
+    `sha256` is the hash of the file's bytes; `notes` are sentences about the rows, for the log and metrics.json; `whole` is
+    False where only the first items were asked for.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Split:
     source: str
     sha256: str
     notes: tuple[str, ...] = ()
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)

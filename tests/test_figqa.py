@@ -407,9 +407,13 @@ def test_the_two_orphans_of_the_large_training_file_are_kept_and_noted(figqa_roo
     assert [f"train_xl-{note.split()[2].rstrip(':')}" for note in noted] == orphans
 
 
-def test_strict_refuses_the_large_training_file(figqa_root: str) -> None:
+def test_strict_takes_the_published_files_with_their_known_defects_but_no_changed_copy(figqa_root: str, tmp_path: Path) -> None:
+    assert len(figqa.load("train", "large", figqa_root, str(tmp_path), strict=True).items) == 8016
+    copy = tmp_path / "figqa" / "filtered" / "train_xl.csv"
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes((Path(figqa_root) / "figqa" / "filtered" / "train_xl.csv").read_bytes() + b"\n")
     with pytest.raises(FiglangError, match=r"train_xl\.csv row 1749: its two endings are equal"):
-        figqa.load("train", "large", figqa_root, "", strict=True)
+        figqa.load("train", "large", str(tmp_path), str(tmp_path), strict=True)
 
 
 @pytest.mark.parametrize(("category", "count"), [("objects", 792), ("visual", 136), ("social", 206), ("cultural", 183)])

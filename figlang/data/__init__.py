@@ -20,12 +20,18 @@ def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
             loaded = figqa.with_labels(loaded, Path(data.test_labels).expanduser(), data.strict)
     else:
         loaded = figqa.load(split, data.size, data.root or paths.data, paths.cache, data.strict, data.test_labels)
-    return replace(loaded, items=loaded.items[: data.limit])
+    if data.limit is None or data.limit >= len(loaded.items):
+        return loaded
+    note = f"{loaded.name}: the first {data.limit} of {len(loaded.items)} items, since data.limit={data.limit}"
+    return replace(loaded, items=loaded.items[: data.limit], notes=(*loaded.notes, note), whole=False)
 
 
 def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
-    """Training and validation split, without the training items whose metaphor also occurs in an evaluation split."""
-    train, validation = load("train", data, paths), load("validation", data, paths)
+    """Training and validation split, without the training items whose metaphor also occurs in an evaluation split.
+
+    Raises FiglangError if no training item has a label; some without one are left out with a note.
+    """
+    train, validation = _labelled(load("train", data, paths)), load("validation", data, paths)
     evaluated = [validation]
     if data.dataset == "figqa" or data.test is not None:
         evaluated.append(load("test", data, paths))
@@ -37,3 +43,13 @@ def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
         if data.drop_near_duplicates:
             train = replace(train, items=tuple(item for item in train.items if item.id not in leaked))
     return train, validation
+
+
+def _labelled(train: Split) -> Split:
+    items = tuple(item for item in train.items if item.gold is not None)
+    if not items:
+        raise FiglangError(f"{train.source}: every label is hidden (-1), so nothing can be learnt from it; use 0 or 1")
+    if len(items) == len(train.items):
+        return train
+    note = f"{train.name}: {len(train.items) - len(items)} items with hidden labels left out of training"
+    return replace(train, items=items, notes=(*train.notes, note))
