@@ -108,7 +108,7 @@ class Health(Callback):
     - dropout off: training steps run in eval mode, or no dropout is set;
     - head frozen: the new head does not train;
     - collapsed: after an epoch the training accuracy cannot be told from guessing (two-sided exact binomial, p > 0.01), as
-      large encoders do on some seeds (SPEC A.7).
+      large encoders do on some seeds.
     """
 
     def __init__(self, history: History, chance: float, head: list[nn.Parameter], logger: logging.Logger) -> None:

@@ -52,7 +52,7 @@ class Encoded:
 
 
 def word(text: str, style: str) -> str:
-    """A sentence as the network sees it (SPEC A.7, D.3). `clean`: one final period, first letter upper-case; `raw`: as is."""
+    """A sentence as the network sees it. `clean`: one final period, first letter upper-case; `raw`: as is."""
     if style == "raw":
         return text
     bare = text.strip().rstrip(".!?, ")
@@ -62,8 +62,8 @@ def word(text: str, style: str) -> str:
 class Encoder:
     """Words and tokenises items for one input format.
 
-    - `pair`: one sequence per option, `[CLS] context [SEP] option [SEP]` (what Fig-QA's numbers were made with, SPEC A.7).
-    - `joint`: one sequence, `[CLS] context [SEP] option 1 [SEP] option 2 [SEP]` (what the paper prints). Options enter in
+    - `pair`: one sequence per option, `[CLS] context [SEP] option [SEP]` (what the numbers of Liu et al. 2022 were made with).
+    - `joint`: one sequence, `[CLS] context [SEP] option 1 [SEP] option 2 [SEP]` (what their §5 prints). Options enter in
       alphabetical order, so that the order they are listed in changes no score.
     - `dual`: context and options as sequences of their own.
     """

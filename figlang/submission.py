@@ -1,4 +1,4 @@
-"""The prediction file for Fig-QA's hidden test split: ExplainaBoard's qa-multiple-choice form (SPEC A.13)."""
+"""The prediction file for Fig-QA's hidden test split: ExplainaBoard's qa-multiple-choice form."""
 
 import json
 from collections.abc import Sequence

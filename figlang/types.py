@@ -42,7 +42,7 @@ class Prediction:
     """Scores of one item (higher = more plausible), one per option.
 
     `choice` is the option that scores above all others, or None for a tie or a score that is not a number: both are
-    wrong (SPEC A.2).
+    wrong.
     """
 
     id: str

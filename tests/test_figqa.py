@@ -1,4 +1,4 @@
-"""Laws of figlang/data/figqa.py: any file in Fig-QA's form, and the facts of the published one (SPEC A.1)."""
+"""Laws of figlang/data/figqa.py: any file in Fig-QA's form, and the facts of the published one."""
 
 from collections import Counter
 from functools import cache
@@ -320,7 +320,7 @@ def test_an_annotation_with_crlf_line_ends_is_read_and_noted(tmp_path: Path) -> 
     assert any("CRLF" in note for note in split.notes)
 
 
-# The published data set (SPEC A.1)
+# The published data set (counts recomputed from the files)
 
 
 @cache

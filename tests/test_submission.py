@@ -1,4 +1,4 @@
-"""The prediction file for the hidden test split (SPEC A.13)."""
+"""The prediction file for the hidden test split."""
 
 import json
 from pathlib import Path

@@ -203,3 +203,11 @@ def test_a_released_hub_id_that_cannot_be_reached_is_one_line(tmp_path: Path) ->
     assert result.returncode == 2
     assert result.stderr.startswith("error: no checkpoint 'someone/something'")
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_wandb_keeps_an_offline_run_with_the_metrics(tmp_path: Path) -> None:
+    result = train(tmp_path, "run=logged", "logger=wandb")
+    assert result.returncode == 0, result.stderr
+    runs = list((tmp_path / "logged" / "wandb").glob("offline-run-*"))
+    assert len(runs) == 1
+    assert list(runs[0].glob("*.wandb")), "the offline run holds no records"

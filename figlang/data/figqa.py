@@ -37,7 +37,7 @@ def load(split: str, size: str, root: str | None, cache: str, strict: bool = Fal
     """One split of the published data set.
 
     `split` is train, validation or test; `size` (small, medium, large) chooses the training file. `test_labels` is a
-    user's label file for the hidden test split (SPEC A.1: the authors withheld them, so figlang never ships them).
+    user's label file for the hidden test split: the authors withheld them, so figlang never ships them.
     """
     name = f"train_{size}" if split == "train" else split
     path = _file(name, root, cache)
@@ -102,7 +102,7 @@ def _items(rows: Sequence[tuple[int, str, dict[str, str]]], problems: Problems) 
 
 def _is_pair(first: dict[str, str], second: dict[str, str]) -> bool:
     same = [first[name].strip() == second[name].strip() for name in ("ending1", "ending2")]
-    # One pair of train_xl.csv differs by a misspelling; qid alone would join about 80 pairs of strangers (SPEC A.1).
+    # One pair of train_xl.csv differs by a misspelling; qid alone would join about 80 pairs of strangers.
     same_qid = first.get("qid", "") != "" and first.get("qid") == second.get("qid")
     labels = first["labels"].strip(), second["labels"].strip()
     flipped = labels[0] != labels[1] or labels[0] == "-1"

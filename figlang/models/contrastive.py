@@ -1,4 +1,7 @@
-"""Contrastive training: cross-entropy over the scores of an item's options (Fig-QA §5, SPEC A.7)."""
+"""Contrastive training: cross-entropy over the scores of an item's options (Liu et al. 2022, §5).
+
+The recipe (linear warm-up and decay, clipping) is that of the WinoGrande code which their numbers were made with.
+"""
 
 from typing import Any
 
