@@ -1,22 +1,18 @@
 """Evaluate a run folder, a released checkpoint or a hub model: `python evaluate.py checkpoint=runs/… data=figqa_medium`."""
 
-import logging
-
 from rich.console import Console
 
-from figlang import checkpoint, data, results, runtime, submission, training
+from figlang import checkpoint, data, results, runtime, submission
 from figlang.command import entry
 from figlang.config import EvaluateConfig
 from figlang.evaluation import read_predictions
-
-log = logging.getLogger("figlang")
 
 
 @entry("evaluate", EvaluateConfig)
 def main(config: EvaluateConfig) -> None:
     runtime.start(config.seed, config.trainer)
     split = data.load(config.split, config.data, config.paths)
-    training.log_notes(list(split.notes), log)
+    runtime.log_notes(split.notes)
     loaded = checkpoint.load(config.checkpoint, config.revision)
     loaded.network.to(runtime.device(config.trainer))
     folder = results.evaluation_folder(config)

@@ -21,10 +21,10 @@ def main(config: TrainConfig) -> None:
         return report.seeds(Path(str(config.run)).parent, console)
     runtime.start(config.seed, config.trainer)
     ready = training.prepare(config)
-    training.log_notes(ready.notes, log)
+    runtime.log_notes(ready.notes)
 
     with runs.claim(config, ready.train, ready.validation) as run:
-        fitted = runtime.fit(config, run, ready)
+        fitted = training.fit(config, run, ready)
         if fitted is None:
             return  # one of several processes: the first one goes on
         (run.folder / "config.yaml").write_text(to_yaml(config))

@@ -1,58 +1,30 @@
-"""Hardware and the training loop: precision, threads, seeds, the Lightning Trainer, resuming."""
+"""Hardware and libraries: seeds, threads, precision, device, the Lightning Trainer with its loggers."""
 
 import logging
 import os
 import warnings
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from time import perf_counter
 from typing import Any, cast
 
 import torch
-from peft import PeftModel
 from pytorch_lightning import Callback, Trainer, seed_everything
 from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
 from pytorch_lightning.loggers import Logger, WandbLogger
 from pytorch_lightning.utilities import rank_zero_only
-from transformers import PreTrainedModel
 from transformers.utils.logging import disable_progress_bar
 
-from figlang.callbacks import Health, History
 from figlang.config import TrainConfig, TrainerConfig
-from figlang.data.datamodule import ChoiceData
 from figlang.errors import FiglangError
-from figlang.models.contrastive import ContrastiveModule
-from figlang.models.embedding import restore, trim
-from figlang.models.networks import head_modules
 from figlang.runs import Run
 from figlang.signature import digest
 from figlang.strategies import ZERO_STAGES, strategy
-from figlang.training import Prepared
 
 log = logging.getLogger("figlang")
+SHOWN = 5
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """What a fit reports besides the weights."""
-
-    items: int
-    precision: str
-    seconds: float
-    examples_per_second: float
-    parameters: int
-    trained: int
-    steps: int
-    epochs: int
-    health: list[dict[str, Any]]
-    history: list[tuple[int, int, str, str, float]]
-
-    def facts(self) -> dict[str, Any]:
-        """For metrics.json: everything but the curves, which are in log.csv, and the health, which stands on its own."""
-        return {name: value for name, value in asdict(self).items() if name not in ("history", "health")}
-
-
-def start(seed: int, trainer: TrainerConfig) -> None:
+def start(seed: int, settings: TrainerConfig) -> None:
     """Seeds, threads and quiet libraries; call before a network is built, since new heads are random."""
     for name in ("pytorch_lightning", "lightning", "transformers", "datasets", "httpx"):
         logging.getLogger(name).setLevel(logging.ERROR)
@@ -67,18 +39,26 @@ def start(seed: int, trainer: TrainerConfig) -> None:
     os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
     if rank_zero_only.rank != 0:
         log.setLevel(logging.ERROR)
-    if trainer.threads is not None:
-        torch.set_num_threads(trainer.threads)
+    if settings.threads is not None:
+        torch.set_num_threads(settings.threads)
     seed_everything(seed, verbose=False)
 
 
-def precision(trainer: TrainerConfig) -> str:
+def log_notes(notes: Sequence[str]) -> None:
+    """The first notes about the data, and how many more there are."""
+    for note in notes[:SHOWN]:
+        log.info("data: %s", note)
+    if len(notes) > SHOWN:
+        log.info("data: %d more notes are in metrics.json", len(notes) - SHOWN)
+
+
+def precision(settings: TrainerConfig) -> str:
     """The Trainer's precision; `auto` is bf16 autocast where the device has bf16 arithmetic, else float32."""
-    if trainer.precision != "auto":
-        return trainer.precision
-    if trainer.accelerator != "cpu" and torch.cuda.is_available():
+    if settings.precision != "auto":
+        return settings.precision
+    if settings.accelerator != "cpu" and torch.cuda.is_available():
         fast = torch.cuda.is_bf16_supported(including_emulation=False)
-    elif trainer.accelerator in ("cpu", "auto"):
+    elif settings.accelerator in ("cpu", "auto"):
         capabilities = torch.cpu.get_capabilities()
         fast = bool(capabilities.get("amx_bf16") or capabilities.get("avx512_bf16") or capabilities.get("bf16"))
     else:
@@ -86,85 +66,18 @@ def precision(trainer: TrainerConfig) -> str:
     return "bf16-mixed" if fast else "32-true"
 
 
-def device(trainer: TrainerConfig) -> torch.device:
+def device(settings: TrainerConfig) -> torch.device:
     """Where an evaluation runs: one device."""
-    if trainer.accelerator == "gpu" or (trainer.accelerator == "auto" and torch.cuda.is_available()):
+    if settings.accelerator == "gpu" or (settings.accelerator == "auto" and torch.cuda.is_available()):
         return torch.device("cuda")
-    return torch.device("mps" if trainer.accelerator == "mps" else "cpu")
+    return torch.device("mps" if settings.accelerator == "mps" else "cpu")
 
 
-def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
-    """Train the prepared network in place, from the run's checkpoint if it has one.
+def trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Callback]) -> Trainer:
+    """Lightning's Trainer for a run: one checkpoint after every epoch, no other logs than ours and W&B's.
 
-    Returns None in the processes of a distributed fit that have nothing left to do.
+    Raises FiglangError with Lightning's words for a device or strategy that is not here.
     """
-    network, train, validation = ready.network, ready.encoded_train, ready.encoded_validation
-    method = config.method
-    data = ChoiceData(ready.encoder, train, validation, method.batch_size, method.max_tokens, config.seed)
-    steps = len(data.buckets) * method.epochs
-    # Decay would move every row of the embedding; without it only the rows in use ever change.
-    used = {token for example in (*train, *validation) for ids in example.sequences for token in ids}
-    parameters = sum(parameter.numel() for parameter in network.parameters())
-    trained = sum(parameter.numel() for parameter in network.parameters() if parameter.requires_grad)
-    whole = trim(network, used) if method.weight_decay == 0 and isinstance(network, PreTrainedModel) else None
-    module = ContrastiveModule(network, method, steps, config.seed)
-    history = History(run.folder / "log.csv", ready.validation.items, log)
-    chance = sum(1 / len(example.option_rows) for example in train) / len(train)
-    health = Health(history, chance, _head(network), log)
-    chosen = precision(config.trainer)
-    trainer = _trainer(config, run, chosen, [history, health])
-    resumed = run.checkpoint if run.checkpoint.exists() else None
-    log.info(
-        "training %s on %s: %d items, %d epochs of %d steps, %s",
-        config.model.name,
-        config.data.name,
-        len(train),
-        method.epochs,
-        len(data.buckets),
-        chosen,
-    )
-    if resumed:
-        log.info("resuming from %s", resumed)
-    started = perf_counter()
-    try:
-        trainer.fit(module, datamodule=data, ckpt_path=str(resumed) if resumed else None, weights_only=True)
-    except (RuntimeError, EOFError, OSError) as error:
-        if resumed and not trainer.global_step:
-            raise FiglangError(
-                f"{resumed} cannot be resumed from ({_first_line(error)}); overwrite=true starts the run anew"
-            ) from error
-        raise
-    if trainer.interrupted:
-        raise FiglangError(f"interrupted; the same command continues {run.folder} after its last whole epoch")
-    if not trainer.is_global_zero:
-        return None
-    if whole is not None:
-        restore(network, whole)
-    network.to("cpu").eval()
-    seconds = history.seconds or perf_counter() - started
-    return Fitted(
-        len(train),
-        chosen,
-        seconds,
-        len(train) * method.epochs / seconds,
-        parameters,
-        trained,
-        steps,
-        method.epochs,
-        health.findings,
-        history.rows,
-    )
-
-
-def _head(network: torch.nn.Module) -> list[torch.nn.Parameter]:
-    plain = network.get_base_model() if isinstance(network, PeftModel) else network
-    heads = head_modules(cast(PreTrainedModel, plain))
-    return [
-        parameter for name, parameter in plain.named_parameters() if name.split(".")[0] in heads and "original_module" not in name
-    ]
-
-
-def _trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Callback]) -> Trainer:
     settings = config.trainer
     saver = ModelCheckpoint(run.checkpoint.parent, run.checkpoint.stem, save_on_train_epoch_end=True, enable_version_counter=False)
     bars: list[Callback] = [RichProgressBar(leave=False)] if settings.progress else []
@@ -186,8 +99,8 @@ def _trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Call
             log_every_n_steps=1,
             use_distributed_sampler=False,
         )
-    except (ValueError, RuntimeError, ImportError) as error:  # Lightning's words for a device or strategy that is not here
-        raise FiglangError(f"trainer: {_first_line(error)}") from error
+    except (ValueError, RuntimeError, ImportError) as error:
+        raise FiglangError(f"trainer: {first_line(error)}") from error
 
 
 def _logger(config: TrainConfig, run: Run) -> Logger | bool:
@@ -207,5 +120,6 @@ def _logger(config: TrainConfig, run: Run) -> Logger | bool:
         raise FiglangError("logger=wandb needs the wandb package; install it with `pip install figlang[wandb]`") from error
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """An error's message on one line of at most 300 characters."""
     return " ".join(str(error).split())[:300] or type(error).__name__

@@ -1,22 +1,31 @@
-"""From a configuration to everything a fit needs."""
+"""Training: from a configuration to everything a fit needs, and the fit."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import Any, cast
 
 from peft import PeftModel
+from torch import nn
 from transformers import PreTrainedModel
 
-from figlang import data
+from figlang import data, runtime
+from figlang.callbacks import Health, History
 from figlang.checkpoint import Recipe
 from figlang.config import TrainConfig
+from figlang.data.datamodule import ChoiceData
 from figlang.encode import Encoded, Encoder
+from figlang.errors import FiglangError
 from figlang.evaluation import encode_all
 from figlang.models import lora, networks
+from figlang.models.contrastive import ContrastiveModule
+from figlang.models.embedding import restore, trim
+from figlang.runs import Run
 from figlang.runs import recipe as recipe_of
 from figlang.signature import digest
 from figlang.types import Split
 
-SHOWN = 5
+log = logging.getLogger("figlang")
 
 
 @dataclass(frozen=True)
@@ -31,14 +40,6 @@ class Prepared:
     encoded_validation: list[Encoded]
     recipe: Recipe
     notes: list[str]
-
-
-def log_notes(notes: list[str], logger: logging.Logger) -> None:
-    """The first notes about the data, and how many more there are."""
-    for note in notes[:SHOWN]:
-        logger.info("data: %s", note)
-    if len(notes) > SHOWN:
-        logger.info("data: %d more notes are in metrics.json", len(notes) - SHOWN)
 
 
 def prepare(config: TrainConfig) -> Prepared:
@@ -71,3 +72,87 @@ def prepare(config: TrainConfig) -> Prepared:
     adapted = lora.adapt(network, config.peft, networks.head_modules(network))
     notes = [*train.notes, *validation.notes, *train_notes, *validation_notes]
     return Prepared(train, validation, adapted, encoder, encoded_train, encoded_validation, recipe, notes)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit reports besides the weights. `seconds` is the time in training steps and validation, of all its parts."""
+
+    items: int
+    precision: str
+    seconds: float
+    examples_per_second: float
+    parameters: int
+    trained: int
+    steps: int
+    epochs: int
+    health: list[dict[str, Any]]
+    history: list[tuple[int, int, str, str, float]]
+
+    def facts(self) -> dict[str, Any]:
+        """For metrics.json: everything but the curves, which are in log.csv, and the health, which stands on its own."""
+        return {name: value for name, value in asdict(self).items() if name not in ("history", "health")}
+
+
+def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
+    """Train the prepared network in place, from the run's checkpoint if it has one.
+
+    Returns None in the processes of a distributed fit that have nothing left to do.
+    """
+    network, train, validation = ready.network, ready.encoded_train, ready.encoded_validation
+    method = config.method
+    batches = ChoiceData(ready.encoder, train, validation, method.batch_size, method.max_tokens, config.seed)
+    steps = len(batches.buckets) * method.epochs
+    # Decay would move every row of the embedding; without it only the rows in use ever change.
+    used = {token for example in (*train, *validation) for ids in example.sequences for token in ids}
+    parameters = sum(parameter.numel() for parameter in network.parameters())
+    trained = sum(parameter.numel() for parameter in network.parameters() if parameter.requires_grad)
+    whole = trim(network, used) if method.weight_decay == 0 and isinstance(network, PreTrainedModel) else None
+    module = ContrastiveModule(network, method, steps, config.seed)
+    history = History(run.folder / "log.csv", ready.validation.items, log)
+    chance = sum(1 / len(example.option_rows) for example in train) / len(train)
+    health = Health(history, chance, _head(network), log)
+    precision = runtime.precision(config.trainer)
+    trainer = runtime.trainer(config, run, precision, [history, health])
+    resumed = run.checkpoint if run.checkpoint.exists() else None
+    name, source = config.model.name, config.data.name
+    log.info("training %s on %s: %d items, %d epochs, %d steps, %s", name, source, len(train), method.epochs, steps, precision)
+    if resumed:
+        log.info("resuming from %s", resumed)
+    started = perf_counter()
+    try:
+        trainer.fit(module, datamodule=batches, ckpt_path=str(resumed) if resumed else None, weights_only=True)
+    except (RuntimeError, EOFError, OSError) as error:
+        if resumed and not trainer.global_step:
+            raise FiglangError(
+                f"{resumed} cannot be resumed from ({runtime.first_line(error)}); overwrite=true starts the run anew"
+            ) from error
+        raise
+    if trainer.interrupted:
+        raise FiglangError(f"interrupted; the same command continues {run.folder} after its last whole epoch")
+    if not trainer.is_global_zero:
+        return None
+    if whole is not None:
+        restore(network, whole)
+    network.to("cpu").eval()
+    seconds = history.seconds or perf_counter() - started
+    return Fitted(
+        items=len(train),
+        precision=precision,
+        seconds=seconds,
+        examples_per_second=len(train) * method.epochs / seconds,
+        parameters=parameters,
+        trained=trained,
+        steps=steps,
+        epochs=method.epochs,
+        health=health.findings,
+        history=history.rows,
+    )
+
+
+def _head(network: nn.Module) -> list[nn.Parameter]:
+    plain = network.get_base_model() if isinstance(network, PeftModel) else network
+    heads = networks.head_modules(cast(PreTrainedModel, plain))
+    return [
+        parameter for name, parameter in plain.named_parameters() if name.split(".")[0] in heads and "original_module" not in name
+    ]

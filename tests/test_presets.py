@@ -26,7 +26,7 @@ def test_evaluate_composes() -> None:
 
 
 def test_the_published_recipes_are_the_specified_ones() -> None:
-    # Liu et al. 2022, §5, and their scripts: 8 epochs, batch 8, warm-up 10 %, clip 1.0, no decay, length 80; BERT 2e-5, RoBERTa 5e-6
+    # Liu et al. 2022, §5, and their scripts: 8 epochs, batch 8, warm-up 10 %, clip 1.0, length 80; BERT 2e-5, RoBERTa 5e-6
     for name, lr in (("bert", 2e-5), ("roberta", 5e-6)):
         config = compose("train", TrainConfig, [f"model={name}", "data=figqa_medium"])
         method = config.method
