@@ -76,7 +76,7 @@ def _probe(network: PreTrainedModel) -> list[Tokens]:
     # Spread over the middle of the vocabulary, clear of special and image tokens at its ends.
     ids = [vocabulary // 4 + place * max(vocabulary // 40, 1) for place in range(12)]
     ids = [number % vocabulary for number in ids]
-    branches = [ids[:9], ids[:4] + ids[9:] + ids[4:6], ids[:6] + ids[10:], ids[:2] + ids[6:9], ids[6:]]
+    branches = [ids[:8], ids[:4] + ids[8:], ids[:2] + ids[6:9]]
     return [Tokens(branch, 1) for branch in branches]
 
 
@@ -92,14 +92,12 @@ def _reference(network: PreTrainedModel, trie: Trie) -> Tensor:
 def _not_split(anatomy: Anatomy, trie: Trie, reference_RV: Tensor) -> str | None:
     if anatomy.body is anatomy.network or anatomy.network.get_output_embeddings() is None:
         return "its body and its vocabulary matrix cannot be told apart"
-    states: dict[int, Tensor] = {}
-    for nodes, _ in trie.paths():
-        states.update(zip(nodes.tolist(), padded(anatomy.body, [trie.tokens[nodes]])[0][0], strict=True))
+    nodes, _ = next(trie.paths())
     try:
-        logits_RV = anatomy.head(torch.stack([states[node] for node in trie.read.tolist()]))
+        logits_RV = anatomy.head(padded(anatomy.body, [trie.tokens[nodes]])[0][0])
     except RuntimeError as error:
         return f"its vocabulary matrix does not fit its body ({_first_line(error)})"
-    differs = _differs(logits_RV, reference_RV)
+    differs = _differs(logits_RV, reference_RV[torch.searchsorted(trie.read, nodes)])
     return f"its output is more than its vocabulary matrix makes of its body's states ({differs})" if differs else None
 
 

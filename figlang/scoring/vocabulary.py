@@ -66,5 +66,8 @@ class Vocabulary:
         places = torch.arange(len(rows)) - (counts.cumsum(0) - counts - self._trie.firsts[nodes])[rows]
         children = self._trie.scored[places]
         tokens = self._trie.tokens[children]
-        chosen = logits_RV[rows.to(logits_RV.device), tokens.to(logits_RV.device)]
-        self._values[children] = (chosen - logits_RV.logsumexp(-1)[rows.to(logits_RV.device)]).cpu()
+        rows, tokens = rows.to(logits_RV.device), tokens.to(logits_RV.device)
+        # In place, since another tensor of this size costs as much as the arithmetic.
+        logits_RV -= logits_RV.amax(-1, keepdim=True)
+        chosen = logits_RV[rows, tokens]
+        self._values[children] = (chosen - logits_RV.exp_().sum(-1).log()[rows]).cpu()
