@@ -1,0 +1,72 @@
+"""GGUF files (llama.cpp's format) as ordinary model folders, converted once."""
+
+import importlib.util
+import logging
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from figlang.errors import FiglangError
+from figlang.sources import local_path, sha256
+
+log = logging.getLogger("figlang")
+
+
+def is_gguf(source: str) -> bool:
+    """Whether a model source is a GGUF file rather than a folder or hub id."""
+    return source.endswith(".gguf")
+
+
+def folder(source: str, cache: str) -> Path:
+    """The float32 folder (safetensors, config, tokenizer) of a GGUF file, a local path or package:<module>/<path>.
+
+    It is `<cache>/gguf/<start of the file's sha256>`; the first call converts, later ones find it. A half-written folder
+    never has the name. Quantised weights become the float32 values they stand for.
+
+    Raises FiglangError if the file, a package that reads it or room to write is missing, or if transformers cannot read it.
+    """
+    path = local_path(source)
+    if not path.is_file():
+        raise FiglangError(f"no such GGUF file: {path}; give a path or package:<module>/<path> that ends in .gguf")
+    target = Path(cache).expanduser() / "gguf" / sha256(path)[:16]
+    if (target / "config.json").is_file():
+        return target
+    absent = [name for name in ("gguf", "accelerate") if importlib.util.find_spec(name) is None]
+    if absent:
+        raise FiglangError(f"reading {path.name} needs {' and '.join(absent)}; install with `pip install figlang[gguf]`")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside = TemporaryDirectory(prefix=".convert-", dir=target.parent)
+    except OSError as error:
+        raise FiglangError(
+            f"cannot write to {target.parent} ({error.strerror}); choose another folder with paths.cache=DIR"
+        ) from error
+    log.info("converting %s to float32 in %s; this happens once", path.name, target)
+    with beside:
+        made = Path(beside.name) / "model"
+        _convert(path, made)
+        try:
+            made.rename(target)
+        except OSError:  # another process was quicker, with the same result
+            if not (target / "config.json").is_file():
+                raise
+    return target
+
+
+def _convert(path: Path, target: Path) -> None:
+    where = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(**where)
+        loaded = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
+    except (OSError, ValueError, KeyError, RuntimeError, NotImplementedError, ImportError) as error:
+        raise FiglangError(f"transformers cannot read {path}: {' '.join(str(error).split())[:300]}") from error
+    # What was loaded from GGUF counts as quantised and refuses to be saved; the same weights in a fresh network do not.
+    config = loaded.config
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    network = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    network.load_state_dict(loaded.state_dict())
+    network.save_pretrained(target)
+    tokenizer.save_pretrained(target)

@@ -1,0 +1,154 @@
+"""What a causal network is made of and what it can do, found out once by comparing it with itself on a few tokens."""
+
+import inspect
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from peft import PeftModel
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from figlang.errors import FiglangError
+from figlang.scoring.requests import Tokens
+from figlang.scoring.states import padded, tree_states
+from figlang.scoring.trie import Trie, grow
+
+
+@dataclass(frozen=True)
+class Anatomy:
+    """A network, its parts, and why it has to take a slower way (None where it need not).
+
+    `not_split`: its logits are not what `head` makes of `body`'s states. `not_tree`: its attention does not take a mask
+    of its own. `window`: how far attention reaches back, None if everywhere. `keys`: the most keys that attention code
+    with a built-in mask by place can hold, None if any number. `by_length`: rotary frequencies that depend on the
+    longest input of a batch once it is longer than this.
+    """
+
+    network: PreTrainedModel
+    body: PreTrainedModel
+    window: int | None
+    keys: int | None
+    by_length: int | None
+    not_split: str | None = None
+    not_tree: str | None = None
+
+    def head(self, states_RH: Tensor) -> Tensor:
+        """Logits (R, vocabulary) of states (R, hidden), with the scaling and capping that the network's own forward does."""
+        logits: Tensor = self.network.get_output_embeddings()(states_RH)
+        config = self.network.config.get_text_config()
+        if (scale := getattr(config, "logit_scale", None)) is not None:  # Cohere
+            logits = logits * scale
+        if (scaling := getattr(config, "logits_scaling", None)) is not None:  # Granite
+            logits = logits / scaling
+        if (cap := getattr(config, "final_logit_softcapping", None)) is not None:  # Gemma
+            logits = torch.tanh(logits / cap) * cap
+        return logits
+
+    def reason(self, longest: int) -> str | None:
+        """Why inputs of up to `longest` tokens cannot share their beginnings, or None if they can."""
+        if self.not_split or self.not_tree:
+            return self.not_split or self.not_tree
+        limits = {"attention window": self.window, "built-in mask": self.keys, "first rotary range": self.by_length}
+        for name, limit in limits.items():
+            if limit is not None and longest > limit:
+                return f"its {name} of {limit} tokens is shorter than the longest input, {longest}"
+        return None
+
+
+def dissect(network: PreTrainedModel) -> Anatomy:
+    """Find body and head, and check on a probe of a dozen tokens that they and tree attention equal the plain network."""
+    if isinstance(network, PeftModel):
+        if network.active_peft_config.is_prompt_learning:
+            raise FiglangError("causal scoring takes LoRA-like adapters, not learnt prompts")
+        network = network.get_base_model()  # the adapter's layers are inside
+    config = network.config.get_text_config()
+    keys = min((_reach(buffer) for _, buffer in network.named_buffers() if _is_mask(buffer)), default=None)
+    anatomy = Anatomy(network, network.base_model, _window(config), keys, _by_length(config))
+    trie = grow(_probe(network))
+    reference_RV = _reference(network, trie)
+    not_split = _not_split(anatomy, trie, reference_RV)
+    return replace(anatomy, not_split=not_split, not_tree=None if not_split else _not_tree(anatomy, trie, reference_RV))
+
+
+def _probe(network: PreTrainedModel) -> list[Tokens]:
+    vocabulary = network.get_input_embeddings().weight.shape[0]
+    # Spread over the middle of the vocabulary, clear of special and image tokens at its ends.
+    ids = [vocabulary // 4 + place * max(vocabulary // 40, 1) for place in range(12)]
+    ids = [number % vocabulary for number in ids]
+    branches = [ids[:8], ids[:4] + ids[8:], ids[:2] + ids[6:9]]
+    return [Tokens(branch, 1) for branch in branches]
+
+
+def _reference(network: PreTrainedModel, trie: Trie) -> Tensor:
+    """Logits (N, vocabulary) of the read nodes, one plain sequence at a time."""
+    logits: dict[int, Tensor] = {}
+    for nodes, _ in trie.paths():
+        output = padded(network, [trie.tokens[nodes]])
+        logits.update(zip(nodes.tolist(), output.logits[0], strict=True))
+    return torch.stack([logits[node] for node in trie.read.tolist()])
+
+
+def _not_split(anatomy: Anatomy, trie: Trie, reference_RV: Tensor) -> str | None:
+    if anatomy.body is anatomy.network or anatomy.network.get_output_embeddings() is None:
+        return "its body and its vocabulary matrix cannot be told apart"
+    nodes, _ = next(trie.paths())
+    try:
+        logits_RV = anatomy.head(padded(anatomy.body, [trie.tokens[nodes]])[0][0])
+    except RuntimeError as error:
+        return f"its vocabulary matrix does not fit its body ({_first_line(error)})"
+    differs = _differs(logits_RV, reference_RV[torch.searchsorted(trie.read, nodes)])
+    return f"its output is more than its vocabulary matrix makes of its body's states ({differs})" if differs else None
+
+
+def _not_tree(anatomy: Anatomy, trie: Trie, reference_RV: Tensor) -> str | None:
+    if "position_ids" not in inspect.signature(anatomy.body.forward).parameters:
+        return "it takes no position ids"
+    try:
+        # Small packs, so that the keys and values handed on are checked too.
+        states_RH = torch.cat([states for _, states, _ in tree_states(anatomy.body, trie, 5, anatomy.keys)])
+        logits_RV = anatomy.head(states_RH)
+    except Exception as error:  # networks refuse a mask or cache they do not know with a dozen types
+        return f"it does not take a tree-shaped mask ({type(error).__name__}: {_first_line(error)})"
+    differs = _differs(logits_RV, reference_RV)
+    return f"its attention does not follow a tree-shaped mask ({differs})" if differs else None
+
+
+def _differs(found_RV: Tensor, reference_RV: Tensor) -> str | None:
+    """How log-probabilities differ, if by more than rounding."""
+    found_RV, reference = found_RV.float().log_softmax(-1), reference_RV.float().log_softmax(-1)
+    spread = float(reference.std())
+    error = found_RV - reference
+    if reference_RV.dtype in (torch.float32, torch.float64):
+        worst, allowed = float(error.abs().max()), 1e-3 * min(spread, 1.0)
+    else:  # single values may be far off in half precision; a wrong mask moves all of them
+        worst, allowed = float(error.square().mean().sqrt()), 0.1 * spread
+    return None if worst <= allowed else f"log-probabilities differ by {worst:.2g}"
+
+
+def _window(config: Any) -> int | None:
+    kinds = getattr(config, "layer_types", None)
+    if kinds is not None and set(kinds) <= {"full_attention"}:
+        return None
+    names = ("sliding_window", "attention_chunk_size", "attention_window_size")
+    return min((value for name in names if isinstance(value := getattr(config, name, None), int) and value > 0), default=None)
+
+
+def _by_length(config: Any) -> int | None:
+    rope = getattr(config, "rope_parameters", None) or {}
+    if rope.get("rope_type") not in ("dynamic", "longrope"):
+        return None
+    return rope.get("original_max_position_embeddings") or getattr(config, "max_position_embeddings", None)
+
+
+def _is_mask(buffer: Tensor) -> bool:
+    return buffer.dim() == 4 and buffer.dtype in (torch.bool, torch.uint8)
+
+
+def _reach(mask: Tensor) -> int:
+    """Keys that the last query of a built-in mask (1, 1, T, T) sees: all, or those of a local window (GPT-Neo)."""
+    return int(mask[0, 0, -1].sum())
+
+
+def _first_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:160]

@@ -1,0 +1,110 @@
+"""Log-probabilities of continuations under a causal language model, computing what requests share only once."""
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import torch
+from rich.progress import Progress, TimeElapsedColumn
+from torch import Tensor
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from figlang.scoring.anatomy import dissect
+from figlang.scoring.requests import Request, RequestEncoder
+from figlang.scoring.states import States, tree_states, whole_states
+from figlang.scoring.trie import Trie, grow
+from figlang.scoring.vocabulary import Vocabulary
+
+log = logging.getLogger("figlang")
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What requests were given, in their order, and what it took.
+
+    `log_probs` are float32 on the CPU, one per scored token of a continuation: natural logarithms, to be summed or
+    averaged by the caller. `tokens` is what running every request by itself would read, `read` what was read,
+    `positions` the rows that met the vocabulary matrix. `fallback` is why nothing could be shared, or None.
+    """
+
+    log_probs: list[Tensor]
+    truncated: int
+    tokens: int
+    read: int
+    positions: int
+    fallback: str | None
+
+
+class CausalScorer:
+    """Scores requests with a causal network; build it once per network, since that is when the network is probed.
+
+    Every distinct prefix of the token sequences is read once: they form a trie that is cut into packs of `pack` tokens,
+    in which a token attends to its own path (design: SpecInfer's tree attention, arXiv 2305.09781). The vocabulary
+    matrix is applied only where a token is scored, at most `logits` values at a time. The probe compares this with the
+    plain network; where it differs (recurrent networks, unknown code) or an input is longer than an attention window,
+    distinct sequences are run whole, padded, at most `batch_tokens` at a time, with the same results, and the log says so.
+
+    Results equal the network's own loss times length, sequence by sequence, to float32 rounding. A network in bf16 is
+    run in bf16; its logits are turned into log-probabilities in float32. Dropout is switched off.
+
+    `bos` and `overflow` are those of RequestEncoder.
+    """
+
+    def __init__(
+        self,
+        network: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        bos: str | int = "none",
+        overflow: str = "error",
+        pack: int | None = None,
+        batch_tokens: int = 1024,
+        logits: int = 2**23,
+    ) -> None:
+        config = network.config.get_text_config()
+        self.encoder = RequestEncoder(tokenizer, bos, overflow, getattr(config, "max_position_embeddings", None))
+        # Attention to other branches is wasted work that grows with the pack; a GPU hides it, a CPU does not.
+        self._pack = pack or (256 if network.device.type == "cpu" else 2048)
+        self._batch_tokens = batch_tokens
+        self._logits = logits
+        with torch.inference_mode():
+            self._anatomy = dissect(network.eval())
+
+    @torch.inference_mode()
+    def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
+        """Per-token log-probabilities of every continuation, in the order of the requests.
+
+        A continuation has one value per token of its own; with `bos=none` and an empty context the first has none.
+
+        Raises FiglangError that names the request, see RequestEncoder.encode.
+        """
+        self._anatomy.network.eval()
+        sequences, truncated = self.encoder.encode(requests)
+        if not sequences:
+            return Scored([], 0, 0, 0, 0, None)
+        trie = grow(sequences)
+        fallback = self._anatomy.reason(trie.longest)
+        if fallback:
+            log.info("causal scoring runs sequences whole, sharing nothing: %s", fallback)
+        if truncated:
+            log.warning("%d of %d requests were truncated on the left", truncated, len(sequences))
+        vocabulary = Vocabulary(trie, None if self._anatomy.not_split else self._anatomy.head, self._logits)
+        states = self._whole(trie) if fallback else tree_states(self._anatomy.body, trie, self._pack, self._anatomy.keys)
+        read = 0
+        with Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress) as bar:
+            task = bar.add_task("scoring", total=len(trie.read))
+            for nodes, states_RH, tokens in states:
+                vocabulary.add(nodes, states_RH)
+                read += tokens
+                bar.advance(task, len(nodes))
+        values = vocabulary.finish()
+        alone = sum(len(sequence.ids) - 1 for sequence in sequences)
+        return Scored([values[span] for span in trie.spans], truncated, alone, read, trie.positions, fallback)
+
+    def _whole(self, trie: Trie) -> Iterator[States]:
+        anatomy = self._anatomy
+        tokens = self._batch_tokens
+        if anatomy.not_split:  # logits of every position come out
+            tokens = min(tokens, self._logits // anatomy.network.get_input_embeddings().weight.shape[0])
+        if anatomy.by_length is not None and trie.longest > anatomy.by_length:
+            tokens = 0  # one sequence at a time: its companions must not change its frequencies
+        return whole_states(anatomy.network if anatomy.not_split else anatomy.body, trie, tokens)

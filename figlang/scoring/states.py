@@ -1,0 +1,88 @@
+"""Running a network's body over a trie: in packs that share every beginning, or sequence by sequence.
+
+Shape letters: N sequences in a batch, T tokens, P nodes of a pack, K keys, R rows, H hidden size.
+"""
+
+import inspect
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+from transformers import DynamicCache, PreTrainedModel
+
+from figlang.scoring.trie import Trie
+
+
+class States(NamedTuple):
+    """States (R, H) of `nodes` (R,), and how many tokens were read for them."""
+
+    nodes: Tensor
+    states: Tensor
+    read: int
+
+
+def tree_states(body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None) -> Iterator[States]:
+    """States of all read nodes, pack by pack (see Trie.packs): each is computed once.
+
+    The keys and values on the path to the first node of a pack are handed on from the pack before it: the beginning that
+    all sequences share is such a path, and a subtree that is larger than a pack has one too.
+    """
+    cache, held = DynamicCache(), torch.empty(0, dtype=torch.long)
+    for pack in trie.packs(size, keys):
+        cache = _hand_on(cache, torch.searchsorted(held, pack.past))
+        held = torch.cat(pack)
+        # Additive, in the network's own precision: every attention code that takes a mask takes this one.
+        mask_PK = torch.zeros(len(pack.nodes), len(held), dtype=body.dtype)
+        mask_PK.masked_fill_(~trie.visible(pack), torch.finfo(body.dtype).min)
+        states_NTH = body(
+            input_ids=trie.tokens[pack.nodes][None].to(body.device),
+            attention_mask=mask_PK[None, None].to(body.device),
+            position_ids=trie.depths[pack.nodes][None].to(body.device),
+            past_key_values=cache,
+            use_cache=True,
+        )[0]
+        yield States(pack.nodes, states_NTH[0], len(pack.nodes))
+
+
+def whole_states(network: PreTrainedModel, trie: Trie, tokens: int) -> Iterator[States]:
+    """The first output of `network` (states of a body, logits of a whole network) at all read nodes, from plain padded batches.
+
+    A batch has at most `tokens` tokens with its padding, or one sequence. Sequences of similar length share a batch.
+    """
+    paths = sorted(trie.paths(), key=lambda path: -len(path[0]))
+    start = 0
+    while start < len(paths):
+        width = len(paths[start][0])
+        batch = paths[start : start + max(tokens // width, 1)]
+        start += len(batch)
+        outputs_NTH = padded(network, [trie.tokens[nodes] for nodes, _ in batch])[0]
+        new_NT = torch.stack([pad(new, (0, width - len(new))) for _, new in batch])
+        yield States(
+            torch.cat([nodes[new] for nodes, new in batch]),
+            outputs_NTH[new_NT.to(outputs_NTH.device)],
+            sum(len(nodes) for nodes, _ in batch),
+        )
+
+
+def padded(network: PreTrainedModel, rows: list[Tensor]) -> Any:
+    """The network's plain output for token sequences of any lengths, padded on the right, where causal networks never look."""
+    width = max(map(len, rows))
+    lengths = torch.tensor([len(row) for row in rows])
+    inputs = {
+        "input_ids": torch.stack([pad(row, (0, width - len(row))) for row in rows]).to(network.device),
+        "attention_mask": (torch.arange(width) < lengths[:, None]).long().to(network.device),
+        "use_cache": False,
+    }
+    taken = inspect.signature(network.forward).parameters
+    return network(**{name: value for name, value in inputs.items() if name in taken})
+
+
+def _hand_on(cache: DynamicCache, keep: Tensor) -> DynamicCache:
+    if not len(keep):
+        return DynamicCache()
+    # Without the config, so that no layer forgets what lies behind a sliding window: the mask says what is seen.
+    return DynamicCache(
+        [(layer.keys[:, :, keep.to(layer.keys.device)], layer.values[:, :, keep.to(layer.values.device)]) for layer in cache.layers]
+    )

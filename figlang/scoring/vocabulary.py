@@ -1,0 +1,73 @@
+"""The vocabulary matrix, applied only where a token is scored and never to more rows than a budget allows.
+
+Shape letters: R rows, H hidden size, V vocabulary.
+"""
+
+from collections.abc import Callable
+from math import ceil
+
+import torch
+from torch import Tensor
+
+from figlang.scoring.trie import Trie
+
+
+class Vocabulary:
+    """Collects states of nodes and turns them into the log-probabilities of their scored children.
+
+    `head` makes logits (R, V) of states (R, H); None means that what is added are logits already. At most `budget` logits
+    exist at a time (or one row): the states wait until they fill it, since a product with few rows costs as much as one
+    with many.
+    """
+
+    def __init__(self, trie: Trie, head: Callable[[Tensor], Tensor] | None, budget: int) -> None:
+        self._trie = trie
+        self._head = head
+        self._budget = budget
+        self._rows = 0  # rows that fill the budget; known with the first logits
+        self._nodes: list[Tensor] = []
+        self._states: list[Tensor] = []
+        self._values = torch.full((len(trie.tokens),), torch.nan)
+
+    def add(self, nodes: Tensor, states_RH: Tensor) -> None:
+        """States of any nodes, each node once; those that predict no scored token are dropped."""
+        wanted = self._trie.counts[nodes] > 0
+        if not wanted.any():
+            return
+        nodes, states_RH = nodes[wanted], states_RH[wanted.to(states_RH.device)]
+        if self._head is None:
+            self._write(nodes, states_RH)
+            return
+        if not self._rows:
+            self._rows = max(self._budget // self._head(states_RH[:1]).shape[-1], 1)
+        self._nodes.append(nodes)
+        self._states.append(states_RH)
+        if sum(map(len, self._nodes)) >= self._rows:
+            self._empty(self._head)
+
+    def finish(self) -> Tensor:
+        """Log-probabilities (nodes of the trie,) in float32 on the CPU; nan where none was asked for."""
+        if self._head is not None and self._nodes:
+            self._empty(self._head)
+        return self._values
+
+    def _empty(self, head: Callable[[Tensor], Tensor]) -> None:
+        nodes, states_RH = torch.cat(self._nodes), torch.cat(self._states)
+        self._nodes, self._states = [], []
+        parts = ceil(len(nodes) / self._rows)
+        for some, states in zip(nodes.chunk(parts), states_RH.chunk(parts), strict=True):
+            self._write(some, head(states))
+
+    def _write(self, nodes: Tensor, logits_RV: Tensor) -> None:
+        logits_RV = logits_RV.float()
+        counts = self._trie.counts[nodes]
+        rows = torch.arange(len(nodes)).repeat_interleave(counts)
+        # The scored children of row r stand in a row from firsts[node]: count up from there.
+        places = torch.arange(len(rows)) - (counts.cumsum(0) - counts - self._trie.firsts[nodes])[rows]
+        children = self._trie.scored[places]
+        tokens = self._trie.tokens[children]
+        rows, tokens = rows.to(logits_RV.device), tokens.to(logits_RV.device)
+        # In place, since another tensor of this size costs as much as the arithmetic.
+        logits_RV -= logits_RV.amax(-1, keepdim=True)
+        chosen = logits_RV[rows, tokens]
+        self._values[children] = (chosen - logits_RV.exp_().sum(-1).log()[rows]).cpu()

@@ -1,0 +1,294 @@
+"""Laws of causal scoring: it equals the network's own loss, one sentence at a time, however the work is shared and cut."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from causal_models import TREE, WHOLE, network, requests, tokenizer, total, values
+from peft import LoraConfig, get_peft_model
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from figlang.errors import FiglangError
+from figlang.scoring.causal import CausalScorer
+from figlang.scoring.requests import Request, Tokens
+from figlang.scoring.states import tree_states
+from figlang.scoring.trie import grow
+
+TOKENIZER = tokenizer()
+LONG = "the so as the oven " * 60
+
+
+def check(plain: PreTrainedModel, scorer: CausalScorer, asked: list[Request]) -> None:
+    """Every value equals the reference on the same tokens, every sum the network's own loss times length."""
+    scored = scorer.score(asked)
+    sequences, _ = scorer.encoder.encode(asked)
+    for tokens, found in zip(sequences, scored.log_probs, strict=True):
+        assert found.dtype == torch.float32
+        assert found.tolist() == pytest.approx(values(plain, tokens.ids, tokens.start), abs=1e-4)
+        if len(tokens.ids) <= getattr(plain.config, "max_position_embeddings", 640):  # the loss reads the last token too
+            assert float(found.sum()) == pytest.approx(total(plain, tokens.ids, tokens.start), abs=1e-4, rel=1e-6)
+
+
+@pytest.mark.parametrize("bos", ["none", "add", 7])
+@pytest.mark.parametrize("family", TREE)
+def test_sharing_equals_one_sentence_at_a_time(family: str, bos: str | int) -> None:
+    plain = network(family, **TREE[family])
+    scorer = CausalScorer(plain, TOKENIZER, bos=bos, pack=40)
+    assert scorer.score(requests()).fallback is None
+    check(plain, scorer, requests())
+
+
+@pytest.mark.parametrize("bos", ["none", "add"])
+@pytest.mark.parametrize("family", WHOLE)
+def test_what_cannot_share_equals_it_too_and_says_why(family: str, bos: str, caplog: pytest.LogCaptureFixture) -> None:
+    plain = network(family, **WHOLE[family])
+    scorer = CausalScorer(plain, TOKENIZER, bos=bos)
+    with caplog.at_level(logging.INFO, "figlang"):
+        fallback = scorer.score(requests()).fallback
+    assert fallback is not None
+    said = [record.message for record in caplog.records if record.name == "figlang"]
+    assert said == [f"causal scoring runs sequences whole, sharing nothing: {fallback}"]
+    check(plain, scorer, requests())
+
+
+@pytest.mark.parametrize("family", ["mistral", "gemma3_text", "gpt_neo"])
+def test_short_inputs_share_even_where_attention_has_a_window(family: str) -> None:
+    plain = network(family, **WHOLE[family])
+    short = [Request("the so", " as the"), Request("the so", " oven"), Request("the", " the the")]
+    scorer = CausalScorer(plain, TOKENIZER, bos="add")
+    assert scorer.score(short).fallback is None
+    check(plain, scorer, short)
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+@pytest.mark.parametrize("family", ["gpt2", "llama", "opt", "gpt_neox"])
+def test_attention_implementations_agree(family: str, attention: str) -> None:
+    plain = network(family, **TREE[family], attn_implementation=attention)
+    scorer = CausalScorer(plain, TOKENIZER)
+    assert scorer.score(requests()).fallback is None
+    check(plain, scorer, requests())
+
+
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # peft 0.21 asks transformers 5.23 for it
+def test_an_adapter_counts() -> None:
+    adapted = get_peft_model(network("llama"), LoraConfig(init_lora_weights=False, target_modules=["q_proj", "v_proj"]))
+    scorer = CausalScorer(adapted, TOKENIZER)
+    assert scorer.score(requests()).fallback is None
+    check(adapted, scorer, requests())
+
+
+@pytest.mark.parametrize(("pack", "logits"), [(1, 1), (3, 300), (17, 3000), (256, 2**20)])
+def test_packs_and_budgets_change_no_value(pack: int, logits: int) -> None:
+    plain = network("llama")
+    expected = CausalScorer(plain, TOKENIZER).score(requests()).log_probs
+    found = CausalScorer(plain, TOKENIZER, pack=pack, logits=logits).score(requests()).log_probs
+    for one, other in zip(expected, found, strict=True):
+        assert one.tolist() == pytest.approx(other.tolist(), abs=1e-5, rel=1e-5)
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 50, 2000])
+def test_batches_of_whole_sequences_change_no_value(batch_tokens: int) -> None:
+    plain = network("mistral", **WHOLE["mistral"])
+    expected = CausalScorer(plain, TOKENIZER).score(requests()).log_probs
+    found = CausalScorer(plain, TOKENIZER, batch_tokens=batch_tokens).score(requests()).log_probs
+    for one, other in zip(expected, found, strict=True):
+        assert one.tolist() == pytest.approx(other.tolist(), abs=1e-5, rel=1e-5)
+
+
+def test_companions_and_order_change_no_value() -> None:
+    scorer = CausalScorer(network("gpt2"), TOKENIZER)
+    together = scorer.score(requests()).log_probs
+    backwards = scorer.score(requests()[::-1]).log_probs[::-1]
+    for request, one, other in zip(requests(), together, backwards, strict=True):
+        (alone,) = scorer.score([request]).log_probs
+        assert one.tolist() == pytest.approx(alone.tolist(), abs=1e-5, rel=1e-5)
+        assert one.tolist() == pytest.approx(other.tolist(), abs=1e-5, rel=1e-5)
+
+
+@pytest.mark.parametrize("pack", [5, 40, 4096])
+def test_every_distinct_prefix_is_read_once(pack: int) -> None:
+    plain = network("llama")
+    scorer = CausalScorer(plain, TOKENIZER, pack=pack)
+    read = []
+    plain.get_input_embeddings().register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].numel()))
+    scored = scorer.score(requests())
+    sequences, _ = scorer.encoder.encode(requests())
+    # The last token of a sequence is predicted, never read.
+    distinct = {tuple(tokens.ids[:stop]) for tokens in sequences for stop in range(1, len(tokens.ids))}
+    assert sum(read) == len(distinct) == scored.read < scored.tokens
+    assert max(read) <= pack
+
+
+@pytest.mark.parametrize("family", ["llama", "mamba"])
+@pytest.mark.parametrize("budget", [300 * 4, 300 * 100])
+def test_logits_stay_within_the_budget(family: str, budget: int) -> None:
+    plain = network(family, **WHOLE.get(family, {}))
+    scorer = CausalScorer(plain, TOKENIZER, logits=budget)
+    sizes: list[int] = []
+    plain.get_output_embeddings().register_forward_hook(lambda _, __, output: sizes.append(output.numel()))
+    scored = scorer.score(requests())
+    assert max(sizes) <= budget
+    assert sum(sizes) == 300 * (scored.positions + 1)  # one row tells the vocabulary's size
+
+
+def test_bf16_is_near_float32_and_still_shares() -> None:
+    plain = network("llama")
+    exact = CausalScorer(plain, TOKENIZER).score(requests()).log_probs
+    scored = CausalScorer(plain.to(torch.bfloat16), TOKENIZER).score(requests())
+    assert scored.fallback is None
+    for one, other in zip(exact, scored.log_probs, strict=True):
+        assert other.dtype == torch.float32
+        assert one.tolist() == pytest.approx(other.tolist(), abs=1.5)
+
+
+def test_a_network_that_ignores_the_mask_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = network("llama")
+    body, forward = plain.base_model, plain.base_model.forward
+
+    def ignoring(input_ids: Tensor, position_ids: Tensor | None = None, **inputs: Any) -> Any:
+        return forward(input_ids=input_ids, position_ids=position_ids, **{**inputs, "attention_mask": None})
+
+    monkeypatch.setattr(body, "forward", ignoring)
+    scorer = CausalScorer(plain, TOKENIZER)
+    fallback = scorer.score(requests()).fallback
+    assert fallback is not None
+    assert "does not follow a tree-shaped mask" in fallback
+    check(plain, scorer, requests())
+
+
+def test_a_network_that_changes_its_logits_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = network("llama")
+    forward = plain.forward
+
+    def sharper(input_ids: Tensor, attention_mask: Tensor | None = None, labels: Tensor | None = None) -> Any:
+        output = forward(input_ids=input_ids, attention_mask=attention_mask)
+        output.logits = output.logits * 2
+        if labels is not None:
+            output["loss"] = plain.loss_function(logits=output.logits, labels=labels, vocab_size=300)
+        return output
+
+    monkeypatch.setattr(plain, "forward", sharper)
+    scorer = CausalScorer(plain, TOKENIZER)
+    fallback = scorer.score(requests()).fallback
+    assert fallback is not None
+    assert "more than its vocabulary matrix makes of its body's states" in fallback
+    check(plain, scorer, requests())
+
+
+def test_a_token_across_the_boundary_belongs_to_the_continuation() -> None:
+    encoder = CausalScorer(network("gpt2"), TOKENIZER).encoder
+    (inside, line, space), _ = encoder.encode([Request("The ov", "en."), Request("so.", "\nas"), Request("so ", " as")])
+    assert [TOKENIZER.convert_ids_to_tokens(tokens.ids[tokens.start :]) for tokens in (inside, line, space)] == [
+        ["oven", "."],
+        [".Ċ", "as"],
+        ["Ġ", "as"],
+    ]
+
+
+def test_an_empty_context_leaves_the_first_token_without_a_value() -> None:
+    plain = network("gpt2")
+    without = CausalScorer(plain, TOKENIZER).score([Request("", "the so")]).log_probs[0]
+    with_bos = CausalScorer(plain, TOKENIZER, bos="add").score([Request("", "the so")]).log_probs[0]
+    assert len(with_bos) == len(without) + 1 == len(TOKENIZER("the so").input_ids)
+
+
+def test_no_requests_no_scores() -> None:
+    assert CausalScorer(network("gpt2"), TOKENIZER).score([]).log_probs == []
+
+
+def test_what_is_too_long_is_refused_by_name_or_truncated(caplog: pytest.LogCaptureFixture) -> None:
+    plain = network("gpt2", max_position_embeddings=64)
+    asked = [Request("the", " so"), Request(LONG, " as so")]
+    with pytest.raises(FiglangError, match=r"request 1 \('the so as the oven the so as'…\) has \d+ tokens.*overflow=truncate_left"):
+        CausalScorer(plain, TOKENIZER).score(asked)
+    scorer = CausalScorer(plain, TOKENIZER, bos="add", overflow="truncate_left")
+    check(plain, scorer, [*asked, Request(LONG, " as the")])
+    assert scorer.score(asked).truncated == 1
+    assert "1 of 2 requests were truncated on the left" in caplog.text
+    (_, cut), _ = scorer.encoder.encode(asked)
+    whole = [TOKENIZER.bos_token_id, *TOKENIZER(LONG + " as so").input_ids]
+    # The last token is only predicted, so one more than the window fits.
+    assert cut.ids == [whole[0], *whole[-64:]]
+    assert cut.ids[cut.start :] == TOKENIZER(" as so").input_ids
+
+
+@pytest.mark.parametrize(("bos", "longest"), [("none", 64), ("add", 64)])
+def test_a_continuation_may_fill_the_window_and_no_more(bos: str, longest: int) -> None:
+    scorer = CausalScorer(network("gpt2", max_position_embeddings=64), TOKENIZER, bos=bos, overflow="truncate_left")
+    (kept,) = scorer.score([Request("so so", "x" * longest)]).log_probs
+    assert len(kept) == longest
+    with pytest.raises(FiglangError, match=r"request 0 .* its continuation alone is too long"):
+        scorer.score([Request("so so", "x" * (longest + 1))])
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (Request("The room", ""), "request 1 .'The room'. has an empty continuation"),
+        (Request("", "a"), "request 1 .'a'. is a single token, .* set bos=add"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_by_name(request_: Request, message: str) -> None:
+    scorer = CausalScorer(network("gpt2"), TOKENIZER)
+    with pytest.raises(FiglangError, match=message):
+        scorer.score([Request("a", "b"), request_])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"bos": "yes"}, "bos=yes is not a choice"),
+        ({"bos": 5000}, "bos=5000 is no token id"),
+        ({"overflow": "cut"}, "overflow=cut is not a choice"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(FiglangError, match=message):
+        CausalScorer(network("gpt2"), TOKENIZER, **settings)
+
+
+@pytest.fixture
+def random_tries() -> Iterator[Any]:
+    generator = torch.Generator().manual_seed(0)
+
+    def draw() -> Any:
+        lengths = torch.randint(2, 12, (30,), generator=generator).tolist()
+        return [Tokens(torch.randint(0, 3, (length,), generator=generator).tolist(), 1) for length in lengths]
+
+    return iter(draw, None)
+
+
+@pytest.mark.parametrize(("size", "keys"), [(1, None), (4, None), (7, 12), (100, None)])
+def test_a_packed_node_sees_its_own_path_and_nothing_else(random_tries: Iterator[Any], size: int, keys: int | None) -> None:
+    for _, sequences in zip(range(20), random_tries, strict=False):
+        trie = grow(sequences)
+        seen: list[int] = []
+        held: set[int] = set()
+        for pack in trie.packs(size, keys):
+            assert set(pack.past.tolist()) <= held
+            held = {*pack.past.tolist(), *pack.nodes.tolist()}
+            assert len(pack.nodes) <= size
+            assert keys is None or len(held) <= keys
+            for node, row in zip(pack.nodes.tolist(), trie.visible(pack), strict=True):
+                path = [node]
+                while (above := int(trie.parents[path[-1]])) >= 0:
+                    path.append(above)
+                assert torch.cat(pack)[row].tolist() == path[::-1]
+            seen += pack.nodes.tolist()
+        assert seen == trie.read.tolist()
+        for tokens, span in zip(sequences, trie.spans, strict=True):
+            assert trie.tokens[span].tolist() == tokens.ids[tokens.start :]
+
+
+def test_the_common_beginning_is_read_in_the_first_packs_only() -> None:
+    plain = network("llama")
+    scorer = CausalScorer(plain, TOKENIZER)
+    sequences, _ = scorer.encoder.encode([Request(LONG[:200], f" {word}.") for word in ("as", "so", "the", "oven")])
+    trie = grow(sequences)
+    with torch.inference_mode():
+        read = [states.read for states in tree_states(plain.base_model, trie, 64)]
+    assert sum(read) == len(trie.read)
+    assert trie.longest < len(trie.read) < trie.longest + 20

