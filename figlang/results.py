@@ -5,52 +5,46 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from figlang import checkpoint, evaluation, metrics, reference, report, signature
+from figlang import evaluation, metrics, reference, report, runtime, signature
 from figlang.checkpoint import Loaded
 from figlang.config import EvaluateConfig
 from figlang.data import figqa
 from figlang.errors import FiglangError
+from figlang.models import networks
+from figlang.scoring import likelihood
+from figlang.scoring.causal import CausalScorer
 from figlang.types import Split
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A loaded network on a split; `role` is train, validation or test, `data` the name of the preset."""
+    """A model on a split. `facts` are what can change a score; `role` is train, validation or test, `data` a preset's name."""
 
-    loaded: Loaded
+    name: str
+    facts: Mapping[str, Any]
     split: Split
     role: str
     data: str
     seed: int
 
-    def predict(self, path: Path, progress: bool, batch_size: int = 64) -> None:
-        """Predictions of all items into a file."""
-        loaded = self.loaded
-        rows = evaluation.predict(loaded.network, loaded.score, loaded.encoder, self.split.items, batch_size, progress)
-        evaluation.write_predictions(path, rows)
-
-    def document(self, predictions: Path) -> dict[str, Any]:
-        """The content of metrics.json. Its numbers come from the predictions file alone."""
-        recipe = self.loaded.recipe
-        facts = {
-            "data": f"{self.data}@{self.split.sha256[:8]}",
-            "split": self.role,
-            "n": len(self.split.items),
-            **checkpoint.facts(recipe),
-            "precision": str(self.loaded.network.dtype).removeprefix("torch."),
-            "seed": self.seed,
-        }
+    def document(self, predictions: Path, backward: Path | None = None) -> dict[str, Any]:
+        """The content of metrics.json. Its numbers come from the predictions files alone."""
+        where = {"data": f"{self.data}@{self.split.sha256[:8]}", "split": self.role, "n": len(self.split.items)}
+        measured = {"metrics": metrics.measure(evaluation.read_predictions(predictions), self.seed)}
+        if backward is not None:
+            measured["backward"] = metrics.measure(evaluation.read_predictions(backward), self.seed)
         return {
-            "signature": signature.signature(facts),
+            "signature": signature.signature({**where, **self.facts, "seed": self.seed}),
             "seed": self.seed,
-            "metrics": metrics.measure(evaluation.read_predictions(predictions), self.seed),
-            "recipe": asdict(recipe),
+            **measured,
+            "model": self.name,
+            "facts": dict(self.facts),
             "command": shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]]),
             "versions": signature.versions(),
         }
@@ -64,9 +58,40 @@ class Evaluated:
         """The tables, the signature, and where everything is."""
         compared = self.comparisons()
         report.published(compared, console)
-        report.summary(content["metrics"], compared, f"{self.loaded.recipe.name} on {self.data}, {self.role}", console)
+        report.summary(content, compared, f"{self.name} on {self.data}, {self.role}", console)
         for line, style in ((f"signature {content['signature']}", "dim"), (str(folder), "bold")):
             console.print(line, style=style, soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def predict(loaded: Loaded, split: Split, path: Path, progress: bool, batch_size: int = 64) -> None:
+    """Predictions of a fine-tuned network for all items into a file."""
+    rows = evaluation.predict(loaded.network, loaded.score, loaded.encoder, split.items, batch_size, progress)
+    evaluation.write_predictions(path, rows)
+
+
+def predict_zero_shot(config: EvaluateConfig, split: Split, folder: Path) -> dict[str, Any]:
+    """Both directions of a pretrained causal model into files; returns what can change its scores."""
+    network, tokenizer = networks.causal(config.model, config.paths.cache)
+    network.to(runtime.device(config.trainer))
+    bos = config.model.bos if config.scoring.bos is None else config.scoring.bos
+    scorer = CausalScorer(network, tokenizer, bos, config.scoring.overflow)
+    found = likelihood.choose(scorer, split.items, config.scoring, config.trainer.progress)
+    evaluation.write_predictions(folder / "predictions.jsonl", found.forward)
+    evaluation.write_predictions(folder / "predictions_backward.jsonl", found.backward)
+    with (folder / "log_probabilities.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in found.measured)
+    scoring = config.scoring
+    return {
+        "model": config.model.name,
+        "base": config.model.name_or_path,
+        "method": "zero-shot",
+        "scoring": f"{scoring.name}(span={scoring.span},backward={scoring.backward_span},minus_alone={scoring.minus_alone})",
+        "norm": scoring.norm,
+        "prompt": repr(scoring.suffix) if scoring.suffix else "none",
+        "text": f"{scoring.text}(join={scoring.join!r},end={scoring.end!r})",
+        "bos": bos,
+        "precision": config.model.dtype,
+    }
 
 
 def describe(split: Split) -> dict[str, Any]:
@@ -84,11 +109,13 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
 def evaluation_folder(config: EvaluateConfig) -> Path:
     """Where an evaluation goes: `output`, else into the run folder, else below the folder of runs."""
     name = f"{config.data.name}-{config.split}"
-    source = Path(config.checkpoint)
     if config.output is not None:
         folder = Path(config.output)
-    elif (source / "recipe.json").is_file():
-        folder = source / "evaluations" / name
+    elif config.checkpoint is None:
+        scoring = f"-{config.scoring.name}" if config.model.family == "causal" else ""
+        folder = Path(config.paths.runs) / "evaluations" / f"{config.model.name}{scoring}" / name
+    elif (Path(config.checkpoint) / "recipe.json").is_file():
+        folder = Path(config.checkpoint) / "evaluations" / name
     else:
         folder = Path(config.paths.runs) / "evaluations" / config.checkpoint.strip("/.~").replace("/", "~").replace(":", "~") / name
     try:

@@ -48,6 +48,11 @@ def prepare(config: TrainConfig) -> Prepared:
     Everything that can be wrong with a configuration is found here, before a run folder is touched.
     """
     model, method = config.model, config.method
+    if model.family == "causal":
+        raise FiglangError(
+            f"model={model.name} is a causal model, and method={method.name} trains encoders; "
+            f"`python evaluate.py model={model.name} scoring=clean` evaluates it zero-shot"
+        )
     train, validation = data.for_training(config.data, config.paths)
     items = (*train.items, *validation.items)
     options = max(len(item.options) for item in items)

@@ -55,7 +55,7 @@ def number(model: str, metric: str, value: float | None, comparable: bool = True
 
 def summary(rows: list[Prediction], *comparisons: Comparison) -> Console:
     screen = console()
-    report.summary(measure(rows), comparisons, "minilm on mine, validation", screen)
+    report.summary({"metrics": measure(rows)}, comparisons, "minilm on mine, validation", screen)
     return screen
 
 

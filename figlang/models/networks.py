@@ -13,6 +13,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, 
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
+from figlang.models import gguf
 from figlang.sources import PACKAGE, local_path
 
 AUTO_CLASSES: dict[str, Any] = {
@@ -43,6 +44,21 @@ def build(model: ModelConfig, format: str, texts: list[str], options: int) -> tu
     except (OSError, ValueError, ImportError, KeyError, SafetensorError) as error:
         raise FiglangError(f"cannot load model {model.name_or_path!r} for method.format={format}: {_first_line(error)}") from error
     return without_pooler(network) if format == "dual" else network, tokenizer
+
+
+def causal(model: ModelConfig, cache: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A causal language model and its tokenizer; a GGUF file is converted once, into `cache`."""
+    source = str(gguf.folder(model.name_or_path, cache)) if gguf.is_gguf(model.name_or_path) else locate(model.name_or_path)
+    common = {"revision": model.revision, "trust_remote_code": model.trust_remote_code}
+    try:
+        AutoConfig.from_pretrained(source, **common)
+        tokenizer = AutoTokenizer.from_pretrained(source, **common)
+        network = transformers.AutoModelForCausalLM.from_pretrained(
+            source, dtype=getattr(torch, model.dtype), use_safetensors=None if model.allow_bin else True, **common
+        )
+    except (OSError, ValueError, ImportError, KeyError, SafetensorError) as error:
+        raise FiglangError(f"cannot load causal model {model.name_or_path!r}: {_first_line(error)}") from error
+    return network.eval(), tokenizer
 
 
 def without_pooler(network: PreTrainedModel) -> PreTrainedModel:

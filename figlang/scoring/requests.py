@@ -30,7 +30,7 @@ class RequestEncoder:
 
     A token that straddles the boundary belongs to the continuation. No special token is added but the one that `bos`
     asks for: `none`, `add` (the tokenizer's own) or a token id, prepended to every sequence. Without one the very first
-    token of a string is never scored (SPEC A.2).
+    token of a string is never scored.
 
     `window` is the number of tokens the network reads (the last token of a sequence is predicted, not read); None means
     no limit. `overflow` says what happens to a longer input: `error`, or `truncate_left`, which drops the beginning of

@@ -1,0 +1,123 @@
+"""Choices from log-probabilities: hand-worked presets, both directions, what is stored."""
+
+from collections.abc import Iterable
+
+import pytest
+import torch
+
+from figlang.command import compose
+from figlang.config import EvaluateConfig, ScoringConfig
+from figlang.metrics import accuracy, pair_accuracy
+from figlang.scoring.causal import Scored
+from figlang.scoring.likelihood import Strings, choose
+from figlang.scoring.requests import Request
+from figlang.types import Item
+
+HOT = Item("1", "1", "the room was an oven", ("it was hot.", "it was cold."), 0, {"kind": ("heat",)})
+COLD = Item("2", "1", "the room was a fridge", ("it was hot.", "it was cold."), 1)
+ORPHAN = Item("3", "3", "time crawled", ("it was slow", "it was fast"), 0)
+
+
+class TableScorer:
+    """Scores looked up by (context, continuation): two tokens each, so that sum and mean differ."""
+
+    def __init__(self, table: dict[tuple[str, str], float], default: float = -10.0) -> None:
+        self.table = table
+        self.default = default
+        self.asked: list[Request] = []
+
+    def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
+        self.asked = list(requests)
+        values = [torch.tensor([self.table.get(tuple(request), self.default) / 2] * 2) for request in self.asked]
+        return Scored(values, 0, 0, 0, 0, None)
+
+
+def preset(name: str) -> ScoringConfig:
+    return compose("evaluate", EvaluateConfig, [f"scoring={name}", "model=gpt2"]).scoring
+
+
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [
+        # raw text, ". " between and "." after: a final period is doubled
+        ("liu2022", "the room was an oven. it was hot.."),
+        ("repo_head", "the room was an oven. it was hot.."),
+        # a period where there is none, first letter upper-case
+        ("gpt3_notebook", "The room was an oven. It was hot."),
+        ("clean", "The room was an oven. It was hot."),
+    ],
+)
+def test_the_strings_of_a_preset(name: str, whole: str) -> None:
+    assert Strings(preset(name)).whole(HOT.context, HOT.options[0]) == Request("", whole)
+
+
+def test_a_suffix_stands_between_metaphor_and_answer() -> None:
+    scoring = ScoringConfig(suffix="That is to say, ")
+    assert Strings(scoring).span(HOT.context, HOT.options[0]) == Request("The room was an oven. That is to say, ", "It was hot.")
+
+
+def test_gpt3_wording_adds_a_period_after_an_exclamation_mark_too() -> None:
+    assert Strings(ScoringConfig(text="gpt3")).span("what a room!", "hot.") == Request("What a room!. ", "Hot.")
+
+
+def test_forward_and_backward_by_hand() -> None:
+    # Of the four whole strings, the oven prefers hot; the fridge prefers hot as well (wrong); backward, hot fits the oven
+    # better and cold fits the fridge better: forward 1 of 2 and no pair, backward 2 of 2 and the pair.
+    scorer = TableScorer(
+        {
+            ("", "The room was an oven. It was hot."): -4.0,
+            ("", "The room was an oven. It was cold."): -9.0,
+            ("", "The room was a fridge. It was hot."): -6.0,
+            ("", "The room was a fridge. It was cold."): -7.0,
+        }
+    )
+    found = choose(scorer, [HOT, COLD], ScoringConfig())  # type: ignore[arg-type]
+    assert [row.scores for row in found.forward] == [(-2.0, -4.5), (-3.0, -3.5)]  # means over two tokens
+    assert [row.scores for row in found.backward] == [(-2.0, -3.0), (-4.5, -3.5)]
+    assert [row.gold for row in found.backward] == [0, 1]
+    assert [row.id for row in found.backward] == ["1", "2"]
+    forward, pairs = accuracy(found.forward), pair_accuracy(found.forward)
+    assert (forward and forward.value, pairs and pairs.value) == (0.5, 0.0)
+    backward, backward_pairs = accuracy(found.backward), pair_accuracy(found.backward)
+    assert (backward and backward.value, backward_pairs and backward_pairs.value) == (1.0, 1.0)
+
+
+def test_pmi_takes_the_likelihood_of_the_answer_alone_off() -> None:
+    # hot is likelier everywhere; after the fridge it loses more against itself alone than cold does
+    scorer = TableScorer(
+        {
+            ("The room was a fridge. ", "It was hot."): -6.0,
+            ("The room was a fridge. ", "It was cold."): -8.0,
+            ("", "It was hot."): -5.0,
+            ("", "It was cold."): -12.0,
+        }
+    )
+    found = choose(scorer, [COLD], preset("pmi"))  # type: ignore[arg-type]
+    assert found.forward[0].scores == (-1.0, 4.0)
+    plain = choose(scorer, [COLD], ScoringConfig(span="answer", norm="sum"))  # type: ignore[arg-type]
+    assert plain.forward[0].scores == (-6.0, -8.0)
+    mean = choose(scorer, [COLD], preset("prior_corrected"))  # type: ignore[arg-type]
+    assert mean.forward[0].scores == (-0.5, 2.0)
+
+
+def test_norms() -> None:
+    scorer = TableScorer({}, default=-22.0)
+    for norm, expected in (("sum", -22.0), ("mean", -11.0), ("byte", -2.0)):  # "It was hot." has 11 bytes
+        scoring = ScoringConfig(span="answer", norm=norm)
+        assert choose(scorer, [HOT], scoring).forward[0].scores[0] == pytest.approx(expected)  # type: ignore[arg-type]
+
+
+def test_items_without_partner_or_label_have_no_backward_prediction() -> None:
+    hidden = Item("4", "1", "a", ("b", "c"), None)
+    found = choose(TableScorer({}), [ORPHAN, hidden], ScoringConfig())  # type: ignore[arg-type]
+    assert found.backward == []
+    assert len(found.forward) == 2
+
+
+def test_every_string_is_asked_for_once_and_kept() -> None:
+    scorer = TableScorer({})
+    found = choose(scorer, [HOT, COLD], ScoringConfig())  # type: ignore[arg-type]
+    assert len(scorer.asked) == len(set(scorer.asked)) == 4 + 4 + 2 + 2  # whole, answer, answers alone, metaphors alone
+    assert found.measured[0]["id"] == "1"
+    assert len(found.measured[0]["answer_alone"]) == 2
+    assert found.measured[0]["metaphor_alone"] == (-10.0, 2, len("The room was an oven."))
