@@ -16,6 +16,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from figlang.config import TrainConfig, TrainerConfig
 from figlang.errors import FiglangError
+from figlang.memory import keep_freed_memory
 from figlang.runs import Run
 from figlang.signature import digest
 from figlang.strategies import ZERO_STAGES, strategy
@@ -36,6 +37,7 @@ def start(seed: int, settings: TrainerConfig) -> None:
     warnings.filterwarnings("ignore", message=".*DeepSpeed handles gradient clipping internally.*")
     warnings.filterwarnings("ignore", message=".*all_gather_into_tensor. is deprecated.*")
     disable_progress_bar()
+    keep_freed_memory()
     os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
     if rank_zero_only.rank != 0:
         log.setLevel(logging.ERROR)

@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from figlang.config import MethodConfig
 from figlang.encode import Batch
+from figlang.models.cpu import hasten, release
 from figlang.scoring.head import scorer
 
 
@@ -32,6 +33,11 @@ class ContrastiveModule(LightningModule):
     def on_fit_start(self) -> None:
         # from_pretrained returns a network in eval mode and Lightning keeps it so: dropout would be off.
         self.train()
+        if self.device.type == "cpu":
+            hasten(self.network)
+
+    def on_fit_end(self) -> None:
+        release(self.network)
 
     def on_train_epoch_start(self) -> None:
         # Dropout of each epoch has a stream of its own: a resumed run repeats it without any stored generator state.
@@ -54,7 +60,11 @@ class ContrastiveModule(LightningModule):
 
     def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
         # Lightning refuses to clip for a fused optimizer under autocast, though bf16 has no scaler that would be in the way.
-        nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], self.method.clip)
+        trained = optimizer.param_groups[0]["params"]
+        norm = nn.utils.get_total_norm([parameter.grad for parameter in trained if parameter.grad is not None])
+        # A gradient that is short enough is left alone; asking for its length would only hold up a GPU.
+        if norm.device.type != "cpu" or not norm <= self.method.clip:
+            nn.utils.clip_grads_with_norm_(trained, self.method.clip, norm)
 
 
 def lr_factor(step: int, steps: int, warmup: float) -> float:

@@ -1,0 +1,52 @@
+"""Float32 matrix products by oneDNN where MKL keeps to half of the processor's vector width."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+def pays() -> bool:
+    """Whether oneDNN is the faster one: MKL, torch's default, uses AVX-512 on Intel's processors only.
+
+    Decided by the processor and not by timing, so that a run repeats to the bit.
+    """
+    capabilities = torch.cpu.get_capabilities()
+    wide = bool(capabilities.get("avx512_f")) and "AMD" in str(capabilities.get("cpu_name"))
+    return wide and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+class OneDnnLinear(nn.Linear):
+    """nn.Linear with float32 products by oneDNN; bf16 autocast uses oneDNN anyway and is left alone.
+
+    Becomes of an nn.Linear by setting its `__class__`; it has no state of its own.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        if torch.is_autocast_enabled("cpu") or not input.dtype == self.weight.dtype == torch.float32 or not input.numel():
+            return super().forward(input)
+        return _Product.apply(input, self.weight, self.bias)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(input, weight)
+        return _linear(input, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        input, weight = ctx.saved_tensors
+        into_input, into_weight, into_bias = ctx.needs_input_grad
+        gradient = gradients[0].contiguous()
+        flat_NO, flat_NI = gradient.reshape(-1, gradient.shape[-1]), input.reshape(-1, input.shape[-1])
+        return (
+            _linear(gradient, weight.t(), None) if into_input else None,
+            _linear(flat_NO.t(), flat_NI.t(), None) if into_weight else None,
+            flat_NO.sum(0) if into_bias else None,
+        )
+
+
+def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(input, weight, bias, "none", [], "")
+    return product

@@ -1,0 +1,156 @@
+"""The faster parts compute what the parts they replace compute."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForMultipleChoice, PreTrainedModel
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from figlang.memory import keep_freed_memory
+from figlang.models import linear
+from figlang.models.attention import attention
+from figlang.models.cpu import hasten, release
+from figlang.models.dropout import FastDropout, scaled_mask
+from figlang.models.linear import OneDnnLinear
+
+
+@pytest.mark.parametrize("p", [0.0001, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("lane", range(4))
+def test_a_mask_drops_the_right_share_in_each_lane_and_keeps_the_mean(p: float, lane: int) -> None:
+    torch.manual_seed(0)
+    lanes = scaled_mask(torch.Size([4_000_000]), p, torch.float32).view(-1, 4)[:, lane]
+    error = (p * (1 - p) / len(lanes)) ** 0.5
+    assert float((lanes == 0).float().mean()) == pytest.approx(p, abs=5 * error + 1 / 2**17)
+    assert float(lanes.mean()) == pytest.approx(1, abs=5 * error / (1 - p))
+    assert len(lanes.unique()) == 2
+
+
+def test_neighbours_in_a_mask_are_independent() -> None:
+    torch.manual_seed(0)
+    mask = scaled_mask(torch.Size([1_000_000]), 0.5, torch.float32) - 1
+    for distance in (1, 2, 3, 4, 5):
+        assert abs(float((mask[distance:] * mask[:-distance]).mean())) < 0.005
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3, 5), (2, 0)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_masks_of_any_shape_and_type(shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    mask = scaled_mask(torch.Size(shape), 0.25, dtype)
+    assert (mask.shape, mask.dtype) == (shape, dtype)
+
+
+def test_everything_is_dropped_at_one() -> None:
+    assert not scaled_mask(torch.Size([100]), 1.0, torch.float32).any()
+
+
+def test_dropout_is_seeded_and_off_in_evaluation() -> None:
+    drop, ones = FastDropout(0.1), torch.ones(1000)
+
+    def drawn(seed: int) -> Tensor:
+        torch.manual_seed(seed)
+        return drop(ones)  # type: ignore[no-any-return]
+
+    assert torch.equal(drawn(1), drawn(1))
+    assert not torch.equal(drawn(1), drawn(2))
+    assert torch.equal(drop.eval()(ones), ones)
+    assert FastDropout(0.0)(ones) is ones
+
+
+def test_the_gradient_of_dropout_is_its_mask() -> None:
+    input = torch.randn(1000, requires_grad=True)
+    output = FastDropout(0.3)(input)
+    output.sum().backward()
+    assert torch.equal(output, input * input.grad)
+
+
+@pytest.mark.skipif(not linear.pays(), reason="MKL is as fast here")
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(7, 12), (2, 5, 12), (12,), (3, 0, 12)])
+def test_products_and_their_gradients_are_those_of_linear(shape: tuple[int, ...], bias: bool) -> None:
+    plain = nn.Linear(12, 6, bias)
+    other = copy.deepcopy(plain)
+    other.__class__ = OneDnnLinear
+    left, right = (torch.randn(shape, generator=torch.Generator().manual_seed(0)).requires_grad_() for _ in range(2))
+    outputs = plain(left), other(right)
+    torch.testing.assert_close(*outputs)
+    for output in outputs:
+        (output.square().sum() + output.sum()).backward()
+    torch.testing.assert_close(left.grad, right.grad)
+    for ours, theirs in zip(other.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(ours.grad, theirs.grad)
+    other.weight.requires_grad_(False)
+    other(right).sum().backward()
+
+
+@pytest.mark.parametrize("kind", ["bool", "additive"])
+def test_attention_without_dropped_weights_is_sdpa(kind: str) -> None:
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(2, 3, 5, 4) for _ in range(3))
+    mask = torch.ones(2, 1, 5, 5, dtype=torch.bool)
+    mask[1, ..., 3:] = False
+    given = mask if kind == "bool" else torch.zeros(mask.shape).masked_fill(~mask, -1e9)
+    ours, _ = attention(nn.Identity(), query, key, value, given, dropout=1e-9, scaling=0.3)
+    theirs, _ = sdpa_attention_forward(nn.Identity(), query, key, value, given, 0.0, 0.3)
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_attention_with_dropout_has_the_mean_of_attention_without() -> None:
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(1, 1, 4, 8).expand(4000, 1, 4, 8) for _ in range(3))
+    mask = torch.ones(1, 1, 4, 4, dtype=torch.bool)
+    ours, _ = attention(nn.Identity(), query, key, value, mask, dropout=0.2)
+    theirs, _ = sdpa_attention_forward(nn.Identity(), query, key, value, mask, 0.0)
+    torch.testing.assert_close(ours.mean(0), theirs.mean(0), atol=0.05, rtol=0)
+
+
+def network(architecture: str, dropout: float) -> PreTrainedModel:
+    sizes = {"vocab_size": 50, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+    named = ("hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout", "summary_last_dropout")
+    drops = dict.fromkeys(named, dropout)
+    torch.manual_seed(0)
+    config = AutoConfig.for_model(architecture, **sizes, **drops, pad_token_id=0, max_position_embeddings=40)
+    return AutoModelForMultipleChoice.from_config(config).train()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "deberta-v2", "modernbert", "electra"])
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_a_hastened_network_has_the_same_loss_and_gradients(architecture: str, precision: str) -> None:
+    # Rounded to a multiple of 1/65,536 this probability is zero: the fast path runs and drops nothing.
+    plain, fast = network(architecture, 0.0), network(architecture, 1e-9)
+    ids = torch.randint(1, 50, (1, 4, 9), generator=torch.Generator().manual_seed(0))
+    mask = torch.ones_like(ids)
+    mask[0, 2:, 6:] = 0
+    hasten(fast)
+    losses = []
+    for model in (plain, fast):
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+            loss = model(input_ids=ids, attention_mask=mask, labels=torch.tensor([1])).loss
+        loss.backward()
+        losses.append(loss.detach())
+    release(fast)
+    tolerance = {"rtol": 1e-4, "atol": 1e-5} if precision == "float32" else {"rtol": 0.05, "atol": 0.01}
+    torch.testing.assert_close(*losses, **tolerance)
+    for ours, theirs in zip(fast.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(ours.grad, theirs.grad, **tolerance)
+
+
+def test_release_undoes_hasten() -> None:
+    model = network("bert", 0.1)
+    before = [type(module) for module in model.modules()]
+    usual = ALL_ATTENTION_FUNCTIONS["sdpa"]
+    hasten(model)
+    assert any(type(module) is FastDropout for module in model.modules())
+    assert ALL_ATTENTION_FUNCTIONS["sdpa"] is attention
+    release(model)
+    release(model)
+    assert [type(module) for module in model.modules()] == before
+    assert ALL_ATTENTION_FUNCTIONS["sdpa"] is usual
+
+
+def test_freed_memory_is_kept_where_the_library_is_glibc() -> None:
+    glibc = "GNU" in Path("/usr/bin/ldd").read_text() if Path("/usr/bin/ldd").is_file() else False
+    assert keep_freed_memory() or not glibc
