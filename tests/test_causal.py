@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from causal_models import TREE, WHOLE, network, requests, tokenizer, total, values
 from peft import LoraConfig, get_peft_model
 from torch import Tensor
 from transformers import PreTrainedModel
@@ -16,6 +15,7 @@ from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request, Tokens
 from figlang.scoring.states import tree_states
 from figlang.scoring.trie import grow
+from tests.causal_models import TREE, WHOLE, network, requests, tokenizer, total, values
 
 TOKENIZER = tokenizer()
 LONG = "the so as the oven " * 60
