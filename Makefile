@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: train test test-slow bench-train clean
+.PHONY: train test test-slow bench-train bench-score clean
 
 train: $(READY)
 	$(BIN)/python train.py $(ARGS)
@@ -21,6 +21,16 @@ test-slow: $(READY)
 # figlang's training side by side with the Trainer of transformers.
 bench-train: $(READY)
 	$(BIN)/python benchmarks/train.py $(ARGS)
+
+# figlang's causal scoring side by side with lm-evaluation-harness, which only this needs: an environment of its own
+# that looks into .venv for everything else.
+PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+bench-score: $(READY)
+	@test -x .venv/bench/bin/lm_eval || { \
+	  $(BIN)/python -m venv .venv/bench && \
+	  $(BIN)/python $(PURELIB) > "$$(.venv/bench/bin/python $(PURELIB))/base.pth" && \
+	  .venv/bench/bin/pip install -q -c constraints.txt lm-eval==0.4.13; }
+	PYTHONPATH=. .venv/bench/bin/python benchmarks/score.py $(ARGS)
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("figlang needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; run make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'

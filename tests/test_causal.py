@@ -1,7 +1,6 @@
 """Laws of causal scoring: it equals the network's own loss, one sentence at a time, however the work is shared and cut."""
 
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,8 +10,9 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from figlang.errors import FiglangError
+from figlang.scoring.anatomy import dissect
 from figlang.scoring.causal import CausalScorer
-from figlang.scoring.requests import Request, Tokens
+from figlang.scoring.requests import Request
 from figlang.scoring.states import tree_states
 from figlang.scoring.trie import grow
 from tests.causal_models import TREE, WHOLE, network, requests, tokenizer, total, values
@@ -134,8 +134,9 @@ def test_logits_stay_within_the_budget(family: str, budget: int) -> None:
     assert sum(sizes) == 300 * (scored.positions + 1)  # one row tells the vocabulary's size
 
 
-def test_bf16_is_near_float32_and_still_shares() -> None:
-    plain = network("llama")
+@pytest.mark.parametrize("family", ["llama", "gemma2", "granite", "phi3"])
+def test_bf16_is_near_float32_and_still_shares(family: str) -> None:
+    plain = network(family, **TREE[family])
     exact = CausalScorer(plain, TOKENIZER).score(requests()).log_probs
     scored = CausalScorer(plain.to(torch.bfloat16), TOKENIZER).score(requests())
     assert scored.fallback is None
@@ -250,37 +251,27 @@ def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> N
         CausalScorer(network("gpt2"), TOKENIZER, **settings)
 
 
-@pytest.fixture
-def random_tries() -> Iterator[Any]:
-    generator = torch.Generator().manual_seed(0)
-
-    def draw() -> Any:
-        lengths = torch.randint(2, 12, (30,), generator=generator).tolist()
-        return [Tokens(torch.randint(0, 3, (length,), generator=generator).tolist(), 1) for length in lengths]
-
-    return iter(draw, None)
+@pytest.mark.parametrize("family", ["llama", "gemma2", "cohere"])
+def test_logits_that_are_made_anew_are_those_of_the_vocabulary_matrix(family: str) -> None:
+    anatomy = dissect(network(family, **TREE[family]))
+    states, tokens = torch.randn(6, 32), torch.tensor([0, 5, 299, 7, 7, 100])
+    with torch.no_grad():
+        expected = anatomy.head(states)[torch.arange(6), tokens]
+        assert torch.allclose(anatomy.exact(states, tokens), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize(("size", "keys"), [(1, None), (4, None), (7, 12), (100, None)])
-def test_a_packed_node_sees_its_own_path_and_nothing_else(random_tries: Iterator[Any], size: int, keys: int | None) -> None:
-    for _, sequences in zip(range(20), random_tries, strict=False):
-        trie = grow(sequences)
-        seen: list[int] = []
-        held: set[int] = set()
-        for pack in trie.packs(size, keys):
-            assert set(pack.past.tolist()) <= held
-            held = {*pack.past.tolist(), *pack.nodes.tolist()}
-            assert len(pack.nodes) <= size
-            assert keys is None or len(held) <= keys
-            for node, row in zip(pack.nodes.tolist(), trie.visible(pack), strict=True):
-                path = [node]
-                while (above := int(trie.parents[path[-1]])) >= 0:
-                    path.append(above)
-                assert torch.cat(pack)[row].tolist() == path[::-1]
-            seen += pack.nodes.tolist()
-        assert seen == trie.read.tolist()
-        for tokens, span in zip(sequences, trie.spans, strict=True):
-            assert trie.tokens[span].tolist() == tokens.ids[tokens.start :]
+def test_bf16_sums_are_nearer_to_float32_than_those_of_bf16_logits() -> None:
+    plain = network("llama")
+    encoder = CausalScorer(plain, TOKENIZER).encoder
+    asked = [Request("The room was", f" the oven {word} so.") for word in ("as", "the", "hot", "cold", "blue", "s" * 60)]
+    exact = CausalScorer(plain, TOKENIZER).score(asked).log_probs
+    found = CausalScorer(plain.to(torch.bfloat16), TOKENIZER).score(asked).log_probs
+    rounded = [torch.tensor(values(plain, tokens.ids, tokens.start)) for tokens in encoder.encode(asked)[0]]
+
+    def error(log_probs: list[Tensor]) -> float:
+        return float((torch.cat(log_probs) - torch.cat(exact)).square().mean())
+
+    assert error(found) < error(rounded)
 
 
 def test_the_common_beginning_is_read_in_the_first_packs_only() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from peft import PeftModel
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from figlang.errors import FiglangError
@@ -35,7 +35,20 @@ class Anatomy:
 
     def head(self, states_RH: Tensor) -> Tensor:
         """Logits (R, vocabulary) of states (R, hidden), with the scaling and capping that the network's own forward does."""
-        logits: Tensor = self.network.get_output_embeddings()(states_RH)
+        return self._finished(self.network.get_output_embeddings()(states_RH))
+
+    def exact(self, states_RH: Tensor, tokens_R: Tensor) -> Tensor:
+        """One logit per row (R,), that of its token, in float32 where `head` would round it to the network's precision."""
+        matrix = self.network.get_output_embeddings()
+        logits_R = (states_RH.float() * matrix.weight[tokens_R].float()).sum(-1)
+        return self._finished(logits_R if matrix.bias is None else logits_R + matrix.bias[tokens_R].float())
+
+    @property
+    def rounds(self) -> bool:
+        """Whether `head` rounds its logits, and `exact` can give a few that are not rounded."""
+        return self.network.dtype != torch.float32 and type(self.network.get_output_embeddings()) is nn.Linear
+
+    def _finished(self, logits: Tensor) -> Tensor:
         config = self.network.config.get_text_config()
         if (scale := getattr(config, "logit_scale", None)) is not None:  # Cohere
             logits = logits * scale
@@ -56,6 +69,7 @@ class Anatomy:
         return None
 
 
+@torch.inference_mode()
 def dissect(network: PreTrainedModel) -> Anatomy:
     """Find body and head, and check on a probe of a dozen tokens that they and tree attention equal the plain network."""
     if isinstance(network, PeftModel):

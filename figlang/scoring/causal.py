@@ -45,7 +45,7 @@ class CausalScorer:
     distinct sequences are run whole, padded, at most `batch_tokens` at a time, with the same results, and the log says so.
 
     Results equal the network's own loss times length, sequence by sequence, to float32 rounding. A network in bf16 is
-    run in bf16; its logits are turned into log-probabilities in float32. Dropout is switched off.
+    run in bf16; the logits that matter and all log-probabilities are float32. Dropout is switched off.
 
     `bos` and `overflow` are those of RequestEncoder.
     """
@@ -66,8 +66,7 @@ class CausalScorer:
         self._pack = pack or (256 if network.device.type == "cpu" else 2048)
         self._batch_tokens = batch_tokens
         self._logits = logits
-        with torch.inference_mode():
-            self._anatomy = dissect(network.eval())
+        self._anatomy = dissect(network.eval())
 
     @torch.inference_mode()
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
@@ -87,7 +86,7 @@ class CausalScorer:
             log.info("causal scoring runs sequences whole, sharing nothing: %s", fallback)
         if truncated:
             log.warning("%d of %d requests were truncated on the left", truncated, len(sequences))
-        vocabulary = Vocabulary(trie, None if self._anatomy.not_split else self._anatomy.head, self._logits)
+        vocabulary = self._vocabulary(trie)
         states = self._whole(trie) if fallback else tree_states(self._anatomy.body, trie, self._pack, self._anatomy.keys)
         read = 0
         with Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress) as bar:
@@ -99,6 +98,12 @@ class CausalScorer:
         values = vocabulary.finish()
         alone = sum(len(sequence.ids) - 1 for sequence in sequences)
         return Scored([values[span] for span in trie.spans], truncated, alone, read, trie.positions, fallback)
+
+    def _vocabulary(self, trie: Trie) -> Vocabulary:
+        anatomy = self._anatomy
+        if anatomy.not_split:
+            return Vocabulary(trie, None, None, self._logits)
+        return Vocabulary(trie, anatomy.head, anatomy.exact if anatomy.rounds else None, self._logits)
 
     def _whole(self, trie: Trie) -> Iterator[States]:
         anatomy = self._anatomy

@@ -1,0 +1,61 @@
+"""Laws of the trie: every prefix is one node, and a packed node sees its own path and nothing else."""
+
+import pytest
+import torch
+
+from figlang.scoring.requests import Tokens
+from figlang.scoring.trie import grow
+
+
+def drawn(seed: int) -> list[Tokens]:
+    """Sequences over three tokens, so that many share a beginning and some are equal."""
+    generator = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(2, 12, (30,), generator=generator).tolist()
+    return [Tokens(torch.randint(0, 3, (length,), generator=generator).tolist(), 1) for length in lengths]
+
+
+@pytest.mark.parametrize(("size", "keys"), [(1, None), (4, None), (7, 12), (100, None)])
+def test_a_packed_node_sees_its_own_path_and_nothing_else(size: int, keys: int | None) -> None:
+    for seed in range(20):
+        sequences = drawn(seed)
+        trie = grow(sequences)
+        seen: list[int] = []
+        held: set[int] = set()
+        for pack in trie.packs(size, keys):
+            assert set(pack.past.tolist()) <= held
+            held = {*pack.past.tolist(), *pack.nodes.tolist()}
+            assert len(pack.nodes) <= size
+            assert keys is None or len(held) <= keys
+            for node, row in zip(pack.nodes.tolist(), trie.visible(pack), strict=True):
+                path = [node]
+                while (above := int(trie.parents[path[-1]])) >= 0:
+                    path.append(above)
+                assert torch.cat(pack)[row].tolist() == path[::-1]
+            seen += pack.nodes.tolist()
+        assert seen == trie.read.tolist()
+        for tokens, span in zip(sequences, trie.spans, strict=True):
+            assert trie.tokens[span].tolist() == tokens.ids[tokens.start :]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_plain_paths_cover_every_read_node_once(seed: int) -> None:
+    trie = grow(drawn(seed))
+    new = torch.cat([nodes[fresh] for nodes, fresh in trie.paths()])
+    assert sorted(new.tolist()) == trie.read.tolist()
+    for nodes, _ in trie.paths():
+        assert trie.parents[nodes].tolist() == [-1, *nodes[:-1].tolist()]
+
+
+def test_scored_children_are_found_by_their_parent() -> None:
+    trie = grow([Tokens([1, 2, 3], 1), Tokens([1, 2, 4], 2), Tokens([1, 5], 1), Tokens([6, 1], 1)])
+    for parent in range(len(trie.tokens)):
+        first, count = int(trie.firsts[parent]), int(trie.counts[parent])
+        assert (trie.parents[trie.scored[first : first + count]] == parent).all()
+    assert trie.positions == 3
+    assert trie.longest == 2
+
+
+def test_equal_sequences_and_beginnings_of_others_add_no_node() -> None:
+    trie = grow([Tokens([1, 2, 3], 1), Tokens([1, 2], 1), Tokens([1, 2, 3], 2)])
+    assert trie.tokens.tolist() == [1, 2, 3]
+    assert [span.tolist() for span in trie.spans] == [[1, 2], [1], [2]]
