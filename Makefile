@@ -6,7 +6,7 @@ READY := .venv/.ready
 .PHONY: train test test-slow bench-train bench-score clean
 
 train: $(READY)
-	$(BIN)/python train.py $(ARGS)
+	$(BIN)/python train.py $(ARGS) skip_finished=true
 
 test: $(READY)
 	$(BIN)/ruff check .

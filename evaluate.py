@@ -31,7 +31,7 @@ def main(config: EvaluateConfig) -> None:
     results.write(folder / "metrics.json", content)
     if config.split == "test":
         submission.write(folder / "submission.json", split.items, read_predictions(folder / "predictions.jsonl"))
-    evaluated.show(content, folder, Console())
+    results.show(content, folder, Console())
 
 
 if __name__ == "__main__":

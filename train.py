@@ -17,8 +17,10 @@ log = logging.getLogger("figlang")
 def main(config: TrainConfig) -> None:
     console = Console()
     if runs.finished(config):
-        log.info("%s is finished and left as it is; overwrite=true replaces it", config.run)
-        return report.seeds(Path(str(config.run)).parent, console)
+        folder = Path(str(config.run))
+        results.show(results.read(folder / "metrics.json"), folder, console)
+        log.info("finished before and left as it is; overwrite=true replaces it")
+        return report.seeds(folder.parent, console)
     runtime.start(config.seed, config.trainer)
     ready = training.prepare(config)
     runtime.log_notes(ready.notes)
@@ -47,7 +49,7 @@ def main(config: TrainConfig) -> None:
         (run.model / "README.md").write_text(card.card(ready.recipe, content))
         report.curves(fitted.history, 1 / ready.recipe.options, run.figures)
         results.write(run.metrics, content)
-    evaluated.show(content, run.folder, console)
+    results.show(content, run.folder, console)
     report.seeds(run.folder.parent, console)
 
 

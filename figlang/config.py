@@ -175,7 +175,7 @@ class TrainConfig(Section):
     run: str | None = option(None, "Run folder; null derives it from model, data, overrides and seed.")
     resume: str = option("auto", "auto continues an unfinished run; never starts it anew.", ("auto", "never"))
     overwrite: bool = option(False, "Replace a finished run.")
-    skip_finished: bool = option(False, "Leave a finished run as it is and go on; multiruns do so anyway.")
+    skip_finished: bool = option(False, "Show a finished run again and go on, as multiruns do.")
 
 
 @dataclass

@@ -41,26 +41,26 @@ class Evaluated:
             measured["backward"] = metrics.measure(evaluation.read_predictions(backward), self.seed)
         return {
             "signature": signature.signature({**where, **self.facts, "seed": self.seed}),
+            "model": self.name,
+            "data_name": self.data,
+            "split": self.role,
+            # Numbers on a part of a file, or on another file, are not beside published ones.
+            "published_file": self.split.whole and self.split.sha256 == figqa.FILES.get(self.role, ("", ""))[1],
             "seed": self.seed,
             **measured,
-            "model": self.name,
             "facts": dict(self.facts),
             "command": shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]]),
             "versions": signature.versions(),
         }
 
-    def comparisons(self) -> list[reference.Comparison]:
-        """Published numbers beside this evaluation; comparable only if it is on the whole published file."""
-        published = self.split.whole and self.split.sha256 == figqa.FILES.get(self.role, ("", ""))[1]
-        return reference.fig_qa(self.data, self.role, published)
 
-    def show(self, content: Mapping[str, Any], folder: Path, console: Console) -> None:
-        """The tables, the signature, and where everything is."""
-        compared = self.comparisons()
-        report.published(compared, console)
-        report.summary(content, compared, f"{self.name} on {self.data}, {self.role}", console)
-        for line, style in ((f"signature {content['signature']}", "dim"), (str(folder), "bold")):
-            console.print(line, style=style, soft_wrap=True, highlight=False, markup=False, emoji=False)
+def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
+    """The tables of a metrics.json, its signature, and the folder it is in."""
+    compared = reference.fig_qa(content["data_name"], content["split"], content["published_file"])
+    report.published(compared, console)
+    report.summary(content, compared, f"{content['model']} on {content['data_name']}, {content['split']}", console)
+    for line, style in ((f"signature {content['signature']}", "dim"), (str(folder), "bold")):
+        console.print(line, style=style, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
 def predict(loaded: Loaded, split: Split, path: Path, progress: bool, batch_size: int = 64) -> None:
@@ -104,6 +104,15 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     beside.replace(path)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The content of a metrics.json; FiglangError if it is none."""
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FiglangError(f"{path} is damaged ({error}); overwrite=true runs it again") from error
+    return content
 
 
 def evaluation_folder(config: EvaluateConfig) -> Path:

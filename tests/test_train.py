@@ -72,6 +72,15 @@ def test_a_finished_run_is_refused(trained: Path) -> None:
     assert (trained / "metrics.json").read_bytes() == before
 
 
+def test_a_finished_run_may_be_shown_again(trained: Path) -> None:
+    before = (trained / "metrics.json").read_bytes()
+    result = train(trained.parents[2], "run=runs/tiny/seed0", "method.epochs=2", "skip_finished=true")
+    assert result.returncode == 0, result.stderr
+    assert "pair accuracy" in result.stdout
+    assert "runs/tiny/seed0" in result.stdout
+    assert (trained / "metrics.json").read_bytes() == before
+
+
 def test_evaluating_the_export_gives_the_same_predictions(trained: Path) -> None:
     home = trained.parents[2]
     result = run(home, "evaluate.py", f"checkpoint={trained}", "data.limit=32", "trainer.progress=false", "trainer.threads=1")
