@@ -16,7 +16,7 @@ from transformers.utils import cached_file
 
 from figlang.config import ModelConfig
 from figlang.encode import Encoder
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, one_line
 from figlang.models import networks
 from figlang.scoring.head import Scorer, scorer
 
@@ -87,7 +87,7 @@ def _recipe(located: str, source: str, revision: str | None) -> Recipe:
         raise FiglangError(f"{source}: its {RECIPE} or config.json cannot be read ({error}); export the model again") from error
     except OSError as error:
         raise FiglangError(
-            f"no checkpoint {source!r}: neither a folder here nor reachable as a hub id ({' '.join(str(error).split())[:160]})"
+            f"no checkpoint {source!r}: neither a folder here nor reachable as a hub id ({one_line(error)})"
         ) from error
     format = "pair" if any("MultipleChoice" in name for name in classes) else "dual"
     if format == "dual" and any("For" in name for name in classes):

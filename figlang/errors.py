@@ -6,3 +6,8 @@ class FiglangError(Exception):
 
     The entry points print it without a traceback and exit with code 2.
     """
+
+
+def one_line(error: BaseException) -> str:
+    """A library's message on one line of at most 300 characters; the name of its type if it has none."""
+    return " ".join(str(error).split())[:300] or type(error).__name__

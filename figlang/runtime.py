@@ -15,7 +15,7 @@ from pytorch_lightning.utilities import rank_zero_only
 from transformers.utils.logging import disable_progress_bar
 
 from figlang.config import TrainConfig, TrainerConfig
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, one_line
 from figlang.memory import keep_freed_memory
 from figlang.runs import Run
 from figlang.signature import digest
@@ -102,7 +102,7 @@ def trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Callb
             use_distributed_sampler=False,
         )
     except (ValueError, RuntimeError, ImportError) as error:
-        raise FiglangError(f"trainer: {first_line(error)}") from error
+        raise FiglangError(f"trainer: {one_line(error)}") from error
 
 
 def _logger(config: TrainConfig, run: Run) -> Logger | bool:
@@ -120,8 +120,3 @@ def _logger(config: TrainConfig, run: Run) -> Logger | bool:
         )
     except ModuleNotFoundError as error:
         raise FiglangError("logger=wandb needs the wandb package; install it with `pip install figlang[wandb]`") from error
-
-
-def first_line(error: BaseException) -> str:
-    """An error's message on one line of at most 300 characters."""
-    return " ".join(str(error).split())[:300] or type(error).__name__

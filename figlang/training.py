@@ -15,7 +15,7 @@ from figlang.checkpoint import Recipe
 from figlang.config import TrainConfig
 from figlang.data.datamodule import ChoiceData
 from figlang.encode import Encoded, Encoder
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, one_line
 from figlang.evaluation import encode_all
 from figlang.models import lora, networks
 from figlang.models.contrastive import ContrastiveModule
@@ -130,7 +130,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     except (RuntimeError, EOFError, OSError) as error:
         if resumed and not trainer.global_step:
             raise FiglangError(
-                f"{resumed} cannot be resumed from ({runtime.first_line(error)}); overwrite=true starts the run anew"
+                f"{resumed} cannot be resumed from ({one_line(error)}); overwrite=true starts the run anew"
             ) from error
         raise
     if trainer.interrupted:

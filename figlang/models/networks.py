@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from figlang.config import ModelConfig
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, one_line
 from figlang.models import gguf
 from figlang.sources import PACKAGE, local_path
 
@@ -31,34 +31,31 @@ def build(model: ModelConfig, format: str, texts: list[str], options: int) -> tu
     """
     if model.init == "tiny":
         return _tiny(model, format, texts, options)
-    source = locate(model.name_or_path)
-    common = {"revision": model.revision, "trust_remote_code": model.trust_remote_code}
     head: dict[str, Any] = {"num_labels": options} if format == "joint" else {}
-    try:
-        # First, since it is one file: without a network the hub client tries each file for half a minute.
-        AutoConfig.from_pretrained(source, **common)
-        tokenizer = AutoTokenizer.from_pretrained(source, **common)
-        network = AUTO_CLASSES[format].from_pretrained(
-            source, dtype=torch.float32, use_safetensors=None if model.allow_bin else True, **common, **head
-        )
-    except (OSError, ValueError, ImportError, KeyError, SafetensorError) as error:
-        raise FiglangError(f"cannot load model {model.name_or_path!r} for method.format={format}: {_first_line(error)}") from error
+    network, tokenizer = _pretrained(model, locate(model.name_or_path), AUTO_CLASSES[format], torch.float32, head)
     return without_pooler(network) if format == "dual" else network, tokenizer
 
 
 def causal(model: ModelConfig, cache: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A causal language model and its tokenizer; a GGUF file is converted once, into `cache`."""
     source = str(gguf.folder(model.name_or_path, cache)) if gguf.is_gguf(model.name_or_path) else locate(model.name_or_path)
+    network, tokenizer = _pretrained(model, source, transformers.AutoModelForCausalLM, getattr(torch, model.dtype), {})
+    return network.eval(), tokenizer
+
+
+def _pretrained(
+    model: ModelConfig, source: str, kind: Any, dtype: torch.dtype, head: dict[str, Any]
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     common = {"revision": model.revision, "trust_remote_code": model.trust_remote_code}
+    safetensors = None if model.allow_bin else True
     try:
+        # First, since it is one file: without a network the hub client tries each file for half a minute.
         AutoConfig.from_pretrained(source, **common)
         tokenizer = AutoTokenizer.from_pretrained(source, **common)
-        network = transformers.AutoModelForCausalLM.from_pretrained(
-            source, dtype=getattr(torch, model.dtype), use_safetensors=None if model.allow_bin else True, **common
-        )
+        network = kind.from_pretrained(source, dtype=dtype, use_safetensors=safetensors, **common, **head)
     except (OSError, ValueError, ImportError, KeyError, SafetensorError) as error:
-        raise FiglangError(f"cannot load causal model {model.name_or_path!r}: {_first_line(error)}") from error
-    return network.eval(), tokenizer
+        raise FiglangError(f"cannot load model {model.name_or_path!r} as {kind.__name__}: {one_line(error)}") from error
+    return network, tokenizer
 
 
 def without_pooler(network: PreTrainedModel) -> PreTrainedModel:
@@ -89,10 +86,6 @@ def locate(name_or_path: str) -> str:
     return str(folder / "model" if (folder / "model" / "config.json").is_file() else folder)
 
 
-def _first_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
-
-
 def _tiny(model: ModelConfig, format: str, texts: list[str], options: int) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     tokenizer = train_tokenizer(texts, model.max_length)
     sizes = {
@@ -113,9 +106,7 @@ def _tiny(model: ModelConfig, format: str, texts: list[str], options: int) -> tu
         config = AutoConfig.for_model(model.architecture, **sizes)
         network = AUTO_CLASSES[format].from_config(config)
     except (ValueError, KeyError) as error:
-        raise FiglangError(
-            f"cannot build a tiny network of model.architecture={model.architecture}: {_first_line(error)}"
-        ) from error
+        raise FiglangError(f"cannot build a tiny network of model.architecture={model.architecture}: {one_line(error)}") from error
     return without_pooler(network) if format == "dual" else network, tokenizer
 
 
