@@ -9,7 +9,7 @@ from peft import PeftModel
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, one_line
 from figlang.scoring.requests import Tokens
 from figlang.scoring.states import padded, tree_states
 from figlang.scoring.trie import Trie, grow
@@ -110,7 +110,7 @@ def _not_split(anatomy: Anatomy, trie: Trie, reference_RV: Tensor) -> str | None
     try:
         logits_RV = anatomy.head(padded(anatomy.body, [trie.tokens[nodes]])[0][0])
     except RuntimeError as error:
-        return f"its vocabulary matrix does not fit its body ({_first_line(error)})"
+        return f"its vocabulary matrix does not fit its body ({one_line(error)})"
     differs = _differs(logits_RV, reference_RV[torch.searchsorted(trie.read, nodes)])
     return f"its output is more than its vocabulary matrix makes of its body's states ({differs})" if differs else None
 
@@ -123,7 +123,7 @@ def _not_tree(anatomy: Anatomy, trie: Trie, reference_RV: Tensor) -> str | None:
         states_RH = torch.cat([states for _, states, _ in tree_states(anatomy.body, trie, 5, anatomy.keys)])
         logits_RV = anatomy.head(states_RH)
     except Exception as error:  # networks refuse a mask or cache they do not know with a dozen types
-        return f"it does not take a tree-shaped mask ({type(error).__name__}: {_first_line(error)})"
+        return f"it does not take a tree-shaped mask ({type(error).__name__}: {one_line(error)})"
     differs = _differs(logits_RV, reference_RV)
     return f"its attention does not follow a tree-shaped mask ({differs})" if differs else None
 
@@ -162,7 +162,3 @@ def _is_mask(buffer: Tensor) -> bool:
 def _reach(mask: Tensor) -> int:
     """Keys that the last query of a built-in mask (1, 1, T, T) sees: all, or those of a local window (GPT-Neo)."""
     return int(mask[0, 0, -1].sum())
-
-
-def _first_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:160]
