@@ -22,8 +22,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from figlang import config as schemas
-from figlang.config import EvaluateConfig, TrainConfig
+from figlang.config import EvaluateConfig, ModelConfig, TrainConfig
 from figlang.errors import FiglangError
+from figlang.signature import digest
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 T = TypeVar("T")
@@ -60,6 +61,8 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
         def job(composed: DictConfig) -> None:
             try:
                 config = resolve(composed, schema)
+                if isinstance(config, TrainConfig | EvaluateConfig):
+                    _name_model(config.model)
                 if isinstance(config, TrainConfig):
                     _name_run(config)
                 task(config)
@@ -114,8 +117,19 @@ def _section_name(section: type) -> str:
 
 # What does not belong into a run folder's name: it changes no result, or is in the name already.
 _UNNAMED = re.compile(
-    r"^(data|model|seed|run|resume|overwrite|skip_finished)=|^(paths|logger|trainer)[.=]|^data\.(train|validation|test)="
+    r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished)=|^(paths|logger|trainer)[.=]"
 )
+    r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished)=|^(paths|logger|trainer)[.=]"
+)
+LONGEST = 120
+
+
+def _name_model(model: ModelConfig) -> None:
+    # Another source under a preset's name would be reported as the preset's model.
+    given = {text.split("=")[0] for text in HydraConfig.get().overrides.task}
+    if "model.name_or_path" in given and "model.name" not in given:
+        parts = [part for part in model.name_or_path.removesuffix("/model").split("/") if part]
+        model.name = "-".join(parts[-2:] if re.fullmatch(r"seed\d+", parts[-1]) else parts[-1:])
 
 
 def _name_run(config: TrainConfig) -> None:
@@ -129,7 +143,10 @@ def _name_run(config: TrainConfig) -> None:
         return
     overrides = [text for text in HydraConfig.get().overrides.task if not _UNNAMED.match(text)]
     parts = [config.model.name, config.data.name, *(text.replace("/", "~").replace(" ", "") for text in sorted(overrides))]
-    config.run = str(Path(config.paths.runs) / "-".join(parts)[:120] / f"seed{config.seed}")
+    name = "-".join(parts)
+    if len(name) > LONGEST:
+        name = f"{name[:LONGEST]}-{digest(name)}"
+    config.run = str(Path(config.paths.runs) / name / f"seed{config.seed}")
 
 
 def print_help(name: str, schema: type) -> None:

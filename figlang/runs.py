@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 from pytorch_lightning.utilities import rank_zero_only
 
 from figlang.config import TrainConfig
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, one_line
 from figlang.signature import digest
 from figlang.types import Split
 
@@ -50,22 +50,31 @@ class Run:
 
 def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, Any]:
     """Everything that determines a run's result: its settings and the hashes of its data."""
-    settings = {name: value for name, value in asdict(config).items() if name not in FREE}
-    settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
-    return {"settings": settings, "data": {"train": train.sha256, "validation": validation.sha256}}
+    return {"settings": settings(config), "data": {"train": train.sha256, "validation": validation.sha256}}
+
+
+def settings(config: TrainConfig) -> dict[str, Any]:
+    """The settings that can change a run's result."""
+    kept = {name: value for name, value in asdict(config).items() if name not in FREE}
+    kept["trainer"] = {name: value for name, value in kept["trainer"].items() if name != "progress"}
+    return kept
 
 
 def finished(config: TrainConfig) -> bool:
-    """Whether the run is there already and may be skipped.
+    """Whether the run is there already and may be shown again.
 
-    Raises FiglangError for a finished run that may be neither skipped nor replaced.
+    Raises FiglangError for a finished run that may be neither shown nor replaced, or that had other settings.
     """
     folder = Path(config.run or "")
     if not (folder / "metrics.json").is_file() or config.overwrite:
         return False
-    if config.skip_finished:
-        return True
-    raise FiglangError(f"{folder} holds a finished run; overwrite=true replaces it, run=FOLDER or another seed makes a new one")
+    if not config.skip_finished:
+        raise FiglangError(f"{folder} holds a finished run; overwrite=true replaces it, run=FOLDER or another seed makes a new one")
+    before = _read_recipe(folder / "recipe.json").get("settings")
+    if digest(before) != digest(settings(config)):
+        changed = ", ".join(_differences(before, settings(config)))
+        raise FiglangError(f"{folder} holds a finished run with other settings ({changed}); overwrite=true replaces it")
+    return True
 
 
 @contextmanager
@@ -114,10 +123,18 @@ def _check_same(run: Run, wanted: dict[str, Any]) -> None:
         if any(entry.name != ".lock" for entry in run.folder.iterdir()):
             raise FiglangError(f"{run.folder} holds files that are not of a run; choose run=FOLDER")
         return
-    before = json.loads(path.read_text())
+    before = _read_recipe(path)
     if digest(before) != digest(wanted):
         changed = ", ".join(_differences(before, wanted))
         raise FiglangError(f"{run.folder} holds an unfinished run with other settings ({changed}); overwrite=true starts it anew")
+
+
+def _read_recipe(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise FiglangError(f"{path} cannot be read ({one_line(error)}); overwrite=true starts the run anew") from error
+    return content
 
 
 def _differences(before: Any, wanted: Any, name: str = "") -> Iterator[str]:

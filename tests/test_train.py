@@ -72,6 +72,20 @@ def test_a_finished_run_is_refused(trained: Path) -> None:
     assert (trained / "metrics.json").read_bytes() == before
 
 
+def test_a_finished_run_with_other_settings_is_not_taken_for_this_one(trained: Path) -> None:
+    result = train(trained.parents[2], "run=runs/tiny/seed0", "method.epochs=3", "skip_finished=true")
+    assert result.returncode == 2
+    assert "holds a finished run with other settings (method.epochs: 2 → 3)" in result.stderr
+
+
+def test_another_source_is_not_reported_under_the_presets_name(tmp_path: Path, trained: Path) -> None:
+    source = f"model.name_or_path={trained}"
+    result = run(tmp_path, "train.py", "data.limit=16", "method.epochs=1", "trainer.progress=false", "trainer.threads=1", source)
+    assert result.returncode == 0, result.stderr
+    assert "training tiny-seed0 on figqa_sample" in result.stderr
+    assert (tmp_path / "runs" / "tiny-seed0-figqa_sample-data.limit=16-method.epochs=1" / "seed0" / "metrics.json").is_file()
+
+
 def test_a_finished_run_may_be_shown_again(trained: Path) -> None:
     before = (trained / "metrics.json").read_bytes()
     result = train(trained.parents[2], "run=runs/tiny/seed0", "method.epochs=2", "skip_finished=true")
@@ -182,6 +196,7 @@ def test_a_folder_with_foreign_files_is_left_alone(tmp_path: Path) -> None:
         (["model.init=pretrained", "model.name_or_path=./nowhere"], "no such model folder: nowhere"),
         (["model.init=pretrained", "model.name_or_path=some/model"], "cannot load model 'some/model'"),
         (["data.root=/nowhere"], "set paths.data=DIR"),
+        (["model=encoder"], "model.name_or_path"),
     ],
 )
 def test_a_mistake_is_one_clear_line_and_exit_code_2(
