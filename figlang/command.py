@@ -119,8 +119,6 @@ def _section_name(section: type) -> str:
 _UNNAMED = re.compile(
     r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished)=|^(paths|logger|trainer)[.=]"
 )
-    r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished)=|^(paths|logger|trainer)[.=]"
-)
 LONGEST = 120
 
 
