@@ -21,7 +21,7 @@ def main(config: EvaluateConfig) -> None:
         loaded = checkpoint.load(config.checkpoint or config.model.name_or_path, config.revision)
         loaded.network.to(runtime.device(config.trainer))
         folder = results.evaluation_folder(config)
-        name, facts = loaded.recipe.name, checkpoint.facts(loaded)
+        name, facts = loaded.recipe.name if config.checkpoint else config.model.name, checkpoint.facts(loaded)
         results.predict(loaded, split, folder / "predictions.jsonl", config.trainer.progress, config.batch_size)
 
     evaluated = results.Evaluated(name, facts, split, config.split, config.data.name, config.seed)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import card, checkpoint, report, results, runs, runtime, training
+from figlang import card, checkpoint, data, report, results, runs, runtime, training
 from figlang.command import entry, to_yaml
 from figlang.config import TrainConfig
 from figlang.models import lora
@@ -16,16 +16,18 @@ log = logging.getLogger("figlang")
 @entry("train", TrainConfig)
 def main(config: TrainConfig) -> None:
     console = Console()
-    if runs.finished(config):
+    training.check(config)
+    train, validation = data.for_training(config.data, config.paths)
+    if runs.finished(config, train, validation):
         folder = Path(str(config.run))
         results.show(results.read(folder / "metrics.json"), folder, console)
         log.info("finished before and left as it is; overwrite=true replaces it")
         return report.seeds(folder.parent, console)
     runtime.start(config.seed, config.trainer)
-    ready = training.prepare(config)
+    ready = training.prepare(config, train, validation)
     runtime.log_notes(ready.notes)
 
-    with runs.claim(config, ready.train, ready.validation) as run:
+    with runs.claim(config, train, validation) as run:
         fitted = training.fit(config, run, ready)
         if fitted is None:
             return  # one of several processes: the first one goes on
@@ -35,14 +37,10 @@ def main(config: TrainConfig) -> None:
         # Evaluated is what was exported, loaded afresh: the numbers are the folder's, not those of the network in memory.
         loaded = checkpoint.load(str(run.model))
         facts = checkpoint.facts(loaded)
-        evaluated = results.Evaluated(config.model.name, facts, ready.validation, "validation", config.data.name, config.seed)
-        results.predict(loaded, ready.validation, run.predictions, config.trainer.progress)
+        evaluated = results.Evaluated(config.model.name, facts, validation, "validation", config.data.name, config.seed)
+        results.predict(loaded, validation, run.predictions, config.trainer.progress)
         content = evaluated.document(run.predictions) | {
-            "data": {
-                "train": results.describe(ready.train),
-                "validation": results.describe(ready.validation),
-                "notes": ready.notes,
-            },
+            "data": {"train": results.describe(train), "validation": results.describe(validation), "notes": ready.notes},
             "training": fitted.facts(),
             "health": fitted.health,
         }

@@ -2,6 +2,7 @@
 
 import csv
 import logging
+from math import isfinite
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -12,6 +13,7 @@ from scipy.stats import binomtest
 from torch import Tensor, nn
 from torchmetrics import MeanMetric, SumMetric
 
+from figlang.errors import FiglangError
 from figlang.evaluation import prediction
 from figlang.metrics import accuracy, pair_accuracy
 from figlang.types import Item
@@ -82,6 +84,10 @@ class History(Callback):
             float(self._accuracy.compute()),
             int(self._seen.compute()),
         )
+        if not isfinite(loss):
+            raise FiglangError(
+                f"the loss is {loss} in epoch {trainer.current_epoch + 1}; lower method.lr and run with overwrite=true"
+            )
         self._add(trainer, "train", "loss", loss)
         self._add(trainer, "train", "accuracy", self.train_accuracy)
         module.log("train/loss", loss, prog_bar=True, sync_dist=True)

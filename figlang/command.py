@@ -58,7 +58,11 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
     """Turn `task(config)` into a command: Hydra's command line, our help, errors of one line with exit code 2."""
 
     def decorate(task: Callable[[T], None]) -> Callable[[], None]:
+        entered = False
+
         def job(composed: DictConfig) -> None:
+            nonlocal entered
+            entered = True
             try:
                 config = resolve(composed, schema)
                 if isinstance(config, TrainConfig | EvaluateConfig):
@@ -83,6 +87,10 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
                 hydra.main(config_path=str(CONF), config_name=name, version_base="1.3")(job)()
             except (HydraException, OmegaConfBaseException) as error:
                 if traceback_wanted:
+                    raise
+                _fail(error)
+            except ValueError as error:  # Hydra's words for an override it cannot read; ours would be a bug
+                if entered:
                     raise
                 _fail(error)
             finally:
@@ -117,7 +125,7 @@ def _section_name(section: type) -> str:
 
 # What does not belong into a run folder's name: it changes no result, or is in the name already.
 _UNNAMED = re.compile(
-    r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished)=|^(paths|logger|trainer)[.=]"
+    r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|trainer)=|^(paths|logger)[.=]|^trainer\.(progress|threads)="
 )
 LONGEST = 120
 
@@ -140,8 +148,8 @@ def _name_run(config: TrainConfig) -> None:
     if config.run is not None:
         return
     overrides = [text for text in HydraConfig.get().overrides.task if not _UNNAMED.match(text)]
-    parts = [config.model.name, config.data.name, *(text.replace("/", "~").replace(" ", "") for text in sorted(overrides))]
-    name = "-".join(parts)
+    # Only what neither a shell nor Hydra's grammar reads as syntax: the folder is given back as checkpoint=FOLDER.
+    name = re.sub(r"[^A-Za-z0-9._~-]+", "_", "-".join([config.model.name, config.data.name, *sorted(overrides)]))
     if len(name) > LONGEST:
         name = f"{name[:LONGEST]}-{digest(name)}"
     config.run = str(Path(config.paths.runs) / name / f"seed{config.seed}")

@@ -4,6 +4,7 @@ A sentence stands with every field: it is what `--help` prints. `figlang.command
 """
 
 from dataclasses import dataclass, field, fields
+from math import inf
 from typing import Any
 
 from figlang.errors import FiglangError
@@ -29,8 +30,19 @@ class Section:
 
 def _positive(section: str, **values: float | None) -> None:
     for name, value in values.items():
-        if value is not None and not value > 0:
-            raise FiglangError(f"{section}.{name}={value} must be above 0")
+        if value is not None and not 0 < value < inf:
+            raise FiglangError(f"{section}{name}={value} must be above 0 and finite")
+
+
+def _share(section: str, **values: float) -> None:
+    for name, value in values.items():
+        if not 0 <= value < 1:
+            raise FiglangError(f"{section}{name}={value} must be at least 0 and below 1")
+
+
+def _seed(seed: int) -> None:
+    if not 0 <= seed < 2**32:
+        raise FiglangError(f"seed={seed} must be at least 0 and below 2**32")
 
 
 @dataclass
@@ -49,7 +61,10 @@ class DataConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _positive("data", limit=self.limit)
+        _positive("data.", limit=self.limit)
+        given = [name for name in ("train", "validation", "test") if getattr(self, name) is not None]
+        if self.dataset != "figqa_csv" and given:
+            raise FiglangError(f"data.{given[0]} is only read by data=figqa_csv; this is data={self.name}")
 
 
 @dataclass
@@ -68,7 +83,9 @@ class ModelConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _positive("model", max_length=self.max_length)
+        _positive("model.", max_length=self.max_length)
+        if self.init == "pretrained" and self.name_or_path in ("", "???"):
+            raise FiglangError("model.name_or_path is missing; give a hub id, a folder, an earlier run or package:<module>/<path>")
 
 
 @dataclass
@@ -93,9 +110,11 @@ class MethodConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _positive("method", lr=self.lr, epochs=self.epochs, batch_size=self.batch_size, max_tokens=self.max_tokens, clip=self.clip)
-        if not 0 <= self.warmup < 1:
-            raise FiglangError(f"method.warmup={self.warmup} must be at least 0 and below 1")
+        _positive("method.", lr=self.lr, epochs=self.epochs, batch_size=self.batch_size, max_tokens=self.max_tokens, clip=self.clip)
+        _positive("method.", scale=self.scale)
+        _share("method.", warmup=self.warmup)
+        if not 0 <= self.weight_decay < inf:
+            raise FiglangError(f"method.weight_decay={self.weight_decay} must be at least 0 and finite")
 
 
 @dataclass
@@ -131,6 +150,11 @@ class PeftConfig(Section):
     alpha: int = option(32, "Numerator of the adapters' scaling.")
     dropout: float = option(0.05, "Dropout before the adapters.")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _positive("peft.", r=self.r, alpha=self.alpha)
+        _share("peft.", dropout=self.dropout)
+
 
 @dataclass
 class TrainerConfig(Section):
@@ -142,6 +166,12 @@ class TrainerConfig(Section):
     )
     threads: int | None = option(None, "CPU threads; null leaves it to torch.")
     progress: bool = option(True, "Show progress bars.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _positive("trainer.", threads=self.threads)
+        if self.devices != "auto" and not (self.devices.isdigit() and int(self.devices) > 0):
+            raise FiglangError(f"trainer.devices={self.devices} must be auto or a number above 0")
 
 
 @dataclass
@@ -177,6 +207,10 @@ class TrainConfig(Section):
     overwrite: bool = option(False, "Replace a finished run.")
     skip_finished: bool = option(False, "Show a finished run again and go on, as multiruns do.")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _seed(self.seed)
+
 
 @dataclass
 class EvaluateConfig(Section):
@@ -196,3 +230,12 @@ class EvaluateConfig(Section):
     revision: str | None = option(None, "Branch, tag or commit of a hub id.")
     batch_size: int = option(64, "Items per forward pass.")
     seed: int = option(0, "Seed of the bootstrap.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _seed(self.seed)
+        _positive("", batch_size=self.batch_size)
+        if self.checkpoint is not None and not self.checkpoint:
+            raise FiglangError("checkpoint= is empty; give a run folder, a released folder or a hub id")
+        if self.data.test_labels is not None and self.split != "test":
+            raise FiglangError(f"data.test_labels is for split=test, this is split={self.split}")

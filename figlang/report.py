@@ -34,9 +34,10 @@ def p_value(p: float | None) -> str:
 def summary(content: Mapping[str, Any], comparisons: Sequence[Comparison], title: str, console: Console) -> None:
     """The result of one evaluation (a metrics.json): value, interval, chance, and the best comparable published number."""
     metrics = content["metrics"]
-    table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD)
+    table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for column in ("metric", "value", "95 % CI", "n", "chance", "p", "published"):
-        table.add_column(column, justify="left" if column in ("metric", "published") else "right")
+        wrapped = column == "published"
+        table.add_column(column, justify="left" if column in ("metric", "published") else "right", no_wrap=not wrapped)
     for name, heading in TITLES.items():
         if (estimate := as_row(metrics, name)) is not None:
             table.add_row(heading, *_cells(estimate), _best(comparisons, name))
@@ -102,8 +103,16 @@ def published(comparisons: Sequence[Comparison], console: Console, everything: b
 
 def seeds(folder: Path, console: Console) -> None:
     """Mean ± sd over the finished runs of one recipe: the seed folders below `folder`. Prints nothing for a single run."""
-    runs = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("seed*/metrics.json")]
-    runs.sort(key=lambda run: run["seed"])
+    runs: list[dict[str, Any]] = []
+    for path in folder.glob("seed*/metrics.json"):
+        try:
+            run = json.loads(path.read_text(encoding="utf-8"))
+            if {"seed", "metrics", "training", "health"} - run.keys():
+                raise ValueError
+            runs.append(run)
+        except (OSError, ValueError, AttributeError):
+            console.print(f"left out, since it is damaged: {path}", style="yellow", highlight=False, markup=False, soft_wrap=True)
+    runs.sort(key=lambda run: int(run["seed"]))
     if len(runs) < 2:
         return
     names = ", ".join(str(run["seed"]) for run in runs)

@@ -15,7 +15,7 @@ from figlang import evaluation, metrics, reference, report, runtime, signature
 from figlang.checkpoint import Loaded
 from figlang.config import EvaluateConfig
 from figlang.data import figqa
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, one_line
 from figlang.models import networks
 from figlang.scoring import likelihood
 from figlang.scoring.causal import CausalScorer
@@ -35,7 +35,8 @@ class Evaluated:
 
     def document(self, predictions: Path, backward: Path | None = None) -> dict[str, Any]:
         """The content of metrics.json. Its numbers come from the predictions files alone."""
-        where = {"data": f"{self.data}@{self.split.sha256[:8]}", "split": self.role, "n": len(self.split.items)}
+        labels = "" if self.split.labels_sha256 is None else f"+labels@{self.split.labels_sha256[:8]}"
+        where = {"data": f"{self.data}@{self.split.sha256[:8]}{labels}", "split": self.role, "n": len(self.split.items)}
         measured = {"metrics": metrics.measure(evaluation.read_predictions(predictions), self.seed)}
         if backward is not None:
             measured["backward"] = metrics.measure(evaluation.read_predictions(backward), self.seed)
@@ -96,7 +97,13 @@ def predict_zero_shot(config: EvaluateConfig, split: Split, folder: Path) -> dic
 
 def describe(split: Split) -> dict[str, Any]:
     """A split as metrics.json names it."""
-    return {"name": split.name, "source": split.source, "sha256": split.sha256, "items": len(split.items)}
+    return {
+        "name": split.name,
+        "source": split.source,
+        "sha256": split.sha256,
+        "items": len(split.items),
+        "labels_sha256": split.labels_sha256,
+    }
 
 
 def write(path: Path, content: Mapping[str, Any]) -> None:
@@ -110,14 +117,19 @@ def read(path: Path) -> dict[str, Any]:
     """The content of a metrics.json; FiglangError if it is none."""
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FiglangError(f"{path} is damaged ({error}); overwrite=true runs it again") from error
+        missing = {"signature", "metrics", "model", "data_name", "split", "published_file", "seed"} - content.keys()
+    except (OSError, ValueError, AttributeError) as error:
+        raise FiglangError(f"{path} is damaged ({one_line(error)}); overwrite=true runs it again") from error
+    if missing:
+        raise FiglangError(f"{path} is damaged (no {', '.join(sorted(missing))}); overwrite=true runs it again")
     return content
 
 
 def evaluation_folder(config: EvaluateConfig) -> Path:
     """Where an evaluation goes: `output`, else into the run folder, else below the folder of runs."""
-    name = f"{config.data.name}-{config.split}"
+    limited = "" if config.data.limit is None else f"-first{config.data.limit}"
+    labelled = "" if config.data.test_labels is None else "-labelled"
+    name = f"{config.data.name}-{config.split}{limited}{labelled}"
     if config.output is not None:
         folder = Path(config.output)
     elif config.checkpoint is None:

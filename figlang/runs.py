@@ -50,17 +50,12 @@ class Run:
 
 def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, Any]:
     """Everything that determines a run's result: its settings and the hashes of its data."""
-    return {"settings": settings(config), "data": {"train": train.sha256, "validation": validation.sha256}}
+    settings = {name: value for name, value in asdict(config).items() if name not in FREE}
+    settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
+    return {"settings": settings, "data": {"train": train.sha256, "validation": validation.sha256}}
 
 
-def settings(config: TrainConfig) -> dict[str, Any]:
-    """The settings that can change a run's result."""
-    kept = {name: value for name, value in asdict(config).items() if name not in FREE}
-    kept["trainer"] = {name: value for name, value in kept["trainer"].items() if name != "progress"}
-    return kept
-
-
-def finished(config: TrainConfig) -> bool:
+def finished(config: TrainConfig, train: Split, validation: Split) -> bool:
     """Whether the run is there already and may be shown again.
 
     Raises FiglangError for a finished run that may be neither shown nor replaced, or that had other settings.
@@ -70,9 +65,9 @@ def finished(config: TrainConfig) -> bool:
         return False
     if not config.skip_finished:
         raise FiglangError(f"{folder} holds a finished run; overwrite=true replaces it, run=FOLDER or another seed makes a new one")
-    before = _read_recipe(folder / "recipe.json").get("settings")
-    if digest(before) != digest(settings(config)):
-        changed = ", ".join(_differences(before, settings(config)))
+    before, wanted = _read_recipe(folder / "recipe.json"), recipe(config, train, validation)
+    if digest(before) != digest(wanted):
+        changed = ", ".join(_differences(before, wanted))
         raise FiglangError(f"{folder} holds a finished run with other settings ({changed}); overwrite=true replaces it")
     return True
 
@@ -96,6 +91,8 @@ def claim(config: TrainConfig, train: Split, validation: Split) -> Iterator[Run]
     except OSError as error:
         raise FiglangError(f"cannot write to {run.folder} ({error.strerror}); choose another folder with paths.runs=DIR") from error
     try:
+        if run.metrics.is_file() and not config.overwrite:
+            raise FiglangError(f"{run.folder} was finished by another process meanwhile; skip_finished=true shows its result")
         wanted = recipe(config, train, validation)
         if config.overwrite or config.resume == "never":
             _clear(run)

@@ -12,6 +12,7 @@ from pytorch_lightning import Callback, Trainer, seed_everything
 from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
 from pytorch_lightning.loggers import Logger, WandbLogger
 from pytorch_lightning.utilities import rank_zero_only
+from pytorch_lightning.utilities.exceptions import MisconfigurationException
 from transformers.utils.logging import disable_progress_bar
 
 from figlang.config import TrainConfig, TrainerConfig
@@ -69,7 +70,13 @@ def precision(settings: TrainerConfig) -> str:
 
 
 def device(settings: TrainerConfig) -> torch.device:
-    """Where an evaluation runs: one device."""
+    """Where an evaluation runs: one device.
+
+    Raises FiglangError if it is not here.
+    """
+    here = {"gpu": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not here.get(settings.accelerator, True):
+        raise FiglangError(f"trainer.accelerator={settings.accelerator} is not on this machine; use trainer=cpu")
     if settings.accelerator == "gpu" or (settings.accelerator == "auto" and torch.cuda.is_available()):
         return torch.device("cuda")
     return torch.device("mps" if settings.accelerator == "mps" else "cpu")
@@ -101,7 +108,7 @@ def trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Callb
             log_every_n_steps=1,
             use_distributed_sampler=False,
         )
-    except (ValueError, RuntimeError, ImportError) as error:
+    except (ValueError, RuntimeError, ImportError, TypeError, MisconfigurationException) as error:
         raise FiglangError(f"trainer: {one_line(error)}") from error
 
 

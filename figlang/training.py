@@ -9,7 +9,7 @@ from peft import PeftModel
 from torch import nn
 from transformers import PreTrainedModel
 
-from figlang import data, runtime
+from figlang import runtime
 from figlang.callbacks import Health, History
 from figlang.checkpoint import Recipe
 from figlang.config import TrainConfig
@@ -42,18 +42,22 @@ class Prepared:
     notes: list[str]
 
 
-def prepare(config: TrainConfig) -> Prepared:
-    """Load the data, build the network with its adapters, tokenise once.
-
-    Everything that can be wrong with a configuration is found here, before a run folder is touched.
-    """
+def check(config: TrainConfig) -> None:
+    """Raises FiglangError for a kind of network that no way of training takes."""
     model, method = config.model, config.method
     if model.family == "causal":
         raise FiglangError(
             f"model={model.name} is a causal model, and method={method.name} trains encoders; "
             f"`python evaluate.py model={model.name} scoring=clean` evaluates it zero-shot"
         )
-    train, validation = data.for_training(config.data, config.paths)
+
+
+def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
+    """Build the network with its adapters and tokenise once.
+
+    Everything that can be wrong with a configuration is found here, before a run folder is touched.
+    """
+    model, method = config.model, config.method
     items = (*train.items, *validation.items)
     options = max(len(item.options) for item in items)
     texts = [text for item in items for text in (item.context, *item.options)]
@@ -63,7 +67,7 @@ def prepare(config: TrainConfig) -> Prepared:
     encoded_validation, validation_notes = encode_all(encoder, validation.items)
     recipe = Recipe(
         name=model.name,
-        base=model.name_or_path,
+        base=networks.describe(model),
         method=method.name if config.peft.name == "none" else f"{method.name}+{config.peft.name}",
         format=method.format,
         text=method.text,
@@ -127,7 +131,9 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     started = perf_counter()
     try:
         trainer.fit(module, datamodule=batches, ckpt_path=str(resumed) if resumed else None, weights_only=True)
-    except (RuntimeError, EOFError, OSError) as error:
+    except FiglangError:
+        raise
+    except Exception as error:  # a damaged checkpoint can fail in any way
         if resumed and not trainer.global_step:
             raise FiglangError(
                 f"{resumed} cannot be resumed from ({one_line(error)}); overwrite=true starts the run anew"

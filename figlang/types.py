@@ -26,7 +26,7 @@ class Split:
     """Items of one split with where they came from.
 
     `sha256` is the hash of the file's bytes; `notes` are sentences about the rows, for the log and metrics.json; `whole` is
-    False where only the first items were asked for.
+    False where only the first items were asked for; `labels_sha256` is the hash of a label file that came with it.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Split:
     sha256: str
     notes: tuple[str, ...] = ()
     whole: bool = True
+    labels_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

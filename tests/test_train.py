@@ -83,7 +83,7 @@ def test_another_source_is_not_reported_under_the_presets_name(tmp_path: Path, t
     result = run(tmp_path, "train.py", "data.limit=16", "method.epochs=1", "trainer.progress=false", "trainer.threads=1", source)
     assert result.returncode == 0, result.stderr
     assert "training tiny-seed0 on figqa_sample" in result.stderr
-    assert (tmp_path / "runs" / "tiny-seed0-figqa_sample-data.limit=16-method.epochs=1" / "seed0" / "metrics.json").is_file()
+    assert (tmp_path / "runs" / "tiny-seed0-figqa_sample-data.limit_16-method.epochs_1" / "seed0" / "metrics.json").is_file()
 
 
 def test_a_finished_run_may_be_shown_again(trained: Path) -> None:
@@ -100,7 +100,8 @@ def test_evaluating_the_export_gives_the_same_predictions(trained: Path) -> None
     result = run(home, "evaluate.py", f"checkpoint={trained}", "data.limit=32", "trainer.progress=false", "trainer.threads=1")
     assert result.returncode == 0, result.stderr
     again = [
-        json.loads(line) for line in (trained / "evaluations/figqa_sample-validation/predictions.jsonl").read_text().splitlines()
+        json.loads(line)
+        for line in (trained / "evaluations/figqa_sample-validation-first32/predictions.jsonl").read_text().splitlines()
     ]
     first = [json.loads(line) for line in (trained / "predictions.jsonl").read_text().splitlines()]
     assert [row["id"] for row in first] == [row["id"] for row in again]
@@ -190,13 +191,20 @@ def test_a_folder_with_foreign_files_is_left_alone(tmp_path: Path) -> None:
         (["method.format=triple"], "choose one of pair, joint, dual"),
         (["resume=maybe"], "choose one of auto, never"),
         (["seed=one"], "seed"),
+        (["seed=-1"], "seed=-1 must be at least 0"),
+        (["method.lr=inf"], "method.lr=inf must be above 0 and finite"),
+        (["method.weight_decay=-1"], "method.weight_decay=-1.0"),
+        (["peft.r=0"], "peft.r=0"),
+        (["trainer.threads=0"], "trainer.threads=0"),
+        (["trainer.devices=abc"], "trainer.devices=abc must be auto or a number"),
+        (["data.train=mine.csv"], "data.train is only read by data=figqa_csv"),
         (["data=figqa_csv"], "data.train=FILE.csv"),
         (["data=figqa_csv", "data.train=nowhere.csv", "data.validation=nowhere.csv"], "no such file: nowhere.csv"),
         (["model.init=pretrained", "model.name_or_path=package:nothing/here"], "no installed package is named 'nothing'"),
         (["model.init=pretrained", "model.name_or_path=./nowhere"], "no such model folder: nowhere"),
         (["model.init=pretrained", "model.name_or_path=some/model"], "cannot load model 'some/model'"),
         (["data.root=/nowhere"], "set paths.data=DIR"),
-        (["model=encoder"], "model.name_or_path"),
+        (["model=encoder", "model.init=pretrained"], "model.name_or_path is missing"),
     ],
 )
 def test_a_mistake_is_one_clear_line_and_exit_code_2(
@@ -213,6 +221,47 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(
     assert lines[0].startswith("error: ")
     assert expected in lines[0]
     assert not (tmp_path / "runs").exists(), "a mistake must leave nothing behind"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_a_device_that_is_not_here_is_said_without_a_traceback(tmp_path: Path, trained: Path) -> None:
+    for script, arguments in (("train.py", TINY), ("evaluate.py", [f"checkpoint={trained}"])):
+        result = run(tmp_path, script, *arguments, "trainer.accelerator=gpu")
+        assert result.returncode == 2
+        assert "error: trainer" in result.stderr
+        assert "Traceback" not in result.stderr
+
+
+def test_a_loss_that_is_not_a_number_stops_the_run(tmp_path: Path) -> None:
+    result = train(tmp_path, "run=wild", "method.lr=1e38", "method.epochs=3")
+    assert result.returncode == 2
+    assert "the loss is nan" in result.stderr
+    assert not (tmp_path / "wild" / "metrics.json").exists()
+
+
+def test_the_folder_of_a_run_can_be_given_back(tmp_path: Path) -> None:
+    assert train(tmp_path, "method.lr=1e-3").returncode == 0
+    folders = list((tmp_path / "runs").glob("*/seed0"))
+    assert len(folders) == 1
+    assert run(tmp_path, "evaluate.py", f"checkpoint={folders[0]}", "data.limit=4", "trainer.progress=false").returncode == 0
+
+
+def test_training_items_that_are_all_evaluated_are_refused(tmp_path: Path) -> None:
+    file = ROOT / "figlang" / "data" / "samples" / "figqa" / "filtered" / "dev.csv"
+    result = train(tmp_path, "data=figqa_csv", f"data.train={file}", f"data.validation={file}")
+    assert result.returncode == 2
+    assert "data.drop_near_duplicates=false" in result.stderr
+
+
+def test_a_damaged_checkpoint_is_one_line_and_stays(tmp_path: Path) -> None:
+    assert train(tmp_path, "run=half").returncode == 0
+    (tmp_path / "half" / "metrics.json").unlink()
+    (tmp_path / "half" / "checkpoints").mkdir()
+    (tmp_path / "half" / "checkpoints" / "last.ckpt").write_text("junk")
+    result = train(tmp_path, "run=half")
+    assert result.returncode == 2
+    assert "last.ckpt cannot be resumed from" in result.stderr
+    assert (tmp_path / "half" / "checkpoints" / "last.ckpt").read_text() == "junk"
 
 
 def test_help_names_groups_and_fields(tmp_path: Path) -> None:

@@ -42,6 +42,11 @@ def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
         train = replace(train, notes=(*train.notes, f"{len(leaked)} metaphors also occur in an evaluation split, {done}: {listed}"))
         if data.drop_near_duplicates:
             train = replace(train, items=tuple(item for item in train.items if item.id not in leaked))
+            if not train.items:
+                raise FiglangError(
+                    f"every metaphor of {train.source} also occurs in an evaluation split, so none is left to train on; "
+                    "use other files, or data.drop_near_duplicates=false"
+                )
     return train, validation
 
 

@@ -99,7 +99,6 @@ class ChoiceData(LightningDataModule):
         if self.trainer is not None:
             # A resumed fit draws its first epoch before it calls set_epoch.
             self.buckets.set_epoch(self.trainer.fit_loop.epoch_progress.current.processed)
-        if self.trainer is not None:
             self.buckets.rank, self.buckets.world = self.trainer.global_rank, self.trainer.world_size
         # A generator of its own keeps the loader from drawing on the stream that dropout draws on.
         return DataLoader(

@@ -59,7 +59,13 @@ def read(path: Path, strict: bool = False) -> Split:
     problems = Problems(path, strict)
     rows = []
     seen: set[str] = set()
-    for number, row in read_csv(path, COLUMNS, problems):
+    table = read_csv(path, COLUMNS, problems)
+    unread = sorted(name for name in (table[0][1] if table else {}) if name.startswith("ending") and name not in COLUMNS)
+    if unread:
+        problems.add(
+            None, f"column {', '.join(unread)} is not read, an item has two endings", "keep the two that are to be told apart"
+        )
+    for number, row in table:
         empty = [name for name in COLUMNS if not row[name].strip()]
         identifier = row.get("id") or f"{path.stem}-{number}"
         if empty:
@@ -151,7 +157,8 @@ def with_labels(split: Split, path: Path, strict: bool = False) -> Split:
                 f"{path}: row {number} is for another metaphor than row {number} of {split.source}; keep the file's order"
             )
         labelled.append(Item(item.id, item.group, item.context, item.options, int(row["labels"]), item.attributes))
-    return Split(split.name, tuple(labelled), split.source, split.sha256, (*split.notes, f"labels from {path}", *problems.found))
+    notes = (*split.notes, f"labels from {path}", *problems.found)
+    return Split(split.name, tuple(labelled), split.source, split.sha256, notes, labels_sha256=sha256(path))
 
 
 def near_duplicates(train: Split, other: Split) -> list[tuple[Item, Item]]:

@@ -65,6 +65,13 @@ def without_pooler(network: PreTrainedModel) -> PreTrainedModel:
     return network
 
 
+def describe(model: ModelConfig) -> str:
+    """Where a network's weights come from, for cards and signatures."""
+    if model.init == "tiny":
+        return f"random:{model.architecture}"
+    return model.name_or_path if model.revision is None else f"{model.name_or_path}@{model.revision}"
+
+
 def head_modules(network: PreTrainedModel) -> list[str]:
     """Names of the trainable modules on top of the encoder; empty for a bare encoder."""
     if network.base_model is network:
