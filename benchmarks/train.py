@@ -1,4 +1,4 @@
-"""Training speed beside the Hugging Face Trainer: `python benchmarks/train.py --data ../shared/data`.
+"""Training speed beside the Hugging Face Trainer: `python benchmarks/train.py --data DIR`.
 
 Both train the same pretrained MiniLM with a multiple-choice head on the same tokenised items of Fig-QA medium, with the
 same batch size, learning rate, schedule, clipping, precision and number of threads. figlang runs `figlang.training.fit`;
@@ -224,7 +224,8 @@ def compare(options: argparse.Namespace, precision: str, batch_size: int, table:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", default=os.environ.get("FIGLANG_DATA", "../shared/data"), help="folder of the data sets")
+    data = os.environ.get("FIGLANG_DATA")
+    parser.add_argument("--data", default=data, required=data is None, help="folder of the data sets; default FIGLANG_DATA")
     parser.add_argument("--batch-size", type=int, nargs="+", default=[8], help="items per step (8)")
     parser.add_argument("--precision", nargs="+", choices=list(PRECISIONS), default=list(PRECISIONS), help="both by default")
     parser.add_argument("--epochs", type=int, default=1)
