@@ -32,6 +32,7 @@ from transformers import (
     TrainingArguments,
     set_seed,
 )
+from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from figlang import runtime
 from figlang.command import compose
@@ -118,6 +119,8 @@ def hugging_face(setting: Setting) -> Fit:
     """The same training with the Trainer."""
     config, method = setting.config, setting.config.method
     torch.set_num_threads(config.trainer.threads or 1)
+    disable_progress_bar()
+    set_verbosity_error()
     set_seed(config.seed)
     rows = [
         {
