@@ -32,6 +32,7 @@ from transformers import (
     TrainingArguments,
     set_seed,
 )
+from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from figlang import runtime
 from figlang.command import compose
@@ -41,8 +42,7 @@ from figlang.models import networks
 from figlang.models.linear import OneDnnLinear
 from figlang.runs import Run
 from figlang.scoring.head import scorer
-from figlang.training import Prepared, fit
-from figlang.training import prepare as prepare_training
+from figlang.training import Prepared, fit, prepare
 
 PRECISIONS = {"bf16": ("bf16-mixed", torch.bfloat16), "float32": ("32-true", torch.float32)}
 SIZES = (1024, 2048, 4096)
@@ -78,10 +78,10 @@ class Stopwatch(TrainerCallback):
         self.seconds = 0.0
 
     def on_epoch_begin(self, *_: Any, **__: Any) -> None:
-        self.started = time.perf_counter()
+        self.seconds -= time.perf_counter()
 
     def on_epoch_end(self, *_: Any, **__: Any) -> None:
-        self.seconds += time.perf_counter() - self.started
+        self.seconds += time.perf_counter()
 
 
 class Keeping(Trainer):
@@ -118,6 +118,8 @@ def hugging_face(setting: Setting) -> Fit:
     """The same training with the Trainer."""
     config, method = setting.config, setting.config.method
     torch.set_num_threads(config.trainer.threads or 1)
+    disable_progress_bar()
+    set_verbosity_error()
     set_seed(config.seed)
     rows = [
         {
@@ -128,7 +130,7 @@ def hugging_face(setting: Setting) -> Fit:
         }
         for example in setting.ready.encoded_train
     ]
-    watch = Stopwatch()
+    tokenizer, watch = setting.ready.encoder.tokenizer, Stopwatch()
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(
             output_dir=folder,
@@ -148,13 +150,8 @@ def hugging_face(setting: Setting) -> Fit:
             disable_tqdm=True,
         )
         network = AutoModelForMultipleChoice.from_pretrained(networks.locate(config.model.name_or_path))
-        trainer = Keeping(
-            model=network,
-            args=arguments,
-            train_dataset=rows,
-            data_collator=DataCollatorForMultipleChoice(setting.ready.encoder.tokenizer),
-            callbacks=[watch],
-        )
+        collator = DataCollatorForMultipleChoice(tokenizer)
+        trainer = Keeping(model=network, args=arguments, train_dataset=rows, data_collator=collator, callbacks=[watch])
         trainer.remove_callback(PrinterCallback)
         started = time.process_time()
         trainer.train()
@@ -176,7 +173,7 @@ def product_rate(dtype: torch.dtype, size: int, repeats: int = 5) -> float:
     return max(rates)
 
 
-def prepare(options: argparse.Namespace, precision: str, batch_size: int, seed: int) -> Setting:
+def compose_round(options: argparse.Namespace, precision: str, batch_size: int, seed: int) -> Setting:
     """The configuration of a round, and its items, tokenised before any clock runs."""
     overrides = [
         *("model=minilm", "data=figqa_medium", f"paths.data={options.data}", f"seed={seed}", f"method.epochs={options.epochs}"),
@@ -185,7 +182,7 @@ def prepare(options: argparse.Namespace, precision: str, batch_size: int, seed: 
     ]
     config = compose("train", TrainConfig, overrides)
     runtime.start(seed, config.trainer)
-    return Setting(config, prepare_training(config))
+    return Setting(config, prepare(config))
 
 
 def compare(options: argparse.Namespace, precision: str, batch_size: int, table: Table) -> None:
@@ -193,7 +190,7 @@ def compare(options: argparse.Namespace, precision: str, batch_size: int, table:
     fits: dict[str, list[Fit]] = {"figlang": [], "HF Trainer": []}
     rates: dict[int, list[float]] = {size: [] for size in SIZES}
     for seed in range(options.rounds):
-        setting = prepare(options, precision, batch_size, seed)
+        setting = compose_round(options, precision, batch_size, seed)
         sides = [("figlang", figlang), ("HF Trainer", hugging_face)]
         for name, side in sides if seed % 2 == 0 else reversed(sides):
             # A process each: what figlang sets for its own (memory, attention) must not reach the Trainer.
@@ -239,7 +236,7 @@ def main() -> None:
     for precision in options.precision:
         for batch_size in options.batch_size:
             compare(options, precision, batch_size, table)
-    console = Console(width=max(132, Console().width))
+    console = Console(width=max(150, Console().width))
     console.print(table)
     console.print(
         "examples/s: median of the rounds. times the Trainer: median, smallest and largest of the rounds' ratios. CPU seconds\n"
