@@ -142,7 +142,8 @@ class Health(Callback):
 
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
         moved = [not torch.equal(before, now.detach()) for before, now in zip(self._before, self.head, strict=True)]
-        if self.head and not all(moved):
+        # Not all: a bias that is common to all options has no gradient under softmax.
+        if self.head and not any(moved):
             self._find(trainer, "head_frozen", "the choice head did not change in an epoch: it is frozen or gets no gradient")
         self._before = [parameter.detach().clone() for parameter in self.head]
         right = round(self.history.train_accuracy * self.history.seen)

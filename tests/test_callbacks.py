@@ -1,0 +1,68 @@
+"""The health of a training: what is found, and that a healthy one is left in peace."""
+
+import logging
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from figlang.callbacks import Health, History
+
+LOGGER = logging.getLogger("figlang.test")
+
+
+def health(tmp_path: Path, head: list[nn.Parameter], accuracy: float = 0.9, seen: int = 200) -> Health:
+    history = History(tmp_path / "log.csv", (), LOGGER)
+    history.train_accuracy, history.seen = accuracy, seen
+    return Health(history, 0.5, head, LOGGER)
+
+
+def trainer(epoch: int = 0) -> Any:
+    return SimpleNamespace(current_epoch=epoch, is_global_zero=True)
+
+
+def codes(watch: Health) -> list[str]:
+    return [finding["code"] for finding in watch.findings]
+
+
+@pytest.mark.parametrize(("p", "training", "found"), [(0.1, True, []), (0.0, True, ["dropout_off"]), (0.1, False, ["dropout_off"])])
+def test_dropout_that_is_off_is_found(tmp_path: Path, p: float, training: bool, found: list[str]) -> None:
+    watch = health(tmp_path, [])
+    watch.on_train_batch_start(trainer(), nn.Sequential(nn.Linear(2, 2), nn.Dropout(p)).train(training), None, 0)  # type: ignore[arg-type]
+    assert codes(watch) == found
+
+
+def test_a_head_that_does_not_change_is_found(tmp_path: Path) -> None:
+    weight, bias = nn.Parameter(torch.ones(2)), nn.Parameter(torch.zeros(1))
+    watch = health(tmp_path, [weight, bias])
+    watch.on_train_start(trainer(), nn.Identity())  # type: ignore[arg-type]
+    watch.on_train_epoch_end(trainer(0), nn.Identity())  # type: ignore[arg-type]
+    assert codes(watch) == ["head_frozen"]
+    with torch.no_grad():
+        weight.add_(1)
+    watch.on_train_epoch_end(trainer(1), nn.Identity())  # type: ignore[arg-type]
+    assert codes(watch) == ["head_frozen"], "a bias common to all options has no gradient and is no alarm"
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "seen", "collapsed"),
+    # exact two-sided binomial against 0.5: 110 of 200 has p = 0.18, 130 of 200 p < 0.0001, and 70 of 200 is not chance either
+    [(0.55, 200, True), (0.65, 200, False), (0.35, 200, False)],
+)
+def test_a_training_at_chance_is_found(tmp_path: Path, accuracy: float, seen: int, collapsed: bool) -> None:
+    watch = health(tmp_path, [], accuracy, seen)
+    watch.on_train_start(trainer(), nn.Identity())  # type: ignore[arg-type]
+    watch.on_train_epoch_end(trainer(2), nn.Identity())  # type: ignore[arg-type]
+    assert codes(watch) == (["collapsed"] if collapsed else [])
+    assert all(finding["epoch"] == 3 for finding in watch.findings)
+
+
+def test_findings_survive_a_checkpoint(tmp_path: Path) -> None:
+    watch = health(tmp_path, [], 0.5)
+    watch.on_train_epoch_end(trainer(), nn.Identity())  # type: ignore[arg-type]
+    again = health(tmp_path, [])
+    again.load_state_dict(watch.state_dict())
+    assert codes(again) == ["collapsed"]
