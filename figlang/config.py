@@ -84,7 +84,7 @@ class ModelConfig(Section):
     def __post_init__(self) -> None:
         super().__post_init__()
         _positive("model.", max_length=self.max_length)
-        if self.init == "pretrained" and self.name_or_path in ("", "???"):
+        if self.init == "pretrained" and not self.name_or_path:
             raise FiglangError("model.name_or_path is missing; give a hub id, a folder, an earlier run or package:<module>/<path>")
 
 
