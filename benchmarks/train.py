@@ -37,6 +37,7 @@ from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 from figlang import runtime
 from figlang.command import compose
 from figlang.config import TrainConfig
+from figlang.data import for_training
 from figlang.evaluation import predict
 from figlang.models import networks
 from figlang.models.linear import OneDnnLinear
@@ -182,7 +183,7 @@ def compose_round(options: argparse.Namespace, precision: str, batch_size: int, 
     ]
     config = compose("train", TrainConfig, overrides)
     runtime.start(seed, config.trainer)
-    return Setting(config, prepare(config))
+    return Setting(config, prepare(config, *for_training(config.data, config.paths)))
 
 
 def compare(options: argparse.Namespace, precision: str, batch_size: int, table: Table) -> None:
