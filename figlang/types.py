@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 CLASSES = ("entailment", "neutral", "contradiction")
 # Attributes whose value is a number: their means are compared, and no category is made of a value.
@@ -15,8 +16,11 @@ class Item:
     `group` is the unit of dependence (Fig-QA: the Winograd pair): pair accuracy is computed over it and the
     bootstrap resamples it. `gold` is None where the label is hidden. An attribute holds every value that applies,
     so an item can be in several categories at once. `cut` says that the context breaks off inside a sentence, which every
-    option goes on with (WinoGrande's blank): wording then makes no sentences of them.
+    option goes on with (WinoGrande's blank): wording then makes no sentences of them. `paired` says that a group is a pair, or the
+    like, which is got right together or not.
     """
+
+    paired: ClassVar[bool] = True
 
     id: str
     group: str
@@ -35,14 +39,23 @@ class Inference(Item):
     and an accuracy like any item, but only NLI networks read it. `group` is the premise: no Winograd pair.
     """
 
+    paired: ClassVar[bool] = False
     hypothesis: str = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Paraphrase(Item):
+    """Which of these sentences paraphrases the context? `group` is the sentence, which may be asked about in several ways."""
+
+    paired: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
 class Marked(Item):
     """An item about one word (or word part) of its context, MUNCH's metaphorically used target: `target` is its place there,
-    first character and the one after the last."""
+    first character and the one after the last. `group` is the sentence."""
 
+    paired: ClassVar[bool] = False
     target: tuple[int, int] = field(kw_only=True)
 
     @property
@@ -75,8 +88,7 @@ class Split:
 
     `sha256` is the hash of the file's bytes; `notes` are sentences about the rows, for the log and metrics.json; `whole` is
     False where only the first items were asked for; `labels_sha256` is the hash of a label file that came with it. `drawn` names
-    the settings by which items were made of the file, if there are any, for the signature. `paired` is False where a group is
-    no pair to be got right together: hypotheses about one premise, candidates for one sentence.
+    the settings by which items were made of the file, if there are any, for the signature.
     """
 
     name: str
@@ -87,7 +99,6 @@ class Split:
     whole: bool = True
     labels_sha256: str | None = None
     drawn: str = ""
-    paired: bool = True
 
 
 @dataclass(frozen=True, slots=True)

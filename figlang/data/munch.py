@@ -28,7 +28,7 @@ from figlang.data.marks import Mark, mark
 from figlang.data.tables import Problems, read_csv
 from figlang.errors import FiglangError
 from figlang.sources import data_file, local_path, sha256
-from figlang.types import Item, Judgement, Split, Substitution
+from figlang.types import Item, Judgement, Paraphrase, Split, Substitution
 
 UPSTREAM = "https://raw.githubusercontent.com/xiaoyuisrain/metaphor-understanding-challenge/HEAD"
 # table: (path, sha256 of the upstream file at 5b78a54)
@@ -99,7 +99,7 @@ def read_generation(path: Path, data: DataConfig) -> Split:
         replace(item, attributes={**item.attributes, "pos": (tags[index],)}) if index in tags else item
         for index, item in items.items()
     )
-    return Split(path.stem, tuple(tagged), str(path), sha256(path), (*problems.found, *notes), paired=False)
+    return Split(path.stem, tuple(tagged), str(path), sha256(path), (*problems.found, *notes))
 
 
 def read_judgement(path: Path, sentences: Split, data: DataConfig) -> Split:
@@ -137,7 +137,7 @@ def read_judgement(path: Path, sentences: Split, data: DataConfig) -> Split:
         *problems.found,
     )
     drawn = f"order=seeded,seed={data.seed}" if data.order == "seeded" else f"order={data.order}"
-    return Split(path.stem, tuple(items), str(path), sha256(path), notes, drawn=drawn, paired=False)
+    return Split(path.stem, tuple(items), str(path), sha256(path), notes, drawn=drawn)
 
 
 def _items(i0: str, source: Substitution, candidates: Sequence[tuple[Mark, str]], data: DataConfig) -> Iterator[Item]:
@@ -152,7 +152,7 @@ def _items(i0: str, source: Substitution, candidates: Sequence[tuple[Mark, str]]
         of = f"munch-triple-{i0}{f'-{1 + swap}' if data.order == 'both' else ''}"
         if data.question == "paraphrase":
             if gold < 2:
-                yield Item(of, source.group, source.context, (first.plain, second.plain), gold, attributes)
+                yield Paraphrase(of, source.group, source.context, (first.plain, second.plain), gold, attributes)
             continue
         for form in FORMS if data.question == "both" else (data.question,):
             options = (first.word, second.word) if form == "word" else (first.plain, second.plain)
