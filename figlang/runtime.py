@@ -21,7 +21,7 @@ from figlang.errors import FiglangError, one_line
 from figlang.memory import keep_freed_memory
 from figlang.runs import Run
 from figlang.signature import digest
-from figlang.strategies import ZERO_STAGES, strategy
+from figlang.strategies import SHARDED, ZERO, places, strategy
 
 log = logging.getLogger("figlang")
 SHOWN = 5
@@ -90,20 +90,22 @@ def trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Callb
     """
     settings = config.trainer
     saver = ModelCheckpoint(run.checkpoint.parent, run.checkpoint.stem, save_on_train_epoch_end=True, enable_version_counter=False)
-    choosing = [] if config.method.selection == "none" else selection.callbacks(run, config.method.patience)
+    keeping = selection.callbacks(run, config.method, settings.strategy in SHARDED)
     bars: list[Callback] = [RichProgressBar(leave=False)] if settings.progress else []
+    devices, nodes = places(settings)
     try:
         return Trainer(
             accelerator=settings.accelerator,
-            devices=int(settings.devices) if settings.devices.isdigit() else settings.devices,
+            devices=devices,
+            num_nodes=nodes,
             strategy=strategy(settings),
             # DeepSpeed clips by itself and only if told here; the module clips otherwise.
-            gradient_clip_val=config.method.clip if settings.strategy in ZERO_STAGES else None,
+            gradient_clip_val=config.method.clip if settings.strategy in ZERO else None,
             precision=cast(Any, precision),
             max_epochs=config.method.epochs,
             logger=_logger(config, run),
             # History and Health come first: the checkpoint that follows them holds their state of this epoch.
-            callbacks=[*callbacks, *choosing, saver, *bars],
+            callbacks=[*callbacks, *keeping, saver, *bars],
             enable_progress_bar=settings.progress,
             enable_model_summary=False,
             num_sanity_val_steps=0,
