@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from lightning_fabric.plugins.environments import SLURMEnvironment, TorchElasticEnvironment
 from pytorch_lightning import LightningModule
+from pytorch_lightning.plugins.environments import SLURMEnvironment, TorchElasticEnvironment
 from pytorch_lightning.strategies import DDPStrategy, DeepSpeedStrategy, ModelParallelStrategy, ParallelStrategy, Strategy
 from pytorch_lightning.utilities.seed import isolate_rng
 from torch import Tensor
@@ -123,7 +123,7 @@ class ZeroStrategy(DeepSpeedStrategy):
 
     def load_checkpoint(self, checkpoint_path: Any, weights_only: bool | None = None) -> dict[str, Any]:
         with _nothing_unpickled():
-            return super().load_checkpoint(checkpoint_path, weights_only)
+            return cast(dict[str, Any], super().load_checkpoint(checkpoint_path, weights_only))
 
 
 class CpuZeroStrategy(ZeroStrategy):
