@@ -68,8 +68,11 @@ class History(Callback):
         if choices:
             self._right.update(outputs["correct"])
         if trainer.global_step % max(1, int(trainer.estimated_stepping_batches) // 500) == 0:
-            self._add(trainer, "train", "step_loss", float(outputs["mean"]))
-            self._add(trainer, "train", "lr", trainer.optimizers[0].param_groups[0]["lr"])
+            now = {"step_loss": float(outputs["mean"]), "lr": trainer.optimizers[0].param_groups[0]["lr"]}
+            for metric, value in now.items():
+                self._add(trainer, "train", metric, value)
+            if trainer.logger is not None:
+                trainer.logger.log_metrics({f"train/{metric}": value for metric, value in now.items()}, trainer.global_step)
 
     def on_validation_epoch_start(self, trainer: Trainer, module: LightningModule) -> None:
         self._scores = {}
@@ -87,7 +90,7 @@ class History(Callback):
         for metric in (accuracy, pair_accuracy) if paired else (accuracy,):
             if (estimate := metric(rows)) is not None:
                 self._add(trainer, "validation", metric.__name__, estimate.value)
-                module.log(f"val/{metric.__name__}", estimate.value, prog_bar=True, sync_dist=True)
+                module.log(f"validation/{metric.__name__}", estimate.value, prog_bar=True, sync_dist=True)
 
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
         self.seconds += perf_counter() - self._started

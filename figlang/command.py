@@ -117,13 +117,16 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
     def decorate(task: Callable[[T], None]) -> Callable[[], None]:
         entered = False
 
-        def job(composed: DictConfig) -> None:
+        def job(composed: DictConfig) -> str | None:
             nonlocal entered
             entered = True
             try:
-                task(_named(composed, schema))
+                config = _named(composed, schema)
+                task(config)
+                return config.run if isinstance(config, TrainConfig) else None  # where a sweeper finds what came of it
             except (FiglangError, OmegaConfBaseException) as error:
                 _fail(error)
+                return None
 
         def main() -> None:
             if {"--help", "-h"} & set(sys.argv[1:]):
@@ -140,7 +143,7 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
             os.environ["HYDRA_FULL_ERROR"] = "1"
             try:
                 hydra.main(config_path=str(CONF), config_name=name, version_base="1.3")(job)()
-            except (HydraException, OmegaConfBaseException) as error:
+            except (HydraException, OmegaConfBaseException, FiglangError) as error:
                 if traceback_wanted:
                     raise
                 _fail(error)
@@ -237,7 +240,8 @@ def _name_run(config: TrainConfig) -> None:
     # An interrupted multirun is started again by the same command, which then finds some of its runs finished.
     multirun = HydraConfig.get().mode is RunMode.MULTIRUN
     config.skip_finished = config.skip_finished or multirun
-    if multirun and config.trainer.devices not in ("auto", "1"):
+    launcher = HydraConfig.get().runtime.choices.get("hydra/launcher")
+    if multirun and config.trainer.devices not in ("auto", "1") and launcher != "submitit_slurm":
         # Each process that Lightning starts would run the whole multirun again.
         raise FiglangError("a multirun (-m) needs trainer.devices=1; start the runs one by one, or by torchrun")
     if config.run is not None:

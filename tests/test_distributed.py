@@ -5,30 +5,49 @@ The networks have no dropout, which would draw other numbers in two processes th
 
 import csv
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from figlang.command import CONF
+from figlang.config import TrainerConfig
+from figlang.strategies import places
 from tests import causal_models, masked_models
-from tests.test_train import ROOT, TINY, environment, run, train
+from tests.processes import Group, preload
+from tests.test_train import ROOT, TINY, environment, train
 
-COMMON = ["model.init=pretrained", "trainer.accelerator=cpu", "method.lr=0.001", "data.limit=61", "method.batch_size=7"]
-TWO = ["trainer.devices=2", *COMMON]
-STRATEGIES = ["ddp", "fsdp", "deepspeed_1", "deepspeed_2", "deepspeed_2_offload", "deepspeed_3"]
+COMMON = [*TINY, "model.init=pretrained", "method.lr=0.001", "data.limit=61", "method.batch_size=7"]
+ZERO = ["deepspeed_1", "deepspeed_2", "deepspeed_2_offload", "deepspeed_3"]
+STRATEGIES = [
+    "ddp",
+    "fsdp",
+    *(
+        pytest.param(name, marks=pytest.mark.skipif(find_spec("deepspeed") is None, reason="needs figlang[deepspeed]"))
+        for name in ZERO
+    ),
+]
+preload(*(["deepspeed"] if find_spec("deepspeed") else []))
 Row = tuple[str, str, str, str]
 
 
-def two(strategy: str) -> list[str]:
-    if strategy.startswith("deepspeed"):
-        pytest.importorskip("deepspeed", reason="needs figlang[deepspeed]")
-    return [f"trainer={strategy}", *TWO]
+def one(home: Path, *arguments: str) -> str:
+    """What a training in one process says."""
+    return Group(1, home, "train.py", *COMMON, *arguments).wait().said
+
+
+def two(home: Path, strategy: str, *arguments: str) -> str:
+    """What a training in two processes says."""
+    return together(home, strategy, *arguments).wait().said
+
+
+def together(home: Path, strategy: str, *arguments: str) -> Group:
+    return Group(2, home, "train.py", *COMMON, f"trainer={strategy}", "trainer.accelerator=cpu", *arguments)
 
 
 @pytest.fixture(scope="session")
@@ -79,12 +98,10 @@ def assert_equal_runs(one: Path, other: Path) -> None:
     assert (one / "model" / "config.json").read_text() == (other / "model" / "config.json").read_text()
 
 
-def test_two_processes_are_one(tmp_path: Path, encoder: list[str]) -> None:
-    for name, more in (("one", ["trainer=cpu", *COMMON]), ("two", two("ddp"))):
-        result = train(tmp_path, f"run={name}", *encoder, *more)
-        assert result.returncode == 0, result.stderr
-        assert result.stdout.count("signature") == 1
-    assert_equal_runs(tmp_path / "one", tmp_path / "two")
+def test_lightning_starts_two_processes(tmp_path: Path) -> None:
+    result = train(tmp_path, "run=two", "trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2", "data.limit=16")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("signature") == 1
 
 
 def test_a_multirun_over_several_processes_is_refused(tmp_path: Path) -> None:
@@ -93,111 +110,130 @@ def test_a_multirun_over_several_processes_is_refused(tmp_path: Path) -> None:
     assert "a multirun (-m) needs trainer.devices=1" in result.stderr
 
 
+CASES = {
+    "full": ["method.epochs=4"],
+    "selected": ["method.epochs=3", "method.selection=heldout"],
+    "adapters": ["method.epochs=2"],
+}
+
+
 @pytest.fixture(scope="session")
 def alone(tmp_path_factory: pytest.TempPathFactory, encoder: list[str], causal: list[str]) -> Path:
-    """What one process makes of each: all weights; with the best epoch selected; adapters."""
+    """What one process makes of each: all weights; the best epoch's weights; adapters."""
     home = tmp_path_factory.mktemp("alone")
-    for name, more in cases(encoder, causal).items():
-        result = train(home, f"run={name}", *more, "trainer=cpu", *COMMON)
-        assert result.returncode == 0, result.stderr
+    for name, more in CASES.items():
+        one(home, f"run={name}", *(causal if name == "adapters" else encoder), *more)
     return home
 
 
-def cases(encoder: list[str], causal: list[str]) -> dict[str, list[str]]:
-    return {
-        "full": [*encoder, "method.epochs=4"],
-        "selected": [*encoder, "method.epochs=3", "method.selection=heldout"],
-        "adapters": [*causal, "method.epochs=2"],
-    }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", ["full", "selected", "adapters"])
+@pytest.mark.parametrize(
+    "case", [pytest.param("full", marks=pytest.mark.slow), pytest.param("selected", marks=pytest.mark.slow), "adapters"]
+)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_is_one_process(
     tmp_path: Path, alone: Path, encoder: list[str], causal: list[str], strategy: str, case: str
 ) -> None:
-    result = train(tmp_path, "run=two", *cases(encoder, causal)[case], *two(strategy))
-    assert result.returncode == 0, result.stderr
+    said = two(tmp_path, strategy, "run=two", *(causal if case == "adapters" else encoder), *CASES[case])
+    assert said.count("signature") == 1
     assert_equal_runs(alone / case, tmp_path / "two")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_killed_processes_end_as_uninterrupted_ones(tmp_path: Path, encoder: list[str], strategy: str) -> None:
-    more = [*encoder, *two(strategy), "method.epochs=8"]
-    assert train(tmp_path, "run=whole", *more).returncode == 0
-    kill_after(tmp_path, "epoch 3 of 8", "run=killed", *more)
-    folder = tmp_path / "killed" / "checkpoints"
+    more = [*encoder, "method.epochs=8"]
+    two(tmp_path, strategy, "run=whole", *more)
+    together(tmp_path, strategy, "run=killed", *more).kill_after("epoch 3 of 8")
     assert not (tmp_path / "killed" / "metrics.json").exists(), "the run finished before it was killed: the test shows nothing"
-    if strategy.startswith("deepspeed"):
-        # As if it had been killed while it wrote the next state.
-        other = next(
-            folder / name
-            for name in ("last-a.ckpt", "last-b.ckpt")
-            if (folder / name).resolve() != (folder / "last.ckpt").resolve()
-        )
-        (other / "checkpoint").mkdir(parents=True, exist_ok=True)
-        for file in (other / "checkpoint").iterdir():
-            file.write_bytes(file.read_bytes()[:100])
-    resumed = train(tmp_path, "run=killed", *more)
-    assert resumed.returncode == 0, resumed.stderr
-    assert "resuming from" in resumed.stderr
+    if strategy in ZERO:
+        tear_the_next_state(tmp_path / "killed" / "checkpoints")
+    assert "resuming from" in two(tmp_path, strategy, "run=killed", *more)
     whole, killed = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "killed"))
     for name, weight in whole.items():
         torch.testing.assert_close(killed[name], weight, rtol=0, atol=1e-6)
-    assert (tmp_path / "whole" / "predictions.jsonl").read_bytes() == (tmp_path / "killed" / "predictions.jsonl").read_bytes()
+    assert scores(tmp_path / "killed") == scores(tmp_path / "whole")
     assert curve(tmp_path / "killed") == pytest.approx(curve(tmp_path / "whole"), abs=1e-6)
 
 
-def kill_after(home: Path, line: str, *arguments: str) -> None:
-    """Start a training, and kill all its processes (SIGKILL) a moment after it has said `line`."""
-    command = [sys.executable, str(ROOT / "train.py"), *TINY, *arguments]
-    with subprocess.Popen(
-        command,
-        cwd=home,
-        env=environment(home),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        assert process.stderr is not None
-        assert any(said.startswith(line) for said in process.stderr), "it ended too early"
-        time.sleep(0.05)
-        os.killpg(process.pid, signal.SIGKILL)
+def tear_the_next_state(folder: Path) -> None:
+    """As if the processes had been killed while they wrote it."""
+    current = (folder / "last.ckpt").resolve().name
+    parts = folder / ("last-a.ckpt" if current == "last-b.ckpt" else "last-b.ckpt") / "checkpoint"
+    parts.mkdir(parents=True, exist_ok=True)
+    for file in (folder / current / "checkpoint").iterdir():
+        (parts / file.name).write_bytes(file.read_bytes()[:100])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["ddp", "fsdp", "deepspeed_3"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_frozen_weights_are_not_saved(tmp_path: Path, causal: list[str], strategy: str) -> None:
-    more = [*causal, *two(strategy), "method.epochs=8"]
-    kill_after(tmp_path, "epoch 2 of 8", "run=killed", *more)
-    folder = (tmp_path / "killed" / "checkpoints").resolve()
-    files = list((folder / "last.ckpt" / "checkpoint").glob("*.pt")) or [folder / "last.ckpt"]
-    frozen = sum(parameter.numel() for parameter in causal_models.network("llama").parameters()) * 4
-    assert sum(file.stat().st_size for file in files) < frozen
-    resumed = train(tmp_path, "run=killed", *more)
-    assert resumed.returncode == 0, resumed.stderr
+    more = [*causal, "method.epochs=8"]
+    together(tmp_path, strategy, "run=killed", *more).kill_after("epoch 2 of 8")
+    state = (tmp_path / "killed" / "checkpoints" / "last.ckpt").resolve()
+    saved = sum(file.stat().st_size for file in state.rglob("*.pt")) if state.is_dir() else state.stat().st_size
+    assert 0 < saved < sum(parameter.numel() * 4 for parameter in causal_models.network("llama").parameters())
+    assert "resuming from" in two(tmp_path, strategy, "run=killed", *more)
 
 
 @pytest.mark.slow
 def test_torchrun_says_how_many_processes(tmp_path: Path, alone: Path, encoder: list[str]) -> None:
-    script = ROOT / "train.py"
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(script)]
-    command = [*torchrun, *TINY, "run=two", *encoder, "method.epochs=4", "trainer=ddp", *COMMON]
-    result = subprocess.run(
-        command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=300, check=False
-    )
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(ROOT / "train.py")]
+    command = [*torchrun, *COMMON, "trainer=ddp", "trainer.accelerator=cpu", "run=two", *encoder, *CASES["full"]]
+    known = environment(tmp_path)
+    result = subprocess.run(command, cwd=tmp_path, env=known, capture_output=True, text=True, timeout=600, check=False)
     assert result.returncode == 0, result.stderr
     assert_equal_runs(alone / "full", tmp_path / "two")
 
 
-def test_a_sharded_artefact_is_evaluated_like_any(tmp_path: Path, encoder: list[str]) -> None:
-    assert train(tmp_path, "run=two", *encoder, *two("fsdp")).returncode == 0
-    again = run(
-        tmp_path, "evaluate.py", "checkpoint=two", "data=figqa_sample", "data.limit=61", "output=again", "trainer.progress=false"
+@pytest.mark.parametrize(
+    ("known", "settings", "expected"),
+    [
+        ({}, {}, ("auto", 1)),
+        ({}, {"devices": "2", "nodes": 3}, (2, 3)),
+        ({"TORCHELASTIC_RUN_ID": "1", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "4"}, {}, (4, 2)),
+        ({"SLURM_NTASKS": "8", "SLURM_NNODES": "2", "SLURM_JOB_NAME": "figlang"}, {}, (4, 2)),
+        ({"SLURM_NTASKS": "8", "SLURM_NNODES": "2", "SLURM_JOB_NAME": "bash"}, {}, ("auto", 1)),
+        ({"SLURM_NTASKS": "8", "SLURM_NNODES": "2", "SLURM_JOB_NAME": "figlang"}, {"strategy": "auto"}, ("auto", 1)),
+    ],
+)
+def test_processes_are_counted_as_they_were_started(
+    monkeypatch: pytest.MonkeyPatch, known: dict[str, str], settings: dict[str, Any], expected: tuple[str | int, int]
+) -> None:
+    for name in ("TORCHELASTIC_RUN_ID", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_NTASKS", "SLURM_NNODES", "SLURM_JOB_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in known.items():
+        monkeypatch.setenv(name, value)
+    assert places(TrainerConfig(**{"strategy": "ddp", **settings})) == expected
+
+
+# As SLURM would: the tasks of a step with their numbers, here two of one node.
+SRUN = """#!/bin/bash
+shift  # --kill-on-bad-exit=1
+for task in 0 1; do SLURM_PROCID=$task SLURM_LOCALID=$task "$@" & pids+=($!); done
+for pid in "${pids[@]}"; do wait "$pid" || exit 1; done
+"""
+
+
+@pytest.mark.slow
+def test_the_sbatch_file_trains(tmp_path: Path, alone: Path, encoder: list[str]) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "srun").write_text(SRUN)
+    (tmp_path / "bin" / "srun").chmod(0o755)
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    slurm = {
+        "JOB_ID": "7",
+        "JOB_NAME": "figlang",
+        "NTASKS": "2",
+        "NTASKS_PER_NODE": "2",
+        "NNODES": "1",
+        "NODEID": "0",
+        "NODELIST": "localhost",
+    }
+    known = {f"SLURM_{name}": value for name, value in slurm.items()} | {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+    words = [*COMMON, "trainer=ddp", "trainer.accelerator=cpu", f"run={tmp_path}/two", *encoder, *CASES["full"]]
+    command = ["bash", str(CONF / "slurm" / "train.sbatch"), *words]
+    result = subprocess.run(
+        command, cwd=ROOT, env=environment(tmp_path) | known, capture_output=True, text=True, timeout=600, check=False
     )
-    assert again.returncode == 0, again.stderr
-    for key, values in scores(tmp_path / "two").items():
-        assert scores(tmp_path / "again")[key] == pytest.approx(values, abs=1e-5)
+    assert result.returncode == 0, result.stderr
+    assert_equal_runs(alone / "full", tmp_path / "two")

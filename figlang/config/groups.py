@@ -267,7 +267,9 @@ class TrainerConfig(Section):
 class LoggerConfig(Section):
     name: str = option("csv", "csv is always written; wandb comes on top.", ("csv", "wandb"))
     project: str = option("figlang", "W&B project.")
+    entity: str | None = option(None, "W&B user or team; null: the default of the account.")
     mode: str = option("offline", "W&B mode.", ("online", "offline", "disabled"))
+    model: bool = option(False, "Also send the exported model to W&B, as an artifact.")
 
 
 @dataclass
