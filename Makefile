@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: train test test-slow bench-train bench-score clean
+.PHONY: train test test-slow test-distributed bench-train bench-score clean
 
 train: $(READY)
 	$(BIN)/python train.py $(ARGS) skip_finished=true
@@ -12,11 +12,16 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n auto --maxprocesses 4 $(ARGS)
 
 # Real data and real training: set FIGLANG_DATA to a folder that holds figqa/ in upstream layout.
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow $(ARGS)
+
+# Every strategy on two CPU processes: as one process, killed and resumed; and a real agent of W&B.
+test-distributed: $(READY)
+	$(BIN)/pip install -q -c constraints.txt deepspeed
+	$(BIN)/python -m pytest tests/test_distributed.py tests/test_sweep_agent.py $(ARGS)
 
 # figlang's training side by side with the Trainer of transformers.
 bench-train: $(READY)
