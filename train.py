@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import card, checkpoint, data, figures, predicting, preparation, report, results, runs, runtime, training
+from figlang import card, checkpoint, data, figures, predicting, preparation, report, results, runs, runtime, tracking, training
 from figlang.command import entry, to_yaml
 from figlang.config import TrainConfig
 from figlang.models import lora
@@ -46,6 +46,7 @@ def main(config: TrainConfig) -> None:
         (run.model / "README.md").write_text(card.card(ready.recipe, content))
         figures.curves(fitted.history, 1 / ready.recipe.options, run.figures)
         results.write(run.metrics, content)
+        tracking.finish(config, run, content, fitted.history)
     results.show(content, run.folder, console)
     report.seeds(run.folder.parent, console)
 

@@ -1,6 +1,6 @@
 """The one door through which a configuration enters: Hydra's command line, help, and errors for people.
 
-Only this file imports hydra and omegaconf. Hydra composes; `resolve` turns the result into the plain dataclasses of
+Only this file and `search.py`, a sweeper of Hydra's, import hydra and omegaconf. Hydra composes; `resolve` turns the result into the plain dataclasses of
 `figlang.config`.
 """
 
@@ -18,6 +18,7 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
@@ -36,11 +37,13 @@ from figlang.config import (
 )
 from figlang.config.section import Command
 from figlang.errors import FiglangError
+from figlang.search import OptunaSweeper
 from figlang.signature import digest
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 T = TypeVar("T")
 
+Plugins.instance().register(OptunaSweeper)
 _store = ConfigStore.instance()
 _store.store(name="train_schema", node=TrainConfig)
 _store.store(name="evaluate_schema", node=EvaluateConfig)
@@ -128,13 +131,16 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
     def decorate(task: Callable[[T], None]) -> Callable[[], None]:
         entered = False
 
-        def job(composed: DictConfig) -> None:
+        def job(composed: DictConfig) -> str | None:
             nonlocal entered
             entered = True
             try:
-                task(_named(composed, schema))
+                config = _named(composed, schema)
+                task(config)
+                return config.run if isinstance(config, TrainConfig) else None  # where a sweeper finds what came of it
             except (FiglangError, OmegaConfBaseException) as error:
                 _fail(error)
+                return None
 
         def main() -> None:
             if {"--help", "-h"} & set(sys.argv[1:]):
@@ -151,7 +157,7 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
             os.environ["HYDRA_FULL_ERROR"] = "1"
             try:
                 hydra.main(config_path=str(CONF), config_name=name, version_base="1.3")(job)()
-            except (HydraException, OmegaConfBaseException) as error:
+            except (HydraException, OmegaConfBaseException, FiglangError) as error:
                 if traceback_wanted:
                     raise
                 _fail(error)
@@ -244,7 +250,8 @@ def _name_run(config: TrainConfig) -> None:
     # An interrupted multirun is started again by the same command, which then finds some of its runs finished.
     multirun = HydraConfig.get().mode is RunMode.MULTIRUN
     config.skip_finished = config.skip_finished or multirun
-    if multirun and config.trainer.devices not in ("auto", "1"):
+    launcher = HydraConfig.get().runtime.choices.get("hydra/launcher")
+    if multirun and config.trainer.devices not in ("auto", "1") and launcher != "submitit_slurm":
         # Each process that Lightning starts would run the whole multirun again.
         raise FiglangError("a multirun (-m) needs trainer.devices=1; start the runs one by one, or by torchrun")
     if config.run is not None:

@@ -281,8 +281,13 @@ class PeftConfig(Section):
 @dataclass
 class TrainerConfig(Section):
     accelerator: str = option("auto", "Device kind of Lightning.", ("auto", "cpu", "gpu", "mps"))
-    devices: str = option("auto", "Number of devices, or auto.")
-    strategy: str = option("auto", "How several processes share the work.", ("auto", "ddp", "deepspeed_1", "deepspeed_2"))
+    devices: str = option("auto", "Number of devices of a node, or auto.")
+    nodes: int | None = option(None, "Number of nodes; null: as torchrun or SLURM started the processes.")
+    strategy: str = option(
+        "auto",
+        "How several processes share the work.",
+        ("auto", "ddp", "fsdp", "deepspeed_1", "deepspeed_2", "deepspeed_2_offload", "deepspeed_3"),
+    )
     precision: str = option(
         "auto", "auto takes bf16 autocast where the hardware has bf16 arithmetic.", ("auto", "32-true", "bf16-mixed", "16-mixed")
     )
@@ -291,7 +296,7 @@ class TrainerConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("trainer.", threads=self.threads)
+        positive("trainer.", threads=self.threads, nodes=self.nodes)
         if self.devices != "auto" and not (self.devices.isdigit() and int(self.devices) > 0):
             raise FiglangError(f"trainer.devices={self.devices} must be auto or a number above 0")
 
@@ -300,7 +305,9 @@ class TrainerConfig(Section):
 class LoggerConfig(Section):
     name: str = option("csv", "csv is always written; wandb comes on top.", ("csv", "wandb"))
     project: str = option("figlang", "W&B project.")
+    entity: str | None = option(None, "W&B user or team; null: the default of the account.")
     mode: str = option("offline", "W&B mode.", ("online", "offline", "disabled"))
+    model: bool = option(False, "Also send the exported model to W&B, as an artifact.")
 
 
 @dataclass
