@@ -24,7 +24,17 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from figlang import config as schemas
-from figlang.config import DataConfig, EvaluateConfig, GenerateConfig, MiqaTable3Config, ModelConfig, RateConfig, TrainConfig
+from figlang.config import (
+    DataConfig,
+    EvaluateConfig,
+    GenerateConfig,
+    MergeConfig,
+    MiqaTable3Config,
+    ModelConfig,
+    RateConfig,
+    TrainConfig,
+)
+from figlang.config.section import TOP
 from figlang.errors import FiglangError
 from figlang.signature import digest
 
@@ -37,6 +47,7 @@ _store.store(name="evaluate_schema", node=EvaluateConfig)
 _store.store(name="miqa_table3_schema", node=MiqaTable3Config)
 _store.store(name="generate_schema", node=GenerateConfig)
 _store.store(name="rate_schema", node=RateConfig)
+_store.store(name="merge_schema", node=MergeConfig)
 
 
 def resolve(config: DictConfig, schema: type[T]) -> T:
@@ -203,9 +214,6 @@ def _fail(error: Exception) -> None:
     raise SystemExit(2)
 
 
-TOP = ("train", "evaluate", "miqatable3", "generate", "rate")
-
-
 def _section_name(section: type) -> str:
     name = section.__name__.removesuffix("Config").lower()
     return "the top level" if name in TOP else name
@@ -214,7 +222,7 @@ def _section_name(section: type) -> str:
 # What does not belong into a run folder's name: it changes no result, or is in the name already.
 _UNNAMED = re.compile(
     r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|trainer|logger)=|^(paths|logger)\."
-    r"|^(checkpoint|split|name|output|revision|batch_size)=|^trainer\.(progress|threads)="
+    r"|^(checkpoint|split|name|output|revision|batch_size|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
 )
 LONGEST = 120
 
@@ -249,9 +257,13 @@ def _name_run(config: TrainConfig) -> None:
 KINDS: dict[type, str] = {MiqaTable3Config: "table3", GenerateConfig: "answers"}
 
 
+# What of model= is said about a checkpoint too: it is never a checkpoint's own to allow.
+ALLOWING = ("model.allow_bin", "model.trust_remote_code")
+
+
 def _name_evaluation(config: EvaluateConfig) -> None:
     given = [text.split("=")[0] for text in HydraConfig.get().overrides.task]
-    idle = next((name for name in given if name.split(".")[0] in ("model", "method")), None)
+    idle = next((name for name in given if name.split(".")[0] in ("model", "method") and name not in ALLOWING), None)
     if config.checkpoint is not None and idle is not None:
         raise FiglangError(f"checkpoint={config.checkpoint} brings its own model and method; leave {idle}= out")
     if config.name is None:

@@ -1,7 +1,6 @@
 """What an evaluation leaves behind: metrics.json from the predictions files, and its tables."""
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from rich.console import Console
 from figlang import evaluation, metrics, reference, report, signature
 from figlang.data import figqa, miqa
 from figlang.errors import FiglangError, one_line
+from figlang.files import whole_file
 from figlang.predicting import BACKWARD, FORWARD, JUDGEMENTS
 from figlang.types import CLASSES, Inference, Prediction, Split
 
@@ -92,9 +92,8 @@ def describe(split: Split) -> dict[str, Any]:
 
 def write(path: Path, content: Mapping[str, Any]) -> None:
     """metrics.json, written beside and renamed: a run folder that has it is finished."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    beside.replace(path)
+    with whole_file(path) as beside:
+        beside.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read(path: Path) -> dict[str, Any]:

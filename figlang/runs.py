@@ -13,6 +13,7 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from figlang.config import EvaluateConfig, TrainConfig
 from figlang.errors import FiglangError, one_line
+from figlang.files import whole_file
 from figlang.signature import digest
 from figlang.types import Split
 
@@ -102,7 +103,8 @@ def claim(config: TrainConfig, train: Split, validation: Split) -> Iterator[Run]
         if config.overwrite or config.resume == "never":
             _clear(run)
         _check_same(run, wanted)
-        (run.folder / "recipe.json").write_text(json.dumps(wanted, indent=2) + "\n")
+        with whole_file(run.folder / "recipe.json") as beside:
+            beside.write_text(json.dumps(wanted, indent=2) + "\n")
         yield run
         shutil.rmtree(run.checkpoint.parent, ignore_errors=True)
     finally:

@@ -71,6 +71,8 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     resumed = run.checkpoint if run.checkpoint.exists() else None
     name, source, items = config.model.name, config.data.name, len(ready.train.items)
     log.info("training %s on %s: %d items, %d epochs, %d steps, %s", name, source, items, method.epochs, steps, precision)
+    if ready.share < 1:
+        log.info("%s trains %.2f %% of the weights, %s of them", config.peft.name, 100 * ready.share, f"{trained:,}")
     if resumed:
         log.info("resuming from %s", resumed)
     started = perf_counter()

@@ -3,7 +3,7 @@
 A sentence stands with every field: it is what `--help` prints. `figlang.command` is the door through which values enter.
 """
 
-from figlang.config.commands import EvaluateConfig, GenerateConfig, MiqaTable3Config, RateConfig, TrainConfig
+from figlang.config.commands import EvaluateConfig, GenerateConfig, MergeConfig, MiqaTable3Config, RateConfig, TrainConfig
 from figlang.config.groups import (
     DataConfig,
     LoggerConfig,
@@ -23,6 +23,7 @@ __all__ = [
     "EvaluateConfig",
     "GenerateConfig",
     "LoggerConfig",
+    "MergeConfig",
     "MethodConfig",
     "MiqaTable3Config",
     "ModelConfig",

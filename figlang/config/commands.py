@@ -138,3 +138,21 @@ class RateConfig(Section):
         seed_in_range(self.seed)
         if bool(self.runs) == bool(self.ratings):
             raise FiglangError("give runs=[FOLDER,…] to make a sheet, or ratings=[FILE.csv,…] to read filled-in ones")
+
+
+@dataclass
+class MergeConfig(Section):
+    """Merge adapters into a plain Hugging Face folder, once scores of the validation items of data= are found equal."""
+
+    checkpoint: str = option("", "Run folder, exported or released folder or hub id with adapters.")
+    output: str = option("", "Folder of the merged network.")
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    overwrite: bool = option(False, "Replace an earlier export.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.checkpoint or not self.output:
+            raise FiglangError("give checkpoint=FOLDER, a run with adapters, and output=FOLDER for the merged network")
