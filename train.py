@@ -8,6 +8,7 @@ from rich.console import Console
 from figlang import card, checkpoint, data, figures, merging, predicting, preparation, report, results, runs, runtime, training
 from figlang.command import entry, to_yaml
 from figlang.config import TrainConfig
+from figlang.files import write_text
 
 log = logging.getLogger("figlang")
 
@@ -30,7 +31,7 @@ def main(config: TrainConfig) -> None:
         fitted = training.fit(config, run, ready)
         if fitted is None:
             return  # one of several processes: the first one goes on
-        (run.folder / "config.yaml").write_text(to_yaml(config))
+        write_text(run.folder / "config.yaml", to_yaml(config))
         checkpoint.export(ready.network, ready.tokenizer, ready.recipe, run.model)
         if ready.merges:
             merging.merge(checkpoint.load_unmerged(str(run.model), config.model, config.paths.cache), validation, run.model)
@@ -44,7 +45,7 @@ def main(config: TrainConfig) -> None:
             "training": fitted.facts(),
             "health": fitted.health,
         }
-        (run.model / "README.md").write_text(card.card(loaded.recipe, content))
+        write_text(run.model / "README.md", card.card(loaded.recipe, content))
         figures.curves(fitted.history, 1 / ready.recipe.options, run.figures)
         results.write(run.metrics, content)
     results.show(content, run.folder, console)

@@ -165,6 +165,9 @@ def _over_base(text: str, recipe: Recipe) -> str:
     if bits:
         needed["BitsAndBytesConfig"] = 'quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")'
     arguments = [where, *([f'revision="{revision}"'] if revision else []), f'dtype="{dtype}"', *needed.values()]
+    text = text.replace("network, tokenizer = ", "network = ").replace(
+        ", AutoTokenizer.from_pretrained(folder)", "\ntokenizer = AutoTokenizer.from_pretrained(folder)"
+    )
     text = text.replace("from transformers import ", "from transformers import " + "".join(f"{name}, " for name in needed), 1)
     text = re.sub(
         r"(AutoModel\w*)\.from_pretrained\(folder\)",

@@ -15,7 +15,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from figlang import recipe as recipes
 from figlang.config import EvaluateConfig, ModelConfig, PathsConfig, ScoringConfig
 from figlang.errors import FiglangError
-from figlang.files import whole_folder
+from figlang.files import whole_folder, write_text
 from figlang.models import gguf, lora, networks, weights
 from figlang.recipe import RECIPE, UNTRAINED, Recipe
 
@@ -39,8 +39,8 @@ def export(
         else:
             network.save_pretrained(beside)
         tokenizer.save_pretrained(beside)
-        (beside / RECIPE).write_text(json.dumps(asdict(recipe), indent=2) + "\n")
-        (beside / "README.md").write_text(card)
+        write_text(beside / RECIPE, json.dumps(asdict(recipe), indent=2) + "\n")
+        write_text(beside / "README.md", card)
 
 
 def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig.cache) -> Loaded:

@@ -36,6 +36,8 @@ from figlang.config import (
 )
 from figlang.config.section import TOP
 from figlang.errors import FiglangError
+from figlang.faults import explain
+from figlang.redaction import redacted
 from figlang.signature import digest
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -135,6 +137,10 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
                 task(_named(composed, schema))
             except (FiglangError, OmegaConfBaseException) as error:
                 _fail(error)
+            except (OSError, MemoryError, RuntimeError) as error:
+                if (fault := explain(error, training=schema is TrainConfig)) is None:
+                    raise
+                _fail(FiglangError(fault))
 
         def main() -> None:
             if {"--help", "-h"} & set(sys.argv[1:]):
@@ -210,7 +216,7 @@ def _fail(error: Exception) -> None:
     unknown = re.search(r"[Kk]ey '([^']+)' (?:is )?not in '(\w+)'", message)
     if unknown and (section := getattr(schemas, unknown[2], None)) is not None:
         message = f"unknown key {unknown[1]!r}; {_section_name(section)} has {', '.join(spec.name for spec in fields(section))}"
-    sys.stderr.write(f"error: {message}\n")
+    sys.stderr.write(f"error: {redacted(message)}\n")
     raise SystemExit(2)
 
 

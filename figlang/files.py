@@ -8,6 +8,8 @@ from pathlib import Path
 
 from safetensors import SafetensorError
 
+from figlang.redaction import redacted
+
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
@@ -18,6 +20,12 @@ def whole_file(path: Path) -> Iterator[Path]:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file of settings or results, without secrets that may have got into it."""
+    with whole_file(path) as beside:
+        beside.write_text(redacted(text), encoding="utf-8")
 
 
 @contextmanager

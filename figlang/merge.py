@@ -8,6 +8,7 @@ from figlang import card, checkpoint, data, merging, results, runtime
 from figlang.command import entry
 from figlang.config import MergeConfig
 from figlang.errors import FiglangError
+from figlang.files import write_text
 from figlang.recipe import RECIPE
 
 
@@ -22,7 +23,7 @@ def main(config: MergeConfig) -> None:
     loaded = checkpoint.load_unmerged(config.checkpoint, config.model, config.paths.cache)
     merged = merging.merge(loaded, split, folder)
     if (run / "metrics.json").is_file():
-        (folder / "README.md").write_text(card.card(merged.recipe, results.read(run / "metrics.json")))
+        write_text(folder / "README.md", card.card(merged.recipe, results.read(run / "metrics.json")))
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False)
 
 

@@ -13,8 +13,9 @@ from rich.console import Console
 from figlang import evaluation, metrics, reference, report, signature
 from figlang.data import figqa, miqa
 from figlang.errors import FiglangError, one_line
-from figlang.files import whole_file
+from figlang.files import write_text
 from figlang.predicting import BACKWARD, FORWARD, JUDGEMENTS
+from figlang.redaction import redacted
 from figlang.types import CLASSES, Inference, Prediction, Split
 
 
@@ -44,7 +45,7 @@ class Evaluated:
         labels = "" if self.split.labels_sha256 is None else f"+labels@{self.split.labels_sha256[:8]}"
         where = {"data": f"{self.data}@{self.split.sha256[:8]}{labels}", "split": self.role, "n": len(self.split.items)}
         return {
-            "signature": signature.signature({**where, **self.facts, "seed": self.seed}),
+            "signature": redacted(signature.signature({**where, **self.facts, "seed": self.seed})),
             "model": self.name,
             "data_name": self.data,
             "split": self.role,
@@ -52,7 +53,7 @@ class Evaluated:
             "published_file": self.split.whole and self.split.sha256 in (figqa.FILES.get(self.role, ("", ""))[1], miqa.SHA256),
             "seed": self.seed,
             "facts": dict(self.facts),
-            "command": shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]]),
+            "command": redacted(shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]])),
             "versions": signature.versions(),
         }
 
@@ -92,8 +93,7 @@ def describe(split: Split) -> dict[str, Any]:
 
 def write(path: Path, content: Mapping[str, Any]) -> None:
     """metrics.json, written beside and renamed: a run folder that has it is finished."""
-    with whole_file(path) as beside:
-        beside.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
 def read(path: Path) -> dict[str, Any]:

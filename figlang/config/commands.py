@@ -15,7 +15,7 @@ from figlang.config.groups import (
     ScoringConfig,
     TrainerConfig,
 )
-from figlang.config.section import Section, option, positive, seed_in_range
+from figlang.config.section import Section, option, plain, positive, seed_in_range
 from figlang.errors import FiglangError
 
 
@@ -70,6 +70,7 @@ class EvaluateConfig(Section):
         super().__post_init__()
         seed_in_range(self.seed)
         positive("", batch_size=self.batch_size)
+        plain("", name=self.name)
         if self.checkpoint is not None and not self.checkpoint:
             raise FiglangError("checkpoint= is empty; give a run folder, a released folder or a hub id")
         if self.data.test_labels is not None and self.split != "test":

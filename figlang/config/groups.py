@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from figlang.config.section import Section, holds_places, option, positive, seed_in_range, share
+from figlang.config.section import Section, holds_places, option, plain, positive, seed_in_range, share
 from figlang.errors import FiglangError
 
 
@@ -34,6 +34,7 @@ class DataConfig(Section):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("data.", limit=self.limit)
+        plain("data.", name=self.name)
         given = [name for name in ("train", "validation", "test") if getattr(self, name) is not None]
         if self.dataset != "figqa_csv" and given:
             raise FiglangError(f"data.{given[0]} is only read by data=figqa_csv; this is data={self.name}")
@@ -62,6 +63,7 @@ class ModelConfig(Section):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("model.", max_length=self.max_length)
+        plain("model.", name=self.name)
         if self.init == "pretrained" and not self.name_or_path:
             raise FiglangError("model.name_or_path is missing; give a hub id, a folder, an earlier run or package:<module>/<path>")
         for name, unset in (("device_map", None), ("quantization", "none")):

@@ -5,7 +5,7 @@ made with.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -17,6 +17,14 @@ from figlang.models.cpu import hasten, release
 
 SELECTION = "selection/loss"
 Score = Callable[[nn.Module, Any], Tensor]
+
+
+class NonFiniteLossError(ArithmeticError):
+    """A training loss that is no number, and the positions of the items that it is of."""
+
+    def __init__(self, loss: float, positions: Sequence[int]) -> None:
+        super().__init__(f"the loss is {loss}")
+        self.positions = positions
 
 
 class ChoiceModule(LightningModule, ABC):
@@ -52,7 +60,11 @@ class ChoiceModule(LightningModule, ABC):
         torch.manual_seed((self.seed * 1_000_003 + self.current_epoch) * 1009 + self.global_rank)
 
     def training_step(self, batch: Any, _: int) -> dict[str, Tensor]:
-        return self.loss(batch)
+        found = self.loss(batch)
+        if not found["loss"].isfinite():
+            # Before the step: neither weights nor a checkpoint see it.
+            raise NonFiniteLossError(found["loss"].item(), batch.positions)
+        return found
 
     def validation_step(self, batch: Any, _: int, dataloader_idx: int = 0) -> dict[str, Any]:
         if dataloader_idx:  # the items that decide which epoch is exported

@@ -5,14 +5,15 @@ LoRA (arXiv 2106.09685), DoRA (2402.09353), rsLoRA (2312.03732); over weights ke
 
 import copy
 import hashlib
+import json
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, cast
 
 import torch
 from peft import (
     LoraConfig,
-    PeftConfig,
     PeftModel,
     PeftType,
     get_peft_model,
@@ -113,18 +114,19 @@ def settings_of(source: str, revision: str | None) -> LoraConfig | None:
 
     Raises FiglangError for adapters of a kind that cannot be merged.
     """
-    if not _has(source, CONFIG_NAME, revision):
+    path = _file(source, CONFIG_NAME, revision)
+    if path is None:
         return None
     try:
-        found = PeftConfig.from_pretrained(source, revision=revision)
+        content = json.loads(Path(path).read_text())
+        # Megatron's settings name a module that PEFT would import.
+        if content["peft_type"] != PeftType.LORA or content.get("megatron_config") is not None:
+            raise FiglangError(f"{source} holds {content['peft_type']} adapters; only those of LoRA and its kin can be read")
+        if not content["base_model_name_or_path"]:
+            raise FiglangError(f"{source}: its {CONFIG_NAME} names no base_model_name_or_path; write there what they belong to")
+        return LoraConfig.from_pretrained(source, **_at(revision))
     except (ValueError, TypeError, KeyError) as error:
         raise FiglangError(f"{source}: its {CONFIG_NAME} cannot be read ({one_line(error)}); export the model again") from error
-    # Megatron's settings name a module that PEFT would import.
-    if found.peft_type != PeftType.LORA or found.megatron_config is not None:
-        raise FiglangError(f"{source} holds {found.peft_type} adapters; only those of LoRA and its kin can be read")
-    if not found.base_model_name_or_path:
-        raise FiglangError(f"{source}: its {CONFIG_NAME} names no base_model_name_or_path; write there what its adapters belong to")
-    return found
 
 
 def attach(network: PreTrainedModel, settings: LoraConfig, source: str, revision: str | None, allow_bin: bool) -> PeftModel:
@@ -132,14 +134,14 @@ def attach(network: PreTrainedModel, settings: LoraConfig, source: str, revision
 
     Raises FiglangError if they cannot be read or are not for this network.
     """
-    if not allow_bin and not _has(source, SAFETENSORS_WEIGHTS_NAME, revision):
+    if not allow_bin and _file(source, SAFETENSORS_WEIGHTS_NAME, revision) is None:
         raise FiglangError(
             f"{source} holds no {SAFETENSORS_WEIGHTS_NAME}; model.allow_bin=true also takes pickled .bin weights, read with "
             "weights_only=True"
         )
     settings.inference_mode = True
     try:
-        weights = load_peft_weights(source, device="cpu", **({} if revision is None else {"revision": revision}))
+        weights = load_peft_weights(source, device="cpu", **_at(revision))
         adapted = _laid_over(network, settings)
         expected = get_peft_model_state_dict(adapted, save_embedding_layers=False)
         if expected.keys() != weights.keys():
@@ -164,9 +166,13 @@ def merge(adapted: PeftModel) -> PreTrainedModel:
         raise FiglangError(f"the adapters cannot be merged: {one_line(error)}") from error
 
 
-def _has(source: str, name: str, revision: str | None) -> bool:
+def _at(revision: str | None) -> dict[str, Any]:
+    return {} if revision is None else {"revision": revision}
+
+
+def _file(source: str, name: str, revision: str | None) -> str | None:
     quiet = {f"_raise_exceptions_for_{what}": False for what in ("missing_entries", "connection_errors", "gated_repo")}
-    return cached_file(source, name, revision=revision, **quiet) is not None
+    return cast(str | None, cached_file(source, name, revision=revision, **quiet))
 
 
 def _laid_over(network: PreTrainedModel, settings: LoraConfig) -> PeftModel:
@@ -174,6 +180,7 @@ def _laid_over(network: PreTrainedModel, settings: LoraConfig) -> PeftModel:
     settings.base_model_name_or_path = None
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated")  # peft 0.21 asks for it
+        warnings.filterwarnings("ignore", message="You have passed exclude_modules")  # the pooler that is not there yet
         adapted = get_peft_model(network, settings)
     # PEFT puts the network's own idea of its source there.
     settings.base_model_name_or_path, settings.revision = base, revision
