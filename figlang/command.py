@@ -213,6 +213,8 @@ def _fail(error: Exception) -> None:
     skip = ("full_key:", "object_type=", "reference_type=", "See https", "set env", "Set the environment")
     kept = [line for line in dict.fromkeys(lines) if line and not line.startswith(skip)]
     message = " ".join(kept)
+    if "Could not override 'peft'" in message:
+        message = "this model= trains adapters; name what it starts from (model=gpt2, say), or a trained run by checkpoint=FOLDER"
     unknown = re.search(r"[Kk]ey '([^']+)' (?:is )?not in '(\w+)'", message)
     if unknown and (section := getattr(schemas, unknown[2], None)) is not None:
         message = f"unknown key {unknown[1]!r}; {_section_name(section)} has {', '.join(spec.name for spec in fields(section))}"
