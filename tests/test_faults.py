@@ -90,7 +90,7 @@ def test_a_loss_that_is_no_number_names_its_batch_and_keeps_the_state_before(
         at_step(patch, 7, lambda found: found | {"loss": found["loss"] * torch.nan})
         code, said = train("run=run")
     assert code == 2
-    assert "error: the loss is nan in epoch 2, step 8, on items figqa-train-" in said
+    assert "error: the loss is nan in epoch 2, step 8, on items train-" in said
     kept = torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)
     assert kept["global_step"] == 6
     assert all(tensor.isfinite().all() for tensor in kept["state_dict"].values())
