@@ -1,7 +1,7 @@
 """The one door through which a configuration enters: Hydra's command line, help, and errors for people.
 
-Only this file and `search.py`, a sweeper of Hydra's, import hydra and omegaconf. Hydra composes; `resolve` turns the result into the plain dataclasses of
-`figlang.config`.
+Only this file and `search.py`, a sweeper of Hydra's, import hydra and omegaconf. Hydra composes; `resolve` turns the result into
+the plain dataclasses of `figlang.config`.
 """
 
 import logging
@@ -29,6 +29,7 @@ from figlang.config import (
     DataConfig,
     EvaluateConfig,
     GenerateConfig,
+    MergeConfig,
     MiqaTable3Config,
     ModelConfig,
     MunchJudgeConfig,
@@ -37,6 +38,8 @@ from figlang.config import (
 )
 from figlang.config.section import Command
 from figlang.errors import FiglangError
+from figlang.faults import explain
+from figlang.redaction import redacted
 from figlang.search import OptunaSweeper
 from figlang.signature import digest
 
@@ -51,6 +54,7 @@ _store.store(name="miqa_table3_schema", node=MiqaTable3Config)
 _store.store(name="munch_judge_schema", node=MunchJudgeConfig)
 _store.store(name="generate_schema", node=GenerateConfig)
 _store.store(name="rate_schema", node=RateConfig)
+_store.store(name="merge_schema", node=MergeConfig)
 
 
 def resolve(config: DictConfig, schema: type[T]) -> T:
@@ -141,6 +145,11 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
             except (FiglangError, OmegaConfBaseException) as error:
                 _fail(error)
                 return None
+            except (OSError, MemoryError, RuntimeError) as error:
+                if (fault := explain(error, training=schema is TrainConfig)) is None:
+                    raise
+                _fail(FiglangError(fault))
+                return None
 
         def main() -> None:
             if {"--help", "-h"} & set(sys.argv[1:]):
@@ -213,10 +222,12 @@ def _fail(error: Exception) -> None:
     skip = ("full_key:", "object_type=", "reference_type=", "See https", "set env", "Set the environment")
     kept = [line for line in dict.fromkeys(lines) if line and not line.startswith(skip)]
     message = " ".join(kept)
+    if "Could not override 'peft'" in message:
+        message = "this model= trains adapters; name what it starts from (model=gpt2, say), or a trained run by checkpoint=FOLDER"
     unknown = re.search(r"[Kk]ey '([^']+)' (?:is )?not in '(\w+)'", message)
     if unknown and (section := getattr(schemas, unknown[2], None)) is not None:
         message = f"unknown key {unknown[1]!r}; {_section_name(section)} has {', '.join(spec.name for spec in fields(section))}"
-    sys.stderr.write(f"error: {message}\n")
+    sys.stderr.write(f"error: {redacted(message)}\n")
     raise SystemExit(2)
 
 
@@ -227,7 +238,7 @@ def _section_name(section: type) -> str:
 # What does not belong into a run folder's name: it changes no result, or is in the name already.
 _UNNAMED = re.compile(
     r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|trainer|logger)=|^(paths|logger)\."
-    r"|^(checkpoint|split|name|output|revision|batch_size)=|^trainer\.(progress|threads)="
+    r"|^(checkpoint|split|name|output|revision|batch_size|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
 )
 LONGEST = 120
 
@@ -263,9 +274,13 @@ def _name_run(config: TrainConfig) -> None:
 KINDS: dict[type, str] = {MiqaTable3Config: "table3", MunchJudgeConfig: "judgements", GenerateConfig: "answers"}
 
 
+# What of model= is said about a checkpoint too: it is never a checkpoint's own to allow.
+ALLOWING = ("model.allow_bin", "model.trust_remote_code")
+
+
 def _name_evaluation(config: EvaluateConfig) -> None:
     given = [text.split("=")[0] for text in HydraConfig.get().overrides.task]
-    idle = next((name for name in given if name.split(".")[0] in ("model", "method")), None)
+    idle = next((name for name in given if name.split(".")[0] in ("model", "method") and name not in ALLOWING), None)
     if config.checkpoint is not None and idle is not None:
         raise FiglangError(f"checkpoint={config.checkpoint} brings its own model and method; leave {idle}= out")
     if config.name is None:

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +12,7 @@ from torch import Tensor, nn
 
 from figlang.encode import Batch, Encoded, Encoder
 from figlang.errors import FiglangError
+from figlang.files import whole_file
 from figlang.linear import hastened
 from figlang.scoring.head import Scorer
 from figlang.types import Item, Prediction
@@ -65,11 +65,9 @@ def _to(batch: Batch, device: torch.device) -> Batch:
 
 def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:
     """One JSON object a line, written beside and renamed, so that a half-written file never has the name."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with beside.open("w", encoding="utf-8") as file:
+    with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
         for row in predictions:
             file.write(json.dumps({**asdict(row), "choice": row.choice}, ensure_ascii=False) + "\n")
-    beside.replace(path)
 
 
 def read_predictions(path: Path) -> list[Prediction]:

@@ -1,7 +1,6 @@
 """What an evaluation leaves behind: metrics.json from the predictions files, and its tables."""
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,9 @@ from rich.console import Console
 from figlang import evaluation, metrics, reference, report, signature
 from figlang.data import figqa, miqa, munch
 from figlang.errors import FiglangError, one_line
+from figlang.files import write_text
 from figlang.predicting import BACKWARD, FORWARD, JUDGEMENTS
+from figlang.redaction import redacted
 from figlang.types import CLASSES, Judgement, Prediction, Split
 
 
@@ -47,7 +48,7 @@ class Evaluated:
         data = f"{self.data}@{self.split.sha256[:8]}{drawn}{labels}"
         where = {"data": data, "split": self.role, "n": len(self.split.items)}
         return {
-            "signature": signature.signature({**where, **self.facts, "seed": self.seed}),
+            "signature": redacted(signature.signature({**where, **self.facts, "seed": self.seed})),
             "model": self.name,
             "data_name": self.data,
             "split": self.role,
@@ -55,7 +56,7 @@ class Evaluated:
             "published_file": self.split.whole and self.split.sha256 in _published(self.split, self.role),
             "seed": self.seed,
             "facts": dict(self.facts),
-            "command": shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]]),
+            "command": redacted(shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]])),
             "versions": signature.versions(),
         }
 
@@ -104,9 +105,7 @@ def describe(split: Split) -> dict[str, Any]:
 
 def write(path: Path, content: Mapping[str, Any]) -> None:
     """metrics.json, written beside and renamed: a run folder that has it is finished."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    beside.replace(path)
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ENTRIES = ["train.py", "evaluate.py"]
-COMMANDS = [*ENTRIES, *(f"figlang/{name}.py" for name in ("transfer", "miqa_table3", "munch_judge", "generate", "rate"))]
+COMMANDS = [*ENTRIES, *(f"figlang/{name}.py" for name in ("transfer", "miqa_table3", "munch_judge", "generate", "rate", "merge"))]
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "figlang").rglob("*.py")) + ENTRIES
 DATA = [name for name in SOURCES if name.startswith("figlang/data/")]
 READERS = [name for name in DATA if name != "figlang/data/datamodule.py"]

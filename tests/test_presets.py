@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluate import main as evaluate_command
 from figlang.command import CONF, compose
 from figlang.config import EvaluateConfig, GenerateConfig, TrainConfig
 from train import main as train_command
@@ -19,7 +20,8 @@ GROUPS = sorted(
     for file in folder.glob("*.yaml")
 )
 MODELS = [name for group, name in GROUPS if group == "model"]
-CAUSAL = [name for name in MODELS if "family: causal" in (CONF / "model" / f"{name}.yaml").read_text()]
+ADAPTED = ["roberta_lora", "gpt2_lora"]
+CAUSAL = [name for name in MODELS if "family: causal" in (CONF / "model" / f"{name}.yaml").read_text() and name not in ADAPTED]
 
 
 @pytest.mark.parametrize(("group", "name"), GROUPS)
@@ -40,6 +42,19 @@ def test_every_preset_composes_and_says_what_it_is(group: str, name: str) -> Non
 def test_a_causal_model_has_a_token_before_every_string(name: str) -> None:
     config = compose("evaluate", EvaluateConfig, [f"model={name}", "scoring=pmi", *GIVEN.get(name, [])])
     assert config.model.bos != "none", "the answer alone needs a token before it"
+
+
+@pytest.mark.parametrize("name", ADAPTED)
+def test_a_preset_with_adapters_is_for_training(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = compose("train", TrainConfig, [f"model={name}", "peft=dora", "peft.target_modules=[query,value]"])
+    assert (config.model.name, config.peft.name, config.peft.target_modules) == (name, "dora", ["query", "value"])
+    assert compose("train", TrainConfig, [f"model={name}"]).peft.name == "lora"
+    monkeypatch.setattr(sys, "argv", ["evaluate.py", f"model={name}"])
+    with pytest.raises(SystemExit):
+        evaluate_command()
+    assert capsys.readouterr().err.startswith("error: this model= trains adapters; name what it starts from")
 
 
 def test_the_published_lm_recipe_is_the_specified_one() -> None:
@@ -75,7 +90,9 @@ MIXED = [
     "model=roberta peft=lora",
     "model=minilm peft=lora",
     "model=minilm method.selection=heldout",
-    "model=smollm2 peft=lora method.direction=both",
+    "model=smollm2 peft=lora method.direction=both peft.target_modules=auto",
+    "model=smollm2 peft=dora peft.merge=true",
+    "model=minilm peft=rslora method.format=pair peft.merge=true",
     "method=nli data=snli peft=lora",
     "model=gpt2 method=lm",
     "model=gpt_neo method=lm method.text=legacy method.selection=validation",
@@ -83,7 +100,6 @@ MIXED = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # peft 0.21 asks transformers 5.23 for it
 @pytest.mark.parametrize("overrides", [*(" ".join([f"model={name}", *GIVEN.get(name, [])]) for name in MODELS), *MIXED])
 def test_debug_fast_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], overrides: list[str]

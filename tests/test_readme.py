@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from figlang.command import compose
-from figlang.config import EvaluateConfig, GenerateConfig, MiqaTable3Config, MunchJudgeConfig, RateConfig, TrainConfig
+from figlang.config import (
+    EvaluateConfig,
+    GenerateConfig,
+    MergeConfig,
+    MiqaTable3Config,
+    MunchJudgeConfig,
+    RateConfig,
+    TrainConfig,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
@@ -17,6 +25,7 @@ SCHEMAS = {
     "munch_judge": MunchJudgeConfig,
     "generate": GenerateConfig,
     "rate": RateConfig,
+    "merge": MergeConfig,
 }
 COMMANDS = [line.split(" #")[0].strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
 

@@ -6,6 +6,7 @@ A sentence stands with every field: it is what `--help` prints. `figlang.command
 from figlang.config.commands import (
     EvaluateConfig,
     GenerateConfig,
+    MergeConfig,
     MiqaTable3Config,
     MunchJudgeConfig,
     RateConfig,
@@ -30,6 +31,7 @@ __all__ = [
     "EvaluateConfig",
     "GenerateConfig",
     "LoggerConfig",
+    "MergeConfig",
     "MethodConfig",
     "MiqaTable3Config",
     "ModelConfig",

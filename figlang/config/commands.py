@@ -15,7 +15,7 @@ from figlang.config.groups import (
     ScoringConfig,
     TrainerConfig,
 )
-from figlang.config.section import Command, option, positive, seed_in_range
+from figlang.config.section import Command, option, plain, positive, seed_in_range
 from figlang.errors import FiglangError
 
 
@@ -71,6 +71,7 @@ class EvaluateConfig(Command):
         super().__post_init__()
         seed_in_range(self.seed)
         positive("", batch_size=self.batch_size, max_length=self.max_length)
+        plain("", name=self.name)
         if self.checkpoint is not None and not self.checkpoint:
             raise FiglangError("checkpoint= is empty; give a run folder, a released folder or a hub id")
         if self.data.test_labels is not None and self.split != "test":
@@ -163,3 +164,21 @@ class RateConfig(Command):
         seed_in_range(self.seed)
         if bool(self.runs) == bool(self.ratings):
             raise FiglangError("give runs=[FOLDER,…] to make a sheet, or ratings=[FILE.csv,…] to read filled-in ones")
+
+
+@dataclass
+class MergeConfig(Command):
+    """Merge adapters into a plain Hugging Face folder, once scores of the validation items of data= are found equal."""
+
+    checkpoint: str = option("", "Run folder, exported or released folder or hub id with adapters.")
+    output: str = option("", "Folder of the merged network.")
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    overwrite: bool = option(False, "Replace an earlier export.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.checkpoint or not self.output:
+            raise FiglangError("give checkpoint=FOLDER, a run with adapters, and output=FOLDER for the merged network")

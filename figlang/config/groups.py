@@ -1,9 +1,10 @@
 """The groups of options, one for each question that a user answers: data, model, method, scoring …"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
-from figlang.config.section import Section, holds_places, option, positive, seed_in_range, share
+from figlang.config.section import Section, holds_places, option, plain, positive, seed_in_range, share
 from figlang.errors import FiglangError
 
 # data.dataset: its question types
@@ -62,6 +63,7 @@ class DataConfig(Section):
         types = QUESTIONS.get(self.dataset, ("both",))
         if self.question not in types:
             raise FiglangError(f"data.question={self.question} is none of data={self.name}, which has {', '.join(types)}")
+        plain("data.", name=self.name)
         given = [name for name in ("train", "validation", "test") if getattr(self, name) is not None]
         if self.dataset != "figqa_csv" and given:
             raise FiglangError(f"data.{given[0]} is only read by data=figqa_csv; this is data={self.name}")
@@ -90,6 +92,7 @@ class ModelConfig(Section):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("model.", max_length=self.max_length)
+        plain("model.", name=self.name)
         if self.init == "pretrained" and not self.name_or_path:
             raise FiglangError("model.name_or_path is missing; give a hub id, a folder, an earlier run or package:<module>/<path>")
         for name, unset in (("device_map", None), ("quantization", "none")):
@@ -267,15 +270,38 @@ class NliConfig(Section):
 
 @dataclass
 class PeftConfig(Section):
-    name: str = option("none", "Adapters: none trains all weights.", ("none", "lora"))
+    name: str = option(
+        "none",
+        "Adapters: none trains all weights; lora, dora, rslora; qlora, over weights in 4 bits.",
+        ("none", "lora", "dora", "rslora", "qlora"),
+    )
     r: int = option(16, "Rank of the adapters.")
-    alpha: int = option(32, "Numerator of the adapters' scaling.")
+    alpha: int = option(32, "Numerator of the adapters' scaling, which is alpha / r, or alpha / sqrt(r) under rslora.")
     dropout: float = option(0.05, "Dropout before the adapters.")
+    # A word or a list, which Hydra's typed schemas have no name for.
+    target_modules: Any = field(
+        default="all-linear",
+        metadata={
+            "help": "Layers with adapters: all-linear; auto, the attention projections that are usual for the architecture; or "
+            "[q_proj,v_proj], ends of their names.",
+            "choices": (),
+        },
+    )
+    merge: bool = option(False, "Export the whole network with the adapters merged in, instead of the adapters.")
+    stack: str = option(
+        "refuse",
+        "Where the training starts from adapters: refuse, or merge them first and export a whole network.",
+        ("refuse", "merge"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("peft.", r=self.r, alpha=self.alpha)
         share("peft.", dropout=self.dropout)
+        names = self.target_modules
+        listed = isinstance(names, list) and names and all(isinstance(name, str) and name for name in names)
+        if names not in ("auto", "all-linear") and not listed:
+            raise FiglangError(f"peft.target_modules={names} must be auto, all-linear or a list such as [q_proj,v_proj]")
 
 
 @dataclass

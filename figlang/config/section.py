@@ -50,6 +50,13 @@ def seed_in_range(seed: int) -> None:
         raise FiglangError(f"seed={seed} must be at least 0 and below 2**32")
 
 
+def plain(section: str, **names: str | None) -> None:
+    """A name is part of a path, and must not lead out of its folder."""
+    for name, value in names.items():
+        if value is not None and (value in (".", "..") or re.search(r"[/\\\0]", value)):
+            raise FiglangError(f"{section}{name}={value} is no plain name; leave out slashes, it becomes part of a path")
+
+
 def holds_places(section: str, template: str) -> None:
     if not re.fullmatch(r"[^{}]*\{metaphor\}[^{}]*\{answer\}[^{}]*", template):
         raise FiglangError(f"{section}.template={template!r} must hold {{metaphor}} and, after it, {{answer}}, each once")
