@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from figlang.types import Prediction
 
 RESAMPLES = 10_000
+FloatArray = NDArray[np.float64]
 CHUNK = 2_000_000  # weights drawn at a time: bounds the bootstrap's memory to some 16 MB
 
 
@@ -144,18 +146,26 @@ def clustered_interval(hits: Sequence[float], sizes: Sequence[int], seed: int) -
 
     Items of one group depend on each other, so groups and not items are drawn with replacement.
     """
-    hits_G, sizes_G = np.asarray(hits, float), np.asarray(sizes, float)
-    groups = len(hits_G)
-    draw = np.random.default_rng(seed)
-    shares = []
+    sums_R2 = resampled_sums(np.column_stack([np.asarray(hits, float), np.asarray(sizes, float)]), seed)
+    low, high = np.quantile(sums_R2[:, 0] / sums_R2[:, 1], (0.025, 0.975))
+    return float(low), float(high)
+
+
+def resampled_sums(values_GK: FloatArray, seed: int) -> FloatArray:
+    """Sums (R, K) of the rows of as many groups as there are, drawn with replacement.
+
+    Groups with equal rows are drawn together, which changes no distribution: pairs with 0, 1 or 2 items right are three numbers to
+    draw a resample, however many pairs there are.
+    """
+    kinds_UK, counts_U = np.unique(values_GK, axis=0, return_counts=True)
+    draw, groups = np.random.default_rng(seed), len(values_GK)
+    sums = []
     left = RESAMPLES
     while left:
-        rows = min(left, max(1, CHUNK // groups))
-        weights_RG = draw.multinomial(groups, np.full(groups, 1 / groups), size=rows).astype(float)
-        shares.append((weights_RG @ hits_G) / (weights_RG @ sizes_G))
+        rows = min(left, max(1, CHUNK // len(counts_U)))
+        sums.append(draw.multinomial(groups, counts_U / groups, size=rows).astype(float) @ kinds_UK)
         left -= rows
-    low, high = np.quantile(np.concatenate(shares), (0.025, 0.975))
-    return float(low), float(high)
+    return np.concatenate(sums)
 
 
 def as_row(metrics: Mapping[str, object], name: str) -> Estimate | None:
