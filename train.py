@@ -39,7 +39,7 @@ def main(config: TrainConfig) -> None:
         facts = predicting.predict(loaded, validation, run.folder, predicting.How(config.trainer.progress))
         evaluated = results.Evaluated(config.model.name, facts, validation, "validation", config.data.name, config.seed)
         content = evaluated.document(run.folder) | {
-            "data": {"train": results.describe(train), "validation": results.describe(validation), "notes": ready.notes},
+            "data": results.about_data(config.data, {"train": train, "validation": validation}, ready.notes),
             "training": fitted.facts(),
             "health": fitted.health,
         }

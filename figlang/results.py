@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from figlang import evaluation, metrics, reference, report, signature
+from figlang.config import DataConfig
 from figlang.data import figqa, miqa
 from figlang.errors import FiglangError, one_line
 from figlang.predicting import BACKWARD, FORWARD, JUDGEMENTS
@@ -88,6 +89,11 @@ def describe(split: Split) -> dict[str, Any]:
         "items": len(split.items),
         "labels_sha256": split.labels_sha256,
     }
+
+
+def about_data(data: DataConfig, splits: Mapping[str, Split], notes: Sequence[str]) -> dict[str, Any]:
+    """The part `data` of metrics.json: each split, and the settings by which `figlang.data.load` finds its items again."""
+    return {**{role: describe(split) for role, split in splits.items()}, "settings": asdict(data), "notes": list(notes)}
 
 
 def write(path: Path, content: Mapping[str, Any]) -> None:

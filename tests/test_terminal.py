@@ -1,4 +1,4 @@
-"""What a person sees of an evaluation (figlang/report.py): values, intervals and what they may be compared with."""
+"""What a person sees of an evaluation in the terminal (figlang/report/terminal.py), and the curves of a training."""
 
 import io
 import json
@@ -241,5 +241,5 @@ def test_curves_are_drawn_as_vector_and_pixels(tmp_path: Path) -> None:
 def test_the_axes_of_a_figure_are_named(tmp_path: Path) -> None:
     figures.curves(HISTORY, 0.5, tmp_path / "figures")
     drawn = (tmp_path / "figures" / "loss.svg").read_text()
-    assert "<!-- optimizer step -->" in drawn
-    assert "<!-- loss -->" in drawn
+    assert ">optimizer step</text>" in drawn
+    assert ">loss</text>" in drawn
