@@ -3,7 +3,7 @@
 A system is one run or several that differ in their seed only. Seeds are pooled: the system's accuracy is the mean over them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import binomtest, permutation_test
 
 from figlang.errors import FiglangError
-from figlang.metrics import FloatArray, by_group, resampled_sums
+from figlang.metrics import Estimate, FloatArray, accuracy, by_group, clustered_interval, pair_accuracy, resampled_sums
 from figlang.types import Prediction
 
 FLIPS = 9_999  # sign flips drawn by the permutation test: p is a multiple of 1 / 10,000
@@ -90,6 +90,28 @@ def compare_pooled(ours: Runs, theirs: Runs, seed: int = 0) -> tuple[Difference,
         _difference(items[0], items[1], sizes, seed),
         _difference(pairs[0], pairs[1], np.ones(len(paired)), seed) if paired else None,
     )
+
+
+def mean_accuracy(runs: Runs, seed: int = 0) -> Estimate | None:
+    """Accuracy of a system, the mean over its seeds; the interval resamples groups and takes the seeds as they are."""
+    return _mean(runs, accuracy, whole=False, seed=seed)
+
+
+def mean_pair_accuracy(runs: Runs, seed: int = 0) -> Estimate | None:
+    """The same of pair accuracy."""
+    return _mean(runs, pair_accuracy, whole=True, seed=seed)
+
+
+def _mean(runs: Runs, metric: Callable[[Sequence[Prediction], int], Estimate | None], whole: bool, seed: int) -> Estimate | None:
+    first = metric(runs[0], seed)
+    if first is None or len(runs) == 1:
+        return first
+    groups = [[row.id for row in members] for members in by_group(runs[0]).values() if len(members) > 1 or not whole]
+    hits = _hits([{row.id: bool(row.correct) for row in rows} for rows in runs], groups, whole)
+    means_G = np.array([[sum(cases) for cases in run] for run in hits], float).mean(0)
+    sizes = [len(cases) for cases in hits[0]]
+    low, high = clustered_interval(list(means_G), sizes, seed)
+    return Estimate(float(means_G.sum()) / first.n, low, high, first.n, first.chance)
 
 
 def _hits(runs: Sequence[dict[str, bool]], groups: Sequence[Sequence[str]], whole: bool) -> list[list[list[bool]]]:
