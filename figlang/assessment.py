@@ -5,8 +5,8 @@ from typing import Any
 
 from figlang import checkpoint, data, predicting, prompting, results, runs, runtime, sharding, submission
 from figlang.config import EvaluateConfig
-from figlang.evaluation import read_predictions
 from figlang.models import layout
+from figlang.predictions import FORWARD, read_predictions
 
 
 def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
@@ -31,5 +31,5 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     content = evaluated.document(folder) | {"data": results.about_data(config.data, {config.split: split}, split.notes)}
     results.write(folder / "metrics.json", content)
     if config.split == "test" and config.data.dataset.startswith("figqa"):
-        submission.write(folder / "submission.json", split.items, read_predictions(folder / predicting.FORWARD))
+        submission.write(folder / "submission.json", split.items, read_predictions(folder / FORWARD))
     return content, folder

@@ -24,7 +24,19 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from figlang import config as schemas
-from figlang.config import DataConfig, EvaluateConfig, GenerateConfig, MiqaTable3Config, ModelConfig, RateConfig, TrainConfig
+from figlang.config import (
+    CompareConfig,
+    DataConfig,
+    DescribeConfig,
+    EvaluateConfig,
+    GenerateConfig,
+    MiqaTable3Config,
+    ModelConfig,
+    RateConfig,
+    ReportConfig,
+    TrainConfig,
+)
+from figlang.config.section import COMMANDS
 from figlang.errors import FiglangError
 from figlang.signature import digest
 
@@ -37,6 +49,9 @@ _store.store(name="evaluate_schema", node=EvaluateConfig)
 _store.store(name="miqa_table3_schema", node=MiqaTable3Config)
 _store.store(name="generate_schema", node=GenerateConfig)
 _store.store(name="rate_schema", node=RateConfig)
+_store.store(name="compare_schema", node=CompareConfig)
+_store.store(name="report_schema", node=ReportConfig)
+_store.store(name="describe_schema", node=DescribeConfig)
 
 
 def resolve(config: DictConfig, schema: type[T]) -> T:
@@ -175,7 +190,20 @@ def _words(schema: type, words: list[str]) -> list[str]:
     field = next((word.split("=")[0] for word in given if word.startswith("scoring.")), None)
     if field and schema is not TrainConfig and not any(word.startswith("scoring=") for word in given):
         raise FiglangError(f"{field} changes a preset, which has to be named with it: scoring=clean {field}=…")
+    if "runs" in (spec.name for spec in fields(schema)):
+        bare = [word for word in words if "=" not in word and not word.startswith("-")]
+        words = [word for word in words if word not in bare]
+        if bare:
+            if any(word.startswith("runs=") for word in words):
+                raise FiglangError(f"runs= and {bare[0]} both name runs; give them one way")
+            words.append(f"runs=[{','.join(map(_text, bare))}]")
     return [_quoted(word) for word in words]
+
+
+def _text(plain: str) -> str:
+    """A value that Hydra's grammar takes as it is, whatever is in it."""
+    escaped = re.sub(r"\\+$", lambda end: end[0] * 2, plain.replace("'", "\\'"))
+    return f"'{escaped}'"
 
 
 def _quoted(word: str) -> str:
@@ -183,8 +211,7 @@ def _quoted(word: str) -> str:
     key, equals, value = word.partition("=")
     if not key.endswith((".template", ".suffix", ".separator")) or value.startswith(("'", '"')):
         return word
-    text = re.sub(r"\\+$", lambda end: end[0] * 2, value.replace("'", "\\'"))
-    return f"{key}{equals}'{text}'"
+    return f"{key}{equals}{_text(value)}"
 
 
 def _fail(error: Exception) -> None:
@@ -203,12 +230,9 @@ def _fail(error: Exception) -> None:
     raise SystemExit(2)
 
 
-TOP = ("train", "evaluate", "miqatable3", "generate", "rate")
-
-
 def _section_name(section: type) -> str:
     name = section.__name__.removesuffix("Config").lower()
-    return "the top level" if name in TOP else name
+    return "the top level" if name in COMMANDS else name
 
 
 # What does not belong into a run folder's name: it changes no result, or is in the name already.
@@ -271,7 +295,8 @@ def _name(*parts: str) -> str:
 def print_help(schema: type) -> None:
     """The groups of the command with their presets, and every field with its sentence."""
     path = Path(sys.argv[0])
-    script = f"-m figlang.{path.stem}" if path.parent.name == "figlang" else path.name
+    module = path.parent if path.name == "__main__.py" else path.with_suffix("")
+    script = f"-m figlang.{module.name}" if module.parent.name == "figlang" else path.name
     usage = f"python {script} [GROUP=PRESET …] [FIELD=VALUE …]        {schema.__doc__}"
     lines = [usage, "", "Groups and their presets (the first # line of the file says what each is):"]
     groups = {spec.name for spec in fields(schema)} | {TrainConfig: {"debug"}, EvaluateConfig: {"experiment"}}.get(schema, set())  # type: ignore[arg-type]

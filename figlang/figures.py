@@ -3,7 +3,7 @@
 import json
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -62,29 +62,45 @@ def training_curves(rows: Sequence[tuple[int, int, str, str, float]], chance: fl
 
 
 def prompts(folder: Path) -> None:
-    """Accuracy by prompt (Liu et al. 2022, Figure 2), beside the evaluation in `folder` and the others next to it.
+    """Accuracy by prompt (Liu et al. 2022, Figure 2), of the evaluation in `folder` and of others next to it.
 
     Compared are evaluations that differ in nothing but their prompt; with fewer than two of them nothing is drawn.
     """
     content = _read(folder / "metrics.json")
-    compared = []
-    for path in sorted(folder.parent.glob("*/metrics.json")):
-        other = _read(path)
-        if other and _but_prompt(other) == _but_prompt(content):
-            accuracy, pairs = (as_row(other["metrics"], name) for name in ("accuracy", "pair_accuracy"))
-            if accuracy is not None:
-                compared.append((other["facts"]["prompt"], accuracy, pairs))
-    if len(compared) < 2:
-        return
-    compared.sort(key=lambda row: _order(_prompt_name(row[0])))
-    short = [_prompt_name(prompt) for prompt, *_ in compared]
-    labels = short if len(set(short)) == len(short) else [textwrap.fill(prompt, 18) for prompt, *_ in compared]
+    others = [other for path in sorted(folder.parent.glob("*/metrics.json")) if (other := _read(path))]
+    for title, bars in prompt_series([other for other in others if _but_prompt(other) == _but_prompt(content)]):
+        name = f"prompts-{content['data_name']}-{content['split']}-{digest(_but_prompt(content))[:6]}"
+        drawing.save(prompt_bars(bars, title), folder.parent / name, ("svg", "png"))
+
+
+def prompt_series(contents: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[tuple[str, Estimate, Estimate | None]]]]:
+    """For each set of at least two evaluations (metrics.json) that differ in their prompt only: a title, and a bar a prompt."""
+    sets: dict[str, list[Mapping[str, Any]]] = {}
+    for content in contents:
+        if "prompt" in content.get("facts", {}) and as_row(content["metrics"], "accuracy") is not None:
+            sets.setdefault(digest(_but_prompt(content)), []).append(content)
+    found = []
+    for members in sets.values():
+        by_prompt = {content["facts"]["prompt"]: content for content in members}
+        if len(by_prompt) > 1:
+            ordered = sorted(by_prompt, key=lambda prompt: _order(_prompt_name(prompt)))
+            short = [_prompt_name(prompt) for prompt in ordered]
+            labels = short if len(set(short)) == len(short) else [textwrap.fill(prompt, 18) for prompt in ordered]
+            bars = [(label, *_bar(by_prompt[prompt])) for label, prompt in zip(labels, ordered, strict=True)]
+            found.append((_prompt_title(members[0]), bars))
+    return found
+
+
+def _bar(content: Mapping[str, Any]) -> tuple[Estimate, Estimate | None]:
+    accuracy = as_row(content["metrics"], "accuracy")
+    assert accuracy is not None, "only evaluations with one are compared"
+    return accuracy, as_row(content["metrics"], "pair_accuracy")
+
+
+def _prompt_title(content: Mapping[str, Any]) -> str:
     facts, items = content["facts"], content["metrics"]["items"]
     where = f"{content['data_name']} {content['split']}, {items} items"
-    title = f"{facts['model']} ({facts['base']})\n{where}, {facts['scoring']}, {facts['norm']}"
-    bars = [(label, accuracy, pairs) for label, (_, accuracy, pairs) in zip(labels, compared, strict=True)]
-    name = f"prompts-{content['data_name']}-{content['split']}-{digest(_but_prompt(content))[:6]}"
-    drawing.save(prompt_bars(bars, title), folder.parent / name, ("svg", "png"))
+    return f"{facts['model']} ({facts['base']})\n{where}, {facts['scoring']}, {facts['norm']}"
 
 
 def prompt_bars(bars: Sequence[tuple[str, Estimate, Estimate | None]], title: str) -> Any:
@@ -127,7 +143,7 @@ def _read(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _but_prompt(content: dict[str, Any]) -> Any:
+def _but_prompt(content: Mapping[str, Any]) -> Any:
     facts = {name: value for name, value in content.get("facts", {}).items() if name != "prompt"}
     return facts, content.get("data"), content.get("split"), content.get("seed"), content.get("versions")
 

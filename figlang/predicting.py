@@ -12,6 +12,7 @@ from figlang.config import NliConfig, PromptConfig, ScoringConfig
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.models import layout
+from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS
 from figlang.prompting import Pool
 from figlang.prompts import miqa
 from figlang.scoring import choices, likelihood, nli
@@ -21,8 +22,6 @@ from figlang.scoring.masked import MaskedScorer
 from figlang.scoring.wording import Wording, check_alone
 from figlang.sharding import Processes
 from figlang.types import CLASSES, Inference, Item, Prediction, Split
-
-FORWARD, BACKWARD, JUDGEMENTS = "predictions.jsonl", "predictions_backward.jsonl", "judgements.jsonl"
 
 # The format that each kind of scoring is for.
 SCORED = {"likelihood": "causal", "pll": "pll", "nli": "nli"}

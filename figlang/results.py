@@ -11,11 +11,11 @@ from typing import Any
 
 from rich.console import Console
 
-from figlang import evaluation, metrics, reference, report, signature
+from figlang import metrics, reference, report, signature
 from figlang.config import DataConfig
 from figlang.data import figqa, miqa
 from figlang.errors import FiglangError, one_line
-from figlang.predicting import BACKWARD, FORWARD, JUDGEMENTS
+from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, read_predictions
 from figlang.types import CLASSES, Inference, Prediction, Split
 
 
@@ -33,11 +33,11 @@ class Evaluated:
     def document(self, folder: Path) -> dict[str, Any]:
         """The content of metrics.json. Its numbers come from the predictions files in the folder alone."""
         paired = not isinstance(self.split.items[0], Inference)
-        measured = {"metrics": metrics.measure(evaluation.read_predictions(folder / FORWARD), self.seed, paired)}
+        measured = {"metrics": metrics.measure(read_predictions(folder / FORWARD), self.seed, paired)}
         if (folder / BACKWARD).is_file():
-            measured["backward"] = metrics.measure(evaluation.read_predictions(folder / BACKWARD), self.seed)
+            measured["backward"] = metrics.measure(read_predictions(folder / BACKWARD), self.seed)
         if (folder / JUDGEMENTS).is_file():
-            measured["three_way"] = _three_way(evaluation.read_predictions(folder / JUDGEMENTS), self.seed)
+            measured["three_way"] = _three_way(read_predictions(folder / JUDGEMENTS), self.seed)
         return self.about() | measured
 
     def about(self) -> dict[str, Any]:

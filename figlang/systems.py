@@ -11,8 +11,7 @@ from typing import Any
 from figlang import data, metrics, results
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
-from figlang.evaluation import read_predictions
-from figlang.predicting import BACKWARD, FORWARD
+from figlang.predictions import BACKWARD, FORWARD, read_predictions
 from figlang.signature import digest
 from figlang.types import Prediction, Split
 
@@ -178,15 +177,17 @@ def tasks(systems: Sequence[System]) -> list[list[System]]:
     return list(found.values())
 
 
-def items(system: System, paths: PathsConfig, given: DataConfig | None = None) -> Split:
-    """The items that a system predicted, found again where its metrics.json says, or in the data that is given.
-
-    Raises FiglangError if they are not there or are others.
-    """
-    described = system.content.get("data", {})
-    settings = given if given is not None else (DataConfig(**described["settings"]) if "settings" in described else None)
+def data_of(system: System) -> DataConfig:
+    """The settings by which a system's items are found again. Raises FiglangError if its metrics.json does not say."""
+    settings = system.content.get("data", {}).get("settings")
     if settings is None:
         raise FiglangError(f"{system.folder} does not say where its data are; name them with data=PRESET")
+    return DataConfig(**settings)
+
+
+def items(system: System, settings: DataConfig, paths: PathsConfig) -> Split:
+    """The items that a system predicted. Raises FiglangError if they are not there or are others."""
+    described = system.content.get("data", {})
     split = data.load(system.content.get("split", "validation"), settings, paths)
     wanted = described.get(system.content.get("split"), {}).get("sha256", split.sha256)
     if wanted != split.sha256 or {row.id for row in system.predictions} - {item.id for item in split.items}:

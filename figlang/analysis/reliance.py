@@ -9,6 +9,8 @@ from figlang.analysis.correlation import Correlation, pearson, probability, spea
 from figlang.metrics import by_group
 from figlang.types import Item, Prediction
 
+LENGTH, ANSWER = "words in the metaphor", "P(right answer alone)"
+
 Alone = Mapping[str, Sequence[float]]  # per item id: the normalised log-probability of each of its answers alone
 
 
@@ -47,8 +49,8 @@ def factors(
     """
     scored = [row for row in predictions if row.gold is not None]
     measured = {
-        "words in the metaphor": {row.id: float(len(items[row.id].context.split())) for row in scored if row.id in items},
-        "P(right answer alone)": {row.id: exp(answers[row.id][row.gold or 0]) for row in scored if row.id in answers},
+        LENGTH: {row.id: float(len(items[row.id].context.split())) for row in scored if row.id in items},
+        ANSWER: {row.id: exp(answers[row.id][row.gold or 0]) for row in scored if row.id in answers},
     }
     found = {}
     for name, values in measured.items():

@@ -3,7 +3,16 @@
 A sentence stands with every field: it is what `--help` prints. `figlang.command` is the door through which values enter.
 """
 
-from figlang.config.commands import EvaluateConfig, GenerateConfig, MiqaTable3Config, RateConfig, TrainConfig
+from figlang.config.commands import (
+    CompareConfig,
+    DescribeConfig,
+    EvaluateConfig,
+    GenerateConfig,
+    MiqaTable3Config,
+    RateConfig,
+    ReportConfig,
+    TrainConfig,
+)
 from figlang.config.groups import (
     DataConfig,
     LoggerConfig,
@@ -19,7 +28,9 @@ from figlang.config.groups import (
 )
 
 __all__ = [
+    "CompareConfig",
     "DataConfig",
+    "DescribeConfig",
     "EvaluateConfig",
     "GenerateConfig",
     "LoggerConfig",
@@ -31,6 +42,7 @@ __all__ = [
     "PeftConfig",
     "PromptConfig",
     "RateConfig",
+    "ReportConfig",
     "SamplingConfig",
     "ScoringConfig",
     "TrainConfig",

@@ -7,6 +7,9 @@ from typing import Any
 
 from figlang.errors import FiglangError
 
+# Sections whose fields stand at the top level.
+COMMANDS = ("train", "evaluate", "miqatable3", "generate", "rate", "compare", "report", "describe")
+
 
 def option(default: Any, sentence: str, choices: tuple[str, ...] = ()) -> Any:
     """A field with its sentence and, where it has some, its valid choices."""
@@ -22,7 +25,7 @@ class Section:
             choices, value = spec.metadata.get("choices"), getattr(self, spec.name)
             if choices and value is not None and str(value) not in choices:
                 section = type(self).__name__.removesuffix("Config").lower()
-                name = spec.name if section in ("train", "evaluate", "miqatable3", "generate", "rate") else f"{section}.{spec.name}"
+                name = spec.name if section in COMMANDS else f"{section}.{spec.name}"
                 raise FiglangError(f"{name}={value} is not a choice; choose one of {', '.join(choices)}")
 
 
