@@ -9,6 +9,7 @@ from figlang import card, checkpoint, data, figures, predicting, preparation, re
 from figlang.command import entry, to_yaml
 from figlang.config import TrainConfig
 from figlang.models import lora
+from figlang.report import plots
 
 log = logging.getLogger("figlang")
 
@@ -46,6 +47,7 @@ def main(config: TrainConfig) -> None:
         (run.model / "README.md").write_text(card.card(ready.recipe, content))
         figures.curves(fitted.history, 1 / ready.recipe.options, run.figures)
         results.write(run.metrics, content)
+    plots.learning_curve_beside(run.folder)
     results.show(content, run.folder, console)
     report.seeds(run.folder.parent, console)
 

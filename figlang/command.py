@@ -299,7 +299,9 @@ def print_help(schema: type) -> None:
     script = f"-m figlang.{module.name}" if module.parent.name == "figlang" else path.name
     usage = f"python {script} [GROUP=PRESET …] [FIELD=VALUE …]        {schema.__doc__}"
     lines = [usage, "", "Groups and their presets (the first # line of the file says what each is):"]
-    groups = {spec.name for spec in fields(schema)} | {TrainConfig: {"debug"}, EvaluateConfig: {"experiment"}}.get(schema, set())  # type: ignore[arg-type]
+    groups = {spec.name for spec in fields(schema)}
+    if schema in (TrainConfig, EvaluateConfig):
+        groups |= {"debug", "experiment"}
     for folder in sorted(path for path in CONF.iterdir() if path.name in groups):
         lines.append(f"  {folder.name}=")
         for file in sorted(folder.glob("*.yaml")):

@@ -54,6 +54,7 @@ def training_curves(rows: Sequence[tuple[int, int, str, str, float]], chance: fl
                 ends.append((max((x for x, *_ in ends), default=1), chance, "chance, items", MUTED))
             axes.set_xlabel("optimizer step")
             axes.set_ylabel(name)
+            axes.set_xlim(right=max((x for x, *_ in ends), default=1))
             drawing.label_ends(axes, ends)
 
         return on

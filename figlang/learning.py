@@ -20,6 +20,19 @@ class Point:
     metrics: Mapping[str, tuple[Estimate, ...]]
 
 
+def recipe_of(folder: Path) -> str:
+    """What identifies a run but for its size and seed; empty where nothing was trained."""
+    recipe = _read(folder / "recipe.json")
+    return _but_size(recipe) if "settings" in recipe else ""
+
+
+def around(folder: Path) -> dict[str, list[Point]]:
+    """The curve of a run and the runs beside it (runs/<model>-<data>/seed<n>) that differ from it in size and seed only."""
+    own = recipe_of(folder)
+    beside = (path.parent for path in folder.parent.parent.glob("*/*/recipe.json"))
+    return series(path for path in beside if own and recipe_of(path) == own)
+
+
 def series(folders: Iterable[Path]) -> dict[str, list[Point]]:
     """Points by model, in the order of training items, for every recipe that was trained on at least two sizes.
 
@@ -27,11 +40,9 @@ def series(folders: Iterable[Path]) -> dict[str, list[Point]]:
     """
     found: dict[str, list[tuple[str, int, Mapping[str, Any]]]] = {}
     for folder in folders:
-        content, recipe = _read(folder / "metrics.json"), _read(folder / "recipe.json")
-        if "training" in content and "settings" in recipe:
-            found.setdefault(_but_size(recipe), []).append(
-                (content["model"], content["data"]["train"]["items"], content["metrics"])
-            )
+        content, recipe = _read(folder / "metrics.json"), recipe_of(folder)
+        if "training" in content and recipe:
+            found.setdefault(recipe, []).append((content["model"], content["data"]["train"]["items"], content["metrics"]))
     curves: dict[str, list[Point]] = {}
     for runs in found.values():
         sizes = sorted({items for _, items, _ in runs})

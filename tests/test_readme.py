@@ -7,11 +7,28 @@ from pathlib import Path
 import pytest
 
 from figlang.command import compose
-from figlang.config import EvaluateConfig, GenerateConfig, MiqaTable3Config, RateConfig, TrainConfig
+from figlang.config import (
+    CompareConfig,
+    DescribeConfig,
+    EvaluateConfig,
+    GenerateConfig,
+    MiqaTable3Config,
+    RateConfig,
+    ReportConfig,
+    TrainConfig,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-SCHEMAS = {"train": TrainConfig, "miqa_table3": MiqaTable3Config, "generate": GenerateConfig, "rate": RateConfig}
+SCHEMAS = {
+    "train": TrainConfig,
+    "miqa_table3": MiqaTable3Config,
+    "generate": GenerateConfig,
+    "rate": RateConfig,
+    "compare": CompareConfig,
+    "report": ReportConfig,
+    "describe": DescribeConfig,
+}
 COMMANDS = [line.split(" #")[0].strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
 
 
@@ -27,13 +44,13 @@ def test_make_targets_exist(command: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if not command.startswith("make ")])
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command.startswith("python ")])
 def test_commands_compose(command: str) -> None:
     _, script, *arguments = shlex.split(command)
     if script == "-m":
         script, *arguments = arguments
-        if script == "figlang.compare":
-            return
+    if runs := [word for word in arguments if "=" not in word and word != "-m"]:
+        arguments = [*(word for word in arguments if "=" in word), f"runs=[{','.join(runs)}]"]
     several = "-m" in arguments or script == "figlang.transfer"
     given = {key: values for key, _, values in (word.partition("=") for word in arguments if word != "-m")}
     choices = {key: values.split(",") if several else [values] for key, values in given.items()}

@@ -1,11 +1,12 @@
 """Figures of a report: systems beside each other, calibration, reliance on the answer alone, learning curves, frequent words."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from figlang import drawing
+from figlang import drawing, learning
 from figlang.analysis.calibration import Calibration
 from figlang.analysis.reliance import Reliance
 from figlang.drawing import FAINT, INK, MARKERS, MUTED, SERIES
@@ -180,6 +181,13 @@ def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
     return drawing.drawn(6.2, 3.4, paint)
 
 
+def learning_curve_beside(folder: Path) -> None:
+    """Draw the learning curve that the run in `folder` is a point of, if there is one, beside the runs as SVG and PNG."""
+    if found := learning.around(folder):
+        name = f"learning-curve-{next(iter(found))}-{learning.recipe_of(folder)[:6]}"
+        drawing.save(learning_curve(found), folder.parent.parent / name, ("svg", "png"))
+
+
 def _reach(estimates: Sequence[Estimate]) -> tuple[float, float]:
     if len(estimates) == 1:
         return estimates[0].value - estimates[0].low, estimates[0].high - estimates[0].value
@@ -202,5 +210,4 @@ def frequencies(counts: Mapping[str, Mapping[str, int]], most: int = 25) -> Any:
             axes.set_title(f"{part}s, {len(found):,} different", fontsize=9, loc="left", color=colour(place))
             axes.spines["left"].set_visible(False)
 
-    figure = drawing.drawn(7.0, 0.8 + 0.17 * most, paint, panels=len(counts))
-    return figure
+    return drawing.drawn(7.0, 0.8 + 0.17 * most, paint, panels=len(counts))

@@ -1,0 +1,267 @@
+"""`python -m figlang.report`: the page, its item browser in a real browser, tables and figures beside it."""
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from figlang import data, learning, results, systems
+from figlang.config import DataConfig, PathsConfig, ReportConfig
+from figlang.errors import FiglangError
+from figlang.metrics import Estimate, measure
+from figlang.predictions import write_predictions
+from figlang.report import assembly, page, tables
+from figlang.report.__main__ import main
+from figlang.report.parts import Prose, Section
+from figlang.report.tables import Number, PValue, Spread, Table
+from figlang.types import Prediction, Split
+
+SAMPLE = DataConfig(root="package:figlang/data/samples")
+
+
+@pytest.fixture(scope="module")
+def sample() -> Split:
+    return data.load("validation", SAMPLE, PathsConfig())
+
+
+def run(folder: Path, split: Split, wrong: int, seed: int | None = None, items: int = 560, **facts: str) -> str:
+    """The folder of an evaluation on the sample in which every `wrong`-th item is wrong; with a seed, of a training."""
+    folder.mkdir(parents=True)
+    rows = []
+    for place, item in enumerate(split.items):
+        assert item.gold is not None
+        ahead = item.gold if place % wrong else 1 - item.gold
+        scores = (1 + place / 99, 0.0) if ahead == 0 else (0.0, 1 + place / 99)
+        rows.append(Prediction(item.id, item.group, item.gold, scores, dict(item.attributes)))
+    write_predictions(folder / "predictions.jsonl", rows)
+    known = {"model": "tiny", "method": "contrastive", "trained": f"sample@{seed}", "train_seed": seed, "prompt": "none", **facts}
+    content: dict[str, Any] = {
+        "signature": "a:b",
+        "model": "tiny",
+        "data_name": "figqa_sample",
+        "split": "validation",
+        "published_file": False,
+        "seed": 0,
+        "facts": known,
+        "command": "python train.py",
+        "versions": {"python": "3"},
+        "metrics": measure(rows),
+        "data": results.about_data(SAMPLE, {"train": split, "validation": split}, ()),
+    }
+    if seed is not None:
+        settings = {"seed": seed, "data": asdict(SAMPLE), "model": {"name": "tiny"}}
+        recipe = {"settings": settings, "data": {"train": str(items), "validation": split.sha256}}
+        (folder / "recipe.json").write_text(json.dumps(recipe))
+        (folder / "log.csv").write_text("step,epoch,split,metric,value\n1,0,train,loss,0.7\n1,0,validation,accuracy,0.5\n")
+        content["data"]["train"]["items"] = items
+        content |= {"training": {"epochs": 1}, "health": []}
+    results.write(folder / "metrics.json", content)
+    return str(folder)
+
+
+def report(folder: Path, *runs: str, **more: Any) -> str:
+    return assembly.write(ReportConfig(list(runs), analysis="off", **more), folder).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory, sample: Split) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    runs = [run(folder / "one", sample, 4), run(folder / "two", sample, 3, prompt="suffix(suffix='x')")]
+    report(folder / "out", *runs)
+    return folder / "out"
+
+
+# The page
+
+
+def test_the_page_is_alone(written: Path) -> None:
+    whole = (written / "report.html").read_text()
+    outside = [address for address in re.findall(r"https?://[^\s\"'<)]+", whole) if not address.startswith("http://www.w3.org/")]
+    assert not outside
+    assert "<link" not in whole.replace('<link rel="icon" href="data:,">', "")
+    assert not re.search(r"<script[^>]+src=|<img|@import|url\((?!#)", whole)
+
+
+def test_the_page_has_every_section(written: Path) -> None:
+    headings = re.findall(r"<h3>([^<]+)</h3>", (written / "report.html").read_text())
+    assert headings[:2] == ["Summary", "Comparison"]
+    assert {"Published results", "Prompts", "Accuracy by attribute", "Calibration", "How to make it again", "Items"} <= set(
+        headings
+    )
+
+
+def test_every_table_and_figure_is_a_file_too(written: Path) -> None:
+    stems = {path.stem for path in (written / "tables").iterdir()}
+    assert {"summary", "comparison", "calibration", "by_commonsense", "commonsense"} <= stems
+    assert {path.suffix for path in (written / "tables").iterdir()} == {".md", ".csv", ".tex"}
+    assert {path.suffix for path in (written / "figures").iterdir()} == {".svg", ".pdf"}
+
+
+def test_what_stands_in_data_is_text_and_never_markup(tmp_path: Path) -> None:
+    bad = "</script><script>alert(1)</script>"
+    section = Section(bad, (Prose(bad), Table("t", bad, (bad, "n"), ((bad, 1),), (bad,))))
+    columns = {"name": bad, "systems": [bad], "ids": [bad], "texts": [bad]}
+    page.write(tmp_path / "page.html", bad, bad, [(bad, [section], columns)])
+    whole = (tmp_path / "page.html").read_text()
+    assert "<script>alert" not in whole
+    embedded = re.findall(r'<script type="application/json" class="data">(.*?)</script>', whole, flags=re.DOTALL)
+    assert json.loads(embedded[0]) == columns
+
+
+def test_runs_of_one_recipe_are_pooled_and_the_same_seed_is_not(tmp_path: Path, sample: Split) -> None:
+    runs = [run(tmp_path / name, sample, wrong, seed) for name, wrong, seed in (("a", 4, 0), ("b", 3, 1), ("c", 5, 1))]
+    pools = systems.pooled(systems.read(runs))
+    assert [[system.seed for system in pool.systems] for pool in pools] == [[0, 1], [1]]
+    assert pools[0].name.endswith("2 seeds")
+
+
+def test_data_that_are_gone_leave_ids(tmp_path: Path, sample: Split, caplog: pytest.LogCaptureFixture) -> None:
+    folder = Path(run(tmp_path / "one", sample, 4))
+    content = json.loads((folder / "metrics.json").read_text())
+    content["data"]["settings"]["root"] = str(tmp_path)
+    (folder / "metrics.json").write_text(json.dumps(content))
+    whole = report(tmp_path / "out", str(folder))
+    assert "without the items' texts" in caplog.text
+    assert sample.items[0].id in whole
+    assert sample.items[0].context not in whole
+
+
+def test_a_bare_predictions_file_has_a_report(tmp_path: Path) -> None:
+    rows = [Prediction(f"x{n}", f"g{n // 2}", n % 2, (1.0, 0.0)) for n in range(8)]
+    write_predictions(tmp_path / "mine.jsonl", rows)
+    assert "50.0 (50.0 – 50.0)" in report(tmp_path / "out", str(tmp_path / "mine.jsonl"))
+
+
+def test_hidden_labels_have_a_report(tmp_path: Path) -> None:
+    write_predictions(tmp_path / "hidden.jsonl", [Prediction(f"x{n}", "g", None, (1.0, 0.0)) for n in range(2)])
+    assert "Labels are hidden" in report(tmp_path / "out", str(tmp_path / "hidden.jsonl"))
+
+
+def test_the_command_takes_bare_words_and_says_where_the_page_is(
+    tmp_path: Path, sample: Split, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["report.py", run(tmp_path / "it's", sample, 4), "analysis=off", "title=Mine"])
+    main()
+    assert capsys.readouterr().out.strip() == str(tmp_path / "it's" / "report" / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"), [([], "at least one run"), (["x", "runs=[y]"], "one way"), (["x", "x"], "given twice")]
+)
+def test_what_cannot_be_reported_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["report.py", *words])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+# Learning curves
+
+
+def test_sizes_of_one_recipe_are_a_curve(tmp_path: Path, sample: Split) -> None:
+    for name, wrong, seed, items in (("s", 3, 0, 200), ("m", 4, 0, 1458), ("m1", 5, 1, 1458)):
+        run(tmp_path / name / f"seed{seed}", sample, wrong, seed, items)
+    found = learning.around(tmp_path / "m" / "seed0")
+    assert [(point.items, len(point.metrics["accuracy"])) for point in found["tiny"]] == [(200, 1), (1458, 2)]
+    assert learning.series([tmp_path / "m" / "seed0", tmp_path / "m1" / "seed1"]) == {}
+    assert learning.around(tmp_path) == {}
+
+
+# Tables
+
+
+TABLE = Table(
+    "t",
+    "50 % & more",
+    ("system", "share", "p", "r", "spread"),
+    (("a_b|c", Estimate(0.5, 0.4, 0.6, 10), PValue(0.0001), Number(0.25), Spread((0.5, 0.7))), ("none", None, None, None, None)),
+    ("A note.",),
+)
+
+
+def test_a_table_as_markdown() -> None:
+    assert tables.markdown(TABLE).splitlines()[2:6] == [
+        "| system | share | p | r | spread |",
+        "|---|---:|---:|---:|---:|",
+        "| a_b\\|c | 50.0 (40.0 – 60.0) | < 0.001 | 0.250 | 60.0 ± 14.1 |",
+        "| none | – | – | – | – |",
+    ]
+
+
+def test_a_table_as_csv_has_every_part_of_an_estimate() -> None:
+    lines = tables.comma_separated(TABLE).splitlines()
+    assert lines[0] == "system,share,share low,share high,share n,share sd,p,r,spread,spread sd"
+    assert lines[1].startswith("a_b|c,0.5,0.4,0.6,10,,0.0001,0.25,0.6,0.1414")
+
+
+def test_a_table_as_latex_is_booktabs_with_everything_escaped() -> None:
+    whole = tables.latex(TABLE)
+    assert r"\caption{50 \% \& more}" in whole
+    assert r"a\_b$|$c & 50.0 (40.0 -- 60.0) & $<$ 0.001 & 0.250 & 60.0 $\pm$ 14.1 \\" in whole
+    assert all(rule in whole for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver")
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        pytest.skip("no chromium with chromedriver here; apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_the_item_browser_filters(written: Path, sample: Split, chromium: Any, width: int) -> None:
+    chromium.set_window_size(width, 900)
+    chromium.get(f"file://{written}/report.html")
+    count = lambda: chromium.find_element("css selector", ".count").text  # noqa: E731
+    do = chromium.execute_script
+    choose = "const one = document.querySelector(arguments[0]); one.value = arguments[1]; one.dispatchEvent(new Event('change'));"
+    n = len(sample.items)
+    assert count() == f"{n} of {n} items"
+    assert 0 < len(chromium.find_elements("css selector", ".row")) < 30  # only what is in view
+    do(choose, ".outcome", "wrong")
+    assert count().startswith(f"{len(range(0, n, 4))} of")
+    do(choose, ".system", "1")
+    assert count().startswith(f"{len(range(0, n, 3))} of")
+    do(choose, ".outcome", "differ")
+    assert count().startswith(f"{sum((place % 4 == 0) != (place % 3 == 0) for place in range(n))} of")
+    do(choose, ".outcome", "all")
+    do("const one = document.querySelector('.pairs'); one.checked = true; one.dispatchEvent(new Event('change'));")
+    assert f"in {n // 2} whole pairs" in count()
+    word = next(word for word in sample.items[0].context.split() if len(word) > 5)
+    do("const one = document.querySelector('.search'); one.value = arguments[0]; one.dispatchEvent(new Event('input'));", word)
+    found = sum(word.lower() in " ".join((item.id, item.context, *item.options)).lower() for item in sample.items)
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(chromium, 10).until(lambda _: count().startswith(f"{found} of"))
+    do("document.querySelector('.row').click()")
+    assert sample.items[0].context in chromium.find_element("css selector", "dialog[open] .content").text
+    assert do("return document.documentElement.scrollWidth <= window.innerWidth"), "the page scrolls sideways"
+    assert not chromium.get_log("browser"), "something is on the console"
+    asked = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
+    addresses = [one["params"]["request"]["url"] for one in asked if one["method"] == "Network.requestWillBeSent"]
+    assert all(address.startswith(("file:", "data:")) for address in addresses), addresses
+
+
+def test_a_run_that_is_none_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FiglangError, match="no predictions file"):
+        systems.read([str(tmp_path)])
