@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluate import main as evaluate_command
 from figlang.command import CONF, compose
 from figlang.config import EvaluateConfig, GenerateConfig, TrainConfig
-from evaluate import main as evaluate_command
 from figlang.reference import results
 from train import main as train_command
 
