@@ -152,7 +152,7 @@ def _over_seeds(sums_RS: FloatArray, draw: np.random.Generator) -> FloatArray:
 def _permuted(ours_G: FloatArray, theirs_G: FloatArray, seed: int) -> float:
     moved_G = ours_G - theirs_G
     moved_G = moved_G[moved_G != 0]  # turning nothing round changes nothing
-    if not len(moved_G):
+    if len(moved_G) < 2:  # of one group, both ways to turn it are as far from 0
         return 1.0
     found = permutation_test(
         (moved_G,),

@@ -28,12 +28,7 @@ def write(path: Path, title: str, lead: str, chapters: Sequence[tuple[str, Seque
         title=title,
         lead=lead,
         chapters=[
-            {
-                "name": name,
-                "sections": sections,
-                "data": None if data is None else _embedded(data),
-                "n": 0 if data is None else len(data["ids"]),
-            }
+            {"name": name, "sections": sections, "data": None if data is None else _embedded(data)}
             for name, sections, data in chapters
         ],
         style=Markup((FOLDER / "page.css").read_text(encoding="utf-8")),
