@@ -40,7 +40,17 @@ def run(folder: Path, split: Split, wrong: int, seed: int | None = None, items: 
         scores = (1 + place / 99, 0.0) if ahead == 0 else (0.0, 1 + place / 99)
         rows.append(Prediction(item.id, item.group, item.gold, scores, dict(item.attributes)))
     write_predictions(folder / "predictions.jsonl", rows)
-    known = {"model": "tiny", "method": "contrastive", "trained": f"sample@{seed}", "train_seed": seed, "prompt": "none", **facts}
+    known = {
+        "model": "tiny",
+        "base": "tiny",
+        "scoring": "pair",
+        "norm": "none",
+        "method": "contrastive",
+        "trained": f"sample@{seed}",
+        "train_seed": seed,
+        "prompt": "none",
+        **facts,
+    }
     content: dict[str, Any] = {
         "signature": "a:b",
         "model": "tiny",

@@ -68,4 +68,5 @@ def _copy(folder: Path) -> None:
 def hypernyms(wordnet: Any, word: str, tag: str) -> tuple[str, ...]:
     """Direct hypernyms of the first synset of a word with this Penn Treebank tag (`adult.n.01`), as the paper took them."""
     synsets = wordnet.synsets(word, POS.get(tag[:1]))
-    return tuple(parent.name() for parent in synsets[0].hypernyms()) if synsets else ()
+    # Sorted, since NLTK's order changes from process to process.
+    return tuple(sorted(parent.name() for parent in synsets[0].hypernyms())) if synsets else ()
