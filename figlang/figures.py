@@ -65,7 +65,7 @@ def training_curves(rows: Sequence[tuple[int, int, str, str, float]], chance: fl
 def prompts(folder: Path) -> None:
     """Accuracy by prompt (Liu et al. 2022, Figure 2), of the evaluation in `folder` and of others next to it.
 
-    Compared are evaluations that differ in nothing but their prompt; with fewer than two of them nothing is drawn.
+    Compared are evaluations that differ in nothing but their prompt; with fewer than two prompts nothing is drawn.
     """
     content = _read(folder / "metrics.json")
     others = [other for path in sorted(folder.parent.glob("*/metrics.json")) if (other := _read(path))]
@@ -146,7 +146,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _but_prompt(content: Mapping[str, Any]) -> Any:
     facts = {name: value for name, value in content.get("facts", {}).items() if name != "prompt"}
-    return facts, content.get("data"), content.get("split"), content.get("seed"), content.get("versions")
+    return facts, content.get("data_name"), content.get("data"), content.get("split"), content.get("seed"), content.get("versions")
 
 
 def _order(name: str) -> tuple[bool, bool, list[int | str]]:
