@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import binomtest, permutation_test
 
 from figlang.errors import FiglangError
-from figlang.metrics import Estimate, Array, accuracy, by_group, clustered_interval, pair_accuracy, resampled_sums
+from figlang.metrics import Array, Estimate, accuracy, by_group, clustered_interval, pair_accuracy, resampled_sums
 from figlang.types import Prediction
 
 FLIPS = 9_999  # sign flips drawn by the permutation test: p is a multiple of 1 / 10,000
