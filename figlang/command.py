@@ -133,12 +133,14 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
         def job(composed: DictConfig) -> None:
             nonlocal entered
             entered = True
+            config = None
             try:
-                task(_named(composed, schema))
+                config = _named(composed, schema)
+                task(config)
             except (FiglangError, OmegaConfBaseException) as error:
                 _fail(error)
             except (OSError, MemoryError, RuntimeError) as error:
-                if (fault := explain(error, training=schema is TrainConfig)) is None:
+                if (fault := explain(error, schema is TrainConfig, getattr(config, "run", None))) is None:
                     raise
                 _fail(FiglangError(fault))
 
