@@ -5,7 +5,21 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import card, checkpoint, data, figures, merging, predicting, preparation, report, results, runs, runtime, training
+from figlang import (
+    card,
+    checkpoint,
+    data,
+    figures,
+    merging,
+    predicting,
+    preparation,
+    report,
+    results,
+    runs,
+    runtime,
+    tracking,
+    training,
+)
 from figlang.command import entry, to_yaml
 from figlang.config import TrainConfig
 from figlang.files import write_text
@@ -48,6 +62,7 @@ def main(config: TrainConfig) -> None:
         write_text(run.model / "README.md", card.card(loaded.recipe, content))
         figures.curves(fitted.history, 1 / ready.recipe.options, run.figures)
         results.write(run.metrics, content)
+        tracking.finish(config, run, content, fitted.history)
     results.show(content, run.folder, console)
     report.seeds(run.folder.parent, console)
 

@@ -17,7 +17,8 @@ from torchmetrics import MeanMetric, SumMetric
 from figlang.evaluation import prediction
 from figlang.metrics import accuracy, pair_accuracy
 from figlang.models.base import SELECTION
-from figlang.types import Inference, Item
+from figlang.models.sharded import local
+from figlang.types import Item
 
 SHOWN = (
     ("train", "loss"),
@@ -42,7 +43,7 @@ class History(Callback):
         self.validation = validation
         self.rows: list[tuple[int, int, str, str, float]] = []
         self.seconds = 0.0
-        self._loss, self._accuracy, self._seen = MeanMetric(), MeanMetric(), SumMetric()
+        self._loss, self._right, self._seen = MeanMetric(), SumMetric(), SumMetric()
         for metric in self._epoch:
             metric.persistent(True)
         self.train_accuracy = 0.0
@@ -50,8 +51,8 @@ class History(Callback):
         self._scores: dict[int, Tensor] = {}
 
     @property
-    def _epoch(self) -> tuple[MeanMetric, MeanMetric, SumMetric]:
-        return self._loss, self._accuracy, self._seen
+    def _epoch(self) -> tuple[MeanMetric, SumMetric, SumMetric]:
+        return self._loss, self._right, self._seen
 
     def state_dict(self) -> dict[str, Any]:
         return {"rows": self.rows, "seconds": self.seconds, "epoch": [metric.state_dict() for metric in self._epoch]}
@@ -74,14 +75,17 @@ class History(Callback):
             metric.reset()
 
     def on_train_batch_end(self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, index: int) -> None:
-        self._loss.update(outputs["loss"].detach(), weight=outputs["cases"])
+        self._loss.update(outputs["mean"], weight=outputs["cases"])
         choices = "correct" in outputs
         self._seen.update(outputs["cases"] if choices else 0)
         if choices:
-            self._accuracy.update(outputs["correct"] / outputs["cases"], weight=outputs["cases"])
+            self._right.update(outputs["correct"])
         if trainer.global_step % max(1, int(trainer.estimated_stepping_batches) // 500) == 0:
-            self._add(trainer, "train", "step_loss", float(outputs["loss"]))
-            self._add(trainer, "train", "lr", trainer.optimizers[0].param_groups[0]["lr"])
+            now = {"step_loss": float(outputs["mean"]), "lr": trainer.optimizers[0].param_groups[0]["lr"]}
+            for metric, value in now.items():
+                self._add(trainer, "train", metric, value)
+            if trainer.logger is not None:
+                trainer.logger.log_metrics({f"train/{metric}": value for metric, value in now.items()}, trainer.global_step)
 
     def on_validation_epoch_start(self, trainer: Trainer, module: LightningModule) -> None:
         self._scores = {}
@@ -95,17 +99,16 @@ class History(Callback):
         if trainer.sanity_checking:
             return
         rows = [prediction(item, self._scores[position]) for position, item in enumerate(self.validation)]
-        paired = not any(isinstance(item, Inference) for item in self.validation)
-        for metric in (accuracy, pair_accuracy) if paired else (accuracy,):
+        for metric in (accuracy, pair_accuracy) if all(item.paired for item in self.validation) else (accuracy,):
             if (estimate := metric(rows)) is not None:
                 self._add(trainer, "validation", metric.__name__, estimate.value)
-                module.log(f"val/{metric.__name__}", estimate.value, prog_bar=True, sync_dist=True)
+                module.log(f"validation/{metric.__name__}", estimate.value, prog_bar=True, sync_dist=True)
 
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
         self.seconds += perf_counter() - self._started
         # Over all processes: torchmetrics gathers when it computes.
         loss, self.seen = float(self._loss.compute()), int(self._seen.compute())
-        self.train_accuracy = float(self._accuracy.compute()) if self.seen else nan
+        self.train_accuracy = float(self._right.compute()) / self.seen if self.seen else nan
         self._add(trainer, "train", "loss", loss)
         module.log("train/loss", loss, prog_bar=True, sync_dist=True)
         if self.seen:
@@ -175,6 +178,7 @@ class Health(Callback):
         self.head = head
         self.logger = logger
         self.findings: list[dict[str, Any]] = []
+        self._names: list[str] = []
         self._before: list[Tensor] = []
 
     def state_dict(self) -> dict[str, Any]:
@@ -183,8 +187,15 @@ class Health(Callback):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.findings = list(state["findings"])
 
+    def setup(self, trainer: Trainer, module: LightningModule, stage: str) -> None:
+        # By name, since a strategy that shares the weights out puts other parameters in their place.
+        self._names = [name for name, parameter in module.named_parameters() if any(parameter is part for part in self.head)]
+
     def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
-        self._before = [parameter.detach().clone() for parameter in self.head]
+        self._before = self._snapshot(module)
+
+    def _snapshot(self, module: LightningModule) -> list[Tensor]:
+        return [local(module.get_parameter(name)).detach().clone() for name in self._names]
 
     def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Any, index: int) -> None:
         if index == 0:
@@ -194,11 +205,12 @@ class Health(Callback):
                 self._find(trainer, "dropout_off", "dropout is off in training; a published recipe usually has it on")
 
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
-        moved = [not torch.equal(before, now.detach()) for before, now in zip(self._before, self.head, strict=True)]
+        now = self._snapshot(module)
+        moved = [not torch.equal(*pair) for pair in zip(self._before, now, strict=True)]
         # Not all: a bias that is common to all options has no gradient under softmax.
-        if self.head and not any(moved):
+        if moved and not any(moved):
             self._find(trainer, "head_frozen", "the choice head did not change in an epoch: it is frozen or gets no gradient")
-        self._before = [parameter.detach().clone() for parameter in self.head]
+        self._before = now
         if not self.history.seen:
             return
         right = round(self.history.train_accuracy * self.history.seen)

@@ -1,7 +1,7 @@
 """The one door through which a configuration enters: Hydra's command line, help, and errors for people.
 
-Only this file imports hydra and omegaconf. Hydra composes; `resolve` turns the result into the plain dataclasses of
-`figlang.config`.
+Only this file and `search.py`, a sweeper of Hydra's, import hydra and omegaconf. Hydra composes; `resolve` turns the result into
+the plain dataclasses of `figlang.config`.
 """
 
 import logging
@@ -18,6 +18,7 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
@@ -31,22 +32,26 @@ from figlang.config import (
     MergeConfig,
     MiqaTable3Config,
     ModelConfig,
+    MunchJudgeConfig,
     RateConfig,
     TrainConfig,
 )
-from figlang.config.section import TOP
+from figlang.config.section import Command
 from figlang.errors import FiglangError
 from figlang.faults import explain
 from figlang.redaction import redacted
+from figlang.search import OptunaSweeper
 from figlang.signature import digest
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 T = TypeVar("T")
 
+Plugins.instance().register(OptunaSweeper)
 _store = ConfigStore.instance()
 _store.store(name="train_schema", node=TrainConfig)
 _store.store(name="evaluate_schema", node=EvaluateConfig)
 _store.store(name="miqa_table3_schema", node=MiqaTable3Config)
+_store.store(name="munch_judge_schema", node=MunchJudgeConfig)
 _store.store(name="generate_schema", node=GenerateConfig)
 _store.store(name="rate_schema", node=RateConfig)
 _store.store(name="merge_schema", node=MergeConfig)
@@ -130,19 +135,22 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
     def decorate(task: Callable[[T], None]) -> Callable[[], None]:
         entered = False
 
-        def job(composed: DictConfig) -> None:
+        def job(composed: DictConfig) -> str | None:
             nonlocal entered
             entered = True
             config = None
             try:
                 config = _named(composed, schema)
                 task(config)
+                return config.run if isinstance(config, TrainConfig) else None  # where a sweeper finds what came of it
             except (FiglangError, OmegaConfBaseException) as error:
                 _fail(error)
+                return None
             except (OSError, MemoryError, RuntimeError) as error:
                 if (fault := explain(error, schema is TrainConfig, getattr(config, "run", None))) is None:
                     raise
                 _fail(FiglangError(fault))
+                return None
 
         def main() -> None:
             if {"--help", "-h"} & set(sys.argv[1:]):
@@ -159,7 +167,7 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
             os.environ["HYDRA_FULL_ERROR"] = "1"
             try:
                 hydra.main(config_path=str(CONF), config_name=name, version_base="1.3")(job)()
-            except (HydraException, OmegaConfBaseException) as error:
+            except (HydraException, OmegaConfBaseException, FiglangError) as error:
                 if traceback_wanted:
                     raise
                 _fail(error)
@@ -225,8 +233,7 @@ def _fail(error: Exception) -> None:
 
 
 def _section_name(section: type) -> str:
-    name = section.__name__.removesuffix("Config").lower()
-    return "the top level" if name in TOP else name
+    return "the top level" if issubclass(section, Command) else section.__name__.removesuffix("Config").lower()
 
 
 # What does not belong into a run folder's name: it changes no result, or is in the name already.
@@ -255,7 +262,8 @@ def _name_run(config: TrainConfig) -> None:
     # An interrupted multirun is started again by the same command, which then finds some of its runs finished.
     multirun = HydraConfig.get().mode is RunMode.MULTIRUN
     config.skip_finished = config.skip_finished or multirun
-    if multirun and config.trainer.devices not in ("auto", "1"):
+    launcher = HydraConfig.get().runtime.choices.get("hydra/launcher")
+    if multirun and config.trainer.devices not in ("auto", "1") and launcher != "submitit_slurm":
         # Each process that Lightning starts would run the whole multirun again.
         raise FiglangError("a multirun (-m) needs trainer.devices=1; start the runs one by one, or by torchrun")
     if config.run is not None:
@@ -264,7 +272,7 @@ def _name_run(config: TrainConfig) -> None:
 
 
 # What kind of evaluation a folder holds, where it is no predictions for a split.
-KINDS: dict[type, str] = {MiqaTable3Config: "table3", GenerateConfig: "answers"}
+KINDS: dict[type, str] = {MiqaTable3Config: "table3", MunchJudgeConfig: "judgements", GenerateConfig: "answers"}
 
 
 # What of model= is said about a checkpoint too: it is never a checkpoint's own to allow.

@@ -48,7 +48,7 @@ def curves(rows: Sequence[tuple[int, int, str, str, float]], chance: float, fold
 def prompts(folder: Path) -> None:
     """Accuracy by prompt (Liu et al. 2022, Figure 2), beside the evaluation in `folder` and the others next to it.
 
-    Compared are evaluations that differ in nothing but their prompt; with fewer than two of them nothing is drawn.
+    Compared are evaluations that differ in nothing but their prompt; with fewer than two prompts nothing is drawn.
     """
     content = _read(folder / "metrics.json")
     compared = []
@@ -58,7 +58,7 @@ def prompts(folder: Path) -> None:
             accuracy, pairs = (as_row(other["metrics"], name) for name in ("accuracy", "pair_accuracy"))
             if accuracy is not None:
                 compared.append((other["facts"]["prompt"], accuracy, pairs))
-    if len(compared) < 2:
+    if len({prompt for prompt, *_ in compared}) < 2:
         return
     compared.sort(key=lambda row: _order(_prompt_name(row[0])))
     short = [_prompt_name(prompt) for prompt, *_ in compared]
@@ -97,7 +97,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _but_prompt(content: dict[str, Any]) -> Any:
     facts = {name: value for name, value in content.get("facts", {}).items() if name != "prompt"}
-    return facts, content.get("data"), content.get("split"), content.get("seed"), content.get("versions")
+    return facts, content.get("data_name"), content.get("data"), content.get("split"), content.get("seed"), content.get("versions")
 
 
 def _order(name: str) -> tuple[bool, bool, list[int | str]]:

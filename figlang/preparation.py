@@ -111,8 +111,6 @@ def check(config: TrainConfig) -> None:
             f"model.dtype={model.dtype} would round away the small steps of training; use float32 (trainer.precision=bf16-mixed "
             "is fast too), or train adapters of a causal model with peft=lora"
         )
-    if method.selection != "none" and config.trainer.strategy.startswith("deepspeed"):
-        raise FiglangError(f"method.selection={method.selection} does not work under DeepSpeed; use trainer=ddp or selection=none")
 
 
 def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:

@@ -46,7 +46,8 @@ class Run:
 
     @property
     def best(self) -> Path:
-        """Weights of the epoch with the least selection loss; removed when the run is finished."""
+        """Weights that are exported, if not those in memory: of the epoch with the least selection loss, or gathered from several
+        processes; removed when the run is finished."""
         return self.folder / "checkpoints" / "best.ckpt"
 
     @property

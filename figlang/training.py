@@ -1,10 +1,12 @@
 """The fit: a prepared network in, a trained one and its history out."""
 
+import copy
 import logging
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
 
+from pytorch_lightning.utilities import rank_zero_only
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 from torch import nn
 from transformers import PreTrainedModel
@@ -18,6 +20,7 @@ from figlang.models.base import NonFiniteLossError
 from figlang.models.embedding import restore, trim
 from figlang.preparation import Prepared
 from figlang.runs import Run
+from figlang.strategies import SHARDED
 
 log = logging.getLogger("figlang")
 
@@ -68,9 +71,14 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     parameters = sum(parameter.numel() for parameter in network.parameters())
     trained = sum(parameter.numel() for parameter in network.parameters() if parameter.requires_grad)
     whole = _trim(ready) if method.weight_decay == 0 else None
-    module = ready.kind(network, method, ready.score, steps, config.seed)
+    trained_in, score, head = network, ready.score, ready.head
+    sharded = config.trainer.strategy in SHARDED
+    if sharded and rank_zero_only.rank == 0:
+        # The strategy takes a network apart for good: it gets another one, and this one its trained weights.
+        trained_in, score, head = copy.deepcopy((network, score, head))
+    module = ready.kind(trained_in, method, score, steps, config.seed)
     history = History(run.folder / "log.csv", ready.validation.items, log)
-    health = Health(history, ready.chance, ready.head, log)
+    health = Health(history, ready.chance, head, log)
     precision = runtime.precision(config.trainer)
     saver = Preemption(run.checkpoint)
     trainer = runtime.trainer(config, run, precision, [history, health, saver])
@@ -106,7 +114,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     if not trainer.is_global_zero:
         return None
     epochs = trainer.current_epoch
-    exported = selection.restore(module, run) if ready.selection_examples else epochs
+    exported = selection.restore(network, run) if ready.selection_examples or sharded else epochs
     if whole is not None:
         restore(network, whole)
     network.to("cpu").eval()

@@ -3,7 +3,15 @@
 A sentence stands with every field: it is what `--help` prints. `figlang.command` is the door through which values enter.
 """
 
-from figlang.config.commands import EvaluateConfig, GenerateConfig, MergeConfig, MiqaTable3Config, RateConfig, TrainConfig
+from figlang.config.commands import (
+    EvaluateConfig,
+    GenerateConfig,
+    MergeConfig,
+    MiqaTable3Config,
+    MunchJudgeConfig,
+    RateConfig,
+    TrainConfig,
+)
 from figlang.config.groups import (
     DataConfig,
     LoggerConfig,
@@ -27,6 +35,7 @@ __all__ = [
     "MethodConfig",
     "MiqaTable3Config",
     "ModelConfig",
+    "MunchJudgeConfig",
     "NliConfig",
     "PathsConfig",
     "PeftConfig",

@@ -15,12 +15,12 @@ from figlang.config.groups import (
     ScoringConfig,
     TrainerConfig,
 )
-from figlang.config.section import Section, option, plain, positive, seed_in_range
+from figlang.config.section import Command, option, plain, positive, seed_in_range
 from figlang.errors import FiglangError
 
 
 @dataclass
-class TrainConfig(Section):
+class TrainConfig(Command):
     """Train, export, evaluate and report."""
 
     data: DataConfig = field(default_factory=DataConfig)
@@ -44,7 +44,7 @@ class TrainConfig(Section):
 
 
 @dataclass
-class EvaluateConfig(Section):
+class EvaluateConfig(Command):
     """Evaluate a run folder, a released checkpoint or a pretrained model, and report."""
 
     checkpoint: str | None = option(None, "Run folder, released folder or hub id; null: the pretrained model=PRESET, zero-shot.")
@@ -64,12 +64,13 @@ class EvaluateConfig(Section):
     )
     revision: str | None = option(None, "Branch, tag or commit of a hub id.")
     batch_size: int = option(64, "Items per forward pass.")
+    max_length: int | None = option(None, "Encoders: longest input in tokens; null is the model's own, which it was trained with.")
     seed: int = option(0, "Seed of the bootstrap.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         seed_in_range(self.seed)
-        positive("", batch_size=self.batch_size)
+        positive("", batch_size=self.batch_size, max_length=self.max_length)
         plain("", name=self.name)
         if self.checkpoint is not None and not self.checkpoint:
             raise FiglangError("checkpoint= is empty; give a run folder, a released folder or a hub id")
@@ -94,6 +95,30 @@ class MiqaTable3Config(EvaluateConfig):
         super().__post_init__()
         if not self.questions or not self.shots or min(self.shots) < 0 or self.one_by_one < 0:
             raise FiglangError("questions= and shots= must name at least one each, and no number of examples may be below 0")
+
+
+@dataclass
+class MunchJudgeConfig(EvaluateConfig):
+    """MUNCH's Tables 2 and 9 to 12: all 18 judgement prompts by one causal model that is loaded once."""
+
+    prompts: list[str] = field(
+        default_factory=list, metadata={"help": "Ids of prompts, instead of prompt.question; empty takes all 18.", "choices": ()}
+    )
+    ddof: int = option(1, "Deviation over prompts: 1, of a sample; 0, of all there are.", ("0", "1"))
+    quantity_test: str = option("welch", "Test of novelty, right against wrong answers.", ("welch", "mann_whitney"))
+    class_test: str = option(
+        "chi2",
+        "Test of two classes of genre or part of speech; chi2 without continuity correction is the z test of two proportions.",
+        ("chi2", "chi2_yates", "fisher"),
+    )
+    least: int = option(20, "Classes with fewer triples are not tested: MUNCH has 10 with an adverb.")
+    one_by_one: int = option(0, "Also score so many triples' answers one by one, to measure what sharing spares.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("", least=self.least)
+        if self.one_by_one < 0:
+            raise FiglangError(f"one_by_one={self.one_by_one} must be at least 0")
 
 
 @dataclass
@@ -124,7 +149,7 @@ class GenerateConfig(EvaluateConfig):
 
 
 @dataclass
-class RateConfig(Section):
+class RateConfig(Command):
     """Make a rating sheet of the answers in `runs`, or say what the filled-in sheets `ratings` tell."""
 
     folder: str = option("runs/ratings", "Folder of the sheet.")
@@ -142,7 +167,7 @@ class RateConfig(Section):
 
 
 @dataclass
-class MergeConfig(Section):
+class MergeConfig(Command):
     """Merge adapters into a plain Hugging Face folder, once scores of the validation items of data= are found equal."""
 
     checkpoint: str = option("", "Run folder, exported or released folder or hub id with adapters.")

@@ -7,9 +7,6 @@ from typing import Any
 
 from figlang.errors import FiglangError
 
-# Sections that are a whole command, whose fields have no prefix.
-TOP = ("train", "evaluate", "miqatable3", "generate", "rate", "merge")
-
 
 def option(default: Any, sentence: str, choices: tuple[str, ...] = ()) -> Any:
     """A field with its sentence and, where it has some, its valid choices."""
@@ -24,13 +21,16 @@ class Section:
         for spec in fields(self):  # type: ignore[arg-type]
             choices, value = spec.metadata.get("choices"), getattr(self, spec.name)
             if choices and value is not None and str(value) not in choices:
-                section = type(self).__name__.removesuffix("Config").lower()
-                name = (
-                    spec.name
-                    if section in ("train", "evaluate", "miqatable3", "generate", "rate", "merge")
-                    else f"{section}.{spec.name}"
-                )
-                raise FiglangError(f"{name}={value} is not a choice; choose one of {', '.join(choices)}")
+                raise FiglangError(f"{self.named(spec.name)}={value} is not a choice; choose one of {', '.join(choices)}")
+
+    @classmethod
+    def named(cls, name: str) -> str:
+        """A field as it stands on the command line."""
+        return name if issubclass(cls, Command) else f"{cls.__name__.removesuffix('Config').lower()}.{name}"
+
+
+class Command(Section):
+    """What a command takes; its own fields stand at the top level."""
 
 
 def positive(section: str, **values: float | None) -> None:

@@ -42,6 +42,7 @@ class LengthBuckets(Sampler[list[int]]):
         self.done = 0
         self.rank, self.world = 0, 1
         self._length = len(self._batches(0))
+        self._sizes: list[int] = []
 
     @property
     def sampler(self) -> "LengthBuckets":
@@ -57,9 +58,14 @@ class LengthBuckets(Sampler[list[int]]):
 
     def __iter__(self) -> Iterator[list[int]]:
         batches = self._batches(0 if self.max_tokens else self.epoch)
-        order = torch.randperm(len(batches), generator=self._generator(self.epoch, stream=1)).tolist()[self.done :]
-        self.done = 0
+        order = torch.randperm(len(batches), generator=self._generator(self.epoch, stream=1)).tolist()
+        self._sizes = [len(batches[index]) for index in order]
+        order, self.done = order[self.done :], 0
         return (self._share(batches[index]) for index in order)
+
+    def repeats(self, index: int) -> bool:
+        """Whether this process's share of a step of the current epoch is another one's too, and must not count."""
+        return self.rank >= self._sizes[index]
 
     def _share(self, batch: list[int]) -> list[int]:
         # Where a batch has fewer items than there are processes, the rest repeat one: every process has to step.
