@@ -144,6 +144,7 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
         def job(composed: DictConfig) -> str | None:
             nonlocal entered
             entered = True
+            config = None
             try:
                 config = _named(composed, schema)
                 task(config)
@@ -152,7 +153,7 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
                 _fail(error)
                 return None
             except (OSError, MemoryError, RuntimeError) as error:
-                if (fault := explain(error, training=schema is TrainConfig)) is None:
+                if (fault := explain(error, schema is TrainConfig, getattr(config, "run", None))) is None:
                     raise
                 _fail(FiglangError(fault))
                 return None
