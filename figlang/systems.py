@@ -119,13 +119,14 @@ def _recipe(folder: Path, content: Mapping[str, Any]) -> str:
 
 
 def names(systems: Sequence[System]) -> list[str]:
-    """A name for each: its model, and of the rest what differs; folders where that is not enough."""
+    """A name for each: its model, as much of the rest as tells them apart, and folders where that is not enough."""
     told = [_telling(system) for system in systems]
-    differing = [key for key in told[0] if key == "model" or len({one[key] for one in told}) > 1]
-    found = [" · ".join(one[key] for key in differing if one[key] not in SILENT) for one in told]
-    seeds = [system.seed for system in systems]
+    found = [one["model"] for one in told]
+    for key in TELLING[1:]:
+        if len(set(found)) < len(found) and len({one[key] for one in told}) > 1:
+            found = [name if one[key] in SILENT else f"{name} · {one[key]}" for name, one in zip(found, told, strict=True)]
     if len(set(found)) < len(found):
-        found = [name if seed is None else f"{name} · seed {seed}" for name, seed in zip(found, seeds, strict=True)]
+        found = [name if one.seed is None else f"{name} · seed {one.seed}" for name, one in zip(found, systems, strict=True)]
     if len(set(found)) < len(found):
         return [_folder_name(system, systems) for system in systems]
     return found

@@ -41,7 +41,9 @@ def _of_segments(found: Segments | None, known: Any) -> dict[str, tuple[str, ...
 
 
 def _hypernyms(words: Sequence[Word], known: Any) -> tuple[str, ...]:
-    looked_up = [word for word in words if word.text not in FRAGMENTS and (len(word.text) > 1 or word.text == "i")]
+    # Other pronouns name nothing: "it" would be information technology.
+    named = [word for word in words if word.text in READ_AS or not word.tag.startswith("PRP")]
+    looked_up = [word for word in named if word.text not in FRAGMENTS and (len(word.text) > 1 or word.text == "i")]
     tags = {word.text: "N" if word.text in READ_AS else word.tag for word in looked_up}
     found = (name for text, tag in tags.items() for name in wordnet.hypernyms(known, READ_AS.get(text, text), tag))
     return tuple(dict.fromkeys(found))

@@ -100,7 +100,7 @@ def likelihood(task: Task, seed: int) -> Section | None:
                     None if row.value is None else Number(row.value),
                     None,
                     None,
-                    573,
+                    None,
                 )
                 for row in reference.results()
                 if row.table == "Table 5" and row.metric == "spearman_r"

@@ -15,6 +15,8 @@ class Browser {
     this.largest = this.members.reduce((most, rows) => Math.max(most, rows.length), 1);
     this.options = d.scores[0].reduce((most, scores) => Math.max(most, scores.length), 1);
     if (this.largest === 1) this.find("pairs").closest("label").hidden = true;
+    this.numbered = d.systems.length > 3;
+    if (this.numbered) this.find("legend").textContent = d.systems.map((name, place) => `${place + 1}: ${name}`).join(", ");
     if (d.systems.length === 1) this.find("outcome").querySelector("[value=differ]").remove();
     for (const name of ["system", "outcome", "value", "order", "pairs"]) this.find(name).addEventListener("change", () => this.update());
     this.find("attribute").addEventListener("change", () => { this.values(); this.update(); });
@@ -148,7 +150,7 @@ class Browser {
 
   mark(system, row) {
     const found = this.outcome(system, row), sign = { right: "✓", wrong: "✗", tie: "=", hidden: "·" }[found];
-    const name = this.data.systems.length > 1 ? ` ${this.data.systems.length > 3 ? system + 1 : this.data.systems[system]}` : "";
+    const name = this.data.systems.length > 1 ? ` ${this.numbered ? system + 1 : this.data.systems[system]}` : "";
     const made = this.element("span", found === "right" ? "ok" : "bad", sign + name);
     made.title = this.data.systems[system];
     return made;

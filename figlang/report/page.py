@@ -1,6 +1,7 @@
 """The report as one HTML file: no network, every text escaped, figures and data inside."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from figlang.comparison import Difference
 from figlang.metrics import Estimate
 from figlang.report.overview import slug
 from figlang.report.parts import Picture, Prose, Section
-from figlang.report.tables import Cell, Spread, Table, text
+from figlang.report.tables import Cell, Table, text
 
 FOLDER = Path(__file__).parent
 
@@ -49,18 +50,22 @@ def _embedded(data: dict[str, Any]) -> Markup:
 
 
 def _numeric(cell: Cell) -> bool:
-    return isinstance(cell, int | float | Estimate | Difference | Spread) or (
-        isinstance(cell, str) and cell[:1].isdigit() and len(cell) < 24
-    )
+    if isinstance(cell, str):
+        return re.fullmatch(r"[-+]?\d[\d., %:–+-]{0,22}", cell) is not None
+    return True
 
 
-def strip(cell: Cell) -> dict[str, float] | None:
-    """Where in a cell's bar its interval, its value and chance are, in per cent of the bar's width."""
+def strip(cell: Cell, table: Table) -> dict[str, float] | None:
+    """Where in a cell's bar its interval, its value and chance are, in per cent of the bar's width.
+
+    Shares have bars from 0 to 1; differences from minus to plus the table's largest one, with no difference in the middle.
+    """
     if isinstance(cell, Estimate):
         chance = {} if cell.chance is None else {"chance": 100 * cell.chance}
         return {"low": 100 * cell.low, "width": 100 * (cell.high - cell.low), "value": 100 * cell.value, **chance}
     if isinstance(cell, Difference):
-        # From −50 to +50 points; what lies beyond is at the edge. Chance is no difference.
-        low, value, high = (min(max(50 + 100 * share, 0), 100) for share in (cell.low, cell.value, cell.high))
+        differences = [one for row in table.rows for one in row if isinstance(one, Difference)]
+        reach = max(max(abs(one.low), abs(one.high)) for one in differences) or 1.0
+        low, value, high = (50 + 50 * share / reach for share in (cell.low, cell.value, cell.high))
         return {"low": low, "width": high - low, "value": value, "chance": 50}
     return None

@@ -47,7 +47,7 @@ def text(cell: Cell) -> str:
         case PValue():
             return p_value(cell)
         case Number():
-            return f"{cell:.3f}"
+            return f"{cell:.3f}".replace("-0.000", "0.000")
         case Estimate():
             return f"{100 * cell.value:.1f} ({100 * cell.low:.1f} – {100 * cell.high:.1f})"
         case Difference():
