@@ -1,7 +1,7 @@
 """The one door through which a configuration enters: Hydra's command line, help, and errors for people.
 
-Only this file imports hydra and omegaconf. Hydra composes; `resolve` turns the result into the plain dataclasses of
-`figlang.config`.
+Only this file and `search.py`, a sweeper of Hydra's, import hydra and omegaconf. Hydra composes; `resolve` turns the result into
+the plain dataclasses of `figlang.config`.
 """
 
 import logging
@@ -18,25 +18,49 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from figlang import config as schemas
-from figlang.config import DataConfig, EvaluateConfig, GenerateConfig, MiqaTable3Config, ModelConfig, RateConfig, TrainConfig
+from figlang.config import (
+    CompareConfig,
+    DataConfig,
+    DescribeConfig,
+    EvaluateConfig,
+    GenerateConfig,
+    MergeConfig,
+    MiqaTable3Config,
+    ModelConfig,
+    MunchJudgeConfig,
+    RateConfig,
+    ReportConfig,
+    TrainConfig,
+)
+from figlang.config.section import Command
 from figlang.errors import FiglangError
+from figlang.faults import explain
+from figlang.redaction import redacted
+from figlang.search import OptunaSweeper
 from figlang.signature import digest
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 T = TypeVar("T")
 
+Plugins.instance().register(OptunaSweeper)
 _store = ConfigStore.instance()
 _store.store(name="train_schema", node=TrainConfig)
 _store.store(name="evaluate_schema", node=EvaluateConfig)
 _store.store(name="miqa_table3_schema", node=MiqaTable3Config)
+_store.store(name="munch_judge_schema", node=MunchJudgeConfig)
 _store.store(name="generate_schema", node=GenerateConfig)
 _store.store(name="rate_schema", node=RateConfig)
+_store.store(name="merge_schema", node=MergeConfig)
+_store.store(name="compare_schema", node=CompareConfig)
+_store.store(name="report_schema", node=ReportConfig)
+_store.store(name="describe_schema", node=DescribeConfig)
 
 
 def resolve(config: DictConfig, schema: type[T]) -> T:
@@ -127,6 +151,11 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
             except (FiglangError, OmegaConfBaseException) as error:
                 _fail(error)
                 return None
+            except (OSError, MemoryError, RuntimeError) as error:
+                if (fault := explain(error, training=schema is TrainConfig)) is None:
+                    raise
+                _fail(FiglangError(fault))
+                return None
 
         def main() -> None:
             if {"--help", "-h"} & set(sys.argv[1:]):
@@ -178,7 +207,20 @@ def _words(schema: type, words: list[str]) -> list[str]:
     field = next((word.split("=")[0] for word in given if word.startswith("scoring.")), None)
     if field and schema is not TrainConfig and not any(word.startswith("scoring=") for word in given):
         raise FiglangError(f"{field} changes a preset, which has to be named with it: scoring=clean {field}=…")
+    if "runs" in (spec.name for spec in fields(schema)):
+        bare = [word for word in words if "=" not in word and not word.startswith("-")]
+        words = [word for word in words if word not in bare]
+        if bare:
+            if any(word.startswith("runs=") for word in words):
+                raise FiglangError(f"runs= and {bare[0]} both name runs; give them one way")
+            words.append(f"runs=[{','.join(map(_text, bare))}]")
     return [_quoted(word) for word in words]
+
+
+def _text(plain: str) -> str:
+    """A value that Hydra's grammar takes as it is, whatever is in it."""
+    escaped = re.sub(r"\\+$", lambda end: end[0] * 2, plain.replace("'", "\\'"))
+    return f"'{escaped}'"
 
 
 def _quoted(word: str) -> str:
@@ -186,8 +228,7 @@ def _quoted(word: str) -> str:
     key, equals, value = word.partition("=")
     if not key.endswith((".template", ".suffix", ".separator")) or value.startswith(("'", '"')):
         return word
-    text = re.sub(r"\\+$", lambda end: end[0] * 2, value.replace("'", "\\'"))
-    return f"{key}{equals}'{text}'"
+    return f"{key}{equals}{_text(value)}"
 
 
 def _fail(error: Exception) -> None:
@@ -199,25 +240,23 @@ def _fail(error: Exception) -> None:
     skip = ("full_key:", "object_type=", "reference_type=", "See https", "set env", "Set the environment")
     kept = [line for line in dict.fromkeys(lines) if line and not line.startswith(skip)]
     message = " ".join(kept)
+    if "Could not override 'peft'" in message:
+        message = "this model= trains adapters; name what it starts from (model=gpt2, say), or a trained run by checkpoint=FOLDER"
     unknown = re.search(r"[Kk]ey '([^']+)' (?:is )?not in '(\w+)'", message)
     if unknown and (section := getattr(schemas, unknown[2], None)) is not None:
         message = f"unknown key {unknown[1]!r}; {_section_name(section)} has {', '.join(spec.name for spec in fields(section))}"
-    sys.stderr.write(f"error: {message}\n")
+    sys.stderr.write(f"error: {redacted(message)}\n")
     raise SystemExit(2)
 
 
-TOP = ("train", "evaluate", "miqatable3", "generate", "rate")
-
-
 def _section_name(section: type) -> str:
-    name = section.__name__.removesuffix("Config").lower()
-    return "the top level" if name in TOP else name
+    return "the top level" if issubclass(section, Command) else section.__name__.removesuffix("Config").lower()
 
 
 # What does not belong into a run folder's name: it changes no result, or is in the name already.
 _UNNAMED = re.compile(
     r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|trainer|logger)=|^(paths|logger)\."
-    r"|^(checkpoint|split|name|output|revision|batch_size)=|^trainer\.(progress|threads)="
+    r"|^(checkpoint|split|name|output|revision|batch_size|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
 )
 LONGEST = 120
 
@@ -250,12 +289,16 @@ def _name_run(config: TrainConfig) -> None:
 
 
 # What kind of evaluation a folder holds, where it is no predictions for a split.
-KINDS: dict[type, str] = {MiqaTable3Config: "table3", GenerateConfig: "answers"}
+KINDS: dict[type, str] = {MiqaTable3Config: "table3", MunchJudgeConfig: "judgements", GenerateConfig: "answers"}
+
+
+# What of model= is said about a checkpoint too: it is never a checkpoint's own to allow.
+ALLOWING = ("model.allow_bin", "model.trust_remote_code")
 
 
 def _name_evaluation(config: EvaluateConfig) -> None:
     given = [text.split("=")[0] for text in HydraConfig.get().overrides.task]
-    idle = next((name for name in given if name.split(".")[0] in ("model", "method")), None)
+    idle = next((name for name in given if name.split(".")[0] in ("model", "method") and name not in ALLOWING), None)
     if config.checkpoint is not None and idle is not None:
         raise FiglangError(f"checkpoint={config.checkpoint} brings its own model and method; leave {idle}= out")
     if config.name is None:
@@ -275,10 +318,13 @@ def _name(*parts: str) -> str:
 def print_help(schema: type) -> None:
     """The groups of the command with their presets, and every field with its sentence."""
     path = Path(sys.argv[0])
-    script = f"-m figlang.{path.stem}" if path.parent.name == "figlang" else path.name
+    module = path.parent if path.name == "__main__.py" else path.with_suffix("")
+    script = f"-m figlang.{module.name}" if module.parent.name == "figlang" else path.name
     usage = f"python {script} [GROUP=PRESET …] [FIELD=VALUE …]        {schema.__doc__}"
     lines = [usage, "", "Groups and their presets (the first # line of the file says what each is):"]
-    groups = {spec.name for spec in fields(schema)} | {TrainConfig: {"debug"}, EvaluateConfig: {"experiment"}}.get(schema, set())  # type: ignore[arg-type]
+    groups = {spec.name for spec in fields(schema)}
+    if schema in (TrainConfig, EvaluateConfig):
+        groups |= {"debug", "experiment"}
     for folder in sorted(path for path in CONF.iterdir() if path.name in groups):
         lines.append(f"  {folder.name}=")
         for file in sorted(folder.glob("*.yaml")):

@@ -13,6 +13,7 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from figlang.config import EvaluateConfig, TrainConfig
 from figlang.errors import FiglangError, one_line
+from figlang.files import write_text
 from figlang.signature import digest
 from figlang.types import Split
 
@@ -103,7 +104,7 @@ def claim(config: TrainConfig, train: Split, validation: Split) -> Iterator[Run]
         if config.overwrite or config.resume == "never":
             _clear(run)
         _check_same(run, wanted)
-        (run.folder / "recipe.json").write_text(json.dumps(wanted, indent=2) + "\n")
+        write_text(run.folder / "recipe.json", json.dumps(wanted, indent=2) + "\n")
         yield run
         shutil.rmtree(run.checkpoint.parent, ignore_errors=True)
     finally:

@@ -35,6 +35,8 @@ def start(seed: int, settings: TrainerConfig) -> None:
     warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
     warnings.filterwarnings("ignore", message=".*DeepSpeed handles gradient clipping internally.*")
     warnings.filterwarnings("ignore", message=".*all_gather_into_tensor. is deprecated.*")
+    # Ours is, see ChoiceData.
+    warnings.filterwarnings("ignore", message=".*your dataloader is not resumable.*")
     disable_progress_bar()
     keep_freed_memory()
     os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")

@@ -3,7 +3,18 @@
 A sentence stands with every field: it is what `--help` prints. `figlang.command` is the door through which values enter.
 """
 
-from figlang.config.commands import EvaluateConfig, GenerateConfig, MiqaTable3Config, RateConfig, TrainConfig
+from figlang.config.commands import (
+    CompareConfig,
+    DescribeConfig,
+    EvaluateConfig,
+    GenerateConfig,
+    MergeConfig,
+    MiqaTable3Config,
+    MunchJudgeConfig,
+    RateConfig,
+    ReportConfig,
+    TrainConfig,
+)
 from figlang.config.groups import (
     DataConfig,
     LoggerConfig,
@@ -19,18 +30,23 @@ from figlang.config.groups import (
 )
 
 __all__ = [
+    "CompareConfig",
     "DataConfig",
+    "DescribeConfig",
     "EvaluateConfig",
     "GenerateConfig",
     "LoggerConfig",
+    "MergeConfig",
     "MethodConfig",
     "MiqaTable3Config",
     "ModelConfig",
+    "MunchJudgeConfig",
     "NliConfig",
     "PathsConfig",
     "PeftConfig",
     "PromptConfig",
     "RateConfig",
+    "ReportConfig",
     "SamplingConfig",
     "ScoringConfig",
     "TrainConfig",

@@ -29,6 +29,7 @@ class LengthBuckets(Sampler[list[int]]):
     item longer than the budget is a batch of its own). With a budget the same batches recur every epoch in another
     order, so that the number of steps is known beforehand.
 
+    The first `done` batches of the epoch that is drawn next are left out: a fit that stopped within it has seen them.
     Of `world` processes, process `rank` gets its share of every batch: a step sees the same items on any number of them.
     """
 
@@ -38,6 +39,7 @@ class LengthBuckets(Sampler[list[int]]):
         self.max_tokens = max_tokens
         self.seed = seed
         self.epoch = 0
+        self.done = 0
         self.rank, self.world = 0, 1
         self._length = len(self._batches(0))
         self._sizes: list[int] = []
@@ -58,6 +60,7 @@ class LengthBuckets(Sampler[list[int]]):
         batches = self._batches(0 if self.max_tokens else self.epoch)
         order = torch.randperm(len(batches), generator=self._generator(self.epoch, stream=1)).tolist()
         self._sizes = [len(batches[index]) for index in order]
+        order, self.done = order[self.done :], 0
         return (self._share(batches[index]) for index in order)
 
     def repeats(self, index: int) -> bool:
@@ -116,6 +119,8 @@ class ChoiceData(LightningDataModule):
         if self.trainer is not None:
             # A resumed fit draws its first epoch before it calls set_epoch.
             self.buckets.set_epoch(self.trainer.fit_loop.epoch_progress.current.processed)
+            batches = self.trainer.fit_loop.epoch_loop.batch_progress.current.processed
+            self.buckets.done = batches if batches < len(self.buckets) else 0
             self.buckets.rank, self.buckets.world = self.trainer.global_rank, self.trainer.world_size
         # A generator of its own keeps the loader from drawing on the stream that dropout draws on.
         return DataLoader(

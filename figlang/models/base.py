@@ -5,7 +5,7 @@ made with.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -18,6 +18,14 @@ from figlang.models.sharded import shard, whole
 
 SELECTION = "selection/loss"
 Score = Callable[[nn.Module, Any], Tensor]
+
+
+class NonFiniteLossError(ArithmeticError):
+    """A training loss that is no number, and the positions of the items that it is of."""
+
+    def __init__(self, loss: float, positions: Sequence[int]) -> None:
+        super().__init__(f"the loss is {loss}")
+        self.positions = positions
 
 
 class ChoiceModule(LightningModule, ABC):
@@ -67,9 +75,15 @@ class ChoiceModule(LightningModule, ABC):
         """What `loss` returns, with the mean over the cases of all processes as `mean`.
 
         Gradients are averaged over the processes. `loss` is weighted so that this average is the gradient of `mean`, though
-        processes may have unequal shares of a batch.
+        processes may have unequal shares of a batch. Raises NonFiniteLossError, in all processes together.
         """
-        found = self.loss(batch)
+        found = self._weighted(self.loss(batch), index)
+        if not found["mean"].isfinite():
+            # Before the step: neither weights nor a checkpoint see it.
+            raise NonFiniteLossError(found["mean"].item(), batch.positions)
+        return found
+
+    def _weighted(self, found: dict[str, Tensor], index: int) -> dict[str, Tensor]:
         world = self.trainer.world_size
         if world == 1:
             return found | {"mean": found["loss"].detach()}
