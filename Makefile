@@ -12,7 +12,7 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n auto --maxprocesses 4 $(ARGS)
 
 # Real data and real training: set FIGLANG_DATA to a folder that holds figqa/ in upstream layout.
 test-slow: $(READY)

@@ -17,7 +17,7 @@ from figlang.errors import FiglangError
 from figlang.evaluation import prediction
 from figlang.metrics import accuracy, pair_accuracy
 from figlang.models.base import SELECTION
-from figlang.types import Inference, Item
+from figlang.types import Item
 
 SHOWN = (
     ("train", "loss"),
@@ -82,8 +82,7 @@ class History(Callback):
         if trainer.sanity_checking:
             return
         rows = [prediction(item, self._scores[position]) for position, item in enumerate(self.validation)]
-        paired = not any(isinstance(item, Inference) for item in self.validation)
-        for metric in (accuracy, pair_accuracy) if paired else (accuracy,):
+        for metric in (accuracy, pair_accuracy) if all(item.paired for item in self.validation) else (accuracy,):
             if (estimate := metric(rows)) is not None:
                 self._add(trainer, "validation", metric.__name__, estimate.value)
                 module.log(f"val/{metric.__name__}", estimate.value, prog_bar=True, sync_dist=True)

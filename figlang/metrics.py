@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from scipy.stats import binomtest
 
-from figlang.types import Prediction
+from figlang.types import QUANTITIES, Prediction
 
 RESAMPLES = 10_000
 CHUNK = 2_000_000  # weights drawn at a time: bounds the bootstrap's memory to some 16 MB
@@ -103,14 +103,14 @@ METRICS = {
 def measure(predictions: Sequence[Prediction], seed: int = 0, paired: bool = True) -> dict[str, object]:
     """Every metric, overall and by attribute, as plain data; reproduces metrics.json from a predictions file alone.
 
-    `paired=False` is for groups that are no pairs to be got right together, like the hypotheses about one premise: accuracy only.
+    `paired=False` is for groups that are no pairs to be got right together, see Item.
     """
-    wanted = METRICS if paired else {"accuracy": accuracy}
+    wanted = METRICS if paired else {"accuracy": accuracy, "first_option": first_option}
     overall = {name: asdict(value) for name, metric in wanted.items() if (value := metric(predictions, seed)) is not None}
     cells: dict[str, dict[str, list[Prediction]]] = defaultdict(lambda: defaultdict(list))
     for prediction in predictions:
-        for attribute, categories in prediction.attributes.items():
-            for category in categories:
+        for attribute in prediction.attributes.keys() - QUANTITIES:
+            for category in prediction.attributes[attribute]:
                 cells[attribute][category].append(prediction)
     attributes = {
         attribute: {name: asdict(found) for name, members in sorted(values.items()) if (found := accuracy(members, seed))}

@@ -15,7 +15,7 @@ from figlang import evaluation, metrics, reference, report, signature
 from figlang.data import figqa, miqa
 from figlang.errors import FiglangError, one_line
 from figlang.predicting import BACKWARD, FORWARD, JUDGEMENTS
-from figlang.types import CLASSES, Inference, Prediction, Split
+from figlang.types import CLASSES, Prediction, Split
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,9 @@ class Evaluated:
 
     def document(self, folder: Path) -> dict[str, Any]:
         """The content of metrics.json. Its numbers come from the predictions files in the folder alone."""
-        paired = not isinstance(self.split.items[0], Inference)
-        measured = {"metrics": metrics.measure(evaluation.read_predictions(folder / FORWARD), self.seed, paired)}
+        measured = {
+            "metrics": metrics.measure(evaluation.read_predictions(folder / FORWARD), self.seed, self.split.items[0].paired)
+        }
         if (folder / BACKWARD).is_file():
             measured["backward"] = metrics.measure(evaluation.read_predictions(folder / BACKWARD), self.seed)
         if (folder / JUDGEMENTS).is_file():
@@ -42,7 +43,9 @@ class Evaluated:
     def about(self) -> dict[str, Any]:
         """What of a metrics.json is no measurement: what was evaluated, how and by which command."""
         labels = "" if self.split.labels_sha256 is None else f"+labels@{self.split.labels_sha256[:8]}"
-        where = {"data": f"{self.data}@{self.split.sha256[:8]}{labels}", "split": self.role, "n": len(self.split.items)}
+        drawn = f"({self.split.drawn})" if self.split.drawn else ""
+        data = f"{self.data}@{self.split.sha256[:8]}{drawn}{labels}"
+        where = {"data": data, "split": self.role, "n": len(self.split.items)}
         return {
             "signature": signature.signature({**where, **self.facts, "seed": self.seed}),
             "model": self.name,

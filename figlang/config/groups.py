@@ -7,20 +7,44 @@ from figlang.config.section import Section, holds_places, option, positive, seed
 from figlang.errors import FiglangError
 
 
+# data.dataset: its question types
+QUESTIONS = {
+    "miqa": ("both", "implies", "implied-by"),
+    "munch": ("both", "word", "sentence", "generation", "paraphrase"),
+}
+
+
 @dataclass
 class DataConfig(Section):
     name: str = option("figqa_sample", "Name in reports and run folders.")
     dataset: str = option(
         "figqa",
         "Reader of the files.",
-        ("figqa", "figqa_csv", "winogrande", "snli", "snli_dev_test", "mnli", "anli", "fever_nli", "nli_mix", "miqa"),
+        ("figqa", "figqa_csv", "winogrande", "snli", "snli_dev_test", "mnli", "anli", "fever_nli", "nli_mix", "miqa", "munch"),
     )
     size: str = option(
         "medium",
         "Training file: small, medium or large of Fig-QA, any of WinoGrande.",
         ("xs", "small", "medium", "large", "xl", "debiased"),
     )
-    question: str = option("both", "Question type of MiQA.", ("both", "implies", "implied-by"))
+    question: str = option(
+        "both",
+        "Question type. MiQA: both, implies, implied-by; MUNCH: judgement of a word, a sentence or both; generation; paraphrase, "
+        "the choice between an apt and an inapt sentence.",
+        ("both", "implies", "implied-by", "word", "sentence", "generation", "paraphrase"),
+    )
+    order: str = option(
+        "seeded",
+        "MUNCH: candidates in an order drawn for each triple, in both orders, or in the file's, which has apt ones first.",
+        ("seeded", "both", "upstream"),
+    )
+    seed: int = option(0, "MUNCH: seed of the candidates' order and of the sentences held out.")
+    held_out: float = option(0.25, "MUNCH: share of the sentences that is question=paraphrase's validation part; 1 takes all.")
+    pos: str | None = option(
+        None,
+        "MUNCH: tab-separated file with idx, target, upos; null takes derived/pos_from_vua_seq.tsv if it is beside the tables.",
+    )
+    tagger: str | None = option(None, "MUNCH: spaCy pipeline for targets without part of speech: en_core_web_sm, or a folder.")
     root: str | None = option(None, "Folder that holds the data sets, instead of paths.data; may be package:<module>/<path>.")
     train: str | None = option(None, "figqa_csv: training file with startphrase, ending1, ending2, labels.")
     validation: str | None = option(None, "figqa_csv: validation file with the same columns.")
@@ -33,6 +57,12 @@ class DataConfig(Section):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("data.", limit=self.limit)
+        seed_in_range(self.seed)
+        if not 0 <= self.held_out <= 1:
+            raise FiglangError(f"data.held_out={self.held_out} must be at least 0 and at most 1")
+        types = QUESTIONS.get(self.dataset, ("both",))
+        if self.question not in types:
+            raise FiglangError(f"data.question={self.question} is none of data={self.name}, which has {', '.join(types)}")
         given = [name for name in ("train", "validation", "test") if getattr(self, name) is not None]
         if self.dataset != "figqa_csv" and given:
             raise FiglangError(f"data.{given[0]} is only read by data=figqa_csv; this is data={self.name}")
