@@ -13,7 +13,7 @@ from rich.progress import Progress, TimeElapsedColumn
 from torch import Tensor
 
 from figlang.scoring.continuing import Chunk, Continuation
-from figlang.scoring.words import REPLACEMENT, Comparison, TokenTexts, leading_word
+from figlang.scoring.words import JOINERS, REPLACEMENT, Comparison, TokenTexts, leading_word
 
 SHOWN = 5  # likeliest tokens that are kept for the reader; as many as the paper's API gave
 
@@ -161,7 +161,8 @@ class FirstTokenRanker:
         if ended or one.tokens[-1] in self._texts.special or len(one.tokens) == self._max_tokens:
             self._finish(blank, one, word)
             return
-        so_far = self._comparison.key(word.rstrip(REPLACEMENT))
+        # What a hyphen or part of a character at the end will turn out to be is not known yet.
+        so_far = self._comparison.key(word.rstrip(JOINERS + REPLACEMENT))
         one.answers = frozenset(answer for answer in one.answers if answer.startswith(so_far))
         if blank.needs(one):
             blank.active.append(one)
