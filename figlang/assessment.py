@@ -4,9 +4,27 @@ from pathlib import Path
 from typing import Any
 
 from figlang import checkpoint, data, predicting, prompting, results, runs, runtime, sharding, submission
+from figlang.checkpoint import Loaded
 from figlang.config import EvaluateConfig
+from figlang.errors import FiglangError
 from figlang.evaluation import read_predictions
 from figlang.models import layout
+from figlang.types import Split
+
+
+def causal(config: EvaluateConfig) -> tuple[Split, Loaded, Path]:
+    """The items, the model and the folder of a command that only a causal model can do.
+
+    Raises FiglangError for another model.
+    """
+    runtime.start(config.seed, config.trainer)
+    split = data.load(config.split, config.data, config.paths)
+    runtime.log_notes(split.notes)
+    loaded = checkpoint.named_by(config)
+    if loaded.recipe.format != "causal":
+        raise FiglangError(f"{loaded.recipe.name} is no causal model, which this needs; evaluate.py data={config.data.name} may do")
+    layout.place(loaded.network, runtime.device(config.trainer))
+    return split, loaded, runs.evaluation_folder(config)
 
 
 def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:

@@ -24,7 +24,17 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from figlang import config as schemas
-from figlang.config import DataConfig, EvaluateConfig, GenerateConfig, MiqaTable3Config, ModelConfig, RateConfig, TrainConfig
+from figlang.config import (
+    DataConfig,
+    EvaluateConfig,
+    GenerateConfig,
+    MiqaTable3Config,
+    ModelConfig,
+    MunchJudgeConfig,
+    RateConfig,
+    TrainConfig,
+)
+from figlang.config.section import Command
 from figlang.errors import FiglangError
 from figlang.signature import digest
 
@@ -35,6 +45,7 @@ _store = ConfigStore.instance()
 _store.store(name="train_schema", node=TrainConfig)
 _store.store(name="evaluate_schema", node=EvaluateConfig)
 _store.store(name="miqa_table3_schema", node=MiqaTable3Config)
+_store.store(name="munch_judge_schema", node=MunchJudgeConfig)
 _store.store(name="generate_schema", node=GenerateConfig)
 _store.store(name="rate_schema", node=RateConfig)
 
@@ -203,12 +214,8 @@ def _fail(error: Exception) -> None:
     raise SystemExit(2)
 
 
-TOP = ("train", "evaluate", "miqatable3", "generate", "rate")
-
-
 def _section_name(section: type) -> str:
-    name = section.__name__.removesuffix("Config").lower()
-    return "the top level" if name in TOP else name
+    return "the top level" if issubclass(section, Command) else section.__name__.removesuffix("Config").lower()
 
 
 # What does not belong into a run folder's name: it changes no result, or is in the name already.
@@ -246,7 +253,7 @@ def _name_run(config: TrainConfig) -> None:
 
 
 # What kind of evaluation a folder holds, where it is no predictions for a split.
-KINDS: dict[type, str] = {MiqaTable3Config: "table3", GenerateConfig: "answers"}
+KINDS: dict[type, str] = {MiqaTable3Config: "table3", MunchJudgeConfig: "judgements", GenerateConfig: "answers"}
 
 
 def _name_evaluation(config: EvaluateConfig) -> None:

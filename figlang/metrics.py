@@ -5,9 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import binomtest
 
 from figlang.types import QUANTITIES, Prediction
+
+Array = npt.NDArray[np.float64]
 
 RESAMPLES = 10_000
 CHUNK = 2_000_000  # weights drawn at a time: bounds the bootstrap's memory to some 16 MB
@@ -140,22 +143,28 @@ def _estimate(
 
 
 def clustered_interval(hits: Sequence[float], sizes: Sequence[int], seed: int) -> tuple[float, float]:
-    """95 % percentile interval of sum(hits) / sum(sizes) over resampled groups.
+    """95 % percentile interval of sum(hits) / sum(sizes) over resampled groups, see `resampled`."""
+    low, high = np.quantile(resampled(np.asarray(hits, float)[:, None], np.asarray(sizes, float)[:, None], seed), (0.025, 0.975))
+    return float(low), float(high)
 
-    Items of one group depend on each other, so groups and not items are drawn with replacement.
+
+def resampled(hits_GK: Array, sizes_GK: Array, seed: int) -> Array:
+    """Sums of hits over sums of sizes, (R, K), of R resamples of G groups: a clustered bootstrap of K ratios at once.
+
+    Items of one group depend on each other, so groups and not items are drawn with replacement. nan where a resample has no size.
     """
-    hits_G, sizes_G = np.asarray(hits, float), np.asarray(sizes, float)
-    groups = len(hits_G)
+    groups = len(hits_GK)
     draw = np.random.default_rng(seed)
     shares = []
     left = RESAMPLES
     while left:
         rows = min(left, max(1, CHUNK // groups))
         weights_RG = draw.multinomial(groups, np.full(groups, 1 / groups), size=rows).astype(float)
-        shares.append((weights_RG @ hits_G) / (weights_RG @ sizes_G))
+        # A resample may hold no item of a rare class.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares.append((weights_RG @ hits_GK) / (weights_RG @ sizes_GK))
         left -= rows
-    low, high = np.quantile(np.concatenate(shares), (0.025, 0.975))
-    return float(low), float(high)
+    return np.concatenate(shares)
 
 
 def as_row(metrics: Mapping[str, object], name: str) -> Estimate | None:

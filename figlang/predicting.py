@@ -1,26 +1,26 @@
 """Predictions of a loaded network for a split, by its input format, into files; and what their numbers depend on."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from figlang import evaluation, prompting
+from figlang import evaluation, judging, prompting
 from figlang.checkpoint import Loaded
 from figlang.config import NliConfig, PromptConfig, ScoringConfig
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.models import layout
 from figlang.prompting import Pool
-from figlang.prompts import miqa
+from figlang.prompts import miqa, munch
 from figlang.scoring import choices, likelihood, nli
 from figlang.scoring.causal import CausalScorer
 from figlang.scoring.head import scorer
 from figlang.scoring.masked import MaskedScorer
 from figlang.scoring.wording import Wording, check_alone
 from figlang.sharding import Processes
-from figlang.types import CLASSES, Inference, Item, Prediction, Split
+from figlang.types import CLASSES, Inference, Item, Judgement, Prediction, Split, Substitution
 
 FORWARD, BACKWARD, JUDGEMENTS = "predictions.jsonl", "predictions_backward.jsonl", "judgements.jsonl"
 
@@ -57,6 +57,9 @@ class Rows:
     judged: list[Prediction] | None = None
 
 
+Way = Callable[[Loaded, Split, Sequence[Item], How], tuple[Rows, dict[str, Any]]]
+
+
 def predict(loaded: Loaded, split: Split, folder: Path, how: How) -> dict[str, Any]:
     """Write predictions.jsonl and, by format, what else there is; returns what can change a score.
 
@@ -75,11 +78,18 @@ def predict(loaded: Loaded, split: Split, folder: Path, how: How) -> dict[str, A
             f"{split.source} has premises with hypotheses, which only NLI networks read, and {recipe.name} reads its inputs as "
             f"{recipe.format}; use a run of method=nli or model=nli_roberta"
         )
-    asks = miqa.are_questions(split.items)
-    if how.prompt.question is not None and not asks:
-        raise FiglangError(f"prompt={how.prompt.name} asks MiQA's questions, and {split.source} holds none; use data=miqa")
-    words = _questions if asks else _likelihood
-    way = {"causal": words, "pll": words, "nli": _nli}.get(recipe.format, _encoder)
+    if isinstance(split.items[0], Substitution):
+        raise FiglangError(f"{split.source} asks for words and gives none to choose from; data=munch has choices")
+    if isinstance(split.items[0], Judgement):
+        way: Way = _judgements
+    else:
+        asks = miqa.are_questions(split.items)
+        if how.prompt.question is not None and not asks:
+            raise FiglangError(
+                f"prompt={how.prompt.name} asks questions of MiQA or MUNCH, and {split.source} holds none; use data=miqa"
+            )
+        words = _questions if asks else _likelihood
+        way = {"causal": words, "pll": words, "nli": _nli}.get(recipe.format, _encoder)
     rows, facts = way(loaded, split, how.processes.share(split.items), how)
     if parts := how.processes.gather(rows):
         _write(folder, split, parts)
@@ -183,6 +193,18 @@ def _questions(loaded: Loaded, split: Split, share: Sequence[Item], how: How) ->
         "shots": prompt.k,
         "bos": bos,
     }
+
+
+def _judgements(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
+    judge = judging.Judge(loaded, how.prompt, how.scoring)
+    if how.prompt.question is None:
+        raise FiglangError(
+            f"prompt={how.prompt.name} asks no question; MUNCH needs prompt=munch, with the prompt.question of an id"
+        )
+    judged = judge.judge(judge.ask(share, how.prompt.question), how.progress)
+    place = munch.PROMPTS[how.prompt.question][:3]
+    facts = {**origin(loaded), **judge.facts(how.prompt.question), "question": "/".join(map(str, place))}
+    return Rows(judged.predictions, measured=judged.records), facts
 
 
 def _engine(loaded: Loaded, scoring: ScoringConfig, bos: str) -> likelihood.Scorer:

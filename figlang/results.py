@@ -12,10 +12,10 @@ from typing import Any
 from rich.console import Console
 
 from figlang import evaluation, metrics, reference, report, signature
-from figlang.data import figqa, miqa
+from figlang.data import figqa, miqa, munch
 from figlang.errors import FiglangError, one_line
 from figlang.predicting import BACKWARD, FORWARD, JUDGEMENTS
-from figlang.types import CLASSES, Prediction, Split
+from figlang.types import CLASSES, Judgement, Prediction, Split
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,19 @@ class Evaluated:
             "data_name": self.data,
             "split": self.role,
             # Numbers on a part of a file, or on another file, are not beside published ones.
-            "published_file": self.split.whole and self.split.sha256 in (figqa.FILES.get(self.role, ("", ""))[1], miqa.SHA256),
+            "published_file": self.split.whole and self.split.sha256 in _published(self.split, self.role),
             "seed": self.seed,
             "facts": dict(self.facts),
             "command": shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]]),
             "versions": signature.versions(),
         }
+
+
+def _published(split: Split, role: str) -> tuple[str, ...]:
+    """Hashes of the files whose items published numbers are of; those of MUNCH are of shuffled candidates."""
+    if isinstance(split.items[0], Judgement):
+        return () if "order=upstream" in split.drawn else (munch.FILES["judgement"][1],)
+    return figqa.FILES.get(role, ("", ""))[1], miqa.SHA256
 
 
 def _three_way(judgements: Sequence[Prediction], seed: int) -> dict[str, Any]:
@@ -79,6 +86,8 @@ def compare(content: Mapping[str, Any]) -> list[reference.Comparison]:
     """Published numbers of the benchmark that a metrics.json is about."""
     if questions := content["metrics"]["accuracy_by"].get("question"):
         return reference.miqa(content["data_name"], questions, content["facts"].get("shots"), content["published_file"])
+    if "form" in content["metrics"]["accuracy_by"]:
+        return reference.munch(content["data_name"], content["facts"]["question"].split("/"), content["published_file"])
     return reference.fig_qa(content["data_name"], content["split"], content["published_file"])
 
 

@@ -3,7 +3,14 @@
 A sentence stands with every field: it is what `--help` prints. `figlang.command` is the door through which values enter.
 """
 
-from figlang.config.commands import EvaluateConfig, GenerateConfig, MiqaTable3Config, RateConfig, TrainConfig
+from figlang.config.commands import (
+    EvaluateConfig,
+    GenerateConfig,
+    MiqaTable3Config,
+    MunchJudgeConfig,
+    RateConfig,
+    TrainConfig,
+)
 from figlang.config.groups import (
     DataConfig,
     LoggerConfig,
@@ -26,6 +33,7 @@ __all__ = [
     "MethodConfig",
     "MiqaTable3Config",
     "ModelConfig",
+    "MunchJudgeConfig",
     "NliConfig",
     "PathsConfig",
     "PeftConfig",

@@ -15,12 +15,12 @@ from figlang.config.groups import (
     ScoringConfig,
     TrainerConfig,
 )
-from figlang.config.section import Section, option, positive, seed_in_range
+from figlang.config.section import Command, option, positive, seed_in_range
 from figlang.errors import FiglangError
 
 
 @dataclass
-class TrainConfig(Section):
+class TrainConfig(Command):
     """Train, export, evaluate and report."""
 
     data: DataConfig = field(default_factory=DataConfig)
@@ -44,7 +44,7 @@ class TrainConfig(Section):
 
 
 @dataclass
-class EvaluateConfig(Section):
+class EvaluateConfig(Command):
     """Evaluate a run folder, a released checkpoint or a pretrained model, and report."""
 
     checkpoint: str | None = option(None, "Run folder, released folder or hub id; null: the pretrained model=PRESET, zero-shot.")
@@ -96,6 +96,30 @@ class MiqaTable3Config(EvaluateConfig):
 
 
 @dataclass
+class MunchJudgeConfig(EvaluateConfig):
+    """MUNCH's Tables 2 and 9 to 12: all 18 judgement prompts by one causal model that is loaded once."""
+
+    prompts: list[str] = field(
+        default_factory=list, metadata={"help": "Ids of prompts, instead of prompt.question; empty takes all 18.", "choices": ()}
+    )
+    ddof: int = option(1, "Deviation over prompts: 1, of a sample; 0, of all there are.", ("0", "1"))
+    quantity_test: str = option("welch", "Test of novelty, right against wrong answers.", ("welch", "mann_whitney"))
+    class_test: str = option(
+        "chi2",
+        "Test of two classes of genre or part of speech; chi2 without continuity correction is the z test of two proportions.",
+        ("chi2", "chi2_yates", "fisher"),
+    )
+    least: int = option(20, "Classes with fewer triples are not tested: MUNCH has 10 with an adverb.")
+    one_by_one: int = option(0, "Also score so many triples' answers one by one, to measure what sharing spares.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("", least=self.least)
+        if self.one_by_one < 0:
+            raise FiglangError(f"one_by_one={self.one_by_one} must be at least 0")
+
+
+@dataclass
 class GenerateConfig(EvaluateConfig):
     """Let a causal model answer open questions in its own words, and make the sheet for people to rate them."""
 
@@ -123,7 +147,7 @@ class GenerateConfig(EvaluateConfig):
 
 
 @dataclass
-class RateConfig(Section):
+class RateConfig(Command):
     """Make a rating sheet of the answers in `runs`, or say what the filled-in sheets `ratings` tell."""
 
     folder: str = option("runs/ratings", "Folder of the sheet.")

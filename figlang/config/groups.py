@@ -6,7 +6,6 @@ from math import inf
 from figlang.config.section import Section, holds_places, option, positive, seed_in_range, share
 from figlang.errors import FiglangError
 
-
 # data.dataset: its question types
 QUESTIONS = {
     "miqa": ("both", "implies", "implied-by"),
@@ -217,12 +216,21 @@ class PromptConfig(Section):
         None, "String with {metaphor} and {answer}, instead of the scoring's; of a question, with {stem}, {a} and {b}."
     )
     question: str | None = option(
-        None, "MiQA: how a question is asked: or, numbered, qa, question_answer, no_choices, no_questions; template replaces it."
+        None,
+        "How a question is asked. MiQA: or, numbered, qa, question_answer, no_choices, no_questions; template replaces it. MUNCH: "
+        "the id of a prompt, CTWT52 say.",
     )
     reply: str = option(
         "statement",
-        "MiQA: what is scored after a question: the statement of an option, or its number or letter.",
-        ("statement", "number", "letter"),
+        "What answers a question: the statement of an option, or its number or letter, by its probability; greedy: the letter that "
+        "the model writes. MUNCH: letter or greedy.",
+        ("statement", "number", "letter", "greedy"),
+    )
+    chat: str = option(
+        "none",
+        "MUNCH: ask in a conversation, by the tokenizer's template. prefill: the prompt's last line begins the answer; user: it is "
+        "part of the question.",
+        ("none", "prefill", "user"),
     )
     case: str = option("first", "MiQA: what begins upper-case: first, the stem; all, the options too.", ("raw", "first", "all"))
     layout: str = option("inline", "MiQA: a named question on one line, or on several.", ("inline", "lines"))

@@ -21,9 +21,16 @@ class Section:
         for spec in fields(self):  # type: ignore[arg-type]
             choices, value = spec.metadata.get("choices"), getattr(self, spec.name)
             if choices and value is not None and str(value) not in choices:
-                section = type(self).__name__.removesuffix("Config").lower()
-                name = spec.name if section in ("train", "evaluate", "miqatable3", "generate", "rate") else f"{section}.{spec.name}"
-                raise FiglangError(f"{name}={value} is not a choice; choose one of {', '.join(choices)}")
+                raise FiglangError(f"{self.named(spec.name)}={value} is not a choice; choose one of {', '.join(choices)}")
+
+    @classmethod
+    def named(cls, name: str) -> str:
+        """A field as it stands on the command line."""
+        return name if issubclass(cls, Command) else f"{cls.__name__.removesuffix('Config').lower()}.{name}"
+
+
+class Command(Section):
+    """What a command takes; its own fields stand at the top level."""
 
 
 def positive(section: str, **values: float | None) -> None:

@@ -101,6 +101,23 @@ def ask(items: Sequence[Item], name: str, chat: str = "none", template: Chat | N
     return asked
 
 
+def by_prompt(items: Sequence[Item], names: Sequence[str]) -> dict[str, list[Item]]:
+    """The items that each of these prompts asks about; without names, of all prompts whose form there are items of.
+
+    Raises FiglangError for a prompt that does not exist or has no items.
+    """
+    forms: dict[str, list[Item]] = {}
+    for item in items:
+        if isinstance(item, Judgement):
+            forms.setdefault(item.attributes["form"][0], []).append(item)
+    if not forms:
+        raise FiglangError("these are not MUNCH's judgements; use data=munch, munch_word, munch_sentence or munch_sample")
+    wanted = names or [name for name, prompt in PROMPTS.items() if prompt.form in forms]
+    if other := next((name for name in wanted if form_of(name) not in forms), None):
+        raise FiglangError(f"prompt {other} asks about {form_of(other)}s, and these items do not; use data=munch")
+    return {name: forms[form_of(name)] for name in wanted}
+
+
 def form_of(name: str) -> str:
     """The form of a prompt's question; FiglangError if there is no such prompt."""
     if name not in PROMPTS:

@@ -5,7 +5,7 @@ different tokens, and which one a network expects depends on its tokenizer; so t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -62,15 +62,20 @@ def measure(scorer: CausalScorer, asked: Sequence[Prompted], progress: bool = Fa
 
     All prompts end alike, and have the same answers. Raises FiglangError that names the prompt that cannot be scored.
     """
-    answers = asked[0].answers
-    assert all(each.answers == answers for each in asked)
-    by_answer = [forms(scorer.encoder.spans, asked[0].prompt, answer) for answer in answers]
+    by_answer = answer_forms(scorer.encoder.spans, asked)
     endings = [form for several in by_answer for form in several]
     sequences, truncated = scorer.encoder.extend([each.prompt for each in asked], endings)
     scored = scorer.score_tokens(sequences, truncated, progress)
     values = iter(scored.log_probs)
     found = [[{text: float(next(values).double().sum()) for text, _ in several} for several in by_answer] for _ in asked]
-    return Lettered(asked, found, scored)
+    # By itself a prompt is read once, whatever the number of its answers.
+    return Lettered(asked, found, replace(scored, tokens=sum(each.start for each in sequences[:: len(endings)])))
+
+
+def answer_forms(spans: SpanFinder, asked: Sequence[Prompted]) -> list[list[tuple[str, tuple[int, ...]]]]:
+    """The forms of every answer of prompts that all end alike and have the same answers."""
+    assert all(each.answers == asked[0].answers for each in asked)
+    return [forms(spans, asked[0].prompt, answer) for answer in asked[0].answers]
 
 
 def _total(log_probs: Any) -> float:

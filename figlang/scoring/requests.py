@@ -125,8 +125,8 @@ class RequestEncoder:
         return self._cut(asked, found)
 
     def extend(self, prompts: Sequence[str], endings: Sequence[tuple[str, tuple[int, ...]]]) -> tuple[list[Tokens], int]:
-        """The tokens of every prompt by itself, followed by every ending, a text with the tokens that are scored for it: all endings
-        of a prompt, then those of the next. And how many were truncated.
+        """The tokens of every prompt by itself, followed by every ending, a text with the tokens that are scored for it: all
+        endings of a prompt, then those of the next. And how many were truncated.
 
         Raises FiglangError like `encode`.
         """
