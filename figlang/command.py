@@ -30,6 +30,7 @@ from figlang.config import (
     GenerateConfig,
     MiqaTable3Config,
     ModelConfig,
+    MunchGenerateConfig,
     MunchJudgeConfig,
     RateConfig,
     TrainConfig,
@@ -46,6 +47,7 @@ _store.store(name="train_schema", node=TrainConfig)
 _store.store(name="evaluate_schema", node=EvaluateConfig)
 _store.store(name="miqa_table3_schema", node=MiqaTable3Config)
 _store.store(name="munch_judge_schema", node=MunchJudgeConfig)
+_store.store(name="munch_generate_schema", node=MunchGenerateConfig)
 _store.store(name="generate_schema", node=GenerateConfig)
 _store.store(name="rate_schema", node=RateConfig)
 
@@ -253,7 +255,12 @@ def _name_run(config: TrainConfig) -> None:
 
 
 # What kind of evaluation a folder holds, where it is no predictions for a split.
-KINDS: dict[type, str] = {MiqaTable3Config: "table3", MunchJudgeConfig: "judgements", GenerateConfig: "answers"}
+KINDS: dict[type, str] = {
+    MiqaTable3Config: "table3",
+    MunchJudgeConfig: "judgements",
+    MunchGenerateConfig: "rankings",
+    GenerateConfig: "answers",
+}
 
 
 def _name_evaluation(config: EvaluateConfig) -> None:

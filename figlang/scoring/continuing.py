@@ -41,7 +41,8 @@ class Continuation:
     their pack, common beginnings once. A network that cannot do this, or an input beyond its attention window, is run plainly, at
     most `batch_tokens` tokens at a time, with the same results. At most `logits` logits exist at a time, or a row of them.
 
-    `room` is the number of tokens that must fit behind a prompt.
+    `room` is the number of tokens that must fit behind a prompt. `read` counts tokens that were read, `tokens` those that reading
+    every prompt, with every path, by itself would take.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Continuation:
         # Larger than where strings are scored: paths of several prompts fill a product better.
         self.pack = pack or (512 if network.device.type == "cpu" else 2048)
         self.batch_tokens = batch_tokens
+        self.read = self.tokens = 0
         self.rows = max(logits // network.get_input_embeddings().weight.shape[0], 1)
 
     @torch.inference_mode()
@@ -92,11 +94,13 @@ class Continuation:
         trie = grow([Tokens([*prompts[number], 0], len(prompts[number])) for number in numbers])
         ends = torch.stack([trie.parents[span[0]] for span in trie.spans])
         for read in tree_reads(self.anatomy.body, trie, self.pack, keys):
+            self.read += len(read.pack.nodes)
             members = torch.isin(ends, read.pack.nodes).nonzero()[:, 0]
             if not len(members):
                 continue
             places = torch.searchsorted(read.pack.nodes, ends[members])
             depths = trie.depths[ends[members]]
+            self.tokens += int((depths + 1).sum())
             visible = trie.visible(read.pack)[places]
             chosen = [numbers[member] for member in members.tolist()]
             for some in torch.arange(len(chosen)).split(self.rows):
@@ -144,6 +148,8 @@ class TreeChunk:
         last = torch.tensor([tokens[-1] for _, tokens in nodes])
         states_WH = read_tree(self._owner.anatomy.body, last, self._depths[rows] + sizes, visible_WK, self._cache)
         self._cache.crop(-len(nodes))
+        self._owner.read += len(nodes)
+        self._owner.tokens += sum(int(self._depths[row]) + 1 + len(path) for row, path in part)
         return self._owner.head(states_WH[[nodes[path] for path in part]])
 
 
@@ -162,6 +168,8 @@ class PlainChunk:
 
     def _run(self, rows: list[list[int]]) -> Iterator[Tensor]:
         anatomy = self._owner.anatomy
+        self._owner.read += sum(map(len, rows))
+        self._owner.tokens += sum(map(len, rows))
         width = max(map(len, rows))
         size = max(self._owner.batch_tokens // width, 1)
         if anatomy.not_split:  # logits of every place come out
