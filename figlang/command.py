@@ -30,6 +30,7 @@ from figlang.config import (
     GenerateConfig,
     MiqaTable3Config,
     ModelConfig,
+    MunchFiguresConfig,
     MunchGenerateConfig,
     MunchJudgeConfig,
     RateConfig,
@@ -48,6 +49,7 @@ _store.store(name="evaluate_schema", node=EvaluateConfig)
 _store.store(name="miqa_table3_schema", node=MiqaTable3Config)
 _store.store(name="munch_judge_schema", node=MunchJudgeConfig)
 _store.store(name="munch_generate_schema", node=MunchGenerateConfig)
+_store.store(name="munch_figures_schema", node=MunchFiguresConfig)
 _store.store(name="generate_schema", node=GenerateConfig)
 _store.store(name="rate_schema", node=RateConfig)
 
@@ -259,6 +261,7 @@ KINDS: dict[type, str] = {
     MiqaTable3Config: "table3",
     MunchJudgeConfig: "judgements",
     MunchGenerateConfig: "rankings",
+    MunchFiguresConfig: "figures",
     GenerateConfig: "answers",
 }
 

@@ -14,7 +14,7 @@ from figlang.signature import digest
 
 def curves(rows: Sequence[tuple[int, int, str, str, float]], chance: float, folder: Path) -> None:
     """Loss and accuracy over the steps as SVG and PNG."""
-    pyplot = _pyplot()
+    pyplot = canvas()
     folder.mkdir(exist_ok=True)
     series: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for step, _, split, metric, value in rows:
@@ -42,7 +42,7 @@ def curves(rows: Sequence[tuple[int, int, str, str, float]], chance: float, fold
         axes.set_ylabel(name)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
-        _save(figure, folder / name)
+        save(figure, folder / name)
 
 
 def prompts(folder: Path) -> None:
@@ -63,7 +63,7 @@ def prompts(folder: Path) -> None:
     compared.sort(key=lambda row: _order(_prompt_name(row[0])))
     short = [_prompt_name(prompt) for prompt, *_ in compared]
     labels = short if len(set(short)) == len(short) else [textwrap.fill(prompt, 18) for prompt, *_ in compared]
-    pyplot = _pyplot()
+    pyplot = canvas()
     figure, axes = pyplot.subplots(figsize=(1.6 + 1.1 * len(compared), 3.8), layout="constrained")
     _bars(axes, [(place - 0.19, accuracy) for place, (_, accuracy, _) in enumerate(compared)], "#08519c", "accuracy")
     _bars(axes, [(place + 0.19, pairs) for place, (*_, pairs) in enumerate(compared) if pairs], "#d94801", "pair accuracy")
@@ -77,7 +77,7 @@ def prompts(folder: Path) -> None:
     axes.set_title(f"{title}; dotted: chance", fontsize=7, loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
-    _save(figure, folder.parent / f"prompts-{content['data_name']}-{content['split']}-{digest(_but_prompt(content))[:6]}")
+    save(figure, folder.parent / f"prompts-{content['data_name']}-{content['split']}-{digest(_but_prompt(content))[:6]}")
 
 
 def _bars(axes: Any, bars: Sequence[tuple[float, Estimate]], colour: str, label: str) -> None:
@@ -117,7 +117,7 @@ def heat_map(
     rows: Sequence[Sequence[Estimate | None]], names: Sequence[str], columns: Sequence[str], title: str, path: Path
 ) -> None:
     """Shares with their 95 % intervals; colour is the way from chance (white) to one, so that columns can be compared."""
-    pyplot = _pyplot()
+    pyplot = canvas()
     figure, axes = pyplot.subplots(figsize=(2.6 + 1.7 * len(columns), 1.1 + 0.55 * len(rows)), layout="constrained")
     above = [[nan if cell is None else _above_chance(cell) for cell in row] for row in rows]
     image = axes.imshow(above, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
@@ -133,7 +133,7 @@ def heat_map(
     axes.set_title(f"{title}, per cent", loc="left", fontsize=10)
     axes.spines[:].set_visible(False)
     figure.colorbar(image, ax=axes, label="0 = chance, 1 = all right")
-    _save(figure, path)
+    save(figure, path)
 
 
 def _above_chance(estimate: Estimate) -> float:
@@ -141,7 +141,8 @@ def _above_chance(estimate: Estimate) -> float:
     return (estimate.value - chance) / (1 - chance)
 
 
-def _pyplot() -> Any:
+def canvas() -> Any:
+    """matplotlib.pyplot, drawing into files."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -150,7 +151,8 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def _save(figure: Any, path: Path) -> None:
+def save(figure: Any, path: Path) -> None:
+    """Write a figure as SVG and PNG, and close it."""
     from matplotlib import pyplot
 
     for suffix in ("svg", "png"):

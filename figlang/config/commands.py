@@ -156,6 +156,18 @@ class MunchGenerateConfig(MunchConfig):
 
 
 @dataclass
+class MunchFiguresConfig(EvaluateConfig):
+    """MUNCH's Table 1 and Figures 3 and 8: genres, parts of speech and novelty of its sentences, similarity of its candidates."""
+
+    vectors: str | None = option(
+        None,
+        "Static vectors for Figure 3: a GloVe text file (.txt, .vec, .gz), word2vec's .bin, a file of gensim, or model, the input "
+        "embeddings of model= or checkpoint=. null leaves it out.",
+    )
+    lower: bool = option(True, "Look up words in lower case, as GloVe has them.")
+
+
+@dataclass
 class GenerateConfig(EvaluateConfig):
     """Let a causal model answer open questions in its own words, and make the sheet for people to rate them."""
 
