@@ -49,8 +49,8 @@ def way(config: MunchGenerateConfig, loaded: Loaded) -> Way:
     masked = loaded.recipe.format == "pll"
     if not masked and loaded.recipe.format != "causal":
         raise FiglangError(
-            f"{loaded.recipe.name} is read as {loaded.recipe.format} and fills no blanks; use a causal model, or scoring=pll with an "
-            "encoder whose files hold its masked-LM head"
+            f"{loaded.recipe.name} is read as {loaded.recipe.format} and fills no blanks; use a causal model, or scoring=pll with "
+            "an encoder whose files hold its masked-LM head"
         )
     form, rank = config.form or ("insert" if masked else "quote"), config.rank or ("word" if masked else "first_token")
     if masked and (form, rank) != ("insert", "word"):
@@ -65,8 +65,8 @@ def way(config: MunchGenerateConfig, loaded: Loaded) -> Way:
 
 
 class Filler:
-    """A model that ranks the answers at blanks; made once, since that is when it is probed. Where words are ranked, `candidates` are
-    those that the answers are ranked among."""
+    """A model that ranks the answers at blanks; made once, since that is when it is probed. Where words are ranked, `candidates`
+    are those that the answers are ranked among."""
 
     def __init__(self, loaded: Loaded, way: Way, candidates: Sequence[str]) -> None:
         self._way, self._tokenizer, self._bos = way, loaded.tokenizer, loaded.recipe.bos
@@ -100,7 +100,6 @@ class Filler:
             found = words.rank(blanks, progress)
         return [_ranking(blank, ranked) for blank, ranked in zip(blanks, found, strict=True)]
 
-
     def took(self) -> dict[str, Any]:
         """Tokens read, those that reading everything by itself would take, and their ratio; None where nothing is shared."""
         if self._continuation is None or not self._continuation.read:
@@ -124,7 +123,9 @@ def candidates(source: str, answers: Sequence[Sequence[str]]) -> list[str]:
     try:
         lines = Path(source).expanduser().read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise FiglangError(f"candidates={source} cannot be read ({one_line(error)}); give a text file with a word a line") from error
+        raise FiglangError(
+            f"candidates={source} cannot be read ({one_line(error)}); give a text file with a word a line"
+        ) from error
     words = [line.strip() for line in lines if line.strip()]
     if wrong := next((word for word in words if word.split() != [word]), None):
         raise FiglangError(f"candidates={source}: {wrong!r} is not one word; put a word on each line")

@@ -34,7 +34,8 @@ def similarity(cosines: Sequence[Mapping[str, float]], name: str, path: Path) ->
 def novelty(by_genre: Mapping[str, Sequence[float]], path: Path) -> None:
     """Histograms of novelty, of all sentences above and of each genre below (Figure 8)."""
     overall, *genres = by_genre
-    edges = np.arange(np.floor(10 * min(by_genre[overall])) / 10, max(by_genre[overall]) + 0.05, 0.05)
+    # Twentieths as they are written, so that a score on an edge goes into the bin above.
+    edges = np.arange(np.floor(20 * min(by_genre[overall])), 20 * max(by_genre[overall]) + 1) / 20
     figure, rows = canvas().subplots(2, 1, figsize=(6.4, 5.4), sharex=True, layout="constrained")
     rows[0].hist(by_genre[overall], bins=edges, color="#9ecae1", edgecolor="white", linewidth=0.4)
     rows[0].set_title(f"all genres, {len(by_genre[overall])} sentences", loc="left", fontsize=9)

@@ -24,7 +24,7 @@ def main(config: MunchFiguresConfig) -> None:
     judged = data.load(config.split, replace(config.data, question="word", limit=None), config.paths)
     runtime.log_notes(sentences.notes)
     folder = runs.evaluation_folder(config)
-    name, facts = "no vectors", {}
+    name, facts = "no vectors", dict[str, str | bool]()
     content = munch_overview.measure(sentences.items, config.seed)
     munch_figure.novelty(munch_overview.novelty(sentences.items), folder / "figure8-novelty")
     if config.vectors is not None:

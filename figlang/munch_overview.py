@@ -1,4 +1,4 @@
-"""MUNCH's Table 1 and Figure 8 (Tong et al. 2024): genres, parts of speech and novelty of its sentences; and Figure 3 as a table."""
+"""MUNCH's Table 1 and Figure 8 (Tong et al. 2024): genres, parts of speech, novelty; and Figure 3 as a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -18,8 +18,8 @@ TOTAL = "TOTAL"
 # Adjectives and adverbs are one class of Table 1.
 CLASSES = {"N": "N", "V": "V", "A": "A", "R": "A"}
 FOOTNOTE = (
-    "Shares are of the sentences whose target has a part of speech, in % (95 % CI, resampled sentences); A: adjective or adverb; other: "
-    "targets tagged as something else, and numbers printed without them."
+    "Shares are of the sentences whose target has a part of speech, in % (95 % CI, resampled sentences). A: adjective or adverb; "
+    "other: anything else. The published shares are of all sentences, by the corpus's own tags."
 )
 
 
@@ -108,5 +108,5 @@ def _third(found: Mapping[str, Any], name: str) -> PaperTable:
     if "pairs" in found:
         one = found["apt_minus_inapt"]
         rows.append(["target-apt − target-inapt", f"{one['mean']:+.3f} ({one['low']:+.3f} – {one['high']:+.3f})", "", "", ""])
-    title = f"Figure 3, cosine similarity by {name}: {found['used']} of {found['triples']} triples, {found['left_out']} with a word "
-    return PaperTable(f"{title}that has no vector", ["", "mean (95 % CI)", "sd", "median", "above 0, %"], [rows])
+    counts = f"{found['used']} of {found['triples']} triples, {found['left_out']} hold a word without a vector"
+    return PaperTable(f"Figure 3, {name}: {counts}", ["cosine", "mean (95 % CI)", "sd", "median", "above 0, %"], [rows])

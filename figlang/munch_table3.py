@@ -24,8 +24,8 @@ COLUMNS = {
 PRINTED = {"mrr": "mrr", "recall@5": "recall_at_5", "recall@10": "recall_at_10"}
 FOOTNOTE = (
     "Intervals (95 %) resample sentences. recall@k: share of a sentence's answers that rank k or better; of answers: share of all "
-    "answers; hit@k: sentences with an answer that does, hit@1 is the accuracy of Tables 11 and 12. best: selected by its MRR on these "
-    "very sentences, as in the paper."
+    "answers; hit@k: sentences with an answer that does; hit@1 is the accuracy of Tables 11 and 12. best: selected by its MRR on "
+    "these very sentences, as in the paper."
 )
 
 

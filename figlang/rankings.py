@@ -1,4 +1,4 @@
-"""How early the answers that people gave come in a model's ranking (MUNCH: Tong et al. 2024, Table 3), and the files of rankings."""
+"""How early the answers that people gave come in a model's ranking (MUNCH: Tong et al. 2024, Table 3), and files of rankings."""
 
 import json
 import os

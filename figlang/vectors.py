@@ -75,7 +75,7 @@ def _gensim(path: Path, words: Collection[str]) -> dict[str, Array]:
 
 
 def embedded(words: Collection[str], matrix: Array, pieces: Callable[[str], list[int]]) -> dict[str, Array]:
-    """Vectors of words from input embeddings (vocabulary, size): the mean over the tokens of a word. Words without tokens have none."""
+    """Vectors of words from input embeddings (vocabulary, size): the mean over a word's tokens. Without tokens it has none."""
     tokens = {word: pieces(word) for word in words}
     return {word: matrix[ids].mean(0) for word, ids in tokens.items() if ids}
 

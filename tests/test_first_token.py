@@ -162,8 +162,12 @@ def everything(plain: PreTrainedModel, ids: Sequence[int], texts: TokenTexts, co
         rows = torch.cat([rows, plain(input_ids=rows).logits[:, -1].argmax(-1)[:, None]], 1)
     found = []
     for token, row in zip(whole, rows[:, len(ids) :].tolist(), strict=True):
-        size = next((size for size in range(1, count) if leading_word(texts.of(row[:size]))[1] or row[size - 1] in texts.special), count)
-        found.append((texts.of([token]).removeprefix(" "), int((first >= first[token]).sum()), leading_word(texts.of(row[:size]))[0]))
+        size = next(
+            (size for size in range(1, count) if leading_word(texts.of(row[:size]))[1] or row[size - 1] in texts.special), count
+        )
+        found.append(
+            (texts.of([token]).removeprefix(" "), int((first >= first[token]).sum()), leading_word(texts.of(row[:size]))[0])
+        )
     return found
 
 

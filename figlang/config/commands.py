@@ -134,14 +134,14 @@ class MunchGenerateConfig(MunchConfig):
 
     form: str | None = option(
         None,
-        "quote: the model goes on from a quotation mark, as LLaMA; insert: it fills in a blank, as GPT-3.5. null: quote, insert for "
-        "masked models.",
+        "quote: the model goes on from a quotation mark, as LLaMA did; insert: it fills in a blank, as GPT-3.5 did. null: quote, "
+        "insert for masked models.",
         ("quote", "insert"),
     )
     rank: str | None = option(
         None,
-        "first_token: rank of the token that an answer begins with, among the vocabulary, as published; word: rank of the whole word "
-        "among candidates. null: first_token, word for masked models.",
+        "first_token: rank of the token that an answer begins with, among the vocabulary, as published; word: rank of the whole "
+        "word among candidates. null: first_token, word for masked models.",
         ("first_token", "word"),
     )
     candidates: str = option("answers", "rank=word: all answers of the data set, or a text file with a word a line.")

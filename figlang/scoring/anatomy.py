@@ -47,7 +47,7 @@ class Anatomy:
         return self._finished(logits_R if matrix.bias is None else logits_R + matrix.bias[tokens_R].float())
 
     def unrounded(self) -> Head:
-        """Like `head`, in float32 where that rounds its logits to the network's precision, so that ranks have no ties by rounding."""
+        """Like `head`, in float32 where that rounds to the network's precision, so that no tokens are tied by rounding."""
         if not self.rounds:
             return lambda states_RH: self.head(states_RH).float()
         matrix = self.network.get_output_embeddings()

@@ -103,10 +103,10 @@ class Continuation:
             self.tokens += int((depths + 1).sum())
             visible = trie.visible(read.pack)[places]
             chosen = [numbers[member] for member in members.tolist()]
-            for some in torch.arange(len(chosen)).split(self.rows):
-                states = read.states[places[some].to(read.states.device)]
-                named = [chosen[place] for place in some.tolist()]
-                yield TreeChunk(self, named, self.head(states), visible[some], depths[some], read.cache)
+            for start in range(0, len(chosen), self.rows):
+                some = slice(start, start + self.rows)
+                logits_RV = self.head(read.states[places[some].to(read.states.device)])
+                yield TreeChunk(self, chosen[some], logits_RV, visible[some], depths[some], read.cache)
 
 
 class TreeChunk:

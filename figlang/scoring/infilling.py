@@ -38,8 +38,8 @@ def encode(tokenizer: PreTrainedTokenizerBase, blanks: Sequence[Blank], bos: str
     found = markers(tokenizer)
     if found is None:
         raise FiglangError(
-            "form=insert puts the answer between two texts, and this tokenizer has no fill-in-the-middle tokens; use form=quote, or "
-            "a model that was trained to fill in"
+            "form=insert puts the answer between two texts, and this tokenizer has no fill-in-the-middle tokens; use form=quote, "
+            "or a model that was trained to fill in"
         )
     prefix, suffix, middle = found
     return [[*first, prefix, *one, suffix, *other, middle] for one, other in zip(before, after, strict=True)]

@@ -102,8 +102,8 @@ class MaskedScorer:
                 )
                 values[list(places)] = (logits_NV[rows, tokens_] - logits_NV.logsumexp(-1)[list(rows)]).cpu()
                 bar.advance(task, len(batch))
-        tokens = sum(len(cloze.ids) for cloze in answers)
-        return Scored([values[span] for span in spans], 0, alone, tokens, len(answers), self._fallback)
+        read = sum(len(cloze.ids) for cloze in answers)
+        return Scored([values[span] for span in spans], 0, alone, read, len(answers), self._fallback)
 
     @torch.inference_mode()
     def read(self, clozes: Iterable[Cloze]) -> Iterator[tuple[list[Cloze], Tensor]]:

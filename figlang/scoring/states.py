@@ -24,7 +24,7 @@ class States(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A pack that was read: the `held` (K + P,) nodes whose keys and values the cache has, past first, and the pack's states (P, H).
+    """A pack that was read: its states (P, H), and the `held` (K + P,) nodes whose keys and values the cache has, past first.
 
     Who reads on from here may append to the cache; the next pack takes over only what is held.
     """

@@ -89,7 +89,9 @@ class MaskedReader:
         """The tokens before a word, of it, and after it."""
         ((encoding, first),) = self._scorer.spans.find([Request(before, word + after)])
         end = len(before) + len(word)
-        last = next((place for place, (start, _) in enumerate(encoding.offsets) if place > first and start >= end), len(encoding.ids))
+        last = next(
+            (place for place, (start, _) in enumerate(encoding.offsets) if place > first and start >= end), len(encoding.ids)
+        )
         ids = tuple(encoding.ids)
         return ids[:first], ids[first:last], ids[last:]
 
@@ -97,8 +99,8 @@ class MaskedReader:
         window = self._scorer.window
         if window is not None and around + 8 > window:
             raise FiglangError(
-                f"{blank.item.id}: its prompt has {around} tokens without the answer, the network reads {window}; use a model with a "
-                "longer window"
+                f"{blank.item.id}: its prompt has {around} tokens without the answer, the network reads {window}; use a model with "
+                "a longer window"
             )
 
 

@@ -92,10 +92,11 @@ class WordRanker:
         return [found[number] for number in range(len(blanks))]
 
     def _search(self, blanks: Blanks) -> Mapping[int, Ranked]:
-        searches = [
-            _Search(self._roots.values(), [self._ends.get(answer) for answer in self._answers[number]], self._listed, self._max_rank)
-            for number in blanks.numbers
-        ]
+        roots = list(self._roots.values())
+        searches = []
+        for number in blanks.numbers:
+            ways = [self._ends.get(answer) for answer in self._answers[number]]
+            searches.append(_Search(roots, ways, self._listed, self._max_rank))
         count = 4
         while asked := [(row, bound, node) for row, search in enumerate(searches) for bound, node in search.next(count)]:
             values = blanks.log_probs([(row, node) for row, _, node in asked])
@@ -148,7 +149,10 @@ class _Search:
     def ranked(self) -> Ranked:
         if self._diverged:
             return Ranked((None,) * len(self._answers), "", ())
-        ranks = [None if node is None else sum(value >= self._known[node] for value in self._known.values()) for node in self._answers]
-        capped = [rank if rank is not None and (self._max_rank is None or rank <= self._max_rank) else None for rank in ranks]
+        ranks = tuple(None if node is None else self._rank(self._known[node]) for node in self._answers)
         top = sorted(self._known, key=lambda node: -self._known[node])[:SHOWN]
-        return Ranked(tuple(capped), top[0].words[0] if top else "", tuple(node.words[0] for node in top))
+        return Ranked(ranks, top[0].words[0] if top else "", tuple(node.words[0] for node in top))
+
+    def _rank(self, value: float) -> int | None:
+        rank = sum(other >= value for other in self._known.values())
+        return rank if self._max_rank is None or rank <= self._max_rank else None
