@@ -44,8 +44,8 @@ def measure(rows: Sequence[Case], quantity_test: str, class_test: str, least: in
     return {"n": len(rows), "novelty": asdict(novelty), **shares, "tests": tests, **how}
 
 
-def tables(found: Mapping[str, Any], model: str, task: str, published: bool) -> list[PaperTable]:
-    """The three tables with the published rows of a `task`, judgement or generation, and the tests."""
+def tables(found: Mapping[str, Any], model: str, what: str, task: str, published: bool) -> list[PaperTable]:
+    """The three tables, of `what`, with the published rows of a `task`, judgement or generation; and the tests."""
     theirs = {number: _rows(number, task) if published else {} for number in (10, 11, 12)}
     novelty = found["novelty"]
     cells = [
@@ -53,7 +53,7 @@ def tables(found: Mapping[str, Any], model: str, task: str, published: bool) -> 
         for side in ("right", "wrong")
     ]
     ten = PaperTable(
-        f"Table 10, novelty of right and wrong answers, {task}",
+        f"Table 10, novelty of right and wrong answers, {what}",
         ["", "right", "wrong", ""],
         [
             [[model, *cells, f"n {novelty['right']['n']} + {novelty['wrong']['n']}"]],
@@ -70,11 +70,14 @@ def tables(found: Mapping[str, Any], model: str, task: str, published: bool) -> 
     made = [ten]
     for number, attribute, setting in ((11, "genre", "genre"), (12, "pos", "pos")):
         shares = found[attribute]
-        own = [model, *(_share(shares[name]) if name in shares else "–" for name in CLASSES[attribute])]
+        own = [
+            [model, *(_share(shares[name]) if name in shares else "–" for name in CLASSES[attribute])],
+            ["n", *(str(shares[name]["n"]) if name in shares else "–" for name in CLASSES[attribute])],
+        ]
         rows = [
             [name, *(_of(some, setting, value, "{:.0%}") for value in CLASSES[attribute])] for name, some in theirs[number].items()
         ]
-        made.append(PaperTable(f"Table {number}, right answers in %, {task}", ["", *CLASSES[attribute]], [[own], rows]))
+        made.append(PaperTable(f"Table {number}, right answers in %, {what}", ["", *CLASSES[attribute]], [own, rows]))
     tested = [
         [
             f"{test['of']}: {test['high']} – {test['low']}",
@@ -85,7 +88,7 @@ def tables(found: Mapping[str, Any], model: str, task: str, published: bool) -> 
     ]
     return [
         *made,
-        PaperTable(f"Tests of Tables 10 to 12, {task}", ["difference", "value (95 % CI)", "p", "Holm", "p by sentence"], [tested]),
+        PaperTable(f"Tests of Tables 10 to 12, {what}", ["difference", "value (95 % CI)", "p", "Holm", "p by sentence"], [tested]),
     ]
 
 
@@ -110,4 +113,4 @@ def _of(rows: Sequence[Published], key: str, value: str, form: str) -> str:
 
 
 def _share(plain: Mapping[str, Any]) -> str:
-    return f"{100 * plain['value']:.1f} ({100 * plain['low']:.0f}–{100 * plain['high']:.0f}), n {plain['n']}"
+    return f"{100 * plain['value']:.1f} ({100 * plain['low']:.0f}–{100 * plain['high']:.0f})"

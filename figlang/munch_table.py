@@ -19,13 +19,14 @@ Cells = Mapping[str, Sequence[Prediction]]  # by id of the prompt
 NONE = "none"  # no choice: two letters of the same probability, or a text that is no letter
 MODELS = ("LLaMA-13B", "LLaMA-30B", "GPT-3.5 (text-davinci-003)")
 FOOTNOTE = (
-    "Intervals (95 %) resample sentences. Chance is 25 %. none: no choice, which is wrong. best: selected by its accuracy on these very "
-    "triples, as in the paper."
+    "Intervals (95 %) resample sentences. Chance is 25 %. none: no choice, which is wrong. best: selected by its accuracy on these "
+    "very triples, as in the paper."
 )
 
 
 def measure(cells: Cells, ddof: int = 1, seed: int = 0) -> dict[str, Any]:
-    """Accuracy, letters and confusion of every prompt, mean and standard deviation over the prompts of a condition, the best prompt.
+    """Accuracy, letters and confusion of every prompt, mean and standard deviation over the prompts of a condition, the best
+    prompt.
 
     `confusion` counts triples by expected and predicted letter.
     """
@@ -71,8 +72,8 @@ def tables(content: Mapping[str, Any]) -> list[PaperTable]:
     return [
         _second(content, model, published),
         _letters(content["prompts"]),
-        _ninth(content["prompts"][best]["confusion"], f"{model}, {best} (best)", published),
-        *munch_factors.tables(content["factors"], f"{model}, {best} (best)", "judgement", published),
+        _ninth(content["prompts"][best]["confusion"], model, f"best prompt, here {best}", published),
+        *munch_factors.tables(content["factors"], model, f"judgement, best prompt, here {best}", "judgement", published),
     ]
 
 
@@ -143,7 +144,7 @@ def combine(confusion: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str],
     return found
 
 
-def _ninth(confusion: Mapping[str, Mapping[str, int]], name: str, published: bool) -> PaperTable:
+def _ninth(confusion: Mapping[str, Mapping[str, int]], model: str, what: str, published: bool) -> PaperTable:
     theirs = {
         (row.setting["expected"], row.setting["predicted"], row.model): row.value
         for row in (reference.munch_table("Table 9") if published else [])
@@ -154,11 +155,11 @@ def _ninth(confusion: Mapping[str, Mapping[str, int]], name: str, published: boo
         counts = {key: count for key, count in counts.items() if key[1] != NONE}
     rows: dict[str, list[list[str]]] = {}
     for (expected, predicted), count in counts.items():
-        printed = [theirs.get((expected, predicted, model)) for model in models]
+        printed = [theirs.get((expected, predicted, one)) for one in models]
         cells = [str(count), *("" if value is None else f"{value:.0f}" for value in printed)]
         rows.setdefault(expected, []).append([f"{expected} → {predicted}", *cells])
-    heading = ["expected → predicted, triples", name, *(model.partition(" ")[0] for model in models)]
-    return PaperTable("Table 9, best prompt of each model", heading, list(rows.values()))
+    heading = ["triples, expected → predicted", model, *(one.partition(" ")[0] for one in models)]
+    return PaperTable(f"Table 9, {what}", heading, list(rows.values()))
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -20,10 +20,7 @@ ANCHORS = ("\n", "(", ":", "1")
 
 
 def forms(spans: SpanFinder, prompt: str, answer: str) -> list[tuple[str, tuple[int, ...]]]:
-    """How an answer can follow the tokens of a prompt: the texts with and without a space before it, each with its tokens.
-
-    Raises FiglangError if the vocabulary has no tokens for it.
-    """
+    """How an answer can follow the tokens of a prompt: the texts with and without a space before it, each with its tokens."""
     found = {}
     for text in (f" {answer.strip()}", answer.strip()):
         for before in (prompt, *ANCHORS):
@@ -31,8 +28,6 @@ def forms(spans: SpanFinder, prompt: str, answer: str) -> list[tuple[str, tuple[
             if whole[: len(start)] == start and len(whole) > len(start):
                 found[text] = tuple(whole[len(start) :])
                 break
-    if not found:
-        raise FiglangError(f"this tokenizer has no tokens of its own for {answer.strip()!r}; use prompt.reply=greedy")
     # Some tokenizers drop a space or add one: then both texts are one form.
     return [(text, tokens) for place, (text, tokens) in enumerate(found.items()) if tokens not in list(found.values())[:place]]
 
@@ -73,9 +68,18 @@ def measure(scorer: CausalScorer, asked: Sequence[Prompted], progress: bool = Fa
 
 
 def answer_forms(spans: SpanFinder, asked: Sequence[Prompted]) -> list[list[tuple[str, tuple[int, ...]]]]:
-    """The forms of every answer of prompts that all end alike and have the same answers."""
-    assert all(each.answers == asked[0].answers for each in asked)
-    return [forms(spans, asked[0].prompt, answer) for answer in asked[0].answers]
+    """The forms of every answer of prompts that all end alike and have the same answers.
+
+    Raises FiglangError if the vocabulary does not tell the answers apart.
+    """
+    answers = asked[0].answers
+    assert all(each.answers == answers for each in asked)
+    found = [forms(spans, asked[0].prompt, answer) for answer in answers]
+    owners: dict[tuple[int, ...], str] = {}
+    for answer, several in zip(answers, found, strict=True):
+        if not several or any(owners.setdefault(tokens, answer) != answer for _, tokens in several):
+            raise FiglangError(f"this tokenizer has no tokens of its own for {answer.strip()!r}; letters need another model")
+    return found
 
 
 def _total(log_probs: Any) -> float:
