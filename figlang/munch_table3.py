@@ -49,7 +49,7 @@ def measure(cells: Mapping[str, Sequence[Ranking]], max_rank: int | None = None,
 def tables(content: Mapping[str, Any]) -> list[PaperTable]:
     """All tables of a metrics.json of `figlang.munch_generate`, with the published rows if they are of the same sentences."""
     model, published, best = content["model"], content["published_file"], content["best"]
-    factors = munch_factors.tables(content["factors"], f"{model}, {best} (best)", "generation", published)
+    factors = munch_factors.tables(content["factors"], model, f"generation, best prompt, here {best}", "generation", published)
     return [_third(content, model, published), *factors]
 
 

@@ -98,7 +98,7 @@ def filled(plain: PreTrainedModel, known: PreTrainedTokenizerBase, blank: Blank,
 
 
 class Counting:
-    """A reader of one blank whose words are letters; every letter has the probability that `says` gives it, whatever came before."""
+    """A reader of one blank whose tokens are letters; `says` gives each its log-probability, whatever came before."""
 
     by_length = False
 
