@@ -47,7 +47,9 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     layout.place(loaded.network, runtime.device(config.trainer))
     folder = runs.evaluation_folder(config)
     progress = config.trainer.progress and processes.first
-    how = predicting.How(progress, config.batch_size, config.scoring, config.prompt, pool, config.nli, processes)
+    how = predicting.How(
+        progress, config.batch_size, config.scoring, config.prompt, pool, config.nli, processes, max_length=config.max_length
+    )
     facts = predicting.predict(loaded, split, folder, how)
     if not processes.first:
         return None

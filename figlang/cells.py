@@ -62,18 +62,6 @@ def one_by_one(score: Callable[[Sequence[Asked]], Scored], parts: Sequence[Seque
     }
 
 
-def cost(took: Mapping[str, Any]) -> str:
-    """What scoring took, in a sentence."""
-    if took["ratio"] is None:
-        return f"It took {took['seconds']:.0f} s."
-    text = (
-        f"{took['read']:,} tokens read instead of {took['tokens']:,} one by one ({took['ratio']:.1f} ×) in {took['seconds']:.0f} s."
-    )
-    if found := took.get("one_by_one"):
-        text += f" Measured on {found['questions']} questions: one by one takes {found['ratio']:.1f} × as long."
-    return text
-
-
 def _file(folder: Path, kind: str, name: str) -> Path:
     path = folder / kind / f"{name}.jsonl"
     try:

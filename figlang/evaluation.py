@@ -1,6 +1,7 @@
 """The shared evaluation module: items and a network to predictions, and predictions to and from a file."""
 
 import json
+import logging
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -15,6 +16,8 @@ from figlang.errors import FiglangError
 from figlang.linear import hastened
 from figlang.scoring.head import Scorer
 from figlang.types import Item, Prediction
+
+log = logging.getLogger("figlang")
 
 
 @torch.inference_mode()
@@ -32,7 +35,10 @@ def predict(
     """
     network.eval()
     device = next(network.parameters()).device
-    encoded, _ = encoder.encode(items)
+    encoded, truncated = encoder.encode(items)
+    if truncated:
+        sequences = sum(len(example.sequences) for example in encoded)
+        log.warning("%d of %d sequences were truncated to max_length=%d tokens", truncated, sequences, encoder.max_length)
     order = sorted(encoded, key=lambda example: example.longest)
     scores: dict[int, Tensor] = {}
     bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress)

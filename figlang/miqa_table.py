@@ -7,11 +7,10 @@ from typing import Any
 from rich.console import Console
 
 from figlang import reference, tables
-from figlang.cells import cost
 from figlang.data.miqa import QUESTIONS
 from figlang.metrics import Estimate, accuracy, first_option, spread
 from figlang.prompts.miqa import BASELINES
-from figlang.tables import PaperTable
+from figlang.tables import PaperTable, cost
 from figlang.types import Prediction
 
 Cells = Mapping[tuple[str, int], Sequence[Prediction]]  # (prompt, shots): predictions

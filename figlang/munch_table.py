@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from figlang import munch_factors, reference
-from figlang.cells import cost
 from figlang.data.munch import FORMS
 from figlang.metrics import accuracy, by_group, clustered_interval
 from figlang.prompts.munch import CONDITIONS, LETTERS, PROMPTS
-from figlang.tables import PaperTable
+from figlang.tables import PaperTable, cost
 from figlang.types import Prediction
 
 Cells = Mapping[str, Sequence[Prediction]]  # by id of the prompt

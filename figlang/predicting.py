@@ -33,7 +33,7 @@ ANSWER = ScoringConfig("answer", span="answer", backward_span="answer", norm="su
 @dataclass(frozen=True)
 class How:
     """How to predict: a scoring instead of the recipe's own, a prompt with the pool its examples are drawn from, what an NLI
-    network's judgements amount to.
+    network's judgements amount to, the longest input of an encoder in tokens.
 
     Of several `processes` each predicts its share of the items, and the first one writes what all have found.
     """
@@ -45,6 +45,7 @@ class How:
     pool: Pool = field(default_factory=Pool)
     nli: NliConfig = field(default_factory=NliConfig)
     processes: Processes = field(default_factory=Processes)
+    max_length: int | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ def predict(loaded: Loaded, split: Split, folder: Path, how: How) -> dict[str, A
     idle = None if how.scoring is None or SCORED[how.scoring.kind] == recipe.format else f"scoring={how.scoring.name}"
     if recipe.format not in ("causal", "pll") and how.prompt != PromptConfig():
         idle = idle or f"prompt={how.prompt.name}"
+    if recipe.format in ("causal", "pll") and how.max_length is not None:
+        idle = idle or f"max_length={how.max_length}"
     if recipe.format != "nli":
         idle = idle or next((f"nli.{name}" for name, value in vars(NliConfig()).items() if getattr(how.nli, name) != value), None)
     if idle:
@@ -120,7 +123,7 @@ def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
 
 def _encoder(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
     recipe = loaded.recipe
-    encoder = Encoder(loaded.tokenizer, recipe.format, recipe.text, recipe.max_length)
+    encoder = _tokens(loaded, how)
     score = scorer(recipe.format, recipe.scale)
     rows = evaluation.predict(loaded.network, score, encoder, share, how.batch_size, how.progress)
     return Rows(rows), {
@@ -129,7 +132,7 @@ def _encoder(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> t
         "norm": "none",
         "prompt": "none",
         "text": recipe.text,
-        "max_length": recipe.max_length,
+        "max_length": encoder.max_length,
     }
 
 
@@ -140,7 +143,7 @@ def _nli(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple
     if own and len(order) != len(CLASSES):
         raise FiglangError(f"{recipe.base} has two classes, and {split.source} has three; evaluate it on items with answers")
     rows = share if own else nli.judgements(share, len(order))
-    encoder = Encoder(loaded.tokenizer, recipe.format, recipe.text, recipe.max_length)
+    encoder = _tokens(loaded, how)
     judged = evaluation.predict(loaded.network, nli.classes(order), encoder, rows, how.batch_size, how.progress)
     found = Rows(judged) if own else Rows(nli.choices(share, judged, how.nli), judged=judged)
     return found, {
@@ -149,9 +152,16 @@ def _nli(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple
         "norm": "none",
         "prompt": "none",
         "text": recipe.text,
-        "max_length": recipe.max_length,
+        "max_length": encoder.max_length,
         "labels": ",".join(how.nli.labels or loaded.network.config.id2label.values()),
     }
+
+
+def _tokens(loaded: Loaded, how: How) -> Encoder:
+    recipe, most = loaded.recipe, getattr(loaded.network.config, "max_position_embeddings", None)
+    if how.max_length is not None and most is not None and how.max_length > most:
+        raise FiglangError(f"max_length={how.max_length} is more than the {most} tokens that {recipe.name} has positions for")
+    return Encoder(loaded.tokenizer, recipe.format, recipe.text, how.max_length or recipe.max_length)
 
 
 def _likelihood(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:

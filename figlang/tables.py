@@ -1,7 +1,8 @@
 """Tables in a paper's layout, in a terminal and as Markdown: the same cells in both."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -43,6 +44,18 @@ def show(tables: Sequence[PaperTable], below: Sequence[str], console: Console) -
 def markdown(title: str, tables: Sequence[PaperTable], below: Sequence[str]) -> str:
     """The same as a Markdown document."""
     return "\n\n".join([f"# {title}", *(table.markdown() for table in tables), *map(_plain, below)]) + "\n"
+
+
+def cost(took: Mapping[str, Any]) -> str:
+    """What scoring took, in a sentence."""
+    if took["ratio"] is None:
+        return f"It took {took['seconds']:.0f} s."
+    text = (
+        f"{took['read']:,} tokens read instead of {took['tokens']:,} one by one ({took['ratio']:.1f} ×) in {took['seconds']:.0f} s."
+    )
+    if found := took.get("one_by_one"):
+        text += f" Measured on {found['questions']} questions: one by one takes {found['ratio']:.1f} × as long."
+    return text
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ENTRIES = ["train.py", "evaluate.py"]
-COMMANDS = [*ENTRIES, *(f"figlang/{name}.py" for name in ("transfer", "miqa_table3", "generate", "rate"))]
+OTHERS = ("transfer", "miqa_table3", "munch_judge", "munch_generate", "munch_figures", "generate", "rate")
+COMMANDS = [*ENTRIES, *(f"figlang/{name}.py" for name in OTHERS)]
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "figlang").rglob("*.py")) + ENTRIES
 DATA = [name for name in SOURCES if name.startswith("figlang/data/")]
 READERS = [name for name in DATA if name != "figlang/data/datamodule.py"]
@@ -91,6 +92,12 @@ def test_imports_make_no_circle() -> None:
         "figlang/prompts/miqa.py",
         "figlang/metrics.py",
         "figlang/miqa_table.py",
+        "figlang/data/munch.py",
+        "figlang/prompts/munch.py",
+        "figlang/munch_table.py",
+        "figlang/association.py",
+        "figlang/munch_table3.py",
+        "figlang/munch_similarity.py",
         "figlang/agreement.py",
         "figlang/answers.py",
         "figlang/ratings.py",

@@ -196,3 +196,25 @@ def test_training_on_paraphrases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert content["data_name"] == "munch_paraphrase_sample"
     assert "pair_accuracy" not in content["metrics"]
     assert {"genre", "pos"} <= content["metrics"]["accuracy_by"].keys()
+
+
+def test_sentences_that_are_too_long_are_counted_and_may_be_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fixed = ["data=munch_paraphrase", *SAMPLE, "trainer=cpu", "trainer.progress=false"]
+    small = ["model.max_length=16", "method.epochs=1", f"run={tmp_path}/run", "method.format=pair", "model.init=tiny"]
+    monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *small])
+    train_command()
+    checkpoint = [f"checkpoint={tmp_path}/run", f"output={tmp_path}/out"]
+    for length, truncated in ((None, True), (32, True), (33, None)):
+        caplog.clear()
+        given = [] if length is None else [f"max_length={length}"]
+        monkeypatch.setattr(sys, "argv", ["evaluate.py", *fixed, *checkpoint, *given])
+        if truncated is None:
+            with pytest.raises(SystemExit):
+                evaluate_command()
+            assert "max_length=33 is more than the 32 tokens" in capsys.readouterr().err
+        else:
+            evaluate_command()
+            assert f"were truncated to max_length={length or 16} tokens" in caplog.text
+            assert f"max_length:{length or 16}" in json.loads((tmp_path / "out" / "metrics.json").read_text())["signature"]

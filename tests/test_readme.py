@@ -7,11 +7,28 @@ from pathlib import Path
 import pytest
 
 from figlang.command import compose
-from figlang.config import EvaluateConfig, GenerateConfig, MiqaTable3Config, RateConfig, TrainConfig
+from figlang.config import (
+    EvaluateConfig,
+    GenerateConfig,
+    MiqaTable3Config,
+    MunchFiguresConfig,
+    MunchGenerateConfig,
+    MunchJudgeConfig,
+    RateConfig,
+    TrainConfig,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-SCHEMAS = {"train": TrainConfig, "miqa_table3": MiqaTable3Config, "generate": GenerateConfig, "rate": RateConfig}
+SCHEMAS = {
+    "train": TrainConfig,
+    "miqa_table3": MiqaTable3Config,
+    "munch_judge": MunchJudgeConfig,
+    "munch_generate": MunchGenerateConfig,
+    "munch_figures": MunchFiguresConfig,
+    "generate": GenerateConfig,
+    "rate": RateConfig,
+}
 COMMANDS = [line.split(" #")[0].strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
 
 

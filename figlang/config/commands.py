@@ -64,12 +64,13 @@ class EvaluateConfig(Command):
     )
     revision: str | None = option(None, "Branch, tag or commit of a hub id.")
     batch_size: int = option(64, "Items per forward pass.")
+    max_length: int | None = option(None, "Encoders: longest input in tokens; null is the model's own, which it was trained with.")
     seed: int = option(0, "Seed of the bootstrap.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         seed_in_range(self.seed)
-        positive("", batch_size=self.batch_size)
+        positive("", batch_size=self.batch_size, max_length=self.max_length)
         if self.checkpoint is not None and not self.checkpoint:
             raise FiglangError("checkpoint= is empty; give a run folder, a released folder or a hub id")
         if self.data.test_labels is not None and self.split != "test":
