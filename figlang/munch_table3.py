@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from figlang import munch_factors, rankings, reference
-from figlang.tables import PaperTable, cost
 from figlang.prompts.munch_generation import PROMPTS
+from figlang.tables import PaperTable, cost
 from figlang.types import Ranking
 
 COLUMNS = {

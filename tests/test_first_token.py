@@ -201,6 +201,17 @@ def test_ranks_are_those_of_completing_every_token(family: str) -> None:
     assert [one.ranks for one in ranker.rank(prompts, answers)] == expected
 
 
+def test_a_network_in_few_bits_ties_no_tokens() -> None:
+    plain = network("llama").bfloat16()
+    (chunk,) = Continuation(plain, 4).chunks([[1, 2, 3]])
+    (after,) = chunk.after([(0, (4, 5))])
+    for logits_V in (chunk.logits[0], after[0]):
+        assert logits_V.dtype == torch.float32
+        assert len(logits_V.unique()) == len(logits_V)
+    states = plain.model(input_ids=torch.tensor([[1, 2, 3]]))[0][0, -1].float()
+    assert torch.allclose(chunk.logits[0], plain.lm_head.weight.float() @ states, atol=0.2, rtol=0.02)
+
+
 def test_a_prompt_that_does_not_fit_is_named() -> None:
     continuation = Continuation(network("llama", max_position_embeddings=32), 8)
     with pytest.raises(FiglangError, match="prompt 1 has 25 tokens, with 8 for the answer more than the 32"):
