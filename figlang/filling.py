@@ -13,14 +13,12 @@ from figlang.scoring import infilling
 from figlang.scoring.continuing import Continuation
 from figlang.scoring.first_token import FirstTokenRanker, Ranked
 from figlang.scoring.masked import MaskedScorer
-from figlang.scoring.word_readers import CausalReader, MaskedReader
+from figlang.scoring.word_readers import LONGEST, CausalReader, MaskedReader
 from figlang.scoring.word_search import Reader, WordRanker
 from figlang.scoring.words import Comparison, TokenTexts
 from figlang.types import Blank, Ranking
 
 log = logging.getLogger("figlang")
-
-LONGEST = 24  # tokens of a word that must fit behind a prompt where words are ranked
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,11 @@ class Filler:
             assert self._reader is not None
             words = WordRanker(self._reader, self._candidates, answers, self._way.config.max_rank)
             if words.unknown:
-                log.warning("%d words have no tokens and are not ranked: %s", len(words.unknown), ", ".join(words.unknown[:5]))
+                log.warning(
+                    "%d words have no tokens, or more than there is room for, and are not ranked: %s",
+                    len(words.unknown),
+                    ", ".join(words.unknown[:5]),
+                )
             found = words.rank(blanks, progress)
         return [_ranking(blank, ranked) for blank, ranked in zip(blanks, found, strict=True)]
 

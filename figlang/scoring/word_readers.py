@@ -15,6 +15,7 @@ from figlang.scoring.word_search import Blanks, Node
 from figlang.types import Blank
 
 TOGETHER = 16  # blanks of a masked model that share batches
+LONGEST = 24  # tokens of a word, for which there has to be room at a blank
 
 
 class CausalReader:
@@ -34,7 +35,8 @@ class CausalReader:
         (start,) = spans.ids([before])
         end = (int(self._tokenizer.eos_token_id),) if self._inserts else ()
         found = spans.ids([f"{before}{word}{after}" for word in words])
-        return [(*ids[len(start) :], *end) if ids[: len(start)] == start and ids != start else () for ids in found]
+        pieces = [(*ids[len(start) :], *end) if ids[: len(start)] == start and ids != start else () for ids in found]
+        return [ids if len(ids) <= LONGEST else () for ids in pieces]
 
     def blanks(self, blanks: Sequence[Blank]) -> Iterator[Blanks]:
         for chunk in self._continuation.chunks(infilling.encode(self._tokenizer, blanks, self._bos)):
@@ -73,7 +75,7 @@ class MaskedReader:
 
     def pieces(self, words: Sequence[str]) -> list[tuple[int, ...]]:
         cut = [self._cut("*", word, "*")[1] for word in words]
-        return [() if self._unknown in ids else ids for ids in cut]
+        return [() if self._unknown in ids or len(ids) > LONGEST else ids for ids in cut]
 
     def blanks(self, blanks: Sequence[Blank]) -> Iterator[Blanks]:
         for start in range(0, len(blanks), TOGETHER):
@@ -97,7 +99,7 @@ class MaskedReader:
 
     def _check(self, blank: Blank, around: int) -> None:
         window = self._scorer.window
-        if window is not None and around + 8 > window:
+        if window is not None and around + LONGEST > window:
             raise FiglangError(
                 f"{blank.item.id}: its prompt has {around} tokens without the answer, the network reads {window}; use a model with "
                 "a longer window"

@@ -54,7 +54,7 @@ class WordRanker:
 
     An answer's rank is the number of words that are at least as likely, itself included: a tie does not help. With `max_rank`,
     answers beyond it have none, and no more words than that has to be found. `unknown` are words that the tokenizer has no
-    tokens for: they are never ranked.
+    tokens for, or too many: they are never ranked.
     """
 
     def __init__(
