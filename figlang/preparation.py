@@ -23,6 +23,7 @@ from figlang.runs import recipe as recipe_of
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.branching import EncodedStrings, StringEncoder, StringScorer
 from figlang.scoring.head import scorer
+from figlang.scoring.likelihood import partners_of
 from figlang.scoring.nli import classes, label_order
 from figlang.scoring.requests import RequestEncoder
 from figlang.scoring.wording import Wording, check_alone
@@ -183,6 +184,10 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         **_lineage(config, train, validation),
     )
     check_alone(scoring, recipe.bos, 0)
+    if method.direction == "both" and not partners_of(train.items):
+        raise FiglangError(
+            f"data={config.data.name} has no pairs of metaphors to choose from backward; use method.direction=forward"
+        )
     anatomy = dissect(network)
     window = getattr(network.config.get_text_config(), "max_position_embeddings", None)
     requests = RequestEncoder(tokenizer, recipe.bos, scoring.overflow, window)
