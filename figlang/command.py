@@ -34,6 +34,8 @@ from figlang.config import (
     MergeConfig,
     MiqaTable3Config,
     ModelConfig,
+    MunchFiguresConfig,
+    MunchGenerateConfig,
     MunchJudgeConfig,
     RateConfig,
     ReportConfig,
@@ -55,6 +57,8 @@ _store.store(name="train_schema", node=TrainConfig)
 _store.store(name="evaluate_schema", node=EvaluateConfig)
 _store.store(name="miqa_table3_schema", node=MiqaTable3Config)
 _store.store(name="munch_judge_schema", node=MunchJudgeConfig)
+_store.store(name="munch_generate_schema", node=MunchGenerateConfig)
+_store.store(name="munch_figures_schema", node=MunchFiguresConfig)
 _store.store(name="generate_schema", node=GenerateConfig)
 _store.store(name="rate_schema", node=RateConfig)
 _store.store(name="merge_schema", node=MergeConfig)
@@ -290,7 +294,13 @@ def _name_run(config: TrainConfig) -> None:
 
 
 # What kind of evaluation a folder holds, where it is no predictions for a split.
-KINDS: dict[type, str] = {MiqaTable3Config: "table3", MunchJudgeConfig: "judgements", GenerateConfig: "answers"}
+KINDS: dict[type, str] = {
+    MiqaTable3Config: "table3",
+    MunchJudgeConfig: "judgements",
+    MunchGenerateConfig: "rankings",
+    MunchFiguresConfig: "figures",
+    GenerateConfig: "answers",
+}
 
 
 # What of model= is said about a checkpoint too: it is never a checkpoint's own to allow.
