@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: train test test-slow bench-train bench-score clean
+.PHONY: train test test-slow test-distributed bench-train bench-score clean
 
 train: $(READY)
 	$(BIN)/python train.py $(ARGS) skip_finished=true
@@ -17,6 +17,11 @@ test: $(READY)
 # Real data and real training: set FIGLANG_DATA to a folder that holds figqa/ in upstream layout.
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow $(ARGS)
+
+# Every strategy on two CPU processes: as one process, killed and resumed; and a real agent of W&B.
+test-distributed: $(READY)
+	$(BIN)/pip install -q -c constraints.txt deepspeed
+	$(BIN)/python -m pytest tests/test_distributed.py tests/test_sweep_agent.py $(ARGS)
 
 # figlang's training side by side with the Trainer of transformers.
 bench-train: $(READY)

@@ -5,10 +5,24 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import card, checkpoint, data, figures, predicting, preparation, report, results, runs, runtime, training
+from figlang import (
+    card,
+    checkpoint,
+    data,
+    figures,
+    merging,
+    predicting,
+    preparation,
+    report,
+    results,
+    runs,
+    runtime,
+    tracking,
+    training,
+)
 from figlang.command import entry, to_yaml
 from figlang.config import TrainConfig
-from figlang.models import lora
+from figlang.files import write_text
 from figlang.report import plots
 
 log = logging.getLogger("figlang")
@@ -32,11 +46,13 @@ def main(config: TrainConfig) -> None:
         fitted = training.fit(config, run, ready)
         if fitted is None:
             return  # one of several processes: the first one goes on
-        (run.folder / "config.yaml").write_text(to_yaml(config))
-        checkpoint.export(lora.merge(ready.network), ready.tokenizer, ready.recipe, run.model)
+        write_text(run.folder / "config.yaml", to_yaml(config))
+        checkpoint.export(ready.network, ready.tokenizer, ready.recipe, run.model)
+        if ready.merges:
+            merging.merge(checkpoint.load_unmerged(str(run.model), config.model, config.paths.cache), validation, run.model)
 
         # Evaluated is what was exported, loaded afresh: the numbers are the folder's, not those of the network in memory.
-        loaded = checkpoint.load(str(run.model))
+        loaded = checkpoint.load(str(run.model), config.model, config.paths.cache)
         facts = predicting.predict(loaded, validation, run.folder, predicting.How(config.trainer.progress))
         evaluated = results.Evaluated(config.model.name, facts, validation, "validation", config.data.name, config.seed)
         content = evaluated.document(run.folder) | {
@@ -44,9 +60,10 @@ def main(config: TrainConfig) -> None:
             "training": fitted.facts(),
             "health": fitted.health,
         }
-        (run.model / "README.md").write_text(card.card(ready.recipe, content))
+        write_text(run.model / "README.md", card.card(loaded.recipe, content))
         figures.curves(fitted.history, 1 / ready.recipe.options, run.figures)
         results.write(run.metrics, content)
+        tracking.finish(config, run, content, fitted.history)
     plots.learning_curve_beside(run.folder)
     results.show(content, run.folder, console)
     report.seeds(run.folder.parent, console)

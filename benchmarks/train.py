@@ -42,6 +42,7 @@ from figlang.encode import Encoder
 from figlang.evaluation import predict
 from figlang.linear import OneDnnLinear
 from figlang.models import networks
+from figlang.models.weights import locate
 from figlang.preparation import Prepared, prepare
 from figlang.runs import Run
 from figlang.scoring.head import scorer
@@ -154,7 +155,7 @@ def hugging_face(setting: Setting) -> Fit:
             report_to="none",
             disable_tqdm=True,
         )
-        network = AutoModelForMultipleChoice.from_pretrained(networks.locate(config.model.name_or_path))
+        network = AutoModelForMultipleChoice.from_pretrained(locate(config.model.name_or_path))
         collator = DataCollatorForMultipleChoice(tokenizer)
         trainer = Keeping(model=network, args=arguments, train_dataset=rows, data_collator=collator, callbacks=[watch])
         trainer.remove_callback(PrinterCallback)
@@ -204,7 +205,7 @@ def compare(options: argparse.Namespace, precision: str, batch_size: int, table:
         for size in SIZES:
             rates[size].append(product_rate(PRECISIONS[precision][1], size))
     rate = max(median(values) for values in rates.values())
-    whole = AutoModelForMultipleChoice.from_pretrained(networks.locate(setting.config.model.name_or_path))
+    whole = AutoModelForMultipleChoice.from_pretrained(locate(setting.config.model.name_or_path))
     weights = sum(weight.numel() for name, weight in whole.named_parameters() if "embeddings" not in name)
     work = 6 * weights * sum(example.tokens for example in setting.ready.examples) * options.epochs
     items = len(setting.ready.examples)

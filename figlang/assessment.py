@@ -4,9 +4,27 @@ from pathlib import Path
 from typing import Any
 
 from figlang import checkpoint, data, predicting, prompting, results, runs, runtime, sharding, submission
+from figlang.checkpoint import Loaded
 from figlang.config import EvaluateConfig
+from figlang.errors import FiglangError
 from figlang.models import layout
 from figlang.predictions import FORWARD, read_predictions
+from figlang.types import Split
+
+
+def causal(config: EvaluateConfig) -> tuple[Split, Loaded, Path]:
+    """The items, the model and the folder of a command that only a causal model can do.
+
+    Raises FiglangError for another model.
+    """
+    runtime.start(config.seed, config.trainer)
+    split = data.load(config.split, config.data, config.paths)
+    runtime.log_notes(split.notes)
+    loaded = checkpoint.named_by(config)
+    if loaded.recipe.format != "causal":
+        raise FiglangError(f"{loaded.recipe.name} is no causal model, which this needs; evaluate.py data={config.data.name} may do")
+    layout.place(loaded.network, runtime.device(config.trainer))
+    return split, loaded, runs.evaluation_folder(config)
 
 
 def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
@@ -23,7 +41,9 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     layout.place(loaded.network, runtime.device(config.trainer))
     folder = runs.evaluation_folder(config)
     progress = config.trainer.progress and processes.first
-    how = predicting.How(progress, config.batch_size, config.scoring, config.prompt, pool, config.nli, processes)
+    how = predicting.How(
+        progress, config.batch_size, config.scoring, config.prompt, pool, config.nli, processes, max_length=config.max_length
+    )
     facts = predicting.predict(loaded, split, folder, how)
     if not processes.first:
         return None

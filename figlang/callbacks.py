@@ -2,22 +2,23 @@
 
 import csv
 import logging
-from math import isfinite, nan
+from math import nan
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
+from pytorch_lightning.utilities.exceptions import SIGTERMException
 from scipy.stats import binomtest
 from torch import Tensor, nn
 from torchmetrics import MeanMetric, SumMetric
 
-from figlang.errors import FiglangError
 from figlang.evaluation import prediction
 from figlang.metrics import accuracy, pair_accuracy
 from figlang.models.base import SELECTION
-from figlang.types import Inference, Item
+from figlang.models.sharded import local
+from figlang.types import Item
 
 SHOWN = (
     ("train", "loss"),
@@ -42,33 +43,49 @@ class History(Callback):
         self.validation = validation
         self.rows: list[tuple[int, int, str, str, float]] = []
         self.seconds = 0.0
-        self._loss, self._accuracy, self._seen = MeanMetric(), MeanMetric(), SumMetric()
+        self._loss, self._right, self._seen = MeanMetric(), SumMetric(), SumMetric()
+        for metric in self._epoch:
+            metric.persistent(True)
         self.train_accuracy = 0.0
         self.seen = 0
         self._scores: dict[int, Tensor] = {}
 
+    @property
+    def _epoch(self) -> tuple[MeanMetric, SumMetric, SumMetric]:
+        return self._loss, self._right, self._seen
+
     def state_dict(self) -> dict[str, Any]:
-        return {"rows": self.rows, "seconds": self.seconds}
+        return {"rows": self.rows, "seconds": self.seconds, "epoch": [metric.state_dict() for metric in self._epoch]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.rows = [tuple(row) for row in state["rows"]]
         self.seconds = state["seconds"]
+        for metric, content in zip(self._epoch, state["epoch"], strict=True):
+            metric.load_state_dict(content)
+
+    def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
+        # Here too: an epoch that is gone on with has no start.
+        self._started = perf_counter()
+        for metric in self._epoch:
+            metric.to(module.device)
 
     def on_train_epoch_start(self, trainer: Trainer, module: LightningModule) -> None:
         self._started = perf_counter()
-        for metric in (self._loss, self._accuracy, self._seen):
+        for metric in self._epoch:
             metric.reset()
-            metric.to(module.device)
 
     def on_train_batch_end(self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, index: int) -> None:
-        self._loss.update(outputs["loss"].detach(), weight=outputs["cases"])
+        self._loss.update(outputs["mean"], weight=outputs["cases"])
         choices = "correct" in outputs
         self._seen.update(outputs["cases"] if choices else 0)
         if choices:
-            self._accuracy.update(outputs["correct"] / outputs["cases"], weight=outputs["cases"])
+            self._right.update(outputs["correct"])
         if trainer.global_step % max(1, int(trainer.estimated_stepping_batches) // 500) == 0:
-            self._add(trainer, "train", "step_loss", float(outputs["loss"]))
-            self._add(trainer, "train", "lr", trainer.optimizers[0].param_groups[0]["lr"])
+            now = {"step_loss": float(outputs["mean"]), "lr": trainer.optimizers[0].param_groups[0]["lr"]}
+            for metric, value in now.items():
+                self._add(trainer, "train", metric, value)
+            if trainer.logger is not None:
+                trainer.logger.log_metrics({f"train/{metric}": value for metric, value in now.items()}, trainer.global_step)
 
     def on_validation_epoch_start(self, trainer: Trainer, module: LightningModule) -> None:
         self._scores = {}
@@ -82,21 +99,16 @@ class History(Callback):
         if trainer.sanity_checking:
             return
         rows = [prediction(item, self._scores[position]) for position, item in enumerate(self.validation)]
-        paired = not any(isinstance(item, Inference) for item in self.validation)
-        for metric in (accuracy, pair_accuracy) if paired else (accuracy,):
+        for metric in (accuracy, pair_accuracy) if all(item.paired for item in self.validation) else (accuracy,):
             if (estimate := metric(rows)) is not None:
                 self._add(trainer, "validation", metric.__name__, estimate.value)
-                module.log(f"val/{metric.__name__}", estimate.value, prog_bar=True, sync_dist=True)
+                module.log(f"validation/{metric.__name__}", estimate.value, prog_bar=True, sync_dist=True)
 
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
         self.seconds += perf_counter() - self._started
         # Over all processes: torchmetrics gathers when it computes.
         loss, self.seen = float(self._loss.compute()), int(self._seen.compute())
-        self.train_accuracy = float(self._accuracy.compute()) if self.seen else nan
-        if not isfinite(loss):
-            raise FiglangError(
-                f"the loss is {loss} in epoch {trainer.current_epoch + 1}; lower method.lr and run with overwrite=true"
-            )
+        self.train_accuracy = float(self._right.compute()) / self.seen if self.seen else nan
         self._add(trainer, "train", "loss", loss)
         module.log("train/loss", loss, prog_bar=True, sync_dist=True)
         if self.seen:
@@ -120,6 +132,37 @@ class History(Callback):
         self.rows.append((trainer.global_step, trainer.current_epoch, split, metric, value))
 
 
+class Preemption(Callback):
+    """Saves the state in the middle of an epoch when SIGTERM asks to stop, so that no step is lost (one process).
+
+    `kept` is the step that was saved. Several processes do not get the signal at the same step, and continue after the last
+    whole epoch; so does a run that was stopped while it validated.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.kept = 0
+        self._random: list[Tensor] = []
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"random": [torch.get_rng_state(), *torch.cuda.get_rng_state_all()]}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._random = state["random"]
+
+    def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
+        # An epoch that is gone on with is not seeded anew.
+        if self._random:
+            torch.set_rng_state(self._random[0].cpu())
+            if len(self._random) == 1 + torch.cuda.device_count():
+                torch.cuda.set_rng_state_all([state.cpu() for state in self._random[1:]])
+
+    def on_exception(self, trainer: Trainer, module: LightningModule, exception: BaseException) -> None:
+        if isinstance(exception, SIGTERMException) and trainer.world_size == 1 and trainer.training:
+            trainer.save_checkpoint(self.path)
+            self.kept = trainer.global_step
+
+
 class Health(Callback):
     """Notices trainings that look fine and are not; each finding is one sentence for one epoch (from 1).
 
@@ -135,6 +178,7 @@ class Health(Callback):
         self.head = head
         self.logger = logger
         self.findings: list[dict[str, Any]] = []
+        self._names: list[str] = []
         self._before: list[Tensor] = []
 
     def state_dict(self) -> dict[str, Any]:
@@ -143,8 +187,15 @@ class Health(Callback):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.findings = list(state["findings"])
 
+    def setup(self, trainer: Trainer, module: LightningModule, stage: str) -> None:
+        # By name, since a strategy that shares the weights out puts other parameters in their place.
+        self._names = [name for name, parameter in module.named_parameters() if any(parameter is part for part in self.head)]
+
     def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
-        self._before = [parameter.detach().clone() for parameter in self.head]
+        self._before = self._snapshot(module)
+
+    def _snapshot(self, module: LightningModule) -> list[Tensor]:
+        return [local(module.get_parameter(name)).detach().clone() for name in self._names]
 
     def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Any, index: int) -> None:
         if index == 0:
@@ -154,11 +205,12 @@ class Health(Callback):
                 self._find(trainer, "dropout_off", "dropout is off in training; a published recipe usually has it on")
 
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
-        moved = [not torch.equal(before, now.detach()) for before, now in zip(self._before, self.head, strict=True)]
+        now = self._snapshot(module)
+        moved = [not torch.equal(*pair) for pair in zip(self._before, now, strict=True)]
         # Not all: a bias that is common to all options has no gradient under softmax.
-        if self.head and not any(moved):
+        if moved and not any(moved):
             self._find(trainer, "head_frozen", "the choice head did not change in an epoch: it is frozen or gets no gradient")
-        self._before = [parameter.detach().clone() for parameter in self.head]
+        self._before = now
         if not self.history.seen:
             return
         right = round(self.history.train_accuracy * self.history.seen)

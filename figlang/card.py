@@ -1,11 +1,17 @@
 """The model card of an export, filled from its run."""
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from figlang.checkpoint import Recipe
 from figlang.metrics import as_row
+from figlang.models.gguf import is_gguf
+from figlang.models.lora import OWN
+from figlang.models.weights import address
+from figlang.recipe import Recipe
 from figlang.report import TITLES, percent
+from figlang.sources import PACKAGE
 
 LOAD = {
     "pair": """from transformers import AutoModelForMultipleChoice, AutoTokenizer
@@ -67,7 +73,7 @@ def card(recipe: Recipe, document: Mapping[str, Any]) -> str:
     worded = {"clean": "one final period, first letter upper-case", "gpt3": "a period added, first letter upper-case"}
     selected = SELECTED[training["selection"]].format(epoch=training["exported_epoch"])
     return f"""---
-library_name: transformers
+library_name: {"transformers" if recipe.base_sha256 is None else "peft"}
 base_model: {recipe.base}
 tags: [figurative-language, figlang]
 ---
@@ -135,4 +141,37 @@ def _lines(recipe: Recipe) -> str:
     text = LOAD[recipe.format]
     for name, value in filled.items():
         text = text.replace(name, value)
-    return text
+    return text if recipe.base_sha256 is None else _over_base(text, recipe)
+
+
+def _over_base(text: str, recipe: Recipe) -> str:
+    """Lines that load a whole network from `folder`, made to lay the adapters in it over the network that they belong to."""
+    base, _, revision = recipe.base.partition("@")
+    imports, (dtype, _, bits) = "from peft import PeftModel\n", str(recipe.base_precision).partition("+")
+    if base.startswith("random:"):
+        where = f'f"{{folder}}/{OWN}"'
+    elif base.startswith(PACKAGE):  # found and not imported: packages that carry weights ask for libraries that are not needed
+        module, _, inside = base.removeprefix(PACKAGE).partition("/")
+        imports = f"from importlib.util import find_spec\n\n{imports}"
+        package = f'find_spec("{module}").submodule_search_locations[0]'
+        where = f'{package}, gguf_file="{inside}"' if is_gguf(inside) else f'{package} + "/{inside}"'
+    elif is_gguf(base):
+        where = f'"{Path(base).parent}", gguf_file="{Path(base).name}"'
+    else:
+        where = f'"{address(base)}"'
+    needed = {}
+    if recipe.format in ("joint", "nli"):
+        needed["AutoConfig"] = "config=AutoConfig.from_pretrained(folder)"
+    if bits:
+        needed["BitsAndBytesConfig"] = 'quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")'
+    arguments = [where, *([f'revision="{revision}"'] if revision else []), f'dtype="{dtype}"', *needed.values()]
+    text = text.replace("network, tokenizer = ", "network = ").replace(
+        ", AutoTokenizer.from_pretrained(folder)", "\ntokenizer = AutoTokenizer.from_pretrained(folder)"
+    )
+    text = text.replace("from transformers import ", "from transformers import " + "".join(f"{name}, " for name in needed), 1)
+    text = re.sub(
+        r"(AutoModel\w*)\.from_pretrained\(folder\)",
+        lambda found: f"PeftModel.from_pretrained({found[1]}.from_pretrained({', '.join(arguments)}), folder)",
+        text,
+    )
+    return f"{imports}{text}"

@@ -1,49 +1,24 @@
-"""Exported models: the only place that knows their file format.
+"""Exported models: written, and read back ready to score.
 
-An export is a Hugging Face folder (safetensors, config, tokenizer) that plain transformers loads, and a `figlang.json`
-beside it that says how inputs are worded and scores are read.
+An export is a Hugging Face folder with a `figlang.json` beside it that says how inputs are worded and scores are read: a whole
+network (safetensors, config, tokenizer) that plain transformers loads, or adapters that peft lays over the network that they
+were trained on. Cards show how.
 """
 
 import json
-import shutil
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from transformers import AutoConfig, PreTrainedModel, PreTrainedTokenizerBase
-from transformers.utils import cached_file
+from peft import PeftModel
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from figlang.config import EvaluateConfig, ModelConfig, ScoringConfig
-from figlang.errors import FiglangError, one_line
-from figlang.models import gguf, networks
+from figlang import recipe as recipes
+from figlang.config import EvaluateConfig, ModelConfig, PathsConfig, ScoringConfig
+from figlang.errors import FiglangError
+from figlang.files import whole_folder, write_text
+from figlang.models import gguf, lora, networks, weights
+from figlang.recipe import RECIPE, UNTRAINED, Recipe
 from figlang.types import CLASSES
-
-RECIPE = "figlang.json"
-UNTRAINED = "none"  # settings of what has not been trained here
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What a network needs besides its weights, and where it comes from.
-
-    `format` says how inputs are laid out and scores are read: pair, joint, dual or nli (see Encoder), causal, by the
-    log-probabilities that `scoring` names after the token `bos`, or pll, by those of a masked-LM head. `settings`
-    identifies everything that determined the training: settings and hashes of the data (recipe.json of the run).
-    """
-
-    name: str
-    base: str
-    method: str
-    format: str
-    text: str
-    max_length: int
-    scale: float
-    options: int
-    trained_on: str
-    settings: str
-    seed: int | None
-    scoring: dict[str, Any] | None = None
-    bos: str = "none"
 
 
 @dataclass(frozen=True)
@@ -55,34 +30,56 @@ class Loaded:
     recipe: Recipe
 
 
-def export(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, recipe: Recipe, folder: Path) -> None:
-    """Write an export; the folder gets its name only when it is complete."""
-    beside = folder.with_name(f".{folder.name}.partial")
-    shutil.rmtree(beside, ignore_errors=True)
-    network.save_pretrained(beside)
-    tokenizer.save_pretrained(beside)
-    (beside / RECIPE).write_text(json.dumps(asdict(recipe), indent=2) + "\n")
-    shutil.rmtree(folder, ignore_errors=True)
-    beside.rename(folder)
+def export(
+    network: PreTrainedModel | PeftModel, tokenizer: PreTrainedTokenizerBase, recipe: Recipe, folder: Path, card: str = ""
+) -> None:
+    """Write an export, adapters as such; the folder gets its name only when it is complete."""
+    with whole_folder(folder) as beside:
+        if isinstance(network, PeftModel):
+            lora.save(network, beside)
+        else:
+            network.save_pretrained(beside)
+        tokenizer.save_pretrained(beside)
+        write_text(beside / RECIPE, json.dumps(asdict(recipe), indent=2) + "\n")
+        write_text(beside / "README.md", card)
 
 
-def load(source: str, revision: str | None = None) -> Loaded:
-    """A run folder, an exported or released folder, a `package:` source or a hub id, ready to score.
+def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig.cache) -> Loaded:
+    """A run folder, an exported or released folder, a `package:` source or a hub id, ready to score; adapters are merged.
 
     A network without figlang.json is taken by its class: multiple-choice networks as `pair`, sequence classifiers as `nli`, bare
-    encoders as `dual`.
+    encoders as `dual`. `model` says what else is allowed: its `revision`, `allow_bin` and `trust_remote_code` are heeded.
     """
-    located = networks.locate(source)
-    recipe = _recipe(located, source, revision)
-    model = ModelConfig(name=recipe.name, name_or_path=located, revision=revision, max_length=recipe.max_length)
-    return _open(model, recipe)
+    model, recipe = _named(source, model)
+    return _open(model, recipe, cache)
 
 
-def _open(model: ModelConfig, recipe: Recipe) -> Loaded:
+def load_unmerged(source: str, model: ModelConfig | None = None, cache: str = PathsConfig.cache) -> Loaded:
+    """Adapters as `load` takes them, over the network that they were trained on.
+
+    Raises FiglangError for a network without adapters.
+    """
+    model, recipe = _named(source, model)
+    network, tokenizer = weights.unmerged(model, cache)
+    return Loaded(network, tokenizer, recipe)
+
+
+def _named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Recipe]:
+    located, given = weights.locate(source), model or ModelConfig()
+    recipe = recipes.read(located, source, given.revision)
+    return replace(
+        ModelConfig(name=recipe.name, name_or_path=located, max_length=recipe.max_length),
+        revision=given.revision,
+        allow_bin=given.allow_bin,
+        trust_remote_code=given.trust_remote_code,
+    ), recipe
+
+
+def _open(model: ModelConfig, recipe: Recipe, cache: str) -> Loaded:
     if recipe.format == "causal":
-        network, tokenizer = networks.causal(model, cache="")
+        network, tokenizer = networks.causal(model, cache)
     else:
-        network, tokenizer = networks.build(model, recipe.format, [], recipe.options, trained=True)
+        network, tokenizer = networks.build(model, recipe.format, [], recipe.options, trained=True, cache=cache)
     return Loaded(network.eval(), tokenizer, recipe)
 
 
@@ -90,7 +87,7 @@ def named_by(config: EvaluateConfig) -> Loaded:
     """What an evaluation is of: its checkpoint, or its `model=` as it comes."""
     if config.checkpoint is None:
         return pretrained(config.model, config.scoring, config.paths.cache)
-    return load(config.checkpoint, config.revision)
+    return load(config.checkpoint, replace(config.model, revision=config.revision), config.paths.cache)
 
 
 def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) -> Loaded:
@@ -101,7 +98,7 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
     if scoring is not None and scoring.kind == "pll":
         if model.family == "causal":
             raise FiglangError(f"scoring={scoring.name} is for encoders, and model={model.name} is causal; take scoring=clean")
-        network, tokenizer = networks.masked(model)
+        network, tokenizer = networks.masked(model, cache)
         return Loaded(network, tokenizer, replace(causal_recipe(model, scoring), format="pll", bos="none"))
     if model.family != "causal":
         if scoring is not None and scoring.kind == "likelihood":
@@ -112,7 +109,7 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
             network, tokenizer = networks.build(model, "nli", [], len(CLASSES))
             about = ("none", "nli", scoring.text, model.max_length, 20.0, len(CLASSES), "nothing", UNTRAINED, None)
             return Loaded(network.eval(), tokenizer, Recipe(model.name, networks.describe(model), *about))
-        recipe = replace(_recipe(networks.locate(model.name_or_path), model.name_or_path, model.revision), name=model.name)
+        recipe = replace(recipes.read(weights.locate(model.name_or_path), model.name_or_path, model.revision), name=model.name)
         if scoring is not None and recipe.format != "nli":
             raise FiglangError(
                 f"scoring={scoring.name} needs a classifier of premises and hypotheses, and model={model.name} is read as "
@@ -120,7 +117,7 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
             )
         if recipe.settings == UNTRAINED:
             recipe = replace(recipe, max_length=model.max_length, text=scoring.text if scoring else recipe.text)
-        return _open(model, recipe)
+        return _open(model, recipe, cache)
     if scoring is not None and scoring.kind != "likelihood":
         raise FiglangError(
             f"scoring={scoring.name} is not for causal models like model={model.name}; use scoring=clean or scoring=pmi"
@@ -149,34 +146,9 @@ def causal_recipe(model: ModelConfig, scoring: ScoringConfig, method: str = "zer
     )
 
 
-def _recipe(located: str, source: str, revision: str | None) -> Recipe:
-    try:
-        path = cached_file(located, RECIPE, revision=revision, _raise_exceptions_for_missing_entries=False)
-        if path is not None:
-            return Recipe(**json.loads(Path(path).read_text()))
-        config = AutoConfig.from_pretrained(located, revision=revision)
-    except (ValueError, TypeError, KeyError) as error:
-        raise FiglangError(f"{source}: its {RECIPE} or config.json cannot be read ({error}); export the model again") from error
-    except OSError as error:
-        raise FiglangError(
-            f"no checkpoint {source!r}: neither a folder here nor reachable as a hub id ({one_line(error)})"
-        ) from error
-    classes = config.architectures or []
-    kinds = {"MultipleChoice": "pair", "SequenceClassification": "nli"}
-    format = next((format for kind, format in kinds.items() if any(kind in name for name in classes)), "dual")
-    if format == "dual" and any("For" in name for name in classes):
-        raise FiglangError(
-            f"{source}: {classes[0]} has no {RECIPE}, and only multiple-choice networks, NLI classifiers and bare encoders can do "
-            "without"
-        )
-    name = source.rstrip("/").split("/")[-1]
-    text, length, outputs = ("raw", 256, config.num_labels) if format == "nli" else ("clean", 80, 2)
-    return Recipe(name, source, "none", format, text, length, 20.0, outputs, "nothing", UNTRAINED, None)
-
-
 def ancestry(model: ModelConfig) -> Recipe | None:
     """The recipe of the run or export that a training starts from; None for weights that do not come from here."""
     if model.init == "tiny" or gguf.is_gguf(model.name_or_path):
         return None
-    folder = Path(networks.locate(model.name_or_path))
-    return _recipe(str(folder), model.name_or_path, None) if (folder / RECIPE).is_file() else None
+    folder = Path(weights.locate(model.name_or_path))
+    return recipes.read(str(folder), model.name_or_path, None) if (folder / RECIPE).is_file() else None

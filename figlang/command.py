@@ -1,7 +1,7 @@
 """The one door through which a configuration enters: Hydra's command line, help, and errors for people.
 
-Only this file imports hydra and omegaconf. Hydra composes; `resolve` turns the result into the plain dataclasses of
-`figlang.config`.
+Only this file and `search.py`, a sweeper of Hydra's, import hydra and omegaconf. Hydra composes; `resolve` turns the result into
+the plain dataclasses of `figlang.config`.
 """
 
 import logging
@@ -18,6 +18,7 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
@@ -30,25 +31,33 @@ from figlang.config import (
     DescribeConfig,
     EvaluateConfig,
     GenerateConfig,
+    MergeConfig,
     MiqaTable3Config,
     ModelConfig,
+    MunchJudgeConfig,
     RateConfig,
     ReportConfig,
     TrainConfig,
 )
-from figlang.config.section import COMMANDS
+from figlang.config.section import Command
 from figlang.errors import FiglangError
+from figlang.faults import explain
+from figlang.redaction import redacted
+from figlang.search import OptunaSweeper
 from figlang.signature import digest
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 T = TypeVar("T")
 
+Plugins.instance().register(OptunaSweeper)
 _store = ConfigStore.instance()
 _store.store(name="train_schema", node=TrainConfig)
 _store.store(name="evaluate_schema", node=EvaluateConfig)
 _store.store(name="miqa_table3_schema", node=MiqaTable3Config)
+_store.store(name="munch_judge_schema", node=MunchJudgeConfig)
 _store.store(name="generate_schema", node=GenerateConfig)
 _store.store(name="rate_schema", node=RateConfig)
+_store.store(name="merge_schema", node=MergeConfig)
 _store.store(name="compare_schema", node=CompareConfig)
 _store.store(name="report_schema", node=ReportConfig)
 _store.store(name="describe_schema", node=DescribeConfig)
@@ -132,13 +141,21 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
     def decorate(task: Callable[[T], None]) -> Callable[[], None]:
         entered = False
 
-        def job(composed: DictConfig) -> None:
+        def job(composed: DictConfig) -> str | None:
             nonlocal entered
             entered = True
             try:
-                task(_named(composed, schema))
+                config = _named(composed, schema)
+                task(config)
+                return config.run if isinstance(config, TrainConfig) else None  # where a sweeper finds what came of it
             except (FiglangError, OmegaConfBaseException) as error:
                 _fail(error)
+                return None
+            except (OSError, MemoryError, RuntimeError) as error:
+                if (fault := explain(error, training=schema is TrainConfig)) is None:
+                    raise
+                _fail(FiglangError(fault))
+                return None
 
         def main() -> None:
             if {"--help", "-h"} & set(sys.argv[1:]):
@@ -155,7 +172,7 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
             os.environ["HYDRA_FULL_ERROR"] = "1"
             try:
                 hydra.main(config_path=str(CONF), config_name=name, version_base="1.3")(job)()
-            except (HydraException, OmegaConfBaseException) as error:
+            except (HydraException, OmegaConfBaseException, FiglangError) as error:
                 if traceback_wanted:
                     raise
                 _fail(error)
@@ -223,22 +240,23 @@ def _fail(error: Exception) -> None:
     skip = ("full_key:", "object_type=", "reference_type=", "See https", "set env", "Set the environment")
     kept = [line for line in dict.fromkeys(lines) if line and not line.startswith(skip)]
     message = " ".join(kept)
+    if "Could not override 'peft'" in message:
+        message = "this model= trains adapters; name what it starts from (model=gpt2, say), or a trained run by checkpoint=FOLDER"
     unknown = re.search(r"[Kk]ey '([^']+)' (?:is )?not in '(\w+)'", message)
     if unknown and (section := getattr(schemas, unknown[2], None)) is not None:
         message = f"unknown key {unknown[1]!r}; {_section_name(section)} has {', '.join(spec.name for spec in fields(section))}"
-    sys.stderr.write(f"error: {message}\n")
+    sys.stderr.write(f"error: {redacted(message)}\n")
     raise SystemExit(2)
 
 
 def _section_name(section: type) -> str:
-    name = section.__name__.removesuffix("Config").lower()
-    return "the top level" if name in COMMANDS else name
+    return "the top level" if issubclass(section, Command) else section.__name__.removesuffix("Config").lower()
 
 
 # What does not belong into a run folder's name: it changes no result, or is in the name already.
 _UNNAMED = re.compile(
     r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|trainer|logger)=|^(paths|logger)\."
-    r"|^(checkpoint|split|name|output|revision|batch_size)=|^trainer\.(progress|threads)="
+    r"|^(checkpoint|split|name|output|revision|batch_size|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
 )
 LONGEST = 120
 
@@ -261,7 +279,8 @@ def _name_run(config: TrainConfig) -> None:
     # An interrupted multirun is started again by the same command, which then finds some of its runs finished.
     multirun = HydraConfig.get().mode is RunMode.MULTIRUN
     config.skip_finished = config.skip_finished or multirun
-    if multirun and config.trainer.devices not in ("auto", "1"):
+    launcher = HydraConfig.get().runtime.choices.get("hydra/launcher")
+    if multirun and config.trainer.devices not in ("auto", "1") and launcher != "submitit_slurm":
         # Each process that Lightning starts would run the whole multirun again.
         raise FiglangError("a multirun (-m) needs trainer.devices=1; start the runs one by one, or by torchrun")
     if config.run is not None:
@@ -270,12 +289,16 @@ def _name_run(config: TrainConfig) -> None:
 
 
 # What kind of evaluation a folder holds, where it is no predictions for a split.
-KINDS: dict[type, str] = {MiqaTable3Config: "table3", GenerateConfig: "answers"}
+KINDS: dict[type, str] = {MiqaTable3Config: "table3", MunchJudgeConfig: "judgements", GenerateConfig: "answers"}
+
+
+# What of model= is said about a checkpoint too: it is never a checkpoint's own to allow.
+ALLOWING = ("model.allow_bin", "model.trust_remote_code")
 
 
 def _name_evaluation(config: EvaluateConfig) -> None:
     given = [text.split("=")[0] for text in HydraConfig.get().overrides.task]
-    idle = next((name for name in given if name.split(".")[0] in ("model", "method")), None)
+    idle = next((name for name in given if name.split(".")[0] in ("model", "method") and name not in ALLOWING), None)
     if config.checkpoint is not None and idle is not None:
         raise FiglangError(f"checkpoint={config.checkpoint} brings its own model and method; leave {idle}= out")
     if config.name is None:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import binomtest, permutation_test
 
 from figlang.errors import FiglangError
-from figlang.metrics import Estimate, FloatArray, accuracy, by_group, clustered_interval, pair_accuracy, resampled_sums
+from figlang.metrics import Array, Estimate, accuracy, by_group, clustered_interval, pair_accuracy, resampled_sums
 from figlang.types import Prediction
 
 FLIPS = 9_999  # sign flips drawn by the permutation test: p is a multiple of 1 / 10,000
@@ -120,7 +120,7 @@ def _hits(runs: Sequence[dict[str, bool]], groups: Sequence[Sequence[str]], whol
     return [[[all(members)] for members in run] for run in cases] if whole else cases
 
 
-def _difference(ours: list[list[list[bool]]], theirs: list[list[list[bool]]], sizes_G: FloatArray, seed: int) -> Difference:
+def _difference(ours: list[list[list[bool]]], theirs: list[list[list[bool]]], sizes_G: Array, seed: int) -> Difference:
     ours_GS, theirs_GT = (np.array([[sum(cases) for cases in run] for run in runs], float).T for runs in (ours, theirs))
     n = int(sizes_G.sum())
     value = (ours_GS.mean(1).sum() - theirs_GT.mean(1).sum()) / n
@@ -133,7 +133,7 @@ def _difference(ours: list[list[list[bool]]], theirs: list[list[list[bool]]], si
     return Difference(value, low, high, p, n, won, lost)
 
 
-def _interval(ours_GS: FloatArray, theirs_GT: FloatArray, sizes_G: FloatArray, seed: int) -> tuple[float, float]:
+def _interval(ours_GS: Array, theirs_GT: Array, sizes_G: Array, seed: int) -> tuple[float, float]:
     seeds = ours_GS.shape[1]
     sums_RK = resampled_sums(np.column_stack([ours_GS, theirs_GT, sizes_G]), seed)
     draw = np.random.default_rng([seed, 1])  # not the draws that chose the groups
@@ -142,14 +142,14 @@ def _interval(ours_GS: FloatArray, theirs_GT: FloatArray, sizes_G: FloatArray, s
     return float(low), float(high)
 
 
-def _over_seeds(sums_RS: FloatArray, draw: np.random.Generator) -> FloatArray:
+def _over_seeds(sums_RS: Array, draw: np.random.Generator) -> Array:
     """The mean over as many seeds as there are, drawn with replacement for every resample."""
     resamples, seeds = sums_RS.shape
     weights_RS = draw.multinomial(seeds, np.full(seeds, 1 / seeds), size=resamples) / seeds
     return np.asarray((weights_RS * sums_RS).sum(1))
 
 
-def _permuted(ours_G: FloatArray, theirs_G: FloatArray, seed: int) -> float:
+def _permuted(ours_G: Array, theirs_G: Array, seed: int) -> float:
     moved_G = ours_G - theirs_G
     moved_G = moved_G[moved_G != 0]  # turning nothing round changes nothing
     if len(moved_G) < 2:  # of one group, both ways to turn it are as far from 0

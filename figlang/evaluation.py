@@ -1,5 +1,6 @@
 """The shared evaluation module: items and a network to predictions."""
 
+import logging
 from collections.abc import Sequence
 
 import torch
@@ -8,11 +9,10 @@ from torch import Tensor, nn
 
 from figlang.encode import Batch, Encoded, Encoder
 from figlang.linear import hastened
-from figlang.predictions import read_predictions, write_predictions
 from figlang.scoring.head import Scorer
 from figlang.types import Item, Prediction
 
-__all__ = ["encode_all", "predict", "prediction", "read_predictions", "write_predictions"]
+log = logging.getLogger("figlang")
 
 
 @torch.inference_mode()
@@ -30,7 +30,10 @@ def predict(
     """
     network.eval()
     device = next(network.parameters()).device
-    encoded, _ = encoder.encode(items)
+    encoded, truncated = encoder.encode(items)
+    if truncated:
+        sequences = sum(len(example.sequences) for example in encoded)
+        log.warning("%d of %d sequences were truncated to max_length=%d tokens", truncated, sequences, encoder.max_length)
     order = sorted(encoded, key=lambda example: example.longest)
     scores: dict[int, Tensor] = {}
     bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress)

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+import numpy.typing as npt
 from scipy.stats import binomtest
 
-from figlang.types import Prediction
+from figlang.types import QUANTITIES, Prediction
+
+Array = npt.NDArray[np.float64]
 
 RESAMPLES = 10_000
-FloatArray = NDArray[np.float64]
 CHUNK = 2_000_000  # weights drawn at a time: bounds the bootstrap's memory to some 16 MB
 
 
@@ -105,14 +106,14 @@ METRICS = {
 def measure(predictions: Sequence[Prediction], seed: int = 0, paired: bool = True) -> dict[str, object]:
     """Every metric, overall and by attribute, as plain data; reproduces metrics.json from a predictions file alone.
 
-    `paired=False` is for groups that are no pairs to be got right together, like the hypotheses about one premise: accuracy only.
+    `paired=False` is for groups that are no pairs to be got right together, see Item.
     """
-    wanted = METRICS if paired else {"accuracy": accuracy}
+    wanted = METRICS if paired else {"accuracy": accuracy, "first_option": first_option}
     overall = {name: asdict(value) for name, metric in wanted.items() if (value := metric(predictions, seed)) is not None}
     cells: dict[str, dict[str, list[Prediction]]] = defaultdict(lambda: defaultdict(list))
     for prediction in predictions:
-        for attribute, categories in prediction.attributes.items():
-            for category in categories:
+        for attribute in prediction.attributes.keys() - QUANTITIES:
+            for category in prediction.attributes[attribute]:
                 cells[attribute][category].append(prediction)
     attributes = {
         attribute: {name: asdict(found) for name, members in sorted(values.items()) if (found := accuracy(members, seed))}
@@ -142,16 +143,25 @@ def _estimate(
 
 
 def clustered_interval(hits: Sequence[float], sizes: Sequence[int], seed: int) -> tuple[float, float]:
-    """95 % percentile interval of sum(hits) / sum(sizes) over resampled groups.
-
-    Items of one group depend on each other, so groups and not items are drawn with replacement.
-    """
-    sums_R2 = resampled_sums(np.column_stack([np.asarray(hits, float), np.asarray(sizes, float)]), seed)
-    low, high = np.quantile(sums_R2[:, 0] / sums_R2[:, 1], (0.025, 0.975))
+    """95 % percentile interval of sum(hits) / sum(sizes) over resampled groups, see `resampled`."""
+    low, high = np.quantile(resampled(np.asarray(hits, float)[:, None], np.asarray(sizes, float)[:, None], seed), (0.025, 0.975))
     return float(low), float(high)
 
 
-def resampled_sums(values_GK: FloatArray, seed: int) -> FloatArray:
+def resampled(hits_GK: Array, sizes_GK: Array, seed: int) -> Array:
+    """Sums of hits over sums of sizes, (R, K), of R resamples of G groups: a clustered bootstrap of K ratios at once.
+
+    Items of one group depend on each other, so groups and not items are drawn with replacement. nan where a resample has no size.
+    """
+    sums_RK = resampled_sums(np.concatenate([hits_GK, sizes_GK], axis=1), seed)
+    hits_RK, sizes_RK = np.split(sums_RK, 2, axis=1)
+    # A resample may hold no item of a rare class.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares_RK: Array = hits_RK / sizes_RK
+    return shares_RK
+
+
+def resampled_sums(values_GK: Array, seed: int) -> Array:
     """Sums (R, K) of the rows of as many groups as there are, drawn with replacement.
 
     Groups with equal rows are drawn together, which changes no distribution: pairs with 0, 1 or 2 items right are three numbers to

@@ -1,14 +1,12 @@
 """Every prompt with every number of examples on MiQA, by one causal model that is loaded once."""
 
-import json
 import logging
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from figlang import evaluation
+from figlang import cells
 from figlang.config import MiqaTable3Config, PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.predicting import ANSWER
@@ -69,62 +67,36 @@ def predict(
 ) -> dict[str, Any]:
     """Predictions and log-probabilities of every cell into `folder`; returns what scoring took.
 
-    `tokens` is what the requests would read one by one, `read` what was read, their ratio what sharing saved. A prompt's cells
-    are scored together, so that memory stays small.
+    A prompt's cells are scored together, so that memory stays small.
     """
     if not miqa.are_questions(items):
         raise FiglangError("these are not MiQA's questions; use data=miqa or data=miqa_sample")
-    tokens = read = 0
-    started = time.perf_counter()
+    filled = cells.Cells(folder)
     for prompt in grid.wordings:
         by_shots = grid.ask(items, prompt, pool)
         asked = [each for some in by_shots.values() for each in some]
         # Alone only where it is used: without a bos the first token of an answer has no probability.
         measured = choices.measure(scorer, asked, grid.scoring.minus_alone, progress)
         predictions, records = measured.predictions(grid.scoring.norm, grid.scoring.minus_alone), measured.records()
+        filled.count(measured.scored)
         for place, count in enumerate(by_shots):
             cell = slice(place * len(items), (place + 1) * len(items))
-            evaluation.write_predictions(_file(folder, "predictions", prompt, count), predictions[cell])
-            with _file(folder, "log_probabilities", prompt, count).open("w", encoding="utf-8") as file:
-                file.writelines(json.dumps(row) + "\n" for row in records[cell])
-        tokens, read = tokens + measured.scored.tokens, read + measured.scored.read
-    seconds = time.perf_counter() - started
-    return {"tokens": tokens, "read": read, "ratio": tokens / read, "seconds": seconds}
+            filled.write(_name(prompt, count), predictions[cell], records[cell])
+    return filled.took()
 
 
 def one_by_one(scorer: Scorer, items: Sequence[Item], pool: Sequence[Item], grid: Grid) -> dict[str, Any]:
-    """Seconds for the questions about these items scored together, and each answer by itself, with the largest difference."""
+    """What sharing spares on the questions about these items: each answer by itself, and all together."""
     asked = [each for prompt in grid.wordings for some in grid.ask(items, prompt, pool).values() for each in some]
-    needed = choices.requests(asked)
-    scorer.score(needed[:1])
-    started = time.perf_counter()
-    together = scorer.score(needed)
-    middle = time.perf_counter()
-    apart = [scorer.score([request]).log_probs[0] for request in needed]
-    ended = time.perf_counter()
-    differences = [float((one - other).abs().max()) for one, other in zip(together.log_probs, apart, strict=True)]
-    return {
-        "questions": len(asked),
-        "together_seconds": middle - started,
-        "one_by_one_seconds": ended - middle,
-        "ratio": (ended - middle) / (middle - started),
-        "largest_difference": max(differences),
-    }
+    return cells.one_by_one(scorer.score, [[request] for request in choices.requests(asked)], len(asked))
 
 
 def read(folder: Path, grid: Grid) -> dict[tuple[str, int], list[Prediction]]:
     """The predictions of every cell from their files."""
-    return {
-        (prompt, count): evaluation.read_predictions(_file(folder, "predictions", prompt, count))
-        for prompt in grid.wordings
-        for count in grid.counts
-    }
+    names = {(prompt, count): _name(prompt, count) for prompt in grid.wordings for count in grid.counts}
+    found = cells.read(folder, names.values())
+    return {key: found[name] for key, name in names.items()}
 
 
-def _file(folder: Path, kind: str, prompt: str, shots: int) -> Path:
-    path = folder / kind / f"{prompt}-{shots}-shot.jsonl"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FiglangError(f"cannot write to {folder} ({error.strerror}); choose another folder with output=DIR") from error
-    return path
+def _name(prompt: str, shots: int) -> str:
+    return f"{prompt}-{shots}-shot"

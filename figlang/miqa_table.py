@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
-from figlang import reference
+from figlang import reference, tables
 from figlang.data.miqa import QUESTIONS
 from figlang.metrics import Estimate, accuracy, first_option, spread
 from figlang.prompts.miqa import BASELINES
+from figlang.tables import PaperTable, cost
 from figlang.types import Prediction
 
 Cells = Mapping[tuple[str, int], Sequence[Prediction]]  # (prompt, shots): predictions
@@ -99,47 +98,26 @@ def _heading(measured: Mapping[str, Any]) -> list[str]:
 
 
 def show(content: Mapping[str, Any], console: Console) -> None:
-    """The table in the paper's layout, one block a question type, in a terminal."""
-    measured = content["questions"]
-    for question in measured:
-        table = Table(
-            title=f"{content['model']}, {question}-questions, accuracy in %", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
-        )
-        for place, heading in enumerate(_heading(measured)):
-            table.add_column(heading, justify="right" if place else "left", no_wrap=place > 0, overflow="fold")
-        for block in rows(measured, question, content["published_file"]):
-            for row in block:
-                table.add_row(*row)
-            table.add_section()
-        console.print(table)
-    for text in (FOOTNOTE, cost(content["took"]), f"signature {content['signature']}"):
-        console.print(text, style="dim", highlight=False, markup=False, emoji=False, soft_wrap=True)
-
-
-def cost(took: Mapping[str, Any]) -> str:
-    """What scoring took, in a sentence."""
-    text = (
-        f"{took['read']:,} tokens read instead of {took['tokens']:,} one by one ({took['ratio']:.1f} ×) in {took['seconds']:.0f} s."
-    )
-    if found := took.get("one_by_one"):
-        text += f" Measured on {found['questions']} questions: one by one takes {found['ratio']:.1f} × as long."
-    return text
+    """The table in the paper's layout, one a question type, in a terminal."""
+    tables.show(_tables(content), _below(content), console)
 
 
 def markdown(content: Mapping[str, Any]) -> str:
     """The same as Markdown."""
-    measured = content["questions"]
-    heading = _heading(measured)
-    lines = [f"# MiQA, {content['model']}", ""]
-    for question in measured:
-        lines += [f"## {question}-questions, accuracy in % (95 % CI)", ""]
-        lines += [_line(heading), _line(["---"] + ["---:"] * (len(heading) - 1))]
-        lines += [_line(row) for block in rows(measured, question, content["published_file"]) for row in block]
-        lines.append("")
-    return "\n".join(
-        [*lines, FOOTNOTE.replace("*", "\\*", 1), "", cost(content["took"]), "", f"Signature: `{content['signature']}`", ""]
-    )
+    return tables.markdown(f"MiQA, {content['model']}", _tables(content), _below(content))
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('*', chr(92) + '*') for cell in cells)} |"
+def _tables(content: Mapping[str, Any]) -> list[PaperTable]:
+    measured, heading = content["questions"], _heading(content["questions"])
+    return [
+        PaperTable(
+            f"{content['model']}, {question}-questions, accuracy in % (95 % CI)",
+            heading,
+            rows(measured, question, content["published_file"]),
+        )
+        for question in measured
+    ]
+
+
+def _below(content: Mapping[str, Any]) -> list[str]:
+    return [FOOTNOTE, cost(content["took"]), f"signature {content['signature']}"]

@@ -4,26 +4,18 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from figlang import checkpoint, data, miqa_grid, miqa_table, predicting, results, runs, runtime
+from figlang import assessment, data, miqa_grid, miqa_table, predicting, results
 from figlang.command import entry
 from figlang.config import MiqaTable3Config
-from figlang.errors import FiglangError
 from figlang.scoring.causal import CausalScorer
 
 
 @entry("miqa_table3", MiqaTable3Config)
 def main(config: MiqaTable3Config) -> None:
-    runtime.start(config.seed, config.trainer)
-    split = data.load(config.split, config.data, config.paths)
-    runtime.log_notes(split.notes)
     grid = miqa_grid.grid(config)
-    loaded = checkpoint.named_by(config)
-    if loaded.recipe.format != "causal":
-        raise FiglangError(f"{loaded.recipe.name} is no causal model; `python evaluate.py data=miqa` evaluates other models")
-    loaded.network.to(runtime.device(config.trainer))
+    split, loaded, folder = assessment.causal(config)
     bos = loaded.recipe.bos if grid.scoring.bos is None else grid.scoring.bos
     scorer = CausalScorer(loaded.network, loaded.tokenizer, bos, grid.scoring.overflow)
-    folder = runs.evaluation_folder(config)
     pool = data.load(config.split, replace(config.data, limit=None), config.paths).items
     took = miqa_grid.predict(scorer, split.items, pool, grid, folder, config.trainer.progress)
     if config.one_by_one:

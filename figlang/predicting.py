@@ -1,27 +1,27 @@
 """Predictions of a loaded network for a split, by its input format, into files; and what their numbers depend on."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from figlang import evaluation, prompting
+from figlang import evaluation, judging, prompting
 from figlang.checkpoint import Loaded
 from figlang.config import NliConfig, PromptConfig, ScoringConfig
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.models import layout
-from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS
+from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, write_predictions
 from figlang.prompting import Pool
-from figlang.prompts import miqa
+from figlang.prompts import miqa, munch
 from figlang.scoring import choices, likelihood, nli
 from figlang.scoring.causal import CausalScorer
 from figlang.scoring.head import scorer
 from figlang.scoring.masked import MaskedScorer
 from figlang.scoring.wording import Wording, check_alone
 from figlang.sharding import Processes
-from figlang.types import CLASSES, Inference, Item, Prediction, Split
+from figlang.types import CLASSES, Inference, Item, Judgement, Prediction, Split, Substitution
 
 # The format that each kind of scoring is for.
 SCORED = {"likelihood": "causal", "pll": "pll", "nli": "nli"}
@@ -32,7 +32,7 @@ ANSWER = ScoringConfig("answer", span="answer", backward_span="answer", norm="su
 @dataclass(frozen=True)
 class How:
     """How to predict: a scoring instead of the recipe's own, a prompt with the pool its examples are drawn from, what an NLI
-    network's judgements amount to.
+    network's judgements amount to, the longest input of an encoder in tokens.
 
     Of several `processes` each predicts its share of the items, and the first one writes what all have found.
     """
@@ -44,6 +44,7 @@ class How:
     pool: Pool = field(default_factory=Pool)
     nli: NliConfig = field(default_factory=NliConfig)
     processes: Processes = field(default_factory=Processes)
+    max_length: int | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,9 @@ class Rows:
     judged: list[Prediction] | None = None
 
 
+Way = Callable[[Loaded, Split, Sequence[Item], How], tuple[Rows, dict[str, Any]]]
+
+
 def predict(loaded: Loaded, split: Split, folder: Path, how: How) -> dict[str, Any]:
     """Write predictions.jsonl and, by format, what else there is; returns what can change a score.
 
@@ -65,6 +69,8 @@ def predict(loaded: Loaded, split: Split, folder: Path, how: How) -> dict[str, A
     idle = None if how.scoring is None or SCORED[how.scoring.kind] == recipe.format else f"scoring={how.scoring.name}"
     if recipe.format not in ("causal", "pll") and how.prompt != PromptConfig():
         idle = idle or f"prompt={how.prompt.name}"
+    if recipe.format in ("causal", "pll") and how.max_length is not None:
+        idle = idle or f"max_length={how.max_length}"
     if recipe.format != "nli":
         idle = idle or next((f"nli.{name}" for name, value in vars(NliConfig()).items() if getattr(how.nli, name) != value), None)
     if idle:
@@ -74,11 +80,18 @@ def predict(loaded: Loaded, split: Split, folder: Path, how: How) -> dict[str, A
             f"{split.source} has premises with hypotheses, which only NLI networks read, and {recipe.name} reads its inputs as "
             f"{recipe.format}; use a run of method=nli or model=nli_roberta"
         )
-    asks = miqa.are_questions(split.items)
-    if how.prompt.question is not None and not asks:
-        raise FiglangError(f"prompt={how.prompt.name} asks MiQA's questions, and {split.source} holds none; use data=miqa")
-    words = _questions if asks else _likelihood
-    way = {"causal": words, "pll": words, "nli": _nli}.get(recipe.format, _encoder)
+    if isinstance(split.items[0], Substitution):
+        raise FiglangError(f"{split.source} asks for words and gives none to choose from; data=munch has choices")
+    if isinstance(split.items[0], Judgement):
+        way: Way = _judgements
+    else:
+        asks = miqa.are_questions(split.items)
+        if how.prompt.question is not None and not asks:
+            raise FiglangError(
+                f"prompt={how.prompt.name} asks questions of MiQA or MUNCH, and {split.source} holds none; use data=miqa"
+            )
+        words = _questions if asks else _likelihood
+        way = {"causal": words, "pll": words, "nli": _nli}.get(recipe.format, _encoder)
     rows, facts = way(loaded, split, how.processes.share(split.items), how)
     if parts := how.processes.gather(rows):
         _write(folder, split, parts)
@@ -95,12 +108,12 @@ def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
     def joined(lists: Sequence[list[Prediction] | None]) -> list[Prediction]:
         return sorted((row for rows in lists for row in rows or ()), key=place)
 
-    evaluation.write_predictions(folder / FORWARD, joined([part.forward for part in parts]))
+    write_predictions(folder / FORWARD, joined([part.forward for part in parts]))
     for name, lists in ((BACKWARD, [part.backward for part in parts]), (JUDGEMENTS, [part.judged for part in parts])):
         if lists[0] is None:
             (folder / name).unlink(missing_ok=True)  # of an earlier evaluation
         else:
-            evaluation.write_predictions(folder / name, joined(lists))
+            write_predictions(folder / name, joined(lists))
     if parts[0].measured is not None:
         measured = sorted((row for part in parts for row in part.measured or ()), key=lambda row: order[row["id"]])
         with (folder / "log_probabilities.jsonl").open("w", encoding="utf-8") as file:
@@ -109,7 +122,7 @@ def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
 
 def _encoder(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
     recipe = loaded.recipe
-    encoder = Encoder(loaded.tokenizer, recipe.format, recipe.text, recipe.max_length)
+    encoder = _tokens(loaded, how)
     score = scorer(recipe.format, recipe.scale)
     rows = evaluation.predict(loaded.network, score, encoder, share, how.batch_size, how.progress)
     return Rows(rows), {
@@ -118,7 +131,7 @@ def _encoder(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> t
         "norm": "none",
         "prompt": "none",
         "text": recipe.text,
-        "max_length": recipe.max_length,
+        "max_length": encoder.max_length,
     }
 
 
@@ -129,7 +142,7 @@ def _nli(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple
     if own and len(order) != len(CLASSES):
         raise FiglangError(f"{recipe.base} has two classes, and {split.source} has three; evaluate it on items with answers")
     rows = share if own else nli.judgements(share, len(order))
-    encoder = Encoder(loaded.tokenizer, recipe.format, recipe.text, recipe.max_length)
+    encoder = _tokens(loaded, how)
     judged = evaluation.predict(loaded.network, nli.classes(order), encoder, rows, how.batch_size, how.progress)
     found = Rows(judged) if own else Rows(nli.choices(share, judged, how.nli), judged=judged)
     return found, {
@@ -138,9 +151,16 @@ def _nli(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple
         "norm": "none",
         "prompt": "none",
         "text": recipe.text,
-        "max_length": recipe.max_length,
+        "max_length": encoder.max_length,
         "labels": ",".join(how.nli.labels or loaded.network.config.id2label.values()),
     }
+
+
+def _tokens(loaded: Loaded, how: How) -> Encoder:
+    recipe, most = loaded.recipe, getattr(loaded.network.config, "max_position_embeddings", None)
+    if how.max_length is not None and most is not None and how.max_length > most:
+        raise FiglangError(f"max_length={how.max_length} is more than the {most} tokens that {recipe.name} has positions for")
+    return Encoder(loaded.tokenizer, recipe.format, recipe.text, how.max_length or recipe.max_length)
 
 
 def _likelihood(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
@@ -182,6 +202,18 @@ def _questions(loaded: Loaded, split: Split, share: Sequence[Item], how: How) ->
         "shots": prompt.k,
         "bos": bos,
     }
+
+
+def _judgements(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
+    judge = judging.Judge(loaded, how.prompt, how.scoring)
+    if how.prompt.question is None:
+        raise FiglangError(
+            f"prompt={how.prompt.name} asks no question; MUNCH needs prompt=munch, with the prompt.question of an id"
+        )
+    judged = judge.judge(judge.ask(share, how.prompt.question), how.progress)
+    place = munch.PROMPTS[how.prompt.question][:3]
+    facts = {**origin(loaded), **judge.facts(how.prompt.question), "question": "/".join(map(str, place))}
+    return Rows(judged.predictions, measured=judged.records), facts
 
 
 def _engine(loaded: Loaded, scoring: ScoringConfig, bos: str) -> likelihood.Scorer:

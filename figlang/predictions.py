@@ -1,12 +1,12 @@
 """Predictions to and from a file. Needs no torch: whatever only counts starts at once."""
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
 from figlang.errors import FiglangError
+from figlang.files import whole_file
 from figlang.types import Prediction
 
 # What an evaluation's folder holds: choices, choices of the metaphor for a given answer, what an NLI network said of each answer.
@@ -15,11 +15,9 @@ FORWARD, BACKWARD, JUDGEMENTS = "predictions.jsonl", "predictions_backward.jsonl
 
 def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:
     """One JSON object a line, written beside and renamed, so that a half-written file never has the name."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with beside.open("w", encoding="utf-8") as file:
+    with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
         for row in predictions:
             file.write(json.dumps({**asdict(row), "choice": row.choice}, ensure_ascii=False) + "\n")
-    beside.replace(path)
 
 
 def read_predictions(path: Path) -> list[Prediction]:

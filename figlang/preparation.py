@@ -9,16 +9,17 @@ from peft import PeftModel
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from figlang.checkpoint import Recipe, ancestry, causal_recipe
+from figlang.checkpoint import ancestry, causal_recipe
 from figlang.config import MethodConfig, PromptConfig, TrainConfig
 from figlang.data.nli import DATASETS as NLI_DATASETS
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.evaluation import encode_all
-from figlang.models import lora, networks
+from figlang.models import layout, lora, networks, weights
 from figlang.models.base import ChoiceModule, Score
 from figlang.models.causal_lm import CausalLMModule
 from figlang.models.contrastive import ContrastiveModule
+from figlang.recipe import Recipe
 from figlang.runs import recipe as recipe_of
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.branching import EncodedStrings, StringEncoder, StringScorer
@@ -36,7 +37,7 @@ class Prepared:
 
     `examples` are trained on, `validation_examples` chosen from after every epoch, and `selection_examples`, if there are
     any, decide which epoch is exported. `kind` is the way of training, `head` what is new on top of the network. `notes`
-    are sentences about the data, for the log and metrics.json.
+    are sentences about the data, for the log and metrics.json. With `merges`, adapters are exported merged.
     """
 
     train: Split
@@ -52,6 +53,14 @@ class Prepared:
     head: list[nn.Parameter]
     recipe: Recipe
     notes: list[str]
+    merges: bool = False
+
+    @property
+    def share(self) -> float:
+        """Share of the weights that are trained; the frozen copy that PEFT keeps of a head does not count."""
+        counted = [parameter for name, parameter in self.network.named_parameters() if "original_module" not in name]
+        trained = sum(parameter.numel() for parameter in counted if parameter.requires_grad)
+        return float(trained / sum(parameter.numel() for parameter in counted))
 
     @property
     def chance(self) -> float:
@@ -65,8 +74,18 @@ def check(config: TrainConfig) -> None:
     causal = model.family == "causal"
     if config.scoring.kind != "likelihood":
         raise FiglangError(f"scoring={config.scoring.name} is for zero-shot evaluation, by evaluate.py; use scoring=answer")
-    if model.device_map is not None or model.quantization != "none":
-        raise FiglangError("model.device_map and model.quantization are for evaluation; leave them out of training")
+    if model.device_map is not None or (model.quantization != "none" and peft.name != "qlora"):
+        raise FiglangError(
+            "model.device_map and model.quantization are for evaluation; leave them out of training, or train adapters over 4 bits "
+            "with peft=qlora"
+        )
+    if peft.name == "qlora" and not (causal and model.quantization == "4bit"):
+        raise FiglangError("peft=qlora trains adapters of a causal model over weights in 4 bits; take peft=lora otherwise")
+    if peft.name != "none" and peft.stack == "refuse" and weights.has_adapters(model):
+        raise FiglangError(
+            f"{model.name_or_path} holds adapters already; peft.stack=merge merges them first and exports a whole network, "
+            "peft=none goes on with all weights"
+        )
     if method.name == "lm" and not causal:
         raise FiglangError(f"method=lm trains causal models, and model={model.name} is an encoder; use method=contrastive")
     if method.name == "nli" and (causal or config.data.dataset not in NLI_DATASETS):
@@ -92,8 +111,6 @@ def check(config: TrainConfig) -> None:
             f"model.dtype={model.dtype} would round away the small steps of training; use float32 (trainer.precision=bf16-mixed "
             "is fast too), or train adapters of a causal model with peft=lora"
         )
-    if method.selection != "none" and config.trainer.strategy.startswith("deepspeed"):
-        raise FiglangError(f"method.selection={method.selection} does not work under DeepSpeed; use trainer=ddp or selection=none")
 
 
 def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
@@ -104,7 +121,9 @@ def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
     kept, selected, notes = _select(config.method, train, validation, config.seed)
     make = _causal if config.model.family == "causal" else _encoder
     ready = make(config, replace(train, items=kept), validation, selected)
-    return replace(ready, notes=[*train.notes, *validation.notes, *notes, *ready.notes])
+    # Adapters over adapters: plain peft could not load them.
+    merges = config.peft.name != "none" and (config.peft.merge or weights.has_adapters(config.model))
+    return replace(ready, notes=[*train.notes, *validation.notes, *notes, *ready.notes], merges=merges)
 
 
 def _select(
@@ -134,7 +153,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
     options = max(len(item.options) for item in items)
     texts = [text for item in items for text in _texts(item)]
     format = "nli" if method.name == "nli" else method.format
-    network, tokenizer = networks.build(model, format, texts, options)
+    network, tokenizer, new = networks.begin(model, format, texts, options, cache=config.paths.cache)
     score = scorer(method.format, method.scale)
     if method.name == "nli":
         # A network that knows NLI goes on with the order its classes are in.
@@ -156,7 +175,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         **_lineage(config, train, validation),
     )
     heads = networks.head_modules(network)
-    adapted = lora.adapt(network, config.peft, heads)
+    adapted, recipe = _adapt(config, network, recipe, [*heads, *(name for name in new if not lora.within(name, heads))])
     return Prepared(
         train,
         validation,
@@ -168,7 +187,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         encoder.collate,
         score,
         ContrastiveModule,  # the gold class among classes is learnt as the gold option among options
-        [parameter for name, parameter in adapted.named_parameters() if _within(name, heads)],
+        [parameter for name, parameter in adapted.named_parameters() if _trained(name, heads)],
         recipe,
         [*notes, *validation_notes],
     )
@@ -198,10 +217,11 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
     if encoder.sharing and anatomy.reason(longest):
         encoder.sharing = False
         examples, validation_examples, selection_examples = encode(train.items), encoder.encode(validation.items), encode(selected)
+    adapted, recipe = _adapt(config, network, recipe, [])
     return Prepared(
         train,
         validation,
-        lora.adapt(network, config.peft, []),
+        adapted,
         tokenizer,
         examples,
         validation_examples,
@@ -213,6 +233,18 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         recipe,
         [],
     )
+
+
+def _adapt(
+    config: TrainConfig, network: PreTrainedModel, recipe: Recipe, kept: list[str]
+) -> tuple[PreTrainedModel | PeftModel, Recipe]:
+    """The network with the adapters that `peft=` asks for, and the recipe that then says what they belong to."""
+    model = config.model
+    if config.peft.name == "none":
+        return network, recipe
+    base = lora.OWN if model.init == "tiny" else weights.address(model.name_or_path)
+    recipe = replace(recipe, base_precision=layout.precision(network), base_sha256=lora.fingerprint(network, kept))
+    return lora.adapt(network, config.peft, kept, base, model.revision), recipe
 
 
 def _line(item: Item, text: str, wording: Wording) -> str:
@@ -244,6 +276,6 @@ def _method_name(config: TrainConfig) -> str:
     return config.method.name if config.peft.name == "none" else f"{config.method.name}+{config.peft.name}"
 
 
-def _within(name: str, heads: list[str]) -> bool:
+def _trained(name: str, heads: list[str]) -> bool:
     # PEFT trains a copy of the head and keeps the original, frozen, beside it.
-    return "original_module" not in name and any(f".{head}." in f".{name}" for head in heads)
+    return "original_module" not in name and lora.within(name, heads)

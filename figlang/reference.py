@@ -5,8 +5,8 @@ from the authors' released files. Its `note` column says what to know about a nu
 """
 
 import csv
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -105,6 +105,30 @@ def miqa_table(question: str) -> dict[str, dict[str, float]]:
         if row.table == "Table 3" and row.benchmark == "MiQA" and row.setting.get("question") == question and row.value is not None:
             found.setdefault(row.model, {})[row.setting.get("shots", "")] = row.value
     return found
+
+
+def munch(data: str, place: Sequence[str], published_data: bool) -> list[Comparison]:
+    """Published accuracies of single judgement prompts of MUNCH, which follow from Table 9, for a run of the prompt at this `place`
+    of the paper's tables: form, condition, number."""
+    compared = []
+    for row in results():
+        if row.benchmark != "MUNCH" or row.metric != "accuracy" or row.table != "derived from Table 9":
+            continue
+        where = (row.setting["judge"], row.setting["condition"], row.setting["prompt"])
+        if not published_data:
+            reason = f"measured on MUNCH, not on {data}"
+        elif where != tuple(place):
+            reason = f"measured with prompt {where[2]} of {where[0]} judgement, {where[1]}, this is {', '.join(place)}"
+        else:
+            reason = ""
+        in_percent = replace(row, value=None if row.value is None else 100 * row.value, unit="percent")
+        compared.append(Comparison(in_percent, not reason, reason))
+    return sorted(compared, key=lambda comparison: not comparison.comparable)
+
+
+def munch_table(table: str) -> list[Published]:
+    """Rows of one of MUNCH's tables (Tong et al. 2024) that have a value."""
+    return [row for row in results() if row.benchmark == "MUNCH" and row.table == table and row.value is not None]
 
 
 def _headline(row: Published) -> bool:

@@ -1,7 +1,6 @@
 """What an evaluation leaves behind: metrics.json from the predictions files, and its tables."""
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,10 +12,12 @@ from rich.console import Console
 
 from figlang import metrics, reference, report, signature
 from figlang.config import DataConfig
-from figlang.data import figqa, miqa
+from figlang.data import figqa, miqa, munch
 from figlang.errors import FiglangError, one_line
+from figlang.files import write_text
 from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, read_predictions
-from figlang.types import CLASSES, Inference, Prediction, Split
+from figlang.redaction import redacted
+from figlang.types import CLASSES, Judgement, Prediction, Split
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,7 @@ class Evaluated:
 
     def document(self, folder: Path) -> dict[str, Any]:
         """The content of metrics.json. Its numbers come from the predictions files in the folder alone."""
-        paired = not isinstance(self.split.items[0], Inference)
-        measured = {"metrics": metrics.measure(read_predictions(folder / FORWARD), self.seed, paired)}
+        measured = {"metrics": metrics.measure(read_predictions(folder / FORWARD), self.seed, self.split.items[0].paired)}
         if (folder / BACKWARD).is_file():
             measured["backward"] = metrics.measure(read_predictions(folder / BACKWARD), self.seed)
         if (folder / JUDGEMENTS).is_file():
@@ -43,19 +43,28 @@ class Evaluated:
     def about(self) -> dict[str, Any]:
         """What of a metrics.json is no measurement: what was evaluated, how and by which command."""
         labels = "" if self.split.labels_sha256 is None else f"+labels@{self.split.labels_sha256[:8]}"
-        where = {"data": f"{self.data}@{self.split.sha256[:8]}{labels}", "split": self.role, "n": len(self.split.items)}
+        drawn = f"({self.split.drawn})" if self.split.drawn else ""
+        data = f"{self.data}@{self.split.sha256[:8]}{drawn}{labels}"
+        where = {"data": data, "split": self.role, "n": len(self.split.items)}
         return {
-            "signature": signature.signature({**where, **self.facts, "seed": self.seed}),
+            "signature": redacted(signature.signature({**where, **self.facts, "seed": self.seed})),
             "model": self.name,
             "data_name": self.data,
             "split": self.role,
             # Numbers on a part of a file, or on another file, are not beside published ones.
-            "published_file": self.split.whole and self.split.sha256 in (figqa.FILES.get(self.role, ("", ""))[1], miqa.SHA256),
+            "published_file": self.split.whole and self.split.sha256 in _published(self.split, self.role),
             "seed": self.seed,
             "facts": dict(self.facts),
-            "command": shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]]),
+            "command": redacted(shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]])),
             "versions": signature.versions(),
         }
+
+
+def _published(split: Split, role: str) -> tuple[str, ...]:
+    """Hashes of the files whose items published numbers are of; those of MUNCH are of shuffled candidates."""
+    if isinstance(split.items[0], Judgement):
+        return () if "order=upstream" in split.drawn else (munch.FILES["judgement"][1],)
+    return figqa.FILES.get(role, ("", ""))[1], miqa.SHA256
 
 
 def _three_way(judgements: Sequence[Prediction], seed: int) -> dict[str, Any]:
@@ -77,6 +86,8 @@ def compare(content: Mapping[str, Any]) -> list[reference.Comparison]:
     """Published numbers of the benchmark that a metrics.json is about."""
     if questions := content["metrics"]["accuracy_by"].get("question"):
         return reference.miqa(content["data_name"], questions, content["facts"].get("shots"), content["published_file"])
+    if "form" in content["metrics"]["accuracy_by"]:
+        return reference.munch(content["data_name"], content["facts"]["question"].split("/"), content["published_file"])
     return reference.fig_qa(content["data_name"], content["split"], content["published_file"])
 
 
@@ -98,9 +109,7 @@ def about_data(data: DataConfig, splits: Mapping[str, Split], notes: Sequence[st
 
 def write(path: Path, content: Mapping[str, Any]) -> None:
     """metrics.json, written beside and renamed: a run folder that has it is finished."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    beside.replace(path)
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
 def read(path: Path) -> dict[str, Any]:

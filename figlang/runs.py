@@ -13,6 +13,7 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from figlang.config import EvaluateConfig, TrainConfig
 from figlang.errors import FiglangError, one_line
+from figlang.files import write_text
 from figlang.signature import digest
 from figlang.types import Split
 
@@ -45,7 +46,8 @@ class Run:
 
     @property
     def best(self) -> Path:
-        """Weights of the epoch with the least selection loss; removed when the run is finished."""
+        """Weights that are exported, if not those in memory: of the epoch with the least selection loss, or gathered from several
+        processes; removed when the run is finished."""
         return self.folder / "checkpoints" / "best.ckpt"
 
     @property
@@ -102,7 +104,7 @@ def claim(config: TrainConfig, train: Split, validation: Split) -> Iterator[Run]
         if config.overwrite or config.resume == "never":
             _clear(run)
         _check_same(run, wanted)
-        (run.folder / "recipe.json").write_text(json.dumps(wanted, indent=2) + "\n")
+        write_text(run.folder / "recipe.json", json.dumps(wanted, indent=2) + "\n")
         yield run
         shutil.rmtree(run.checkpoint.parent, ignore_errors=True)
     finally:

@@ -4,24 +4,21 @@ import logging
 import os
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, cast
 
 import torch
 from pytorch_lightning import Callback, Trainer, seed_everything
 from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
-from pytorch_lightning.loggers import Logger, WandbLogger
 from pytorch_lightning.utilities import rank_zero_only
 from pytorch_lightning.utilities.exceptions import MisconfigurationException
 from transformers.utils.logging import disable_progress_bar
 
-from figlang import selection
+from figlang import selection, tracking
 from figlang.config import TrainConfig, TrainerConfig
 from figlang.errors import FiglangError, one_line
 from figlang.memory import keep_freed_memory
 from figlang.runs import Run
-from figlang.signature import digest
-from figlang.strategies import ZERO_STAGES, strategy
+from figlang.strategies import SHARDED, ZERO, places, strategy
 
 log = logging.getLogger("figlang")
 SHOWN = 5
@@ -38,6 +35,8 @@ def start(seed: int, settings: TrainerConfig) -> None:
     warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
     warnings.filterwarnings("ignore", message=".*DeepSpeed handles gradient clipping internally.*")
     warnings.filterwarnings("ignore", message=".*all_gather_into_tensor. is deprecated.*")
+    # Ours is, see ChoiceData.
+    warnings.filterwarnings("ignore", message=".*your dataloader is not resumable.*")
     disable_progress_bar()
     keep_freed_memory()
     os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
@@ -90,20 +89,23 @@ def trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Callb
     """
     settings = config.trainer
     saver = ModelCheckpoint(run.checkpoint.parent, run.checkpoint.stem, save_on_train_epoch_end=True, enable_version_counter=False)
-    choosing = [] if config.method.selection == "none" else selection.callbacks(run, config.method.patience)
+    keeping = selection.callbacks(run, config.method, settings.strategy in SHARDED)
     bars: list[Callback] = [RichProgressBar(leave=False)] if settings.progress else []
+    devices, nodes = places(settings)
+    logger = tracking.logger(config, run)
     try:
         return Trainer(
             accelerator=settings.accelerator,
-            devices=int(settings.devices) if settings.devices.isdigit() else settings.devices,
+            devices=devices,
+            num_nodes=nodes,
             strategy=strategy(settings),
             # DeepSpeed clips by itself and only if told here; the module clips otherwise.
-            gradient_clip_val=config.method.clip if settings.strategy in ZERO_STAGES else None,
+            gradient_clip_val=config.method.clip if settings.strategy in ZERO else None,
             precision=cast(Any, precision),
             max_epochs=config.method.epochs,
-            logger=_logger(config, run),
+            logger=logger,
             # History and Health come first: the checkpoint that follows them holds their state of this epoch.
-            callbacks=[*callbacks, *choosing, saver, *bars],
+            callbacks=[*callbacks, *keeping, saver, *bars],
             enable_progress_bar=settings.progress,
             enable_model_summary=False,
             num_sanity_val_steps=0,
@@ -112,20 +114,3 @@ def trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Callb
         )
     except (ValueError, RuntimeError, ImportError, TypeError, MisconfigurationException) as error:
         raise FiglangError(f"trainer: {one_line(error)}") from error
-
-
-def _logger(config: TrainConfig, run: Run) -> Logger | bool:
-    if config.logger.name == "csv":
-        return False  # log.csv is History's
-    offline = config.logger.mode == "offline"
-    if config.logger.mode == "disabled":
-        return False
-    name = str(Path(run.folder).name if run.folder.parent.name in ("", ".") else run.folder.relative_to(run.folder.parent.parent))
-    # The id is a function of the folder, so that a resumed run goes on in the same W&B run.
-    identifier = digest(str(run.folder.resolve()))
-    try:
-        return WandbLogger(
-            name=name, id=identifier, project=config.logger.project, save_dir=run.folder, offline=offline, resume="allow"
-        )
-    except ModuleNotFoundError as error:
-        raise FiglangError("logger=wandb needs the wandb package; install it with `pip install figlang[wandb]`") from error

@@ -1,9 +1,11 @@
-"""Which epoch is exported: the one with the least loss on selected items, and stopping when it no longer falls."""
+"""Which weights are exported: those of the epoch with the least loss on selected items, or of the last one."""
 
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
+from torch import nn
 
+from figlang.config import MethodConfig
 from figlang.models.base import SELECTION
 from figlang.runs import Run
 
@@ -15,16 +17,22 @@ class Patience(EarlyStopping):
         trainer.should_stop = self.wait_count >= self.patience
 
 
-def callbacks(run: Run, patience: int) -> list[Callback]:
-    """Keep the weights of the best epoch; stop after `patience` epochs without a better one."""
-    best = ModelCheckpoint(
-        run.best.parent, run.best.stem, monitor=SELECTION, mode="min", save_weights_only=True, enable_version_counter=False
-    )
-    return [best, Patience(SELECTION, mode="min", patience=patience, check_on_train_epoch_end=False)]
+class LastWeights(ModelCheckpoint):
+    """The weights after the last epoch, where the processes only have shares of them; written before the state of that epoch."""
 
 
-def restore(module: LightningModule, run: Run) -> int:
-    """Put the weights of the best epoch into the module; returns the epoch, from 1."""
+def callbacks(run: Run, method: MethodConfig, sharded: bool) -> list[Callback]:
+    """Keep the weights of the best epoch and stop after `patience` epochs without a better one, or keep those of the last."""
+    place = {"dirpath": run.best.parent, "filename": run.best.stem, "save_weights_only": True, "enable_version_counter": False}
+    if method.selection != "none":
+        best = ModelCheckpoint(**place, monitor=SELECTION, mode="min")
+        return [best, Patience(SELECTION, mode="min", patience=method.patience, check_on_train_epoch_end=False)]
+    return [LastWeights(**place, every_n_epochs=method.epochs, save_on_train_epoch_end=True)] if sharded else []
+
+
+def restore(network: nn.Module, run: Run) -> int:
+    """Put the kept weights into the network that a module was made of; returns the epoch they are of, from 1."""
     content = torch.load(run.best, map_location="cpu", weights_only=True)
-    module.load_state_dict(content["state_dict"])
+    # Frozen weights are not saved.
+    network.load_state_dict({name.removeprefix("network."): value for name, value in content["state_dict"].items()}, strict=False)
     return int(content["epoch"]) + 1

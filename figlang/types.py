@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 CLASSES = ("entailment", "neutral", "contradiction")
+# Attributes whose value is a number: their means are compared, and no category is made of a value.
+QUANTITIES = frozenset({"novelty"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +16,11 @@ class Item:
     `group` is the unit of dependence (Fig-QA: the Winograd pair): pair accuracy is computed over it and the
     bootstrap resamples it. `gold` is None where the label is hidden. An attribute holds every value that applies,
     so an item can be in several categories at once. `cut` says that the context breaks off inside a sentence, which every
-    option goes on with (WinoGrande's blank): wording then makes no sentences of them.
+    option goes on with (WinoGrande's blank): wording then makes no sentences of them. `paired` says that a group is a pair, or the
+    like, which is got right together or not.
     """
+
+    paired: ClassVar[bool] = True
 
     id: str
     group: str
@@ -33,7 +39,47 @@ class Inference(Item):
     and an accuracy like any item, but only NLI networks read it. `group` is the premise: no Winograd pair.
     """
 
+    paired: ClassVar[bool] = False
     hypothesis: str = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Paraphrase(Item):
+    """Which of these sentences paraphrases the context? `group` is the sentence, which may be asked about in several ways."""
+
+    paired: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Marked(Item):
+    """An item about one word (or word part) of its context, MUNCH's metaphorically used target: `target` is its place there,
+    first character and the one after the last. `group` is the sentence."""
+
+    paired: ClassVar[bool] = False
+    target: tuple[int, int] = field(kw_only=True)
+
+    @property
+    def word(self) -> str:
+        return self.context[slice(*self.target)]
+
+    def highlighted(self, left: str = "*", right: str = "*", word: str | None = None) -> str:
+        """The context with marks around the target, or around another `word` in its place."""
+        start, end = self.target
+        return f"{self.context[:start]}{left}{self.word if word is None else word}{right}{self.context[end:]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement(Marked):
+    """Which of two candidates paraphrases the context, with another word or sentence in place of the target or of all of it?
+
+    The options are the two candidates, both, neither: letters A to D. The attribute `form` says whether candidates are words that
+    replace the target, or sentences.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Substitution(Marked):
+    """Which word could replace the target? The options are the answers that people gave, all of them right; so gold is None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +87,8 @@ class Split:
     """Items of one split with where they came from.
 
     `sha256` is the hash of the file's bytes; `notes` are sentences about the rows, for the log and metrics.json; `whole` is
-    False where only the first items were asked for; `labels_sha256` is the hash of a label file that came with it.
+    False where only the first items were asked for; `labels_sha256` is the hash of a label file that came with it. `drawn` names
+    the settings by which items were made of the file, if there are any, for the signature.
     """
 
     name: str
@@ -51,6 +98,7 @@ class Split:
     notes: tuple[str, ...] = ()
     whole: bool = True
     labels_sha256: str | None = None
+    drawn: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from figlang.models.networks import train_tokenizer
+from figlang.models.tiny import train_tokenizer
 from figlang.scoring.requests import Request
 
 RELATIVE = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False}

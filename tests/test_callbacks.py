@@ -37,13 +37,16 @@ def test_dropout_that_is_off_is_found(tmp_path: Path, p: float, training: bool, 
 
 def test_a_head_that_does_not_change_is_found(tmp_path: Path) -> None:
     weight, bias = nn.Parameter(torch.ones(2)), nn.Parameter(torch.zeros(1))
+    module: Any = nn.Module()
+    module.weight, module.bias, module.other = weight, bias, nn.Parameter(torch.ones(1))
     watch = health(tmp_path, [weight, bias])
-    watch.on_train_start(trainer(), nn.Identity())  # type: ignore[arg-type]
-    watch.on_train_epoch_end(trainer(0), nn.Identity())  # type: ignore[arg-type]
+    watch.setup(trainer(), module, "fit")
+    watch.on_train_start(trainer(), module)
+    watch.on_train_epoch_end(trainer(0), module)
     assert codes(watch) == ["head_frozen"]
     with torch.no_grad():
         weight.add_(1)
-    watch.on_train_epoch_end(trainer(1), nn.Identity())  # type: ignore[arg-type]
+    watch.on_train_epoch_end(trainer(1), module)
     assert codes(watch) == ["head_frozen"], "a bias common to all options has no gradient and is no alarm"
 
 

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from figlang import card, checkpoint
-from figlang.checkpoint import Recipe
 from figlang.config import ModelConfig, PeftConfig
 from figlang.encode import Encoder, word
 from figlang.errors import FiglangError
 from figlang.evaluation import predict
 from figlang.models import lora, networks
+from figlang.recipe import Recipe
 from figlang.scoring.head import scorer
 from figlang.types import Item
 
@@ -22,7 +22,22 @@ ITEM = Item("a", "a", "The room was an oven", ("It was hot.", "It was cold and r
 TEXTS = [ITEM.context, *ITEM.options]
 
 
-UNSELECTED = {"exported_epoch": 1, "selection": "none"}
+DOCUMENT = {
+    "metrics": {},
+    "data": {"train": {"sha256": "0"}, "validation": {"sha256": "0", "items": 1}},
+    "training": {
+        "items": 1,
+        "epochs": 1,
+        "steps": 1,
+        "precision": "32-true",
+        "seconds": 1.0,
+        "exported_epoch": 1,
+        "selection": "none",
+    },
+    "health": [],
+    "signature": "",
+    "command": "python train.py",
+}
 
 
 def exported(folder: Path, format: str, architecture: str = "bert") -> tuple[tuple[float, ...], Recipe]:
@@ -53,23 +68,7 @@ def test_an_export_scores_as_the_network_did(tmp_path: Path, format: str, archit
 @pytest.mark.parametrize("format", ["pair", "joint", "dual"])
 def test_the_lines_on_the_card_give_the_same_scores(tmp_path: Path, format: str) -> None:
     before, recipe = exported(tmp_path / "model", format)
-    document = {
-        "metrics": {},
-        "data": {"train": {"sha256": "0"}, "validation": {"sha256": "0", "items": 1}},
-        "training": {
-            "items": 1,
-            "epochs": 1,
-            "steps": 1,
-            "precision": "32-true",
-            "seconds": 1.0,
-            "exported_epoch": 1,
-            "selection": "none",
-        },
-        "health": [],
-        "signature": "",
-        "command": "python train.py",
-    }
-    found = re.search(r"```python\n(.*?)```", card.card(recipe, document), flags=re.DOTALL)
+    found = re.search(r"```python\n(.*?)```", card.card(recipe, DOCUMENT), flags=re.DOTALL)
     assert found is not None
     sentences = [word(text, "clean") for text in TEXTS]
     names: dict[str, object] = {
@@ -125,10 +124,10 @@ def test_an_interrupted_export_leaves_the_old_one(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("transformers.PreTrainedTokenizerFast.save_pretrained", full)
     with pytest.raises(OSError, match="no space"):
         exported(tmp_path / "model", "pair")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
     assert (tmp_path / "model" / "model.safetensors").read_bytes() == before
 
 
-@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")
 @pytest.mark.parametrize("format", ["pair", "dual"])
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "deberta-v2"])
 def test_lora_trains_the_head_and_merges_without_loss(format: str, architecture: str) -> None:
@@ -136,7 +135,7 @@ def test_lora_trains_the_head_and_merges_without_loss(format: str, architecture:
     network, tokenizer = networks.build(ModelConfig(init="tiny", architecture=architecture), format, TEXTS, 2)
     heads = networks.head_modules(network)
     assert bool(heads) == (format == "pair")
-    adapted = lora.adapt(network, PeftConfig(name="lora", dropout=0.0), heads)
+    adapted = lora.adapt(network, PeftConfig(name="lora", dropout=0.0), heads, "base", None)
     trained = {name for name, parameter in adapted.named_parameters() if parameter.requires_grad}
     assert all(any(f".{head}." in name for name in trained) for head in heads)
     assert all("lora_" in name or "modules_to_save" in name for name in trained)

@@ -122,6 +122,23 @@ def test_batches_of_similar_length_need_less_padding_than_random_ones() -> None:
     assert bucketed - real < (random - real) / 3
 
 
+def test_every_item_counts_in_one_process() -> None:
+    # 203 items by 8: the last batch has 3, fewer than the processes.
+    world = [LengthBuckets(many(), 8, None, seed=0) for _ in range(5)]
+    for rank, buckets in enumerate(world):
+        buckets.rank, buckets.world = rank, len(world)
+    shares = [epoch(buckets) for buckets in world]
+    counted = [
+        index
+        for buckets, share in zip(world, shares, strict=True)
+        for step, some in enumerate(share)
+        if not buckets.repeats(step)
+        for index in some
+    ]
+    assert sorted(counted) == list(range(203))
+    assert sum(len(some) for share in shares for some in share) == 205
+
+
 # In the hands of Lightning
 
 

@@ -14,9 +14,16 @@ from train import main as train_command
 
 # Presets that leave something to the user, and what they are given here.
 GIVEN = {"encoder": ["model.name_or_path=x"], "causal": ["model.name_or_path=x", "model.bos=add"]}
-GROUPS = sorted((folder.name, file.stem) for folder in CONF.iterdir() if folder.is_dir() for file in folder.glob("*.yaml"))
+# conf/sweep holds W&B's files, see test_search.py.
+GROUPS = sorted(
+    (folder.name, file.stem)
+    for folder in CONF.iterdir()
+    if folder.is_dir() and folder.name != "sweep"
+    for file in folder.glob("*.yaml")
+)
 MODELS = [name for group, name in GROUPS if group == "model"]
-CAUSAL = [name for name in MODELS if "family: causal" in (CONF / "model" / f"{name}.yaml").read_text()]
+ADAPTED = ["roberta_lora", "gpt2_lora"]
+CAUSAL = [name for name in MODELS if "family: causal" in (CONF / "model" / f"{name}.yaml").read_text() and name not in ADAPTED]
 HEADS = {name: (CONF / "experiment" / f"{name}.yaml").read_text() for group, name in GROUPS if group == "experiment"}
 
 
@@ -39,6 +46,19 @@ def test_every_preset_composes_and_says_what_it_is(group: str, name: str) -> Non
 def test_a_causal_model_has_a_token_before_every_string(name: str) -> None:
     config = compose("evaluate", EvaluateConfig, [f"model={name}", "scoring=pmi", *GIVEN.get(name, [])])
     assert config.model.bos != "none", "the answer alone needs a token before it"
+
+
+@pytest.mark.parametrize("name", ADAPTED)
+def test_a_preset_with_adapters_is_for_training(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = compose("train", TrainConfig, [f"model={name}", "peft=dora", "peft.target_modules=[query,value]"])
+    assert (config.model.name, config.peft.name, config.peft.target_modules) == (name, "dora", ["query", "value"])
+    assert compose("train", TrainConfig, [f"model={name}"]).peft.name == "lora"
+    monkeypatch.setattr(sys, "argv", ["evaluate.py", f"model={name}"])
+    with pytest.raises(SystemExit):
+        evaluate_command()
+    assert capsys.readouterr().err.startswith("error: this model= trains adapters; name what it starts from")
 
 
 def test_the_published_lm_recipe_is_the_specified_one() -> None:
@@ -74,7 +94,9 @@ MIXED = [
     "model=roberta peft=lora",
     "model=minilm peft=lora",
     "model=minilm method.selection=heldout",
-    "model=smollm2 peft=lora method.direction=both",
+    "model=smollm2 peft=lora method.direction=both peft.target_modules=auto",
+    "model=smollm2 peft=dora peft.merge=true",
+    "model=minilm peft=rslora method.format=pair peft.merge=true",
     "method=nli data=snli peft=lora",
     "model=gpt2 method=lm",
     "model=gpt_neo method=lm method.text=legacy method.selection=validation",
@@ -82,7 +104,6 @@ MIXED = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # peft 0.21 asks transformers 5.23 for it
 @pytest.mark.parametrize("overrides", [*(" ".join([f"model={name}", *GIVEN.get(name, [])]) for name in MODELS), *MIXED])
 def test_debug_fast_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], overrides: list[str]

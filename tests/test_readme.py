@@ -12,7 +12,9 @@ from figlang.config import (
     DescribeConfig,
     EvaluateConfig,
     GenerateConfig,
+    MergeConfig,
     MiqaTable3Config,
+    MunchJudgeConfig,
     RateConfig,
     ReportConfig,
     TrainConfig,
@@ -23,12 +25,15 @@ BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), flags=
 SCHEMAS = {
     "train": TrainConfig,
     "miqa_table3": MiqaTable3Config,
+    "munch_judge": MunchJudgeConfig,
     "generate": GenerateConfig,
     "rate": RateConfig,
+    "merge": MergeConfig,
     "compare": CompareConfig,
     "report": ReportConfig,
     "describe": DescribeConfig,
 }
+STARTERS = ("python", "torchrun", "srun", "sbatch", "wandb")
 COMMANDS = [line.split(" #")[0].strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
 
 
@@ -44,17 +49,25 @@ def test_make_targets_exist(command: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if command.startswith("python ")])
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command.split()[0] in STARTERS])
 def test_commands_compose(command: str) -> None:
-    _, script, *arguments = shlex.split(command)
-    if script == "-m":
-        script, *arguments = arguments
+    first, *words = shlex.split(command)
+    if first == "wandb":
+        assert words[0] == "agent" or (ROOT / words[1]).is_file()
+        return
+    # torchrun's own words come before the script.
+    script, *arguments = words[next(place for place, word in enumerate(words) if re.search(r"\.py$|\.sbatch$|^figlang\.", word)) :]
+    assert script.startswith("figlang.") or (ROOT / script).is_file()
+    several = "-m" in words or script == "figlang.transfer"
     if runs := [word for word in arguments if "=" not in word and word != "-m"]:
         arguments = [*(word for word in arguments if "=" in word), f"runs=[{','.join(runs)}]"]
-    several = "-m" in arguments or script == "figlang.transfer"
-    given = {key: values for key, _, values in (word.partition("=") for word in arguments if word != "-m")}
+    for word in arguments:
+        if word.startswith("hydra.sweeper.file="):
+            assert (ROOT / word.partition("=")[2]).is_file()
+    ours = [word for word in arguments if word != "-m" and not word.startswith("hydra") and "interval(" not in word]
+    given = {key: values for key, _, values in (word.partition("=") for word in ours)}
     choices = {key: values.split(",") if several else [values] for key, values in given.items()}
-    name = script.removeprefix("figlang.").removesuffix(".py")
+    name = Path(script.removeprefix("figlang.")).stem
     schema = SCHEMAS.get(name, EvaluateConfig)  # transfer takes what evaluate.py takes
     for place in range(max(map(len, choices.values()), default=1)):
         words = [f"{key}={values[min(place, len(values) - 1)]}" for key, values in choices.items()]

@@ -15,12 +15,12 @@ from figlang.config.groups import (
     ScoringConfig,
     TrainerConfig,
 )
-from figlang.config.section import Section, option, positive, seed_in_range
+from figlang.config.section import Command, option, plain, positive, seed_in_range
 from figlang.errors import FiglangError
 
 
 @dataclass
-class TrainConfig(Section):
+class TrainConfig(Command):
     """Train, export, evaluate and report."""
 
     data: DataConfig = field(default_factory=DataConfig)
@@ -44,7 +44,7 @@ class TrainConfig(Section):
 
 
 @dataclass
-class EvaluateConfig(Section):
+class EvaluateConfig(Command):
     """Evaluate a run folder, a released checkpoint or a pretrained model, and report."""
 
     checkpoint: str | None = option(None, "Run folder, released folder or hub id; null: the pretrained model=PRESET, zero-shot.")
@@ -64,12 +64,14 @@ class EvaluateConfig(Section):
     )
     revision: str | None = option(None, "Branch, tag or commit of a hub id.")
     batch_size: int = option(64, "Items per forward pass.")
+    max_length: int | None = option(None, "Encoders: longest input in tokens; null is the model's own, which it was trained with.")
     seed: int = option(0, "Seed of the bootstrap.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         seed_in_range(self.seed)
-        positive("", batch_size=self.batch_size)
+        positive("", batch_size=self.batch_size, max_length=self.max_length)
+        plain("", name=self.name)
         if self.checkpoint is not None and not self.checkpoint:
             raise FiglangError("checkpoint= is empty; give a run folder, a released folder or a hub id")
         if self.data.test_labels is not None and self.split != "test":
@@ -93,6 +95,30 @@ class MiqaTable3Config(EvaluateConfig):
         super().__post_init__()
         if not self.questions or not self.shots or min(self.shots) < 0 or self.one_by_one < 0:
             raise FiglangError("questions= and shots= must name at least one each, and no number of examples may be below 0")
+
+
+@dataclass
+class MunchJudgeConfig(EvaluateConfig):
+    """MUNCH's Tables 2 and 9 to 12: all 18 judgement prompts by one causal model that is loaded once."""
+
+    prompts: list[str] = field(
+        default_factory=list, metadata={"help": "Ids of prompts, instead of prompt.question; empty takes all 18.", "choices": ()}
+    )
+    ddof: int = option(1, "Deviation over prompts: 1, of a sample; 0, of all there are.", ("0", "1"))
+    quantity_test: str = option("welch", "Test of novelty, right against wrong answers.", ("welch", "mann_whitney"))
+    class_test: str = option(
+        "chi2",
+        "Test of two classes of genre or part of speech; chi2 without continuity correction is the z test of two proportions.",
+        ("chi2", "chi2_yates", "fisher"),
+    )
+    least: int = option(20, "Classes with fewer triples are not tested: MUNCH has 10 with an adverb.")
+    one_by_one: int = option(0, "Also score so many triples' answers one by one, to measure what sharing spares.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("", least=self.least)
+        if self.one_by_one < 0:
+            raise FiglangError(f"one_by_one={self.one_by_one} must be at least 0")
 
 
 @dataclass
@@ -123,7 +149,7 @@ class GenerateConfig(EvaluateConfig):
 
 
 @dataclass
-class RateConfig(Section):
+class RateConfig(Command):
     """Make a rating sheet of the answers in `runs`, or say what the filled-in sheets `ratings` tell."""
 
     folder: str = option("runs/ratings", "Folder of the sheet.")
@@ -140,11 +166,29 @@ class RateConfig(Section):
             raise FiglangError("give runs=[FOLDER,…] to make a sheet, or ratings=[FILE.csv,…] to read filled-in ones")
 
 
+@dataclass
+class MergeConfig(Command):
+    """Merge adapters into a plain Hugging Face folder, once scores of the validation items of data= are found equal."""
+
+    checkpoint: str = option("", "Run folder, exported or released folder or hub id with adapters.")
+    output: str = option("", "Folder of the merged network.")
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    overwrite: bool = option(False, "Replace an earlier export.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.checkpoint or not self.output:
+            raise FiglangError("give checkpoint=FOLDER, a run with adapters, and output=FOLDER for the merged network")
+
+
 RUNS = {"help": "Run folders, evaluation folders or predictions files; bare words are taken as such.", "choices": ()}
 
 
 @dataclass
-class CompareConfig(Section):
+class CompareConfig(Command):
     """Systems beside each other on the same items: paired differences, exact tests, agreement. Seeds of one recipe are pooled."""
 
     runs: list[str] = field(default_factory=list, metadata=RUNS)
@@ -159,7 +203,7 @@ class CompareConfig(Section):
 
 
 @dataclass
-class ReportConfig(Section):
+class ReportConfig(Command):
     """One HTML page about runs, with the tables (Markdown, CSV, LaTeX) and figures (SVG, PDF) for a paper beside it."""
 
     runs: list[str] = field(default_factory=list, metadata=RUNS)
@@ -182,7 +226,7 @@ class ReportConfig(Section):
 
 
 @dataclass
-class DescribeConfig(Section):
+class DescribeConfig(Command):
     """What is in a data set: counts by attribute and, for Fig-QA, the most frequent subjects, relations and objects (Figure 1)."""
 
     data: DataConfig = field(default_factory=DataConfig)

@@ -1,10 +1,17 @@
 """The groups of options, one for each question that a user answers: data, model, method, scoring …"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
-from figlang.config.section import Section, holds_places, option, positive, seed_in_range, share
+from figlang.config.section import Section, holds_places, option, plain, positive, seed_in_range, share
 from figlang.errors import FiglangError
+
+# data.dataset: its question types
+QUESTIONS = {
+    "miqa": ("both", "implies", "implied-by"),
+    "munch": ("both", "word", "sentence", "generation", "paraphrase"),
+}
 
 
 @dataclass
@@ -13,14 +20,31 @@ class DataConfig(Section):
     dataset: str = option(
         "figqa",
         "Reader of the files.",
-        ("figqa", "figqa_csv", "winogrande", "snli", "snli_dev_test", "mnli", "anli", "fever_nli", "nli_mix", "miqa"),
+        ("figqa", "figqa_csv", "winogrande", "snli", "snli_dev_test", "mnli", "anli", "fever_nli", "nli_mix", "miqa", "munch"),
     )
     size: str = option(
         "medium",
         "Training file: small, medium or large of Fig-QA, any of WinoGrande.",
         ("xs", "small", "medium", "large", "xl", "debiased"),
     )
-    question: str = option("both", "Question type of MiQA.", ("both", "implies", "implied-by"))
+    question: str = option(
+        "both",
+        "Question type. MiQA: both, implies, implied-by; MUNCH: judgement of a word, a sentence or both; generation; paraphrase, "
+        "the choice between an apt and an inapt sentence.",
+        ("both", "implies", "implied-by", "word", "sentence", "generation", "paraphrase"),
+    )
+    order: str = option(
+        "seeded",
+        "MUNCH: candidates in an order drawn for each triple, in both orders, or in the file's, which has apt ones first.",
+        ("seeded", "both", "upstream"),
+    )
+    seed: int = option(0, "MUNCH: seed of the candidates' order and of the sentences held out.")
+    held_out: float = option(0.25, "MUNCH: share of the sentences that is question=paraphrase's validation part; 1 takes all.")
+    pos: str | None = option(
+        None,
+        "MUNCH: tab-separated file with idx, target, upos; null takes derived/pos_from_vua_seq.tsv if it is beside the tables.",
+    )
+    tagger: str | None = option(None, "MUNCH: spaCy pipeline for targets without part of speech: en_core_web_sm, or a folder.")
     root: str | None = option(None, "Folder that holds the data sets, instead of paths.data; may be package:<module>/<path>.")
     train: str | None = option(None, "figqa_csv: training file with startphrase, ending1, ending2, labels.")
     validation: str | None = option(None, "figqa_csv: validation file with the same columns.")
@@ -33,6 +57,13 @@ class DataConfig(Section):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("data.", limit=self.limit)
+        seed_in_range(self.seed)
+        if not 0 <= self.held_out <= 1:
+            raise FiglangError(f"data.held_out={self.held_out} must be at least 0 and at most 1")
+        types = QUESTIONS.get(self.dataset, ("both",))
+        if self.question not in types:
+            raise FiglangError(f"data.question={self.question} is none of data={self.name}, which has {', '.join(types)}")
+        plain("data.", name=self.name)
         given = [name for name in ("train", "validation", "test") if getattr(self, name) is not None]
         if self.dataset != "figqa_csv" and given:
             raise FiglangError(f"data.{given[0]} is only read by data=figqa_csv; this is data={self.name}")
@@ -61,6 +92,7 @@ class ModelConfig(Section):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("model.", max_length=self.max_length)
+        plain("model.", name=self.name)
         if self.init == "pretrained" and not self.name_or_path:
             raise FiglangError("model.name_or_path is missing; give a hub id, a folder, an earlier run or package:<module>/<path>")
         for name, unset in (("device_map", None), ("quantization", "none")):
@@ -187,12 +219,21 @@ class PromptConfig(Section):
         None, "String with {metaphor} and {answer}, instead of the scoring's; of a question, with {stem}, {a} and {b}."
     )
     question: str | None = option(
-        None, "MiQA: how a question is asked: or, numbered, qa, question_answer, no_choices, no_questions; template replaces it."
+        None,
+        "How a question is asked. MiQA: or, numbered, qa, question_answer, no_choices, no_questions; template replaces it. MUNCH: "
+        "the id of a prompt, CTWT52 say.",
     )
     reply: str = option(
         "statement",
-        "MiQA: what is scored after a question: the statement of an option, or its number or letter.",
-        ("statement", "number", "letter"),
+        "What answers a question: the statement of an option, or its number or letter, by its probability; greedy: the letter that "
+        "the model writes. MUNCH: letter or greedy.",
+        ("statement", "number", "letter", "greedy"),
+    )
+    chat: str = option(
+        "none",
+        "MUNCH: ask in a conversation, by the tokenizer's template. prefill: the prompt's last line begins the answer; user: it is "
+        "part of the question.",
+        ("none", "prefill", "user"),
     )
     case: str = option("first", "MiQA: what begins upper-case: first, the stem; all, the options too.", ("raw", "first", "all"))
     layout: str = option("inline", "MiQA: a named question on one line, or on several.", ("inline", "lines"))
@@ -229,22 +270,50 @@ class NliConfig(Section):
 
 @dataclass
 class PeftConfig(Section):
-    name: str = option("none", "Adapters: none trains all weights.", ("none", "lora"))
+    name: str = option(
+        "none",
+        "Adapters: none trains all weights; lora, dora, rslora; qlora, over weights in 4 bits.",
+        ("none", "lora", "dora", "rslora", "qlora"),
+    )
     r: int = option(16, "Rank of the adapters.")
-    alpha: int = option(32, "Numerator of the adapters' scaling.")
+    alpha: int = option(32, "Numerator of the adapters' scaling, which is alpha / r, or alpha / sqrt(r) under rslora.")
     dropout: float = option(0.05, "Dropout before the adapters.")
+    # A word or a list, which Hydra's typed schemas have no name for.
+    target_modules: Any = field(
+        default="all-linear",
+        metadata={
+            "help": "Layers with adapters: all-linear; auto, the attention projections that are usual for the architecture; or "
+            "[q_proj,v_proj], ends of their names.",
+            "choices": (),
+        },
+    )
+    merge: bool = option(False, "Export the whole network with the adapters merged in, instead of the adapters.")
+    stack: str = option(
+        "refuse",
+        "Where the training starts from adapters: refuse, or merge them first and export a whole network.",
+        ("refuse", "merge"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("peft.", r=self.r, alpha=self.alpha)
         share("peft.", dropout=self.dropout)
+        names = self.target_modules
+        listed = isinstance(names, list) and names and all(isinstance(name, str) and name for name in names)
+        if names not in ("auto", "all-linear") and not listed:
+            raise FiglangError(f"peft.target_modules={names} must be auto, all-linear or a list such as [q_proj,v_proj]")
 
 
 @dataclass
 class TrainerConfig(Section):
     accelerator: str = option("auto", "Device kind of Lightning.", ("auto", "cpu", "gpu", "mps"))
-    devices: str = option("auto", "Number of devices, or auto.")
-    strategy: str = option("auto", "How several processes share the work.", ("auto", "ddp", "deepspeed_1", "deepspeed_2"))
+    devices: str = option("auto", "Number of devices of a node, or auto.")
+    nodes: int | None = option(None, "Number of nodes; null: as torchrun or SLURM started the processes.")
+    strategy: str = option(
+        "auto",
+        "How several processes share the work.",
+        ("auto", "ddp", "fsdp", "deepspeed_1", "deepspeed_2", "deepspeed_2_offload", "deepspeed_3"),
+    )
     precision: str = option(
         "auto", "auto takes bf16 autocast where the hardware has bf16 arithmetic.", ("auto", "32-true", "bf16-mixed", "16-mixed")
     )
@@ -253,7 +322,7 @@ class TrainerConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("trainer.", threads=self.threads)
+        positive("trainer.", threads=self.threads, nodes=self.nodes)
         if self.devices != "auto" and not (self.devices.isdigit() and int(self.devices) > 0):
             raise FiglangError(f"trainer.devices={self.devices} must be auto or a number above 0")
 
@@ -262,7 +331,9 @@ class TrainerConfig(Section):
 class LoggerConfig(Section):
     name: str = option("csv", "csv is always written; wandb comes on top.", ("csv", "wandb"))
     project: str = option("figlang", "W&B project.")
+    entity: str | None = option(None, "W&B user or team; null: the default of the account.")
     mode: str = option("offline", "W&B mode.", ("online", "offline", "disabled"))
+    model: bool = option(False, "Also send the exported model to W&B, as an artifact.")
 
 
 @dataclass

@@ -24,9 +24,16 @@ class Section:
         for spec in fields(self):  # type: ignore[arg-type]
             choices, value = spec.metadata.get("choices"), getattr(self, spec.name)
             if choices and value is not None and str(value) not in choices:
-                section = type(self).__name__.removesuffix("Config").lower()
-                name = spec.name if section in COMMANDS else f"{section}.{spec.name}"
-                raise FiglangError(f"{name}={value} is not a choice; choose one of {', '.join(choices)}")
+                raise FiglangError(f"{self.named(spec.name)}={value} is not a choice; choose one of {', '.join(choices)}")
+
+    @classmethod
+    def named(cls, name: str) -> str:
+        """A field as it stands on the command line."""
+        return name if issubclass(cls, Command) else f"{cls.__name__.removesuffix('Config').lower()}.{name}"
+
+
+class Command(Section):
+    """What a command takes; its own fields stand at the top level."""
 
 
 def positive(section: str, **values: float | None) -> None:
@@ -44,6 +51,13 @@ def share(section: str, **values: float) -> None:
 def seed_in_range(seed: int) -> None:
     if not 0 <= seed < 2**32:
         raise FiglangError(f"seed={seed} must be at least 0 and below 2**32")
+
+
+def plain(section: str, **names: str | None) -> None:
+    """A name is part of a path, and must not lead out of its folder."""
+    for name, value in names.items():
+        if value is not None and (value in (".", "..") or re.search(r"[/\\\0]", value)):
+            raise FiglangError(f"{section}{name}={value} is no plain name; leave out slashes, it becomes part of a path")
 
 
 def holds_places(section: str, template: str) -> None:

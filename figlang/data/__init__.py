@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from figlang.config import DataConfig, PathsConfig
-from figlang.data import figqa, miqa, nli, winogrande
+from figlang.data import figqa, miqa, munch, nli, winogrande
 from figlang.errors import FiglangError
 from figlang.types import Split
 
@@ -24,6 +24,8 @@ def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
         loaded = nli.load(split, data.dataset, data.root or paths.data, data.strict)
     elif data.dataset == "miqa":
         loaded = miqa.load(split, data.question, data.root or paths.data, paths.cache, data.strict, upstream=data.root is None)
+    elif data.dataset == "munch":
+        loaded = munch.load(split, data, data.root or paths.data, paths.cache)
     else:
         loaded = figqa.load(split, data.size, data.root or paths.data, paths.cache, data.strict, data.test_labels)
     if data.limit is None or data.limit >= len(loaded.items):

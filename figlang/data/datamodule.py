@@ -29,6 +29,7 @@ class LengthBuckets(Sampler[list[int]]):
     item longer than the budget is a batch of its own). With a budget the same batches recur every epoch in another
     order, so that the number of steps is known beforehand.
 
+    The first `done` batches of the epoch that is drawn next are left out: a fit that stopped within it has seen them.
     Of `world` processes, process `rank` gets its share of every batch: a step sees the same items on any number of them.
     """
 
@@ -38,8 +39,10 @@ class LengthBuckets(Sampler[list[int]]):
         self.max_tokens = max_tokens
         self.seed = seed
         self.epoch = 0
+        self.done = 0
         self.rank, self.world = 0, 1
         self._length = len(self._batches(0))
+        self._sizes: list[int] = []
 
     @property
     def sampler(self) -> "LengthBuckets":
@@ -56,7 +59,13 @@ class LengthBuckets(Sampler[list[int]]):
     def __iter__(self) -> Iterator[list[int]]:
         batches = self._batches(0 if self.max_tokens else self.epoch)
         order = torch.randperm(len(batches), generator=self._generator(self.epoch, stream=1)).tolist()
+        self._sizes = [len(batches[index]) for index in order]
+        order, self.done = order[self.done :], 0
         return (self._share(batches[index]) for index in order)
+
+    def repeats(self, index: int) -> bool:
+        """Whether this process's share of a step of the current epoch is another one's too, and must not count."""
+        return self.rank >= self._sizes[index]
 
     def _share(self, batch: list[int]) -> list[int]:
         # Where a batch has fewer items than there are processes, the rest repeat one: every process has to step.
@@ -110,6 +119,8 @@ class ChoiceData(LightningDataModule):
         if self.trainer is not None:
             # A resumed fit draws its first epoch before it calls set_epoch.
             self.buckets.set_epoch(self.trainer.fit_loop.epoch_progress.current.processed)
+            batches = self.trainer.fit_loop.epoch_loop.batch_progress.current.processed
+            self.buckets.done = batches if batches < len(self.buckets) else 0
             self.buckets.rank, self.buckets.world = self.trainer.global_rank, self.trainer.world_size
         # A generator of its own keeps the loader from drawing on the stream that dropout draws on.
         return DataLoader(

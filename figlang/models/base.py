@@ -5,18 +5,27 @@ made with.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from pytorch_lightning import LightningModule
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 
 from figlang.config import MethodConfig
 from figlang.models.cpu import hasten, release
+from figlang.models.sharded import shard, whole
 
 SELECTION = "selection/loss"
 Score = Callable[[nn.Module, Any], Tensor]
+
+
+class NonFiniteLossError(ArithmeticError):
+    """A training loss that is no number, and the positions of the items that it is of."""
+
+    def __init__(self, loss: float, positions: Sequence[int]) -> None:
+        super().__init__(f"the loss is {loss}")
+        self.positions = positions
 
 
 class ChoiceModule(LightningModule, ABC):
@@ -33,6 +42,8 @@ class ChoiceModule(LightningModule, ABC):
         self.score = score
         self.steps = steps
         self.seed = seed
+        # Frozen weights are not saved, so that a saved state lacks them.
+        self.strict_loading = all(parameter.requires_grad for parameter in network.parameters())
 
     @abstractmethod
     def loss(self, batch: Any) -> dict[str, Tensor]:
@@ -51,8 +62,37 @@ class ChoiceModule(LightningModule, ABC):
         # Dropout of each epoch has a stream of its own: a resumed run repeats it without any stored generator state.
         torch.manual_seed((self.seed * 1_000_003 + self.current_epoch) * 1009 + self.global_rank)
 
-    def training_step(self, batch: Any, _: int) -> dict[str, Tensor]:
-        return self.loss(batch)
+    def configure_model(self) -> None:
+        # Lightning's strategy for FSDP2 makes a mesh of the processes and leaves the rest to the module.
+        if self.device_mesh is not None:
+            shard(self, self.network, self.device_mesh["data_parallel"])
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        frozen = {name for name, parameter in self.named_parameters() if not parameter.requires_grad}
+        checkpoint["state_dict"] = {name: value for name, value in checkpoint["state_dict"].items() if name not in frozen}
+
+    def training_step(self, batch: Any, index: int) -> dict[str, Tensor]:
+        """What `loss` returns, with the mean over the cases of all processes as `mean`.
+
+        Gradients are averaged over the processes. `loss` is weighted so that this average is the gradient of `mean`, though
+        processes may have unequal shares of a batch. Raises NonFiniteLossError, in all processes together.
+        """
+        found = self._weighted(self.loss(batch), index)
+        if not found["mean"].isfinite():
+            # Before the step: neither weights nor a checkpoint see it.
+            raise NonFiniteLossError(found["mean"].item(), batch.positions)
+        return found
+
+    def _weighted(self, found: dict[str, Tensor], index: int) -> dict[str, Tensor]:
+        world = self.trainer.world_size
+        if world == 1:
+            return found | {"mean": found["loss"].detach()}
+        if self.trainer.datamodule.buckets.repeats(index):  # type: ignore[attr-defined]
+            found = {name: value * 0 for name, value in found.items()}
+        cases = found["cases"].float()
+        sums = torch.stack([found["loss"].detach().float() * cases, cases])
+        distributed.all_reduce(sums)
+        return found | {"loss": found["loss"] * (cases * world / sums[1]), "mean": sums[0] / sums[1]}
 
     def validation_step(self, batch: Any, _: int, dataloader_idx: int = 0) -> dict[str, Any]:
         if dataloader_idx:  # the items that decide which epoch is exported
@@ -71,7 +111,7 @@ class ChoiceModule(LightningModule, ABC):
     def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
         # Lightning refuses to clip for a fused optimizer under autocast, though bf16 has no scaler that would be in the way.
         trained = optimizer.param_groups[0]["params"]
-        norm = nn.utils.get_total_norm([parameter.grad for parameter in trained if parameter.grad is not None])
+        norm = whole(nn.utils.get_total_norm([parameter.grad for parameter in trained if parameter.grad is not None]))
         # A gradient that is short enough is left alone; asking for its length would only hold up a GPU.
         if norm.device.type != "cpu" or not norm <= self.method.clip:
             nn.utils.clip_grads_with_norm_(trained, self.method.clip, norm)

@@ -1,30 +1,187 @@
-"""Low-rank adapters on any network, its new head trained beside them."""
+"""Low-rank adapters: laid over any network to be trained, written, read back and merged, heads always with them.
 
-from peft import LoraConfig, PeftModel, get_peft_model
+LoRA (arXiv 2106.09685), DoRA (2402.09353), rsLoRA (2312.03732); over weights kept in 4 bits it is QLoRA (2305.14314).
+"""
+
+import copy
+import hashlib
+import json
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from peft import (
+    LoraConfig,
+    PeftModel,
+    PeftType,
+    get_peft_model,
+    get_peft_model_state_dict,
+    load_peft_weights,
+    set_peft_model_state_dict,
+)
+from peft.utils import CONFIG_NAME, SAFETENSORS_WEIGHTS_NAME
+from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as USUAL
+from safetensors import SafetensorError
+from torch import nn
 from transformers import PreTrainedModel
+from transformers.pytorch_utils import Conv1D
+from transformers.utils import cached_file
 
-from figlang.config import PeftConfig
+from figlang import config
+from figlang.errors import FiglangError, one_line
+
+# The base of an adapter folder that brings its own, as that of a tiny random network does: nothing else has it.
+OWN = "base"
 
 
-def adapt(network: PreTrainedModel, peft: PeftConfig, heads: list[str]) -> PreTrainedModel | PeftModel:
-    """The network with adapters on all linear layers of its encoder, or as it is for `peft=none`.
+def adapt(network: PreTrainedModel, peft: config.PeftConfig, kept: list[str], base: str, revision: str | None) -> PeftModel:
+    """The network with adapters over the layers that `peft.target_modules` names.
 
-    `heads` are the modules on top of the encoder. They are trained and kept whole: PEFT has no task type for multiple
-    choice and would freeze them without a word.
+    `kept` are modules that are trained and written whole: heads, for which PEFT has no task type under multiple choice and
+    which it would freeze without a word, and whatever else is newly initialised. `base` and `revision` are what loads the
+    network again.
+
+    Raises FiglangError if the network has no such layers.
     """
-    if peft.name == "none":
-        return network
-    config = LoraConfig(
+    linear = {name: module for name, module in network.named_modules() if isinstance(module, nn.Linear | Conv1D)}
+    asked = peft.target_modules
+    if asked == "auto":
+        # Where PEFT does not name an architecture's attention projections, all layers are a sound choice.
+        asked = USUAL.get(network.config.model_type, "all-linear")
+    settings = LoraConfig(
         r=peft.r,
         lora_alpha=peft.alpha,
         lora_dropout=peft.dropout,
-        target_modules="all-linear",
-        exclude_modules=heads,
-        modules_to_save=heads or None,
+        use_dora=peft.name == "dora",
+        use_rslora=peft.name == "rslora",
+        target_modules=asked,
+        # A dual encoder has no pooler, but would get one again, and adapters on it, where plain transformers loads it.
+        exclude_modules=[*kept, "pooler.dense"] if network.base_model is network else kept,
+        modules_to_save=kept or None,
+        fan_in_fan_out=any(isinstance(module, Conv1D) for module in linear.values()),
+        revision=revision,
     )
-    return get_peft_model(network, config)
+    try:
+        adapted = _laid_over(network, settings)
+    except ValueError as error:
+        names = sorted({name.rpartition(".")[2] for name in linear if not within(name, kept)})
+        raise FiglangError(
+            f"peft.target_modules={asked} fits no layer of {base}; choose auto, all-linear or some of {', '.join(names)}"
+        ) from error
+    adapted.active_peft_config.base_model_name_or_path = base
+    return adapted
 
 
-def merge(network: PreTrainedModel | PeftModel) -> PreTrainedModel:
-    """The plain network with the adapters added into its weights."""
-    return network.merge_and_unload() if isinstance(network, PeftModel) else network
+def within(name: str, modules: Iterable[str]) -> bool:
+    """Whether a parameter or module belongs to one of these modules, under whatever prefix."""
+    return any(f".{module}." in f".{name}." for module in modules)
+
+
+def fingerprint(network: nn.Module, kept: Iterable[str]) -> str:
+    """Sha256 of all weights but those of the modules `kept`, in their own number format.
+
+    Weights in few bits are left out, since they depend on the device that rounded them; embeddings and norms stay.
+    """
+    digest = hashlib.sha256()
+    for name, parameter in sorted(network.named_parameters()):
+        if parameter.is_floating_point() and not within(name, kept):
+            digest.update(name.encode())
+            digest.update(parameter.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def save(adapted: PeftModel, folder: Path) -> None:
+    """Write adapters and heads (safetensors, adapter_config.json) and the configuration of the network below them.
+
+    The network itself is written only where nothing else has it.
+    """
+    # True or "auto" would ask the hub for the base's vocabulary.
+    adapted.save_pretrained(str(folder), save_embedding_layers=False)
+    network = adapted.get_base_model()
+    settings = copy.deepcopy(network.config)
+    if hasattr(settings, "quantization_config"):
+        del settings.quantization_config
+    settings.architectures = [type(network).__name__]
+    settings.save_pretrained(folder)
+    if adapted.active_peft_config.base_model_name_or_path == OWN:
+        copy.deepcopy(adapted).unload().save_pretrained(folder / OWN)
+
+
+def settings_of(source: str, revision: str | None) -> LoraConfig | None:
+    """The settings of the adapters in a folder or hub repository; None if it holds none, or cannot be reached.
+
+    Raises FiglangError for adapters of a kind that cannot be merged.
+    """
+    path = _file(source, CONFIG_NAME, revision)
+    if path is None:
+        return None
+    try:
+        content = json.loads(Path(path).read_text())
+        # Megatron's settings name a module that PEFT would import.
+        if content["peft_type"] != PeftType.LORA or content.get("megatron_config") is not None:
+            raise FiglangError(f"{source} holds {content['peft_type']} adapters; only those of LoRA and its kin can be read")
+        if not content["base_model_name_or_path"]:
+            raise FiglangError(f"{source}: its {CONFIG_NAME} names no base_model_name_or_path; write there what they belong to")
+        return LoraConfig.from_pretrained(source, **_at(revision))
+    except (ValueError, TypeError, KeyError) as error:
+        raise FiglangError(f"{source}: its {CONFIG_NAME} cannot be read ({one_line(error)}); export the model again") from error
+
+
+def attach(network: PreTrainedModel, settings: LoraConfig, source: str, revision: str | None, allow_bin: bool) -> PeftModel:
+    """The network with the adapters of a folder or hub repository over it.
+
+    Raises FiglangError if they cannot be read or are not for this network.
+    """
+    if not allow_bin and _file(source, SAFETENSORS_WEIGHTS_NAME, revision) is None:
+        raise FiglangError(
+            f"{source} holds no {SAFETENSORS_WEIGHTS_NAME}; model.allow_bin=true also takes pickled .bin weights, read with "
+            "weights_only=True"
+        )
+    settings.inference_mode = True
+    try:
+        weights = load_peft_weights(source, device="cpu", **_at(revision))
+        adapted = _laid_over(network, settings)
+        expected = get_peft_model_state_dict(adapted, save_embedding_layers=False)
+        if expected.keys() != weights.keys():
+            other = sorted(expected.keys() ^ weights.keys())
+            raise ValueError(f"{len(other)} weights are not in both, {other[0]} for one")
+        set_peft_model_state_dict(adapted, weights)
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise FiglangError(
+            f"{source}: its adapters do not fit {settings.base_model_name_or_path} or are damaged ({one_line(error)})"
+        ) from error
+    return adapted.eval()
+
+
+def merge(adapted: PeftModel) -> PreTrainedModel:
+    """The plain network with the adapters added into its weights; float32 keeps their small changes.
+
+    Raises FiglangError if a merged weight is not a number.
+    """
+    try:
+        return adapted.float().merge_and_unload(safe_merge=True)
+    except ValueError as error:
+        raise FiglangError(f"the adapters cannot be merged: {one_line(error)}") from error
+
+
+def _at(revision: str | None) -> dict[str, Any]:
+    return {} if revision is None else {"revision": revision}
+
+
+def _file(source: str, name: str, revision: str | None) -> str | None:
+    quiet = {f"_raise_exceptions_for_{what}": False for what in ("missing_entries", "connection_errors", "gated_repo")}
+    return cast(str | None, cached_file(source, name, revision=revision, **quiet))
+
+
+def _laid_over(network: PreTrainedModel, settings: LoraConfig) -> PeftModel:
+    base, revision = settings.base_model_name_or_path, settings.revision
+    settings.base_model_name_or_path = None
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated")  # peft 0.21 asks for it
+        warnings.filterwarnings("ignore", message="You have passed exclude_modules")  # the pooler that is not there yet
+        adapted = get_peft_model(network, settings)
+    # PEFT puts the network's own idea of its source there.
+    settings.base_model_name_or_path, settings.revision = base, revision
+    return adapted

@@ -121,6 +121,9 @@ def wording_of(prompt: PromptConfig) -> Wording:
         raise FiglangError(
             f"prompt={prompt.name} asks no question; MiQA needs one of prompt={', '.join(map('miqa_{}'.format, PROMPTS))}"
         )
+    if prompt.reply == "greedy" or prompt.chat != "none":
+        idle = "prompt.reply=greedy" if prompt.reply == "greedy" else f"prompt.chat={prompt.chat}"
+        raise FiglangError(f"{idle} is for MUNCH's judgements; figlang.generate lets a model answer MiQA in its own words")
     layout = prompt.layout if prompt.template is None else "lines"
     return Wording(templates(prompt.question, prompt.template), prompt.case, layout, prompt.reply)
 

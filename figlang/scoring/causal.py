@@ -1,7 +1,7 @@
 """Log-probabilities of continuations under a causal language model, computing what requests share only once."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 from rich.progress import Progress, TimeElapsedColumn
@@ -10,7 +10,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.linear import hastened
 from figlang.scoring.anatomy import dissect
-from figlang.scoring.requests import Request, RequestEncoder, Scored
+from figlang.scoring.requests import Request, RequestEncoder, Scored, Tokens
 from figlang.scoring.states import States, tree_states, whole_states
 from figlang.scoring.trie import Trie, grow
 from figlang.scoring.vocabulary import Vocabulary
@@ -59,8 +59,12 @@ class CausalScorer:
 
         Raises FiglangError that names the request, see RequestEncoder.encode.
         """
+        return self.score_tokens(*self.encoder.encode(requests), progress)
+
+    @torch.inference_mode()
+    def score_tokens(self, sequences: Sequence[Tokens], truncated: int = 0, progress: bool = False) -> Scored:
+        """The same of token sequences, as the encoder makes them; `truncated` is how many of them it has cut."""
         self._anatomy.network.eval()
-        sequences, truncated = self.encoder.encode(requests)
         if not sequences:
             return Scored([], 0, 0, 0, 0, None)
         if truncated:

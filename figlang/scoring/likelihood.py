@@ -87,11 +87,12 @@ def choose(
 def partners_of(items: Sequence[Item]) -> dict[str, tuple[Item, ...]]:
     """The two items of its Winograd pair, in order, for the id of every item that has a partner to be told from.
 
-    A sentence cut at its blank has none: the pair often differs behind the blank only.
+    A sentence cut at its blank has none, since the pair often differs behind the blank only; nor have items of a group that is no
+    pair.
     """
     groups: dict[str, list[Item]] = {}
     for item in items:
-        if not item.cut:
+        if item.paired and not item.cut:
             groups.setdefault(item.group, []).append(item)
     return {item.id: tuple(members) for members in groups.values() if len(members) == 2 for item in members}
 

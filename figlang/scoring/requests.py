@@ -77,6 +77,10 @@ class SpanFinder:
             for index, (request, encoding) in enumerate(zip(requests, encodings, strict=True))
         ]
 
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of texts, each as a whole."""
+        return [list(encoding.ids) for encoding in self._backend.encode_batch(list(texts), add_special_tokens=False)]
+
     def _first(self, index: int, request: Request, offsets: Sequence[tuple[int, int]]) -> int:
         boundary = len(request.context)
         # With an empty context everything is continuation, also a token of no width (the space some tokenizers prepend).
@@ -100,7 +104,7 @@ class RequestEncoder:
     def __init__(
         self, tokenizer: PreTrainedTokenizerBase, bos: str | int = "none", overflow: str = "error", window: int | None = None
     ) -> None:
-        self._spans = SpanFinder(tokenizer)
+        self.spans = SpanFinder(tokenizer)
         if overflow not in ("error", "truncate_left"):
             raise FiglangError(f"overflow={overflow} is not a choice; choose one of error, truncate_left")
         self._bos = bos_ids(tokenizer, bos)
@@ -116,8 +120,26 @@ class RequestEncoder:
         asked = [Request(*request) for request in requests]
         found = [
             self._tokens(index, request, encoding.ids, first)
-            for index, (request, (encoding, first)) in enumerate(zip(asked, self._spans.find(asked), strict=True))
+            for index, (request, (encoding, first)) in enumerate(zip(asked, self.spans.find(asked), strict=True))
         ]
+        return self._cut(asked, found)
+
+    def extend(self, prompts: Sequence[str], endings: Sequence[tuple[str, tuple[int, ...]]]) -> tuple[list[Tokens], int]:
+        """The tokens of every prompt by itself, followed by every ending, a text with the tokens that are scored for it: all
+        endings of a prompt, then those of the next. And how many were truncated.
+
+        Raises FiglangError like `encode`.
+        """
+        asked, found = [], []
+        for prompt, ids in zip(prompts, self.spans.ids(prompts), strict=True):
+            before = [*self._bos, *ids]
+            if not before:
+                raise FiglangError("an empty prompt cannot be continued without a bos; set model.bos")
+            asked += [Request(prompt, text) for text, _ in endings]
+            found += [Tokens([*before, *tokens], len(before)) for _, tokens in endings]
+        return self._cut(asked, found)
+
+    def _cut(self, asked: Sequence[Request], found: Sequence[Tokens]) -> tuple[list[Tokens], int]:
         cut = [self._fit(index, request, tokens) for index, (request, tokens) in enumerate(zip(asked, found, strict=True))]
         return cut, sum(len(after.ids) < len(before.ids) for before, after in zip(found, cut, strict=True))
 

@@ -1,0 +1,29 @@
+"""What the machine refuses, in a sentence: no room, no permission, no memory."""
+
+import errno
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+# The words of torch on CPUs and GPUs, and of safetensors.
+NO_MEMORY = ("out of memory", "allocate memory", "not enough memory")
+NO_ROOM = ("no space left", "file too large", "quota exceeded")
+
+
+def explain(error: BaseException, training: bool) -> str | None:
+    """What happened and what to do; None for an error that is no fault of the machine."""
+    words = str(error).lower()
+    if isinstance(error, MemoryError) or any(text in words for text in NO_MEMORY):
+        lower = (
+            "lower method.batch_size, method.max_tokens or model.max_length, or take trainer.precision=bf16-mixed or peft=lora"
+            if training
+            else "lower batch_size, or take model.dtype=bfloat16"
+        )
+        return f"out of memory; {lower}"
+    if not isinstance(error, OSError):
+        return None
+    where, kept = error.filename or "a file", "the state of the last whole epoch is kept, and " if training else ""
+    if error.errno in FULL or any(text in words for text in NO_ROOM):
+        return f"no room to write {where} ({error.strerror or error}); {kept}the same command goes on when there is some"
+    if error.errno in FORBIDDEN:
+        return f"may not write {where} ({error.strerror}); choose another folder with run=, output= or paths.runs="
+    return None

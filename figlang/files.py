@@ -1,0 +1,51 @@
+"""Files and folders that get their name only when they are complete, whatever happens while they are written."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from safetensors import SafetensorError
+
+from figlang.redaction import redacted
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A path beside `path` to write to, renamed to it at the end and removed if that is not reached."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield beside
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file of settings or results, without secrets that may have got into it."""
+    with whole_file(path) as beside:
+        beside.write_text(redacted(text), encoding="utf-8")
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """A folder beside `path` to fill, which takes its place at the end and is removed if that is not reached.
+
+    Raises OSError where a library that writes into it words that in another way.
+    """
+    beside, before = (path.with_name(f".{path.name}.{state}") for state in ("partial", "before"))
+    for leftover in (beside, before):
+        shutil.rmtree(leftover, ignore_errors=True)
+    beside.mkdir(parents=True)
+    try:
+        yield beside
+        # Renamed and not deleted: a deletion that is cut short leaves half a folder under its name.
+        if path.exists():
+            path.rename(before)
+        beside.rename(path)
+    except SafetensorError as error:
+        raise OSError(f"{path}: {error}") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(before, ignore_errors=True)

@@ -1,0 +1,31 @@
+"""Merge adapters into a plain Hugging Face folder: `python -m figlang.merge checkpoint=runs/… output=FOLDER`."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from figlang import card, checkpoint, data, merging, results, runtime
+from figlang.command import entry
+from figlang.config import MergeConfig
+from figlang.errors import FiglangError
+from figlang.files import write_text
+from figlang.recipe import RECIPE
+
+
+@entry("merge", MergeConfig)
+def main(config: MergeConfig) -> None:
+    folder, run = Path(config.output), Path(config.checkpoint)
+    # Only what an export of ours is in may be replaced: `output=` may name any folder.
+    if folder.exists() and not (config.overwrite and (folder / RECIPE).is_file()):
+        raise FiglangError(f"{folder} is there already; take another output=FOLDER, or overwrite=true if it is an export")
+    runtime.start(0, config.trainer)
+    split = data.load("validation", config.data, config.paths)
+    loaded = checkpoint.load_unmerged(config.checkpoint, config.model, config.paths.cache)
+    merged = merging.merge(loaded, split, folder)
+    if (run / "metrics.json").is_file():
+        write_text(folder / "README.md", card.card(merged.recipe, results.read(run / "metrics.json")))
+    Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False)
+
+
+if __name__ == "__main__":
+    main()

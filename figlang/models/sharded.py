@@ -1,0 +1,33 @@
+"""A network whose weights are shared out over processes by FSDP2 (torch's fully_shard)."""
+
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.tensor import DTensor
+
+
+def shard(module: nn.Module, network: nn.Module, mesh: DeviceMesh) -> None:
+    """Share out the blocks of `network`, each gathered while it computes, and the rest of `module` as a whole.
+
+    The blocks are the classes that transformers names as not to be split over devices.
+    """
+    if isinstance(module, FSDPModule):
+        return
+    blocks = {name for part in network.modules() for name in getattr(part, "_no_split_modules", None) or ()}
+    for part in network.modules():
+        if type(part).__name__ in blocks:
+            fully_shard(part, mesh=mesh)
+    fully_shard(module, mesh=mesh)
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """A tensor that may be shared out, in every process."""
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def local(parameter: Tensor) -> Tensor:
+    """What this process holds of a parameter that FSDP2 or ZeRO 3 may have shared out."""
+    if isinstance(parameter, DTensor):
+        return parameter.to_local()
+    held: Tensor | None = getattr(parameter, "ds_tensor", None)  # ZeRO 3 leaves an empty tensor in the parameter's place
+    return parameter if held is None else held

@@ -1,0 +1,155 @@
+"""Pretrained weights, wherever they are: a folder, a hub id, an installed package, a GGUF file, or adapters over any of these."""
+
+import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from peft import LoraConfig, PeftModel, TaskType
+from safetensors import SafetensorError
+from transformers import AutoConfig, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+
+from figlang.config import ModelConfig
+from figlang.errors import FiglangError, one_line
+from figlang.models import gguf, layout, lora
+from figlang.recipe import stored
+from figlang.sources import PACKAGE, local_path
+
+# What adapters without a config.json, those of other tools, say of the network below them.
+TASKS: dict[Any, Any] = {
+    TaskType.CAUSAL_LM: transformers.AutoModelForCausalLM,
+    TaskType.SEQ_CLS: transformers.AutoModelForSequenceClassification,
+    TaskType.FEATURE_EXTRACTION: transformers.AutoModel,
+}
+
+
+def locate(name_or_path: str) -> str:
+    """What `from_pretrained` takes: a folder for `package:` sources, local folders and exported runs, else a hub id."""
+    if not name_or_path.startswith((PACKAGE, "/", ".", "~")) and not Path(name_or_path).is_dir():
+        return name_or_path
+    folder = local_path(name_or_path)
+    if not folder.is_dir():
+        raise FiglangError(f"no such model folder: {folder}; give a hub id, a folder or package:<module>/<path>")
+    return str(folder / "model" if (folder / "model" / "config.json").is_file() else folder)
+
+
+def address(name_or_path: str) -> str:
+    """What adapters say of the network below them: the folder that `from_pretrained` takes, but packages by their name."""
+    return name_or_path if name_or_path.startswith(PACKAGE) or gguf.is_gguf(name_or_path) else locate(name_or_path)
+
+
+def has_adapters(model: ModelConfig) -> bool:
+    """Whether the source of a network holds adapters over another one."""
+    if model.init == "tiny" or gguf.is_gguf(model.name_or_path):
+        return False
+    return lora.settings_of(locate(model.name_or_path), model.revision) is not None
+
+
+def load(
+    model: ModelConfig, kind: Any, dtype: torch.dtype, more: dict[str, Any], cache: str
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, list[str]]:
+    """Network by the Auto class `kind`, tokenizer, and the weights that the files lack, or hold in another shape.
+
+    Adapters are merged into the network below them; GGUF files are converted once, into `cache`. `more` are arguments of
+    `from_pretrained`.
+    """
+    source = str(gguf.folder(model.name_or_path, cache)) if gguf.is_gguf(model.name_or_path) else locate(model.name_or_path)
+    common = {"revision": model.revision, "trust_remote_code": model.trust_remote_code}
+    try:
+        try:
+            # First, since it is one file: without a network the hub client tries each file for half a minute.
+            AutoConfig.from_pretrained(source, **common)
+        except OSError:
+            if lora.settings_of(source, model.revision) is None:  # adapters of other tools come without it
+                raise
+        if settings := lora.settings_of(source, model.revision):
+            if more.get("device_map") or "quantization_config" in more:
+                raise FiglangError(
+                    f"{model.name_or_path} holds adapters, which model.device_map and model.quantization cannot take; merge them "
+                    f"first: python -m figlang.merge checkpoint={model.name_or_path} output=FOLDER"
+                )
+            adapted, tokenizer = _adapted(model, source, settings, kind, cache)
+            network, missing = _as(lora.merge(adapted), kind, dtype, more)
+            return network, tokenizer, missing
+        tokenizer = AutoTokenizer.from_pretrained(source, **common)
+        safetensors = None if model.allow_bin else True
+        network, found = kind.from_pretrained(
+            source, dtype=dtype, use_safetensors=safetensors, output_loading_info=True, **common, **more
+        )
+    except (OSError, ValueError, ImportError, KeyError, SafetensorError) as error:
+        raise FiglangError(f"cannot load model {model.name_or_path!r} as {kind.__name__}: {one_line(error)}") from error
+    return network, tokenizer, _missing(found)
+
+
+def unmerged(model: ModelConfig, cache: str) -> tuple[PeftModel, PreTrainedTokenizerBase]:
+    """Adapters over the network that they were trained on, in float32, and the tokenizer.
+
+    Raises FiglangError if there are no adapters, or if the network is not the one they were trained on.
+    """
+    source = locate(model.name_or_path)
+    settings = lora.settings_of(source, model.revision)
+    if settings is None:
+        raise FiglangError(f"{model.name_or_path} holds no adapters, or cannot be reached; give a run with peft=lora or its like")
+    return _adapted(model, source, settings, transformers.AutoModel, cache)
+
+
+def _adapted(
+    model: ModelConfig, source: str, settings: LoraConfig, kind: Any, cache: str
+) -> tuple[PeftModel, PreTrainedTokenizerBase]:
+    recipe, reference = stored(source, model.revision), settings.base_model_name_or_path
+    more: dict[str, Any] = {"ignore_mismatched_sizes": True}
+    kind = TASKS.get(settings.task_type, kind)
+    if recipe is not None:
+        more["config"] = AutoConfig.from_pretrained(source, revision=model.revision, trust_remote_code=model.trust_remote_code)
+        named = getattr(transformers, (more["config"].architectures or [""])[0], None)
+        kind = named if isinstance(named, type) and issubclass(named, PreTrainedModel) else kind
+    dtype, _, bits = ((recipe and recipe.base_precision) or "float32").partition("+")
+    base = replace(
+        model,
+        name_or_path=str(Path(source) / lora.OWN) if reference == lora.OWN else reference,
+        revision=settings.revision,
+        family="causal" if bits else model.family,
+        dtype=dtype,
+        quantization=bits or "none",
+        device_map=None,
+    )
+    kept = settings.modules_to_save or []
+    if bits:
+        more |= layout.arguments(base)
+    network, tokenizer, missing = load(base, kind, getattr(torch, dtype), more, cache)
+    if network.base_model is network and getattr(network, "pooler", None) is not None:
+        network.pooler = None  # adapters of a bare encoder belong to a dual one
+    random = [name for name in missing if name in dict(network.named_parameters()) and not lora.within(name, kept)]
+    if random:
+        raise FiglangError(f"{source}: {base.name_or_path} has no weights for {random[0]}, nor have its adapters")
+    if recipe is not None and recipe.base_sha256 not in (None, lora.fingerprint(network, kept)):
+        raise FiglangError(
+            f"{source}: {base.name_or_path} has other weights than the network that its adapters were trained on; take the version "
+            "that it had then"
+        )
+    if bits:
+        network = network.dequantize()
+    adapted = lora.attach(network.float(), settings, source, model.revision, model.allow_bin)
+    own = AutoTokenizer.from_pretrained(source) if (Path(source) / "tokenizer_config.json").is_file() else tokenizer
+    return adapted, own
+
+
+def _as(network: PreTrainedModel, kind: Any, dtype: torch.dtype, more: dict[str, Any]) -> tuple[PreTrainedModel, list[str]]:
+    """The network as another class, as if it were loaded from its files, and the weights that it then lacks."""
+    config = copy.deepcopy(network.config)
+    if "num_labels" in more:
+        config.num_labels = more["num_labels"]
+    with torch.device("meta"):
+        wanted = type(kind.from_config(config))
+    if type(network) is wanted and config.num_labels == network.config.num_labels:
+        return network.to(dtype), []
+    again, found = wanted.from_pretrained(
+        None, config=config, state_dict=network.state_dict(), dtype=dtype, output_loading_info=True, ignore_mismatched_sizes=True
+    )
+    return again, _missing(found)
+
+
+def _missing(found: dict[str, Any]) -> list[str]:
+    return sorted({*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])})

@@ -1,0 +1,47 @@
+"""MUNCH's Tables 2 and 9 to 12 for a causal model: all 18 judgement prompts in one go (`model=smollm2`)."""
+
+from rich.console import Console
+
+from figlang import assessment, association, cells, munch_factors, munch_table, predicting, results, tables
+from figlang.command import entry
+from figlang.config import MunchJudgeConfig
+from figlang.errors import FiglangError
+from figlang.judging import Judge
+from figlang.prompts import munch
+
+
+@entry("munch_judge", MunchJudgeConfig)
+def main(config: MunchJudgeConfig) -> None:
+    if config.one_by_one and config.prompt.reply != "letter":
+        raise FiglangError("one_by_one= measures what scoring letters together spares; leave prompt.reply=greedy out")
+    split, loaded, folder = assessment.causal(config)
+    judge = Judge(loaded, config.prompt, config.scoring)
+    asked = munch.by_prompt(split.items, config.prompts)
+    filled = cells.Cells(folder)
+    for name, items in asked.items():
+        judged = judge.judge(judge.ask(items, name), config.trainer.progress)
+        filled.write(name, judged.predictions, judged.records)
+        if judged.scored is not None:
+            filled.count(judged.scored)
+    took = filled.took()
+    if config.one_by_one:
+        some = {name: items[: config.one_by_one] for name, items in asked.items()}
+        parts = [judge.sequences([each]) for name, items in some.items() for each in judge.ask(items, name)]
+        took["one_by_one"] = cells.one_by_one(judge.scorer.score_tokens, parts, len(parts))
+
+    facts = predicting.origin(loaded) | judge.facts("+".join(asked))
+    evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
+    predictions = cells.read(folder, asked)
+    measured = munch_table.measure(predictions, config.ddof, config.seed)
+    best = association.cases(predictions[measured["best"]])
+    factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least, config.seed)
+    content = evaluated.about() | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
+    results.write(folder / "metrics.json", content)
+    made, below = munch_table.tables(content), munch_table.below(content)
+    (folder / "tables.md").write_text(tables.markdown(f"MUNCH judgement, {content['model']}", made, below), encoding="utf-8")
+    tables.show(made, below, Console())
+    Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+if __name__ == "__main__":
+    main()

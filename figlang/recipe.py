@@ -1,0 +1,83 @@
+"""What a network needs besides its weights: figlang.json, which lies beside every export."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoConfig
+from transformers.utils import cached_file
+
+from figlang.errors import FiglangError, one_line
+
+RECIPE = "figlang.json"
+UNTRAINED = "none"  # settings of what has not been trained here
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a network needs besides its weights, and where it comes from.
+
+    `format` says how inputs are laid out and scores are read: pair, joint, dual or nli (see Encoder), causal, by the
+    log-probabilities that `scoring` names after the token `bos`, or pll, by those of a masked-LM head. `settings`
+    identifies everything that determined the training: settings and hashes of the data (recipe.json of the run).
+
+    Of adapters, `base_precision` and `base_sha256` say in which number format the network below them was trained with and
+    what its weights were (figlang/models/lora.py); a network that stands on its own has None.
+    """
+
+    name: str
+    base: str
+    method: str
+    format: str
+    text: str
+    max_length: int
+    scale: float
+    options: int
+    trained_on: str
+    settings: str
+    seed: int | None
+    scoring: dict[str, Any] | None = None
+    bos: str = "none"
+    base_precision: str | None = None
+    base_sha256: str | None = None
+
+
+def stored(located: str, revision: str | None) -> Recipe | None:
+    """The figlang.json of a folder or hub id, None if it has none.
+
+    Raises ValueError, TypeError or OSError if it cannot be read.
+    """
+    path = cached_file(located, RECIPE, revision=revision, _raise_exceptions_for_missing_entries=False)
+    return None if path is None else Recipe(**json.loads(Path(path).read_text()))
+
+
+def read(located: str, source: str, revision: str | None) -> Recipe:
+    """The recipe of a folder or hub id; without figlang.json, what its class tells.
+
+    Raises FiglangError, which names `source`, if neither says how to read the network.
+    """
+    try:
+        recipe = stored(located, revision)
+        if recipe is not None:
+            return recipe
+        config = AutoConfig.from_pretrained(located, revision=revision, trust_remote_code=False)
+    except (ValueError, TypeError, KeyError) as error:
+        raise FiglangError(
+            f"{source}: its {RECIPE} or config.json cannot be read ({one_line(error)}); export the model again"
+        ) from error
+    except OSError as error:
+        raise FiglangError(
+            f"no checkpoint {source!r}: neither a folder here nor reachable as a hub id ({one_line(error)})"
+        ) from error
+    classes = config.architectures or []
+    kinds = {"MultipleChoice": "pair", "SequenceClassification": "nli"}
+    format = next((format for kind, format in kinds.items() if any(kind in name for name in classes)), "dual")
+    if format == "dual" and any("For" in name for name in classes):
+        raise FiglangError(
+            f"{source}: {classes[0]} has no {RECIPE}, and only multiple-choice networks, NLI classifiers and bare encoders can do "
+            "without"
+        )
+    name = source.rstrip("/").split("/")[-1]
+    text, length, outputs = ("raw", 256, config.num_labels) if format == "nli" else ("clean", 80, 2)
+    return Recipe(name, source, "none", format, text, length, 20.0, outputs, "nothing", UNTRAINED, None)

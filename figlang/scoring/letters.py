@@ -1,0 +1,86 @@
+"""Closed choice of a causal model among lettered options, by its next token (MUNCH: Tong et al. 2024, §6.1; SPEC C.3).
+
+A letter may follow with its space (`▁A`, `ĠA`, or a space and an `A` in a vocabulary of bytes) or without (`A`). These are
+different tokens, and which one a network expects depends on its tokenizer; so the probabilities of both forms are added.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from figlang.errors import FiglangError
+from figlang.scoring.causal import CausalScorer
+from figlang.scoring.requests import Scored, SpanFinder
+from figlang.types import Prediction, Prompted
+
+# Texts after which a tokenizer shows how it goes on with a letter, where it would merge the letter with the prompt's last word.
+ANCHORS = ("\n", "(", ":", "1")
+
+
+def forms(spans: SpanFinder, prompt: str, answer: str) -> list[tuple[str, tuple[int, ...]]]:
+    """How an answer can follow the tokens of a prompt: the texts with and without a space before it, each with its tokens."""
+    found = {}
+    for text in (f" {answer.strip()}", answer.strip()):
+        for before in (prompt, *ANCHORS):
+            (start, whole) = spans.ids([before, before + text])
+            if whole[: len(start)] == start and len(whole) > len(start):
+                found[text] = tuple(whole[len(start) :])
+                break
+    # Some tokenizers drop a space or add one: then both texts are one form.
+    return [(text, tokens) for place, (text, tokens) in enumerate(found.items()) if tokens not in list(found.values())[:place]]
+
+
+@dataclass(frozen=True)
+class Lettered:
+    """Prompted items with the log-probabilities of every form of their answers, and what scoring took."""
+
+    asked: Sequence[Prompted]
+    by_form: list[list[dict[str, float]]]
+    scored: Scored
+
+    def predictions(self) -> list[Prediction]:
+        """The choice of every item: the letter whose forms have the largest probability together."""
+        return [
+            Prediction(item.id, item.group, item.gold, tuple(_total(form.values()) for form in found), dict(item.attributes))
+            for item, found in zip((each.item for each in self.asked), self.by_form, strict=True)
+        ]
+
+    def records(self) -> list[dict[str, Any]]:
+        """The log-probability of every form behind every prediction."""
+        return [{"id": each.item.id, "letters": found} for each, found in zip(self.asked, self.by_form, strict=True)]
+
+
+def measure(scorer: CausalScorer, asked: Sequence[Prompted], progress: bool = False) -> Lettered:
+    """Log-probabilities of every form of every answer after its prompt; a prompt is read once, and so is what prompts share.
+
+    All prompts end alike, and have the same answers. Raises FiglangError that names the prompt that cannot be scored.
+    """
+    by_answer = answer_forms(scorer.encoder.spans, asked)
+    endings = [form for several in by_answer for form in several]
+    sequences, truncated = scorer.encoder.extend([each.prompt for each in asked], endings)
+    scored = scorer.score_tokens(sequences, truncated, progress)
+    values = iter(scored.log_probs)
+    found = [[{text: float(next(values).double().sum()) for text, _ in several} for several in by_answer] for _ in asked]
+    # By itself a prompt is read once, whatever the number of its answers.
+    return Lettered(asked, found, replace(scored, tokens=sum(each.start for each in sequences[:: len(endings)])))
+
+
+def answer_forms(spans: SpanFinder, asked: Sequence[Prompted]) -> list[list[tuple[str, tuple[int, ...]]]]:
+    """The forms of every answer of prompts that all end alike and have the same answers.
+
+    Raises FiglangError if the vocabulary does not tell the answers apart.
+    """
+    answers = asked[0].answers
+    assert all(each.answers == answers for each in asked)
+    found = [forms(spans, asked[0].prompt, answer) for answer in answers]
+    owners: dict[tuple[int, ...], str] = {}
+    for answer, several in zip(answers, found, strict=True):
+        if not several or any(owners.setdefault(tokens, answer) != answer for _, tokens in several):
+            raise FiglangError(f"this tokenizer has no tokens of its own for {answer.strip()!r}; letters need another model")
+    return found
+
+
+def _total(log_probs: Any) -> float:
+    return float(torch.tensor(list(log_probs), dtype=torch.float64).logsumexp(0))

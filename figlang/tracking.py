@@ -1,0 +1,99 @@
+"""Weights & Biases: one run for one run folder, which a resumed training continues, and what is added to it at the end."""
+
+import json
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from pytorch_lightning.loggers import Logger, WandbLogger
+from pytorch_lightning.utilities import rank_zero_only
+
+from figlang.config import TrainConfig
+from figlang.errors import FiglangError, one_line
+from figlang.models.base import SELECTION
+from figlang.runs import Run
+
+log = logging.getLogger("figlang")
+
+
+def logger(config: TrainConfig, run: Run) -> Logger | bool:
+    """Lightning's logger with its run begun or continued, or False where there is none: log.csv is History's.
+
+    Raises FiglangError where wandb is missing or its server cannot be reached.
+    """
+    mode = config.logger.mode
+    if config.logger.name != "wandb" or mode == "disabled":
+        return False
+    try:
+        import wandb
+    except ModuleNotFoundError as error:
+        raise FiglangError("logger=wandb needs the wandb package; install it with `pip install figlang[wandb]`") from error
+    name = str(Path(run.folder).name if run.folder.parent.name in ("", ".") else run.folder.relative_to(run.folder.parent.parent))
+    first = rank_zero_only.rank == 0
+    if first and wandb.run is not None:  # of a run before it in a multirun, which has failed
+        wandb.run.finish(exit_code=1)
+    kept = WandbLogger(
+        name=name,
+        id=_identity(run) if first else None,
+        project=config.logger.project,
+        entity=config.logger.entity,
+        save_dir=run.folder,
+        offline=mode == "offline",
+        resume=None if mode == "offline" else "allow",
+    )
+    try:
+        # Where they come from and go to is no setting of the experiment; asdict holds no secrets, which come by environment.
+        kept.log_hyperparams({name: value for name, value in asdict(config).items() if name not in ("logger", "paths")})
+    except (wandb.errors.Error, ValueError) as error:
+        raise FiglangError(f"logger=wandb: {one_line(error)}; log in with `wandb login`, or take logger.mode=offline") from error
+    return kept
+
+
+def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: Sequence[tuple[int, int, str, str, float]]) -> None:
+    """Add metrics with their intervals, predictions and figures to the W&B run, and the model if asked for; end it.
+
+    `history` are the rows of log.csv. What a sweep compares is the exported epoch, so the summary has its selection loss.
+    """
+    if config.logger.name != "wandb" or config.logger.mode == "disabled":
+        return
+    import wandb
+
+    current = wandb.run
+    if current is None:
+        return
+    try:
+        rows = [json.loads(line) for line in run.predictions.read_text(encoding="utf-8").splitlines()]
+        columns: list[str | int] = ["id", "group", "gold", "choice", "scores"]
+        table = wandb.Table(columns=columns, data=[[row[str(name)] for name in columns] for row in rows])
+        images = {f"figures/{path.stem}": wandb.Image(str(path)) for path in sorted(run.figures.glob("*.png"))}
+        current.log({"predictions": table, **images})
+        for name, estimate in content["metrics"].items():
+            if isinstance(estimate, Mapping) and "value" in estimate:
+                current.summary[f"final/{name}"] = dict(estimate)
+        if losses := [value for *_, split, metric, value in history if (split, metric) == ("selection", "loss")]:
+            current.summary[SELECTION] = min(losses)
+        current.summary["signature"] = content["signature"]
+        if config.logger.model:
+            artifact = wandb.Artifact(
+                f"{config.model.name}-{current.id}", type="model", metadata={"signature": content["signature"]}
+            )
+            artifact.add_dir(str(run.model))
+            current.log_artifact(artifact)
+        current.finish()
+    except wandb.errors.Error as error:
+        # The run itself is whole; what was logged so far is in its folder.
+        log.warning("W&B: %s; `wandb sync %s` sends it later", one_line(error), run.folder / "wandb")
+
+
+def _identity(run: Run) -> str:
+    """The run's id: a sweep agent's, or one of its own, kept in the folder so that a resumed training goes on in it."""
+    if given := os.environ.get("WANDB_RUN_ID"):
+        return given
+    path = run.folder / "wandb-id.txt"
+    if not path.is_file():
+        path.write_text(uuid4().hex[:12] + "\n")
+    return path.read_text().strip()

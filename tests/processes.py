@@ -1,0 +1,75 @@
+"""Processes that run a command as torchrun would start them, forked from one that has imported everything: imports take seconds."""
+
+import multiprocessing
+import os
+import socket
+import sys
+import time
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+from pytorch_lightning.utilities import rank_zero_only
+
+from tests.test_train import environment
+
+forks = multiprocessing.get_context("forkserver")
+
+
+def preload(*modules: str) -> None:
+    """Modules that the processes shall not have to import; call before the first one is started."""
+    forks.set_forkserver_preload(["train", "evaluate", *modules])
+
+
+class Group:
+    """Processes that run `python script arguments` together in `home`; one alone knows of no others. `said` is all their output."""
+
+    def __init__(self, size: int, home: Path, script: str, *arguments: str) -> None:
+        self.output = home / f"output-{time.monotonic_ns()}.txt"
+        self.processes: list[ForkServerProcess] = []
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        shared = {"WORLD_SIZE": size, "LOCAL_WORLD_SIZE": size, "GROUP_RANK": 0, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        for rank in range(size):
+            place = {**shared, "RANK": rank, "LOCAL_RANK": rank, "TORCHELASTIC_RUN_ID": "test"} if size > 1 else {}
+            known = environment(home) | {name: str(value) for name, value in place.items()}
+            process = forks.Process(target=_enter, args=(script, arguments, str(home), known, str(self.output)))
+            process.start()
+            self.processes.append(process)
+
+    @property
+    def said(self) -> str:
+        return self.output.read_text() if self.output.exists() else ""
+
+    def wait(self) -> "Group":
+        # As torchrun does: where one has failed, the others would wait for it for ever.
+        while any(process.is_alive() for process in self.processes) and not any(process.exitcode for process in self.processes):
+            time.sleep(0.01)
+        for process in self.processes:
+            if any(other.exitcode for other in self.processes):
+                process.kill()
+            process.join()
+        assert [process.exitcode for process in self.processes] == [0] * len(self.processes), self.said
+        return self
+
+    def kill_after(self, text: str) -> None:
+        """Kill all processes (SIGKILL) when one of them has said `text`."""
+        while text not in self.said:
+            assert any(process.is_alive() for process in self.processes), self.said
+            time.sleep(0.01)
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.join()
+
+
+def _enter(script: str, arguments: tuple[str, ...], home: str, known: dict[str, str], output: str) -> None:
+    os.chdir(home)
+    os.environ.clear()
+    os.environ.update(known)
+    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    rank_zero_only.rank = int(known.get("RANK", 0))  # Lightning has read it when it was imported
+    sys.argv = [script, *arguments]
+    __import__(script.removesuffix(".py")).main()

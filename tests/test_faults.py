@@ -1,0 +1,190 @@
+"""What can go wrong with a machine or a file while a run is made: what is kept, what is said, and with which exit code."""
+
+import errno
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from filelock import FileLock
+from safetensors.torch import load_file
+
+from figlang import checkpoint
+from figlang.config import DataConfig, EvaluateConfig, ModelConfig
+from figlang.errors import FiglangError
+from figlang.faults import explain
+from figlang.models.contrastive import ContrastiveModule
+from figlang.redaction import redacted
+from figlang.sources import package_path
+from tests.test_train import TINY
+from train import main as train_command
+
+SETTINGS = ["method.epochs=2", "data.limit=48", "method.lr=0.001", "method.batch_size=8"]  # 6 steps an epoch
+
+
+@pytest.fixture
+def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """`train.py` with a run folder and settings, in this process: exit code and what it says on stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments: str) -> tuple[int, str]:
+        capsys.readouterr()
+        monkeypatch.setattr(sys, "argv", ["train.py", *TINY, *SETTINGS, *arguments])
+        try:
+            train_command()
+        except SystemExit as stopped:
+            return int(stopped.code or 0), capsys.readouterr().err
+        return 0, capsys.readouterr().err
+
+    return command
+
+
+def at_step(monkeypatch: pytest.MonkeyPatch, step: int, act: Any) -> None:
+    """Have `act` done in place of the training loss of one step, which it may change."""
+    whole = ContrastiveModule.loss
+
+    def loss(module: ContrastiveModule, batch: Any) -> dict[str, torch.Tensor]:
+        found = whole(module, batch)
+        return act(found) if module.global_step == step and module.trainer.training else found
+
+    monkeypatch.setattr(ContrastiveModule, "loss", loss)
+
+
+def raising(error: Exception) -> Any:
+    def act(_: Any) -> Any:
+        raise error
+
+    return act
+
+
+@pytest.mark.parametrize(("peft", "step"), [("none", 8), ("lora", 3)])
+def test_a_preempted_run_loses_no_step_and_ends_bit_for_bit_as_a_whole_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, train: Any, peft: str, step: int
+) -> None:
+    assert train("run=whole", f"peft={peft}")[0] == 0
+
+    def terminate(found: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return found
+
+    with monkeypatch.context() as patch:
+        at_step(patch, step - 1, terminate)
+        assert train("run=stopped", f"peft={peft}")[0] == 143
+    assert caplog.messages[-1] == f"stopped; the same command continues stopped after step {step}"
+    assert not (tmp_path / "stopped" / "metrics.json").exists()
+    assert train("run=stopped", f"peft={peft}")[0] == 0
+    for name in ("predictions.jsonl", "log.csv"):
+        assert (tmp_path / "stopped" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    weights = "model.safetensors" if peft == "none" else "adapter_model.safetensors"
+    whole, stopped = (load_file(tmp_path / run / "model" / weights) for run in ("whole", "stopped"))
+    assert all(torch.equal(whole[name], stopped[name]) for name in whole)
+
+
+def test_a_loss_that_is_no_number_names_its_batch_and_keeps_the_state_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any
+) -> None:
+    with monkeypatch.context() as patch:
+        at_step(patch, 7, lambda found: found | {"loss": found["loss"] * torch.nan})
+        code, said = train("run=run")
+    assert code == 2
+    assert "error: the loss is nan in epoch 2, step 8, on items train-" in said
+    kept = torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)
+    assert kept["global_step"] == 6
+    assert all(tensor.isfinite().all() for tensor in kept["state_dict"].values())
+    assert train("run=run")[0] == 0, "the same run goes on where it was well"
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (
+            OSError(errno.ENOSPC, "No space left on device", "x/last.ckpt"),
+            "no room to write x/last.ckpt (No space left on device); the",
+        ),
+        (OSError(errno.EROFS, "Read-only file system", "x"), "may not write x (Read-only file system); choose another folder"),
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), "out of memory; lower method.batch_size"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"), "out of memory; lower"),
+        (MemoryError(), "out of memory; lower"),
+    ],
+)
+def test_a_fault_of_the_machine_is_one_line_and_the_run_goes_on_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any, error: Exception, expected: str
+) -> None:
+    with monkeypatch.context() as patch:
+        at_step(patch, 7, raising(error))
+        code, said = train("run=run")
+    assert code == 2
+    assert said.splitlines()[-1].startswith(f"error: {expected}")
+    assert not (tmp_path / "run" / "metrics.json").exists()
+    assert (tmp_path / "run" / "checkpoints" / "last.ckpt").is_file()
+
+
+def test_other_errors_keep_their_traceback() -> None:
+    assert explain(RuntimeError("shapes do not match"), training=True) is None
+    assert explain(FileNotFoundError(errno.ENOENT, "No such file", "x"), training=True) is None
+
+
+def test_a_full_disk_leaves_the_last_state_and_the_earlier_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any
+) -> None:
+    assert train("run=run")[0] == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run" / "model").iterdir()}
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "tokenizer.json")
+
+    _, tokenizer, recipe = vars(checkpoint.load(str(tmp_path / "run"))).values()
+    monkeypatch.setattr(type(tokenizer), "save_pretrained", full)
+    with pytest.raises(OSError, match="No space left"):
+        checkpoint.export(torch_network(tmp_path), tokenizer, recipe, tmp_path / "run" / "model")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run" / "model").iterdir()} == before
+    assert not [path.name for path in (tmp_path / "run").iterdir() if path.name.startswith(".model")]
+
+
+def torch_network(tmp_path: Path) -> Any:
+    return checkpoint.load(str(tmp_path / "run")).network
+
+
+def test_a_second_process_in_one_folder_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any) -> None:
+    (tmp_path / "run").mkdir()
+    with FileLock(tmp_path / "run" / ".lock"):
+        code, said = train("run=run")
+    assert code == 2
+    assert said.splitlines()[-1] == "error: another process is working in run; wait for it, or choose run=FOLDER"
+    assert [path.name for path in (tmp_path / "run").iterdir()] == [".lock"]
+
+
+def test_secrets_reach_no_file_and_no_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any) -> None:
+    monkeypatch.setenv("WANDB_API_KEY", "correct-horse-battery")
+    monkeypatch.setenv("HF_TOKEN", "hf_stapled")
+    assert train("run=run", "model.name=${oc.env:HF_TOKEN}")[0] == 0
+    assert "<HF_TOKEN>" in (tmp_path / "run" / "config.yaml").read_text()
+    code, said = train("run=other", "data=figqa_csv", "data.train=/x/correct-horse-battery.csv", "data.validation=x.csv")
+    assert (code, "<WANDB_API_KEY>" in said) == (2, True)
+    for path in (tmp_path / "run").rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            assert b"correct-horse" not in content, path
+            assert b"hf_stapled" not in content, path
+    assert "correct-horse" not in said
+
+
+def test_passwords_in_addresses_are_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHORT_KEY", "a")
+    assert redacted("https://ann:pass@host/x and http://host:80/y@z, a") == "https://<password>@host/x and http://host:80/y@z, a"
+
+
+@pytest.mark.parametrize("name", ["../../x", "..", "a/b", "a\\b", "/etc"])
+def test_a_name_does_not_lead_out_of_its_folder(name: str) -> None:
+    for section in (lambda: ModelConfig(name=name), lambda: DataConfig(name=name), lambda: EvaluateConfig(name=name)):
+        with pytest.raises(FiglangError, match=r"is no plain name"):
+            section()
+
+
+@pytest.mark.parametrize("inside", ["../secrets", "a/../../b", "/etc/passwd"])
+def test_a_package_source_stays_within_its_package(inside: str) -> None:
+    with pytest.raises(FiglangError, match="leads out of its package"):
+        package_path(f"package:figlang/{inside}")

@@ -1,0 +1,220 @@
+"""MUNCH by command, with tiny random networks: all judgement prompts, one of them, and the choice between paraphrases."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluate import main as evaluate_command
+from figlang import metrics
+from figlang.config import PromptConfig, ScoringConfig
+from figlang.errors import FiglangError
+from figlang.generation import Writer
+from figlang.judging import check, letter_of
+from figlang.munch_judge import main as judge_command
+from figlang.predictions import read_predictions
+from figlang.prompts.munch import PROMPTS
+from tests.causal_models import network, tokenizer
+from train import main as train_command
+
+TINY = ["model=causal", "model.bos=add", "trainer=cpu", "trainer.progress=false"]
+SAMPLE = ["data.root=package:figlang/data/samples", "data.limit=6"]
+TEMPLATE = "{% for turn in messages %}<{{ turn.role }}>{{ turn.content }}\n{% endfor %}"
+Run = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "tiny"
+    network("llama", max_position_embeddings=2048).save_pretrained(path)
+    tokenizer().save_pretrained(path)
+    return path
+
+
+@pytest.fixture
+def run(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    def call(command: Callable[[], None], *overrides: str) -> dict[str, Any]:
+        output = tmp_path / "out"
+        monkeypatch.setattr(sys, "argv", ["munch", *TINY, f"model.name_or_path={folder}", f"output={output}", *SAMPLE, *overrides])
+        command()
+        content: dict[str, Any] = json.loads((output / "metrics.json").read_text())
+        return content
+
+    return call
+
+
+def test_all_prompts(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = run(judge_command, "one_by_one=1")
+    assert list(content["prompts"]) == list(PROMPTS)
+    assert {one["n"] for one in content["conditions"]} == {3}
+    assert len(content["conditions"]) == 6
+    for name, found in content["prompts"].items():
+        rows = read_predictions(tmp_path / "out" / "predictions" / f"{name}.jsonl")
+        assert found["accuracy"]["value"] == sum(bool(row.correct) for row in rows) / 3
+    took = content["took"]
+    assert took["one_by_one"]["questions"] == 18
+    assert took["one_by_one"]["largest_difference"] < 1e-4
+    assert took["ratio"] > 1
+    assert "order=seeded,seed=0" in content["signature"]
+    assert "published_file" in content
+    shown = capsys.readouterr().out
+    for title in ("Table 2", "Table 9", "Table 10", "Table 11", "Table 12"):
+        assert title in shown
+        assert title in (tmp_path / "out" / "tables.md").read_text()
+
+
+def test_a_cell_is_what_its_prompt_gives_alone(run: Run, tmp_path: Path) -> None:
+    run(judge_command, "prompts=[WOTG33]")
+    cell = read_predictions(tmp_path / "out" / "predictions" / "WOTG33.jsonl")
+    content = run(evaluate_command, "data=munch_word", "data.limit=3", "prompt=munch", "prompt.question=WOTG33")
+    alone = read_predictions(tmp_path / "out" / "predictions.jsonl")
+    assert [row.id for row in cell] == [row.id for row in alone]
+    for one, other in zip(cell, alone, strict=True):
+        assert one.scores == pytest.approx(other.scores, abs=1e-4)
+    assert content["metrics"] == metrics.measure(alone, paired=False)
+    # Novelty is a number, not a class; groups are no pairs.
+    assert set(content["metrics"]["accuracy_by"]) == {"form", "genre", "pos"}
+    assert "pair_accuracy" not in content["metrics"]
+    assert content["facts"]["question"] == "word/m-word/3"
+    assert "prompt:WOTG33(chat=none)" in content["signature"]
+
+
+@pytest.mark.parametrize("chat", ["prefill", "user"])
+def test_a_conversation(run: Run, folder: Path, tmp_path: Path, chat: str) -> None:
+    chatty = tmp_path / "chatty"
+    network("llama", max_position_embeddings=2048).save_pretrained(chatty)
+    built = tokenizer()
+    built.chat_template = TEMPLATE
+    built.save_pretrained(chatty)
+    content = run(judge_command, "prompts=[CTWT52]", f"prompt.chat={chat}", f"model.name_or_path={chatty}", "data.limit=4")
+    assert f"chat={chat}" in content["signature"]
+    # The template brings the token that its model expects.
+    assert content["facts"]["bos"] == "none"
+
+
+def test_what_the_model_writes_is_parsed(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = iter([" B", "Both", "(A)"])
+    monkeypatch.setattr(Writer, "write", lambda self, prompts, sampling, **_: [[next(texts)] for _ in prompts])
+    content = run(judge_command, "prompts=[CTWT52]", "prompt.reply=greedy")
+    rows = read_predictions(tmp_path / "out" / "predictions" / "CTWT52.jsonl")
+    assert [row.choice for row in rows] == [1, None, 0]
+    assert content["took"]["ratio"] is None
+    assert content["facts"]["scoring"] == "greedy(parsed)"
+
+
+def test_a_letter_is_written_greedily_by_a_network(run: Run, tmp_path: Path) -> None:
+    run(judge_command, "prompts=[CTWT52]", "prompt.reply=greedy", "data.limit=2")
+    (row,) = [json.loads(line) for line in (tmp_path / "out" / "log_probabilities" / "CTWT52.jsonl").read_text().splitlines()]
+    # A space and a letter are two tokens of this vocabulary.
+    assert len(tokenizer()(row["text"])["input_ids"]) <= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [(" A", 0), ("B.", 1), (" (C)", 2), ("D) Neither", 3), ("All", None), ("", None), ("a", None), ("E", None), ("Option A", None)],
+)
+def test_a_letter_is_the_first_word_of_a_text(text: str, letter: int | None) -> None:
+    assert letter_of(text) == letter
+
+
+@pytest.mark.parametrize(
+    ("prompt", "scoring", "message"),
+    [
+        (PromptConfig("munch", reply="letter", k=3), None, "prompt.k changes no judgement of MUNCH"),
+        (PromptConfig("munch", reply="letter", template="{metaphor} {answer}"), None, "prompt.template changes no judgement"),
+        (PromptConfig("munch"), None, "judged by letters, not by prompt.reply=statement; use prompt=munch"),
+        (PromptConfig("munch", reply="letter"), ScoringConfig("pmi", norm="sum", minus_alone=True), "scoring=pmi compares longer"),
+        (PromptConfig("munch", reply="letter"), ScoringConfig(), "scoring=clean compares longer answers"),
+    ],
+)
+def test_settings_without_a_use_are_refused(prompt: PromptConfig, scoring: ScoringConfig | None, message: str) -> None:
+    with pytest.raises(FiglangError, match=message):
+        check(prompt, scoring)
+
+
+MISTAKES: list[tuple[Callable[[], None], list[str], str]] = [
+    (judge_command, ["prompts=[CTWT5]"], "no judgement prompt 'CTWT5' of MUNCH; choose one of CTWT52"),
+    (judge_command, ["data=munch_word", "prompts=[CTCP10]"], "asks about sentences, and these items do not; use data=munch"),
+    (judge_command, ["data=miqa_sample"], "these are not MUNCH's judgements; use data=munch"),
+    (judge_command, ["data=munch_paraphrase"], "these are not MUNCH's judgements"),
+    (judge_command, ["prompt.chat=user"], "has no chat template; use prompt.chat=none"),
+    (judge_command, ["prompt.reply=greedy", "one_by_one=2"], "one_by_one= measures"),
+    (judge_command, ["ddof=2"], "ddof=2 is not a choice; choose one of 0, 1"),
+    (judge_command, ["class_test=t"], "class_test=t is not a choice"),
+    (judge_command, ["prompt.k=2"], "prompt.k changes no judgement"),
+    (evaluate_command, ["data=munch_word"], "judged by letters, not by prompt.reply=statement; use prompt=munch"),
+    (evaluate_command, ["data=munch_word", "prompt.reply=letter"], "prompt=none asks no question; MUNCH needs prompt=munch"),
+    (evaluate_command, ["data=munch_sentence", "prompt=munch"], "prompt CTWT52 asks about words of MUNCH; use data=munch_word"),
+    (evaluate_command, ["data=munch_generation"], "asks for words and gives none to choose from"),
+    (evaluate_command, ["data=munch_paraphrase", "prompt=munch"], "asks questions of MiQA or MUNCH, and"),
+    (
+        evaluate_command,
+        ["data=miqa_sample", "prompt=miqa_qa", "prompt.reply=greedy"],
+        "prompt.reply=greedy is for MUNCH's judgements",
+    ),
+]
+
+
+@pytest.mark.parametrize(("command", "overrides", "message"), MISTAKES)
+def test_a_mistake_is_one_line(
+    run: Run, command: Callable[[], None], overrides: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(command, *overrides)
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+
+
+# The choice between paraphrases
+
+
+def test_a_causal_model_chooses_between_paraphrases(run: Run, tmp_path: Path) -> None:
+    content = run(evaluate_command, "data=munch_paraphrase", "scoring=answer", "data.held_out=1")
+    rows = read_predictions(tmp_path / "out" / "predictions.jsonl")
+    assert len(rows) == 6
+    assert content["metrics"]["accuracy"]["chance"] == 0.5
+    # Two triples about a sentence are no Winograd pair: nothing to choose backwards, nothing to be consistent in.
+    assert read_predictions(tmp_path / "out" / "predictions_backward.jsonl") == []
+    assert not {"pair_accuracy", "consistency", "same_answer"} & content["metrics"].keys()
+    assert "held_out=1" in content["signature"]
+    assert not content["published_file"]
+
+
+@pytest.mark.parametrize("overrides", [["model=minilm", "method.format=dual"], ["model=minilm"], ["model=smollm2", "peft=lora"]])
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # peft 0.21 asks transformers 5.23 for it
+def test_training_on_paraphrases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: list[str]) -> None:
+    fixed = ["debug=fast", "data=munch_paraphrase", "trainer=cpu", "trainer.progress=false", f"run={tmp_path}/run"]
+    monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *overrides])
+    train_command()
+    content = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert content["data_name"] == "munch_paraphrase_sample"
+    assert "pair_accuracy" not in content["metrics"]
+    assert {"genre", "pos"} <= content["metrics"]["accuracy_by"].keys()
+
+
+def test_sentences_that_are_too_long_are_counted_and_may_be_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fixed = ["data=munch_paraphrase", *SAMPLE, "trainer=cpu", "trainer.progress=false"]
+    small = ["model.max_length=16", "method.epochs=1", f"run={tmp_path}/run", "method.format=pair", "model.init=tiny"]
+    monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *small])
+    train_command()
+    checkpoint = [f"checkpoint={tmp_path}/run", f"output={tmp_path}/out"]
+    for length, truncated in ((None, True), (32, True), (33, None)):
+        caplog.clear()
+        given = [] if length is None else [f"max_length={length}"]
+        monkeypatch.setattr(sys, "argv", ["evaluate.py", *fixed, *checkpoint, *given])
+        if truncated is None:
+            with pytest.raises(SystemExit):
+                evaluate_command()
+            assert "max_length=33 is more than the 32 tokens" in capsys.readouterr().err
+        else:
+            evaluate_command()
+            assert f"were truncated to max_length={length or 16} tokens" in caplog.text
+            assert f"max_length:{length or 16}" in json.loads((tmp_path / "out" / "metrics.json").read_text())["signature"]

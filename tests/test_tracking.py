@@ -1,0 +1,119 @@
+"""Weights & Biases with the real client: offline runs, read back from disk."""
+
+import json
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.test_train import TINY
+from train import main as train_command
+
+pytest.importorskip("wandb", reason="needs figlang[wandb]")
+from wandb.proto import wandb_internal_pb2
+
+SECRETS = {"WANDB_API_KEY": "0123456789abcdef0123456789abcdef01234567", "HF_TOKEN": "hf_secretsecretsecret"}
+
+
+def train(monkeypatch: pytest.MonkeyPatch, folder: Path, *arguments: str) -> None:
+    for name in ("WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_MODE", "WANDB_PROJECT"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    words = [*TINY, f"run={folder}", "logger=wandb", "data.limit=16", "method.selection=heldout", "method.epochs=2"]
+    monkeypatch.setattr(sys, "argv", ["train.py", *words, *arguments])
+    train_command()
+
+
+def records(file: Path) -> list[Any]:
+    """The records of a .wandb file: LevelDB's log format behind a header of seven bytes, blocks of 32 KiB."""
+    content, place, found, part = file.read_bytes(), 7, [], b""
+    while place + 7 <= len(content):
+        left = 32768 - place % 32768
+        if left < 7:
+            place += left
+            continue
+        _, size, kind = struct.unpack_from("<IHB", content, place)
+        part += content[place + 7 : place + 7 + size]
+        place += 7 + size
+        if kind in (1, 4):  # a whole record, or the last part of one
+            record = wandb_internal_pb2.Record()
+            record.ParseFromString(part)
+            found.append(record)
+            part = b""
+    return found
+
+
+def items(updates: Any) -> dict[str, Any]:
+    return {".".join(update.nested_key) or update.key: json.loads(update.value_json) for update in updates}
+
+
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that logged offline, its model too."""
+    folder = tmp_path_factory.mktemp("logged") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        train(patch, folder, "logger.model=true")
+    return folder
+
+
+def read(folder: Path) -> list[Any]:
+    (file,) = (folder / "wandb").glob("offline-run-*/*.wandb")
+    return records(file)
+
+
+def test_an_offline_run_holds_config_curves_and_results(logged: Path) -> None:
+    found = read(logged)
+    config: dict[str, Any] = {}
+    history: list[dict[str, Any]] = []
+    summary: dict[str, Any] = {}
+    for record in found:
+        config |= items(record.config.update) | items(record.run.config.update)
+        if record.HasField("history"):
+            history.append(items(record.history.item))
+        summary |= items(record.summary.update)
+    assert config["method"]["epochs"] == 2
+    assert config["model"]["init"] == "tiny"
+    assert not {"paths", "logger"} & config.keys()
+    curve = [row["selection/loss"] for row in history if "selection/loss" in row]
+    assert len(curve) == 2, "early termination compares epochs"
+    assert any("train/step_loss" in row for row in history)
+    assert any("validation/pair_accuracy" in row for row in history)
+    (table,) = (row["predictions"] for row in history if "predictions" in row)
+    assert (table["_type"], table["ncols"], table["nrows"]) == ("table-file", 5, 16)
+    assert sum(name.startswith("figures/") for row in history for name in row) == 2
+    metrics = json.loads((logged / "metrics.json").read_text())["metrics"]
+    assert summary["final/accuracy"] == metrics["accuracy"]
+    assert summary["selection/loss"] == pytest.approx(min(curve))
+
+
+def test_the_model_is_an_artifact_where_asked_for(logged: Path) -> None:
+    models = [record.request.log_artifact.artifact for record in read(logged) if record.request.HasField("log_artifact")]
+    models += [record.artifact for record in read(logged) if record.HasField("artifact")]
+    (artifact,) = (each for each in models if each.type == "model")
+    paths = {entry.path for entry in artifact.manifest.contents}
+    assert {"model.safetensors", "config.json", "figlang.json"} <= paths
+
+
+def test_no_secret_is_written(logged: Path) -> None:
+    for file in logged.rglob("*"):
+        if file.is_file():
+            content = file.read_bytes()
+            assert not [name for name, value in SECRETS.items() if value.encode() in content], file
+
+
+def test_a_run_that_goes_on_keeps_its_id(logged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (logged / "metrics.json").unlink()
+    train(monkeypatch, logged, "logger.model=true")
+    identity = (logged / "wandb-id.txt").read_text().strip()
+    folders = list((logged / "wandb").glob("offline-run-*"))
+    assert len(folders) == 2
+    assert {folder.name.rpartition("-")[2] for folder in folders} == {identity}
+
+
+def test_a_disabled_run_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train(monkeypatch, tmp_path / "run", "logger.mode=disabled")
+    assert (tmp_path / "run" / "metrics.json").is_file()
+    assert not (tmp_path / "run" / "wandb").exists()
