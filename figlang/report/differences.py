@@ -80,8 +80,14 @@ def _over_seeds(estimates: Sequence[Estimate]) -> Cell:
 
 
 def prompts(task: Task) -> Section | None:
-    """Accuracy by prompt of systems that differ in nothing else."""
+    """Accuracy by prompt of systems that differ in nothing else, and its spread over them."""
     parts: list[Part] = []
     for place, (title, bars) in enumerate(prompt_series([system.content for system in task.systems])):
-        parts.append(Picture(f"prompts-{place + 1}", "Accuracy and pair accuracy by prompt.", prompt_bars(bars, title)))
+        name = f"prompts-{place + 1}"
+        parts.append(Picture(name, "Accuracy and pair accuracy by prompt.", prompt_bars(bars, title)))
+        rows: list[tuple[Cell, ...]] = [(label.replace("\n", " "), accuracy, pairs) for label, accuracy, pairs in bars]
+        paired = [pairs.value for *_, pairs in bars if pairs is not None]
+        spread = Spread(accuracy.value for _, accuracy, _ in bars)
+        rows.append((f"mean ± sd of {len(bars)}", spread, Spread(paired) if len(paired) == len(bars) else None))
+        parts.append(Table(name, f"By prompt, {title.splitlines()[0]}", ("prompt", "accuracy", "pair accuracy"), tuple(rows)))
     return Section("Prompts", tuple(parts)) if parts else None

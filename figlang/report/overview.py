@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 from figlang import results
 from figlang.comparison import mean_accuracy, mean_pair_accuracy
+from figlang.figures import training_curves
 from figlang.metrics import Estimate, as_row
 from figlang.reference import Comparison
 from figlang.report import plots
 from figlang.report.parts import Part, Picture, Prose, Section, Task
 from figlang.report.tables import Cell, Spread, Table
-from figlang.report.terminal import TITLES
+from figlang.report.terminal import TITLES, stayed_at_chance
 from figlang.systems import Pool
 
 METRICS = ("accuracy", "pair_accuracy", "consistency", "same_answer", "first_option")
@@ -25,7 +26,10 @@ def summary(task: Task, seed: int) -> Section:
     columns = [
         (heading, cells) for name, heading, part in shown if any(cells := [_metric(pool, name, part, seed) for pool in task.pools])
     ]
-    rows = tuple((pool.name, task_size(pool), *(cells[place] for _, cells in columns)) for place, pool in enumerate(task.pools))
+    rows = tuple(
+        (pool.name, len(pool.systems[0].predictions), *(cells[place] for _, cells in columns))
+        for place, pool in enumerate(task.pools)
+    )
     notes = ["95 % intervals resample pairs (groups of items that depend on each other). A tie counts as wrong."]
     if any(len(pool.systems) > 1 for pool in task.pools):
         notes.append("Seeds of one recipe are one row: the mean over them, and for other metrics mean ± standard deviation.")
@@ -47,10 +51,6 @@ def summary(task: Task, seed: int) -> Section:
     return Section("Summary", tuple(parts))
 
 
-def task_size(pool: Pool) -> int:
-    return len(pool.systems[0].predictions)
-
-
 def _metric(pool: Pool, name: str, part: str, seed: int) -> Cell:
     found = [as_row(system.content.get(part, {}), name) for system in pool.systems]
     estimates = [estimate for estimate in found if estimate is not None]
@@ -63,14 +63,7 @@ def _metric(pool: Pool, name: str, part: str, seed: int) -> Cell:
 
 
 def _warnings(pool: Pool) -> list[str]:
-    collapsed = [
-        str(system.seed)
-        for system in pool.systems
-        if any(
-            finding["code"] == "collapsed" and finding["epoch"] == system.content.get("training", {}).get("epochs")
-            for finding in system.content.get("health", ())
-        )
-    ]
+    collapsed = [str(system.seed) for system in pool.systems if stayed_at_chance(system.content)]
     return [f"{pool.name}: at chance in training to the end, and counted: seed {', '.join(collapsed)}."] if collapsed else []
 
 
@@ -152,8 +145,6 @@ def reproduction(task: Task) -> Section:
 
 def curves(task: Task) -> Section | None:
     """Loss and accuracy of every training."""
-    from figlang.figures import training_curves
-
     parts: list[Part] = []
     for place, system in enumerate(one for one in task.systems if one.history()):
         chance = as_row(system.content["metrics"], "accuracy")

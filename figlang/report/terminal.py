@@ -129,11 +129,12 @@ def seeds(folder: Path, console: Console) -> None:
             table.add_row(heading, f"{100 * mean:.2f} ± {100 * deviation:.2f}", percent(min(values)), percent(max(values)))
     console.print(table)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
-    collapsed = [str(run["seed"]) for run in runs if _collapsed(run)]
+    collapsed = [str(run["seed"]) for run in runs if stayed_at_chance(run)]
     if collapsed:
         console.print(f"counted with the others, though at chance in training: seed {', '.join(collapsed)}", style="yellow")
 
 
-def _collapsed(run: Mapping[str, Any]) -> bool:
-    last = run["training"]["epochs"]
-    return any(finding["code"] == "collapsed" and finding["epoch"] == last for finding in run["health"])
+def stayed_at_chance(run: Mapping[str, Any]) -> bool:
+    """Whether a training (a metrics.json) was at chance on its own items to the end."""
+    last = run.get("training", {}).get("epochs")
+    return any(finding["code"] == "collapsed" and finding["epoch"] == last for finding in run.get("health", ()))
