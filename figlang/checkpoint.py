@@ -37,6 +37,8 @@ def export(
     with whole_folder(folder) as beside:
         if isinstance(network, PeftModel):
             lora.save(network, beside)
+            if (beside / lora.OWN).is_dir():
+                tokenizer.save_pretrained(beside / lora.OWN)
         else:
             network.save_pretrained(beside)
         tokenizer.save_pretrained(beside)

@@ -1,7 +1,7 @@
 """The one door through which a configuration enters: Hydra's command line, help, and errors for people.
 
-Only this file and `search.py`, a sweeper of Hydra's, import hydra and omegaconf. Hydra composes; `resolve` turns the result into
-the plain dataclasses of `figlang.config`.
+Only this file imports hydra and omegaconf. Hydra composes; `resolve` turns the result into the plain dataclasses of
+`figlang.config`.
 """
 
 import logging
@@ -18,7 +18,6 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
@@ -45,13 +44,11 @@ from figlang.config.section import Command
 from figlang.errors import FiglangError
 from figlang.faults import explain
 from figlang.redaction import redacted
-from figlang.search import OptunaSweeper
 from figlang.signature import digest
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 T = TypeVar("T")
 
-Plugins.instance().register(OptunaSweeper)
 _store = ConfigStore.instance()
 _store.store(name="train_schema", node=TrainConfig)
 _store.store(name="evaluate_schema", node=EvaluateConfig)

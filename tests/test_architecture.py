@@ -56,7 +56,7 @@ def place(name: str) -> int | None:
     return RIVER.index(part) if part in RIVER else None
 
 
-@pytest.mark.parametrize("name", [name for name in SOURCES if name not in ("figlang/command.py", "figlang/search.py", *COMMANDS)])
+@pytest.mark.parametrize("name", [name for name in SOURCES if name not in ("figlang/command.py", *COMMANDS)])
 def test_configuration_libraries_stay_at_the_door(name: str) -> None:
     assert not uses(name, "hydra", "omegaconf", "figlang.command")
 

@@ -1,7 +1,7 @@
 """`python train.py -m hydra/sweeper=optuna …`: a search by Optuna that needs no account and goes on where it was killed.
 
-hydra-optuna-sweeper 1.3 needs an Optuna below 3 and cannot go on with a search. Optuna is imported when a search begins, since
-every command loads this file.
+Hydra takes sweepers from this package only. hydra-optuna-sweeper 1.3 needs an Optuna below 3 and cannot go on with a search.
+Optuna is imported when a search begins, since Hydra loads this file at every start.
 """
 
 import csv
