@@ -102,7 +102,7 @@ def test_a_loss_that_is_no_number_names_its_batch_and_keeps_the_state_before(
     [
         (
             OSError(errno.ENOSPC, "No space left on device", "x/last.ckpt"),
-            "no room to write x/last.ckpt (No space left on device); the",
+            "no room to write x/last.ckpt (No space left on device); what was whole before is kept",
         ),
         (OSError(errno.EROFS, "Read-only file system", "x"), "may not write x (Read-only file system); choose another folder"),
         (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), "out of memory; lower method.batch_size"),

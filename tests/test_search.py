@@ -82,7 +82,7 @@ def test_a_trial_that_was_killed_goes_on_in_its_folder(tmp_path: Path, monkeypat
     search(tmp_path, monkeypatch, *words)
     done = trials(tmp_path, "lr")
     assert [trial.state.name for trial in done] == ["COMPLETE", "COMPLETE"]
-    assert {trial.params["method.lr"] for trial in done} == {"1e-4", "2e-4"}
+    assert {trial.params["method.lr"] for trial in done} == {"0.0001", "0.0002"}
     with pytest.raises(SystemExit):
         search(tmp_path, monkeypatch, "method.lr=1e-4,3e-4", *words[:1], *words[2:])
 
@@ -91,8 +91,8 @@ def test_a_trial_that_fails_is_no_end(tmp_path: Path, monkeypatch: pytest.Monkey
     words = ["method.selection=heldout", "method.lr=1e38,1e-4", "hydra.sweeper.method=grid", "method.epochs=2"]
     search(tmp_path, monkeypatch, *words)
     assert {trial.params["method.lr"]: trial.state.name for trial in trials(tmp_path, "search")} == {
-        "1e38": "FAIL",
-        "1e-4": "COMPLETE",
+        "1e+38": "FAIL",
+        "0.0001": "COMPLETE",
     }
 
 
