@@ -44,7 +44,7 @@ from figlang.config.section import Command
 from figlang.errors import FiglangError
 from figlang.faults import explain
 from figlang.redaction import redacted
-from figlang.signature import digest
+from figlang.signature import digest, program
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 T = TypeVar("T")
@@ -107,7 +107,7 @@ def combinations(name: str, schema: type[T], words: list[str]) -> list[Combinati
     ]
     found = []
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        for choices in product(*swept):
+        for choices in dict.fromkeys(product(*swept)):  # a value given twice is one
             composed = hydra.compose(name, [*fixed, *choices], return_hydra_config=True)
             HydraConfig.instance().set_config(composed)
             with open_dict(composed):
@@ -244,6 +244,10 @@ def _fail(error: Exception) -> None:
     message = " ".join(kept)
     if "Could not override 'peft'" in message:
         message = "this model= trains adapters; name what it starts from (model=gpt2, say), or a trained run by checkpoint=FOLDER"
+    single = re.search(r"override (\w+)\.(\w+)=(.*) Invalid value assigned: .* is not a ListConfig", message)
+    if single and (section := getattr(schemas, f"{single[1].capitalize()}Config", None)) is not None:
+        sentence = next(spec.metadata["help"] for spec in fields(section) if spec.name == single[2])
+        message = f"{single[1]}.{single[2]}={single[3]} is no list in brackets: {sentence}"
     unknown = re.search(r"[Kk]ey '([^']+)' (?:is )?not in '(\w+)'", message)
     if unknown and (section := getattr(schemas, unknown[2], None)) is not None:
         message = f"unknown key {unknown[1]!r}; {_section_name(section)} has {', '.join(spec.name for spec in fields(section))}"
@@ -258,7 +262,7 @@ def _section_name(section: type) -> str:
 # What does not belong into a run folder's name: it changes no result, or is in the name already.
 _UNNAMED = re.compile(
     r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|trainer|logger)=|^(paths|logger)\."
-    r"|^(checkpoint|split|name|output|revision|batch_size|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
+    r"|^(checkpoint|split|name|output|batch_size|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
 )
 LONGEST = 120
 
@@ -311,6 +315,8 @@ def _name_evaluation(config: EvaluateConfig) -> None:
         raise FiglangError(f"checkpoint={config.checkpoint} brings its own model and method; leave {idle}= out")
     if config.name is None:
         config.name = _name(config.data.name, KINDS.get(type(config), config.split))
+        if "model.name_or_path" in given:
+            config.name += f"-{digest(config.model.name_or_path)}"  # model.name is only the end of it
 
 
 def _name(*parts: str) -> str:
@@ -325,9 +331,7 @@ def _name(*parts: str) -> str:
 
 def print_help(schema: type) -> None:
     """The groups of the command with their presets, and every field with its sentence."""
-    path = Path(sys.argv[0])
-    module = path.parent if path.name == "__main__.py" else path.with_suffix("")
-    script = f"-m figlang.{module.name}" if module.parent.name == "figlang" else path.name
+    script = program()
     usage = f"python {script} [GROUP=PRESET …] [FIELD=VALUE …]        {schema.__doc__}"
     lines = [usage, "", "Groups and their presets (the first # line of the file says what each is):"]
     groups = {spec.name for spec in fields(schema)}

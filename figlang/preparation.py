@@ -202,6 +202,10 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         causal_recipe(model, scoring, _method_name(config)),
         **_lineage(config, train, validation),
     )
+    if method.text == "legacy" and train.items[0].cut:
+        raise FiglangError(
+            f"method.text=legacy makes two sentences of each of data={config.data.name}, which is cut at a blank; use clean"
+        )
     check_alone(scoring, recipe.bos, 0)
     if method.direction == "both" and not partners_of(train.items):
         raise FiglangError(

@@ -55,7 +55,7 @@ class Evaluated:
             "published_file": self.split.whole and self.split.sha256 in _published(self.split, self.role),
             "seed": self.seed,
             "facts": dict(self.facts),
-            "command": redacted(shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]])),
+            "command": redacted(shlex.join(["python", *signature.program().split(), *sys.argv[1:]])),
             "versions": signature.versions(),
         }
 
