@@ -13,6 +13,7 @@ import pytest
 
 from figlang import data, learning, results, systems
 from figlang.config import DataConfig, PathsConfig, ReportConfig
+from figlang.describe import counts
 from figlang.errors import FiglangError
 from figlang.metrics import Estimate, measure
 from figlang.predictions import write_predictions
@@ -275,3 +276,10 @@ def test_the_item_browser_filters(written: Path, sample: Split, chromium: Any, w
 def test_a_run_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(FiglangError, match="no predictions file"):
         systems.read([str(tmp_path)])
+
+
+def test_a_data_set_is_counted_by_attribute(sample: Split) -> None:
+    found = {row[:2]: row[2] for row in counts(sample).rows}
+    assert found["items", ""] == len(sample.items)
+    assert found["groups", ""] == len(sample.items) // 2
+    assert found["commonsense", "objects"] == sum("objects" in item.attributes["commonsense"] for item in sample.items)
