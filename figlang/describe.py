@@ -13,6 +13,8 @@ from figlang.report import plots, tables
 from figlang.report.tables import Cell, Table
 from figlang.types import Item, Split
 
+MOST = 50  # an attribute with more values than this is a number or a name
+
 
 @entry("describe", DescribeConfig)
 def main(config: DescribeConfig) -> None:
@@ -37,6 +39,10 @@ def counts(split: Split) -> Table:
     names = dict.fromkeys(name for item in items for name in item.attributes)
     for name in names:
         values = sorted({value for item in items for value in item.attributes.get(name, ())})
+        if len(values) > MOST:
+            having = sum(bool(item.attributes.get(name)) for item in items)
+            rows.append((name, f"{len(values)} different", having, f"{100 * having / len(items):.1f} %"))
+            continue
         for value in values:
             n = _having(items, name, value)
             rows.append((name, value, n, f"{100 * n / len(items):.1f} %"))
