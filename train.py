@@ -23,6 +23,7 @@ from figlang import (
 from figlang.command import entry, to_yaml
 from figlang.config import TrainConfig
 from figlang.files import write_text
+from figlang.report import plots
 
 log = logging.getLogger("figlang")
 
@@ -55,7 +56,7 @@ def main(config: TrainConfig) -> None:
         facts = predicting.predict(loaded, validation, run.folder, predicting.How(config.trainer.progress))
         evaluated = results.Evaluated(config.model.name, facts, validation, "validation", config.data.name, config.seed)
         content = evaluated.document(run.folder) | {
-            "data": {"train": results.describe(train), "validation": results.describe(validation), "notes": ready.notes},
+            "data": results.about_data(config.data, {"train": train, "validation": validation}, ready.notes),
             "training": fitted.facts(),
             "health": fitted.health,
         }
@@ -63,6 +64,7 @@ def main(config: TrainConfig) -> None:
         figures.curves(fitted.history, 1 / ready.recipe.options, run.figures)
         results.write(run.metrics, content)
         tracking.finish(config, run, content, fitted.history)
+    plots.learning_curve_beside(run.folder)
     results.show(content, run.folder, console)
     report.seeds(run.folder.parent, console)
 

@@ -7,8 +7,8 @@ from figlang import checkpoint, data, predicting, prompting, results, runs, runt
 from figlang.checkpoint import Loaded
 from figlang.config import EvaluateConfig
 from figlang.errors import FiglangError
-from figlang.evaluation import read_predictions
 from figlang.models import layout
+from figlang.predictions import FORWARD, read_predictions
 from figlang.types import Split
 
 
@@ -48,8 +48,8 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     if not processes.first:
         return None
     evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
-    content = evaluated.document(folder) | {"data": {config.split: results.describe(split), "notes": list(split.notes)}}
+    content = evaluated.document(folder) | {"data": results.about_data(config.data, {config.split: split}, split.notes)}
     results.write(folder / "metrics.json", content)
     if config.split == "test" and config.data.dataset.startswith("figqa"):
-        submission.write(folder / "submission.json", split.items, read_predictions(folder / predicting.FORWARD))
+        submission.write(folder / "submission.json", split.items, read_predictions(folder / FORWARD))
     return content, folder

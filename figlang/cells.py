@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from figlang import evaluation
 from figlang.errors import FiglangError
+from figlang.predictions import read_predictions, write_predictions
 from figlang.scoring.requests import Scored
 from figlang.types import Prediction
 
@@ -24,7 +24,7 @@ class Cells:
 
     def write(self, name: str, predictions: Iterable[Prediction], records: Iterable[Mapping[str, Any]]) -> None:
         """A cell's predictions, and what they are made of, item by item."""
-        evaluation.write_predictions(_file(self._folder, "predictions", name), predictions)
+        write_predictions(_file(self._folder, "predictions", name), predictions)
         with _file(self._folder, "log_probabilities", name).open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in records)
 
@@ -41,7 +41,7 @@ class Cells:
 
 def read(folder: Path, names: Iterable[str]) -> dict[str, list[Prediction]]:
     """The predictions of cells, by name, from their files."""
-    return {name: evaluation.read_predictions(_file(folder, "predictions", name)) for name in names}
+    return {name: read_predictions(_file(folder, "predictions", name)) for name in names}
 
 
 def one_by_one(score: Callable[[Sequence[Asked]], Scored], parts: Sequence[Sequence[Asked]], questions: int) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from figlang.errors import FiglangError
 from figlang.files import whole_folder, write_text
 from figlang.models import gguf, lora, networks, weights
 from figlang.recipe import RECIPE, UNTRAINED, Recipe
+from figlang.types import CLASSES
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,10 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
             raise FiglangError(
                 f"scoring={scoring.name} is for causal models, and model={model.name} is an encoder; leave scoring out, or take pll"
             )
+        if model.init == "tiny" and scoring is not None:  # debug=fast: there are no files to read a recipe from
+            network, tokenizer = networks.build(model, "nli", [], len(CLASSES))
+            about = ("none", "nli", scoring.text, model.max_length, 20.0, len(CLASSES), "nothing", UNTRAINED, None)
+            return Loaded(network.eval(), tokenizer, Recipe(model.name, networks.describe(model), *about))
         recipe = replace(recipes.read(weights.locate(model.name_or_path), model.name_or_path, model.revision), name=model.name)
         if scoring is not None and recipe.format != "nli":
             raise FiglangError(

@@ -26,7 +26,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from figlang import config as schemas
 from figlang.config import (
+    CompareConfig,
     DataConfig,
+    DescribeConfig,
     EvaluateConfig,
     GenerateConfig,
     MergeConfig,
@@ -34,6 +36,7 @@ from figlang.config import (
     ModelConfig,
     MunchJudgeConfig,
     RateConfig,
+    ReportConfig,
     TrainConfig,
 )
 from figlang.config.section import Command
@@ -55,6 +58,9 @@ _store.store(name="munch_judge_schema", node=MunchJudgeConfig)
 _store.store(name="generate_schema", node=GenerateConfig)
 _store.store(name="rate_schema", node=RateConfig)
 _store.store(name="merge_schema", node=MergeConfig)
+_store.store(name="compare_schema", node=CompareConfig)
+_store.store(name="report_schema", node=ReportConfig)
+_store.store(name="describe_schema", node=DescribeConfig)
 
 
 def resolve(config: DictConfig, schema: type[T]) -> T:
@@ -202,7 +208,20 @@ def _words(schema: type, words: list[str]) -> list[str]:
     field = next((word.split("=")[0] for word in given if word.startswith("scoring.")), None)
     if field and schema is not TrainConfig and not any(word.startswith("scoring=") for word in given):
         raise FiglangError(f"{field} changes a preset, which has to be named with it: scoring=clean {field}=…")
+    if "runs" in (spec.name for spec in fields(schema)):
+        bare = [word for word in words if "=" not in word and not word.startswith("-")]
+        words = [word for word in words if word not in bare]
+        if bare:
+            if any(word.startswith("runs=") for word in words):
+                raise FiglangError(f"runs= and {bare[0]} both name runs; give them one way")
+            words.append(f"runs=[{','.join(map(_text, bare))}]")
     return [_quoted(word) for word in words]
+
+
+def _text(plain: str) -> str:
+    """A value that Hydra's grammar takes as it is, whatever is in it."""
+    escaped = re.sub(r"\\+$", lambda end: end[0] * 2, plain.replace("'", "\\'"))
+    return f"'{escaped}'"
 
 
 def _quoted(word: str) -> str:
@@ -210,8 +229,7 @@ def _quoted(word: str) -> str:
     key, equals, value = word.partition("=")
     if not key.endswith((".template", ".suffix", ".separator")) or value.startswith(("'", '"')):
         return word
-    text = re.sub(r"\\+$", lambda end: end[0] * 2, value.replace("'", "\\'"))
-    return f"{key}{equals}'{text}'"
+    return f"{key}{equals}{_text(value)}"
 
 
 def _fail(error: Exception) -> None:
@@ -301,10 +319,13 @@ def _name(*parts: str) -> str:
 def print_help(schema: type) -> None:
     """The groups of the command with their presets, and every field with its sentence."""
     path = Path(sys.argv[0])
-    script = f"-m figlang.{path.stem}" if path.parent.name == "figlang" else path.name
+    module = path.parent if path.name == "__main__.py" else path.with_suffix("")
+    script = f"-m figlang.{module.name}" if module.parent.name == "figlang" else path.name
     usage = f"python {script} [GROUP=PRESET …] [FIELD=VALUE …]        {schema.__doc__}"
     lines = [usage, "", "Groups and their presets (the first # line of the file says what each is):"]
-    groups = {spec.name for spec in fields(schema)} | {TrainConfig: {"debug"}, EvaluateConfig: {"experiment"}}.get(schema, set())  # type: ignore[arg-type]
+    groups = {spec.name for spec in fields(schema)}
+    if schema in (TrainConfig, EvaluateConfig):
+        groups |= {"debug", "experiment"}
     for folder in sorted(path for path in CONF.iterdir() if path.name in groups):
         lines.append(f"  {folder.name}=")
         for file in sorted(folder.glob("*.yaml")):

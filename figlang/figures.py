@@ -3,87 +3,136 @@
 import json
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from pathlib import Path
 from typing import Any
 
+from figlang import drawing
+from figlang.drawing import MARKERS, MUTED, SERIES
 from figlang.metrics import Estimate, as_row
 from figlang.signature import digest
+
+LINES = {
+    "loss": [
+        ("train", "step_loss", "each step", 5, 0.7),
+        ("train", "loss", "mean of epoch", 0, 1.8),
+        ("selection", "loss", "held out", 1, 1.8),
+    ],
+    "accuracy": [
+        ("train", "accuracy", "training items, dropout on", 0, 1.8),
+        ("validation", "accuracy", "validation items", 1, 1.8),
+        ("validation", "pair_accuracy", "validation pairs", 2, 1.8),
+    ],
+}
 
 
 def curves(rows: Sequence[tuple[int, int, str, str, float]], chance: float, folder: Path) -> None:
     """Loss and accuracy over the steps as SVG and PNG."""
-    pyplot = _pyplot()
-    folder.mkdir(exist_ok=True)
+    for name, figure in training_curves(rows, chance).items():
+        drawing.save(figure, folder / name, ("svg", "png"))
+
+
+def training_curves(rows: Sequence[tuple[int, int, str, str, float]], chance: float) -> dict[str, Any]:
+    """The figures of loss and accuracy, from the rows of log.csv (step, epoch, split, metric, value)."""
     series: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for step, _, split, metric, value in rows:
         series.setdefault((split, metric), []).append((step, value))
-    styles = {
-        "loss": [
-            ("train", "step_loss", "each step", "#9ecae1", 0.8, ""),
-            ("train", "loss", "mean of the epoch", "#08519c", 1.8, "o"),
-        ],
-        "accuracy": [
-            ("train", "accuracy", "training items, dropout on", "#08519c", 1.8, "o"),
-            ("validation", "accuracy", "validation items", "#d94801", 1.8, "s"),
-            ("validation", "pair_accuracy", "validation pairs", "#8c2d04", 1.8, "^"),
-        ],
-    }
-    for name, lines in styles.items():
-        figure, axes = pyplot.subplots(figsize=(6.4, 3.8), layout="constrained")
-        for split, metric, label, colour, width, marker in lines:
-            if points := series.get((split, metric)):
-                axes.plot(*zip(*points, strict=True), color=colour, linewidth=width, marker=marker, markersize=4, label=label)
-        if name == "accuracy":
-            axes.axhline(chance, color="#636363", linewidth=0.9, linestyle=":", label="chance, items")
-            axes.set_ylim(0, 1.02)
-        axes.set_xlabel("optimizer step")
-        axes.set_ylabel(name)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False)
-        _save(figure, folder / name)
+
+    def paint(name: str) -> Callable[[Any, Any], None]:
+        def on(_: Any, axes: Any) -> None:
+            ends = []
+            for split, metric, label, place, width in LINES[name]:
+                if points := series.get((split, metric)):
+                    colour = MUTED if metric == "step_loss" else SERIES[place]
+                    marker = None if metric == "step_loss" else MARKERS[place]
+                    axes.plot(*zip(*points, strict=True), color=colour, linewidth=width, marker=marker, markersize=4)
+                    ends.append((*points[-1], label, colour))
+            if name == "accuracy":
+                axes.axhline(chance, color=MUTED, linewidth=0.9, linestyle=":")
+                axes.set_ylim(0, 1.02)
+                ends.append((max((x for x, *_ in ends), default=1), chance, "chance, items", MUTED))
+            axes.set_xlabel("optimizer step")
+            axes.set_ylabel(name)
+            axes.set_xlim(right=max((x for x, *_ in ends), default=1))
+            drawing.label_ends(axes, ends)
+
+        return on
+
+    return {name: drawing.drawn(6.2, 3.2, paint(name)) for name in LINES}
 
 
 def prompts(folder: Path) -> None:
-    """Accuracy by prompt (Liu et al. 2022, Figure 2), beside the evaluation in `folder` and the others next to it.
+    """Accuracy by prompt (Liu et al. 2022, Figure 2), of the evaluation in `folder` and of others next to it.
 
     Compared are evaluations that differ in nothing but their prompt; with fewer than two prompts nothing is drawn.
     """
     content = _read(folder / "metrics.json")
-    compared = []
-    for path in sorted(folder.parent.glob("*/metrics.json")):
-        other = _read(path)
-        if other and _but_prompt(other) == _but_prompt(content):
-            accuracy, pairs = (as_row(other["metrics"], name) for name in ("accuracy", "pair_accuracy"))
-            if accuracy is not None:
-                compared.append((other["facts"]["prompt"], accuracy, pairs))
-    if len({prompt for prompt, *_ in compared}) < 2:
-        return
-    compared.sort(key=lambda row: _order(_prompt_name(row[0])))
-    short = [_prompt_name(prompt) for prompt, *_ in compared]
-    labels = short if len(set(short)) == len(short) else [textwrap.fill(prompt, 18) for prompt, *_ in compared]
-    pyplot = _pyplot()
-    figure, axes = pyplot.subplots(figsize=(1.6 + 1.1 * len(compared), 3.8), layout="constrained")
-    _bars(axes, [(place - 0.19, accuracy) for place, (_, accuracy, _) in enumerate(compared)], "#08519c", "accuracy")
-    _bars(axes, [(place + 0.19, pairs) for place, (*_, pairs) in enumerate(compared) if pairs], "#d94801", "pair accuracy")
-    axes.set_xticks(range(len(compared)), labels, fontsize=8)
-    axes.axhline(0.5, color="#08519c", linewidth=0.9, linestyle=":")
-    axes.axhline(0.25, color="#d94801", linewidth=0.9, linestyle=":")
-    axes.set_ylim(0, 1)
+    others = [other for path in sorted(folder.parent.glob("*/metrics.json")) if (other := _read(path))]
+    for title, bars in prompt_series([other for other in others if _but_prompt(other) == _but_prompt(content)]):
+        name = f"prompts-{content['data_name']}-{content['split']}-{digest(_but_prompt(content))[:6]}"
+        drawing.save(prompt_bars(bars, title), folder.parent / name, ("svg", "png"))
+
+
+def prompt_series(contents: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[tuple[str, Estimate, Estimate | None]]]]:
+    """For each set of at least two evaluations (metrics.json) that differ in their prompt only: a title, and a bar a prompt."""
+    sets: dict[str, list[Mapping[str, Any]]] = {}
+    for content in contents:
+        if "prompt" in content.get("facts", {}) and as_row(content["metrics"], "accuracy") is not None:
+            sets.setdefault(digest(_but_prompt(content)), []).append(content)
+    found = []
+    for members in sets.values():
+        by_prompt = {content["facts"]["prompt"]: content for content in members}
+        if len(by_prompt) > 1:
+            ordered = sorted(by_prompt, key=lambda prompt: _order(_prompt_name(prompt)))
+            short = [_prompt_name(prompt) for prompt in ordered]
+            labels = short if len(set(short)) == len(short) else [textwrap.fill(prompt, 18) for prompt in ordered]
+            bars = [(label, *_bar(by_prompt[prompt])) for label, prompt in zip(labels, ordered, strict=True)]
+            found.append((_prompt_title(members[0]), bars))
+    return found
+
+
+def _bar(content: Mapping[str, Any]) -> tuple[Estimate, Estimate | None]:
+    accuracy = as_row(content["metrics"], "accuracy")
+    assert accuracy is not None, "only evaluations with one are compared"
+    return accuracy, as_row(content["metrics"], "pair_accuracy")
+
+
+def _prompt_title(content: Mapping[str, Any]) -> str:
     facts, items = content["facts"], content["metrics"]["items"]
     where = f"{content['data_name']} {content['split']}, {items} items"
-    title = f"{facts['model']} ({facts['base']})\n{where}, {facts['scoring']}, {facts['norm']}"
-    axes.set_title(f"{title}; dotted: chance", fontsize=7, loc="left")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
-    _save(figure, folder.parent / f"prompts-{content['data_name']}-{content['split']}-{digest(_but_prompt(content))[:6]}")
+    return f"{facts['model']} ({facts['base']})\n{where}, {facts['scoring']}, {facts['norm']}"
 
 
-def _bars(axes: Any, bars: Sequence[tuple[float, Estimate]], colour: str, label: str) -> None:
+def prompt_bars(bars: Sequence[tuple[str, Estimate, Estimate | None]], title: str) -> Any:
+    """Accuracy and pair accuracy by prompt, each with its interval; dotted lines are chance."""
+
+    def paint(_: Any, axes: Any) -> None:
+        shown = (
+            ("accuracy", SERIES[0], [(place - 0.19, accuracy) for place, (_, accuracy, _) in enumerate(bars)]),
+            ("pair accuracy", SERIES[1], [(place + 0.19, pairs) for place, (*_, pairs) in enumerate(bars) if pairs]),
+        )
+        axes.set_xlim(-0.6, len(bars) - 0.4)
+        axes.set_ylim(0, 1)
+        ends = []
+        for label, colour, placed in shown:
+            if placed:
+                _bars(axes, placed, colour)
+                chance = placed[0][1].chance or 0.0
+                axes.axhline(chance, color=colour, linewidth=0.9, linestyle=":")
+                ends.append((len(bars) - 0.4, chance, f"chance, {label}", colour))
+                ends.append((len(bars) - 0.4, placed[-1][1].value, label, colour))
+        axes.set_xticks(range(len(bars)), [label for label, *_ in bars], fontsize=8)
+        axes.set_title(title, fontsize=7, loc="left")
+        drawing.label_ends(axes, ends)
+
+    return drawing.drawn(2.6 + 0.95 * len(bars), 3.6, paint)
+
+
+def _bars(axes: Any, bars: Sequence[tuple[float, Estimate]], colour: str) -> None:
     places, values = [place for place, _ in bars], [estimate.value for _, estimate in bars]
     errors = [[estimate.value - estimate.low for _, estimate in bars], [estimate.high - estimate.value for _, estimate in bars]]
-    drawn = axes.bar(places, values, width=0.36, color=colour, label=label, yerr=errors, ecolor="#636363", capsize=2)
+    drawn = axes.bar(places, values, width=0.36, color=colour, yerr=errors, ecolor=MUTED, capsize=2)
     axes.bar_label(drawn, labels=[f"{100 * value:.1f}" for value in values], fontsize=7, padding=2)
 
 
@@ -95,7 +144,7 @@ def _read(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _but_prompt(content: dict[str, Any]) -> Any:
+def _but_prompt(content: Mapping[str, Any]) -> Any:
     facts = {name: value for name, value in content.get("facts", {}).items() if name != "prompt"}
     return facts, content.get("data_name"), content.get("data"), content.get("split"), content.get("seed"), content.get("versions")
 
@@ -117,42 +166,26 @@ def heat_map(
     rows: Sequence[Sequence[Estimate | None]], names: Sequence[str], columns: Sequence[str], title: str, path: Path
 ) -> None:
     """Shares with their 95 % intervals; colour is the way from chance (white) to one, so that columns can be compared."""
-    pyplot = _pyplot()
-    figure, axes = pyplot.subplots(figsize=(2.6 + 1.7 * len(columns), 1.1 + 0.55 * len(rows)), layout="constrained")
     above = [[nan if cell is None else _above_chance(cell) for cell in row] for row in rows]
-    image = axes.imshow(above, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
-    for y, row in enumerate(rows):
-        for x, cell in enumerate(row):
-            value = "–" if cell is None else f"{100 * cell.value:.1f}\n{100 * cell.low:.1f} – {100 * cell.high:.1f}"
-            dark = abs(above[y][x]) > 0.6
-            axes.text(x, y, value, ha="center", va="center", fontsize=8, color="white" if dark else "black")
-    axes.set_xticks(range(len(columns)), columns)
-    axes.set_yticks(range(len(names)), names)
-    axes.set_xlabel("tested on")
-    axes.set_ylabel("trained on")
-    axes.set_title(f"{title}, per cent", loc="left", fontsize=10)
-    axes.spines[:].set_visible(False)
-    figure.colorbar(image, ax=axes, label="0 = chance, 1 = all right")
-    _save(figure, path)
+
+    def paint(figure: Any, axes: Any) -> None:
+        image = axes.imshow(above, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
+        for y, row in enumerate(rows):
+            for x, cell in enumerate(row):
+                value = "–" if cell is None else f"{100 * cell.value:.1f}\n{100 * cell.low:.1f} – {100 * cell.high:.1f}"
+                dark = abs(above[y][x]) > 0.6
+                axes.text(x, y, value, ha="center", va="center", fontsize=8, color="white" if dark else "black")
+        axes.set_xticks(range(len(columns)), columns)
+        axes.set_yticks(range(len(names)), names)
+        axes.set_xlabel("tested on")
+        axes.set_ylabel("trained on")
+        axes.set_title(f"{title}, per cent", loc="left", fontsize=10)
+        axes.spines[:].set_visible(False)
+        figure.colorbar(image, ax=axes, label="0 = chance, 1 = all right")
+
+    drawing.save(drawing.drawn(2.6 + 1.7 * len(columns), 1.1 + 0.55 * len(rows), paint), path, ("svg", "png"))
 
 
 def _above_chance(estimate: Estimate) -> float:
     chance = estimate.chance or 0.0
     return (estimate.value - chance) / (1 - chance)
-
-
-def _pyplot() -> Any:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    return pyplot
-
-
-def _save(figure: Any, path: Path) -> None:
-    from matplotlib import pyplot
-
-    for suffix in ("svg", "png"):
-        figure.savefig(path.with_name(f"{path.name}.{suffix}"), dpi=150)
-    pyplot.close(figure)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from figlang import figures
 from figlang.metrics import Estimate, as_row
-from figlang.report import TITLES
+from figlang.report.terminal import TITLES
 from figlang.signature import digest
 
 SHOWN = ("accuracy", "pair_accuracy")

@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 from figlang import checkpoint, predicting
 from figlang.checkpoint import Loaded
 from figlang.errors import FiglangError
-from figlang.evaluation import read_predictions
 from figlang.models import lora
+from figlang.predictions import FORWARD, read_predictions
 from figlang.types import Split
 
 log = logging.getLogger("figlang")
@@ -42,4 +42,4 @@ def merge(adapters: Loaded, split: Split, folder: Path, card: str = "") -> Loade
 def _scores(loaded: Loaded, split: Split) -> list[float]:
     with TemporaryDirectory() as folder:
         predicting.predict(loaded, split, Path(folder), predicting.How())
-        return [score for row in read_predictions(Path(folder) / predicting.FORWARD) for score in row.scores]
+        return [score for row in read_predictions(Path(folder) / FORWARD) for score in row.scores]

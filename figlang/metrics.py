@@ -153,18 +153,29 @@ def resampled(hits_GK: Array, sizes_GK: Array, seed: int) -> Array:
 
     Items of one group depend on each other, so groups and not items are drawn with replacement. nan where a resample has no size.
     """
-    groups = len(hits_GK)
-    draw = np.random.default_rng(seed)
-    shares = []
+    sums_RK = resampled_sums(np.concatenate([hits_GK, sizes_GK], axis=1), seed)
+    hits_RK, sizes_RK = np.split(sums_RK, 2, axis=1)
+    # A resample may hold no item of a rare class.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares_RK: Array = hits_RK / sizes_RK
+    return shares_RK
+
+
+def resampled_sums(values_GK: Array, seed: int) -> Array:
+    """Sums (R, K) of the rows of as many groups as there are, drawn with replacement.
+
+    Groups with equal rows are drawn together, which changes no distribution: pairs with 0, 1 or 2 items right are three numbers to
+    draw a resample, however many pairs there are.
+    """
+    kinds_UK, counts_U = np.unique(values_GK, axis=0, return_counts=True)
+    draw, groups = np.random.default_rng(seed), len(values_GK)
+    sums = []
     left = RESAMPLES
     while left:
-        rows = min(left, max(1, CHUNK // groups))
-        weights_RG = draw.multinomial(groups, np.full(groups, 1 / groups), size=rows).astype(float)
-        # A resample may hold no item of a rare class.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares.append((weights_RG @ hits_GK) / (weights_RG @ sizes_GK))
+        rows = min(left, max(1, CHUNK // len(counts_U)))
+        sums.append(draw.multinomial(groups, counts_U / groups, size=rows).astype(float) @ kinds_UK)
         left -= rows
-    return np.concatenate(shares)
+    return np.concatenate(sums)
 
 
 def as_row(metrics: Mapping[str, object], name: str) -> Estimate | None:

@@ -12,6 +12,7 @@ from figlang.config import NliConfig, PromptConfig, ScoringConfig
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.models import layout
+from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, write_predictions
 from figlang.prompting import Pool
 from figlang.prompts import miqa, munch
 from figlang.scoring import choices, likelihood, nli
@@ -21,8 +22,6 @@ from figlang.scoring.masked import MaskedScorer
 from figlang.scoring.wording import Wording, check_alone
 from figlang.sharding import Processes
 from figlang.types import CLASSES, Inference, Item, Judgement, Prediction, Split, Substitution
-
-FORWARD, BACKWARD, JUDGEMENTS = "predictions.jsonl", "predictions_backward.jsonl", "judgements.jsonl"
 
 # The format that each kind of scoring is for.
 SCORED = {"likelihood": "causal", "pll": "pll", "nli": "nli"}
@@ -109,12 +108,12 @@ def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
     def joined(lists: Sequence[list[Prediction] | None]) -> list[Prediction]:
         return sorted((row for rows in lists for row in rows or ()), key=place)
 
-    evaluation.write_predictions(folder / FORWARD, joined([part.forward for part in parts]))
+    write_predictions(folder / FORWARD, joined([part.forward for part in parts]))
     for name, lists in ((BACKWARD, [part.backward for part in parts]), (JUDGEMENTS, [part.judged for part in parts])):
         if lists[0] is None:
             (folder / name).unlink(missing_ok=True)  # of an earlier evaluation
         else:
-            evaluation.write_predictions(folder / name, joined(lists))
+            write_predictions(folder / name, joined(lists))
     if parts[0].measured is not None:
         measured = sorted((row for part in parts for row in part.measured or ()), key=lambda row: order[row["id"]])
         with (folder / "log_probabilities.jsonl").open("w", encoding="utf-8") as file:

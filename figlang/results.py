@@ -10,11 +10,12 @@ from typing import Any
 
 from rich.console import Console
 
-from figlang import evaluation, metrics, reference, report, signature
+from figlang import metrics, reference, report, signature
+from figlang.config import DataConfig
 from figlang.data import figqa, miqa, munch
 from figlang.errors import FiglangError, one_line
 from figlang.files import write_text
-from figlang.predicting import BACKWARD, FORWARD, JUDGEMENTS
+from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, read_predictions
 from figlang.redaction import redacted
 from figlang.types import CLASSES, Judgement, Prediction, Split
 
@@ -32,13 +33,11 @@ class Evaluated:
 
     def document(self, folder: Path) -> dict[str, Any]:
         """The content of metrics.json. Its numbers come from the predictions files in the folder alone."""
-        measured = {
-            "metrics": metrics.measure(evaluation.read_predictions(folder / FORWARD), self.seed, self.split.items[0].paired)
-        }
+        measured = {"metrics": metrics.measure(read_predictions(folder / FORWARD), self.seed, self.split.items[0].paired)}
         if (folder / BACKWARD).is_file():
-            measured["backward"] = metrics.measure(evaluation.read_predictions(folder / BACKWARD), self.seed)
+            measured["backward"] = metrics.measure(read_predictions(folder / BACKWARD), self.seed)
         if (folder / JUDGEMENTS).is_file():
-            measured["three_way"] = _three_way(evaluation.read_predictions(folder / JUDGEMENTS), self.seed)
+            measured["three_way"] = _three_way(read_predictions(folder / JUDGEMENTS), self.seed)
         return self.about() | measured
 
     def about(self) -> dict[str, Any]:
@@ -101,6 +100,11 @@ def describe(split: Split) -> dict[str, Any]:
         "items": len(split.items),
         "labels_sha256": split.labels_sha256,
     }
+
+
+def about_data(data: DataConfig, splits: Mapping[str, Split], notes: Sequence[str]) -> dict[str, Any]:
+    """The part `data` of metrics.json: each split, and the settings by which `figlang.data.load` finds its items again."""
+    return {**{role: describe(split) for role, split in splits.items()}, "settings": asdict(data), "notes": list(notes)}
 
 
 def write(path: Path, content: Mapping[str, Any]) -> None:

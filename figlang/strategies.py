@@ -25,8 +25,7 @@ from figlang.errors import FiglangError
 ZERO: dict[str, dict[str, Any]] = {
     "deepspeed_1": {"stage": 1},
     "deepspeed_2": {"stage": 2},
-    # torch's fused AdamW is as good on the processor as DeepSpeed's own, which would have to be compiled first.
-    "deepspeed_2_offload": {"stage": 2, "offload_optimizer": True, "zero_force_ds_cpu_optimizer": False},
+    "deepspeed_2_offload": {"stage": 2, "offload_optimizer": True},
     "deepspeed_3": {"stage": 3},
 }
 # The trained weights are not whole in any process, or not in full precision.
@@ -44,15 +43,13 @@ def strategy(trainer: TrainerConfig) -> str | Strategy:
         return trainer.strategy
     on_cpu = trainer.accelerator == "cpu" or not torch.cuda.is_available()
     kind = CpuZeroStrategy if on_cpu else ZeroStrategy
-    settings = dict(ZERO[trainer.strategy])
-    force = settings.pop("zero_force_ds_cpu_optimizer", None)
     try:
         # With adapters, the frozen weights stay out of the checkpoints.
-        made = kind(exclude_frozen_parameters=True, **settings)
+        made = kind(exclude_frozen_parameters=True, **ZERO[trainer.strategy])
     except ImportError as error:
         raise FiglangError(f"trainer={trainer.strategy} needs DeepSpeed: `pip install figlang[deepspeed]`") from error
-    if force is not None:
-        cast(dict[str, Any], made.config)["zero_force_ds_cpu_optimizer"] = force
+    # Offloaded, torch's fused AdamW is as good as DeepSpeed's own for processors, which would have to be compiled first.
+    cast(dict[str, Any], made.config)["zero_force_ds_cpu_optimizer"] = False
     return made
 
 

@@ -82,7 +82,9 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     precision = runtime.precision(config.trainer)
     saver = Preemption(run.checkpoint)
     trainer = runtime.trainer(config, run, precision, [history, health, saver])
-    resumed = run.checkpoint if run.checkpoint.exists() else None
+    # Not by what is there alone: under torchrun the first process may be about to clear the folder.
+    anew = config.overwrite or config.resume == "never"
+    resumed = run.checkpoint if run.checkpoint.exists() and not anew else None
     name, source, items = config.model.name, config.data.name, len(ready.train.items)
     log.info("training %s on %s: %d items, %d epochs, %d steps, %s", name, source, items, method.epochs, steps, precision)
     if ready.share < 1:

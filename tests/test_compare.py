@@ -1,24 +1,27 @@
-"""Laws of figlang/compare.py: hand-worked differences, McNemar's test, and systems that cannot be compared."""
+"""Laws of figlang/comparison.py: hand-worked differences, tests against statsmodels and torchmetrics, pooled seeds, refusals."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 from scipy.stats import binom
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+from torchmetrics.functional import cohen_kappa
 
-from figlang.compare import compare, main
+from figlang.compare import main
+from figlang.comparison import agreement, compare, compare_pooled, every_pair, holm, mean_accuracy, mean_pair_accuracy
 from figlang.errors import FiglangError
-from figlang.evaluation import write_predictions
+from figlang.metrics import accuracy
+from figlang.predictions import write_predictions
 from figlang.types import Prediction
 
 
 def system(right: str) -> list[Prediction]:
-    """One prediction per letter, r(ight) or w(rong), two to a pair."""
-    return [
-        Prediction(str(place), str(place // 2), 0, (1.0, 0.0) if letter == "r" else (0.0, 1.0))
-        for place, letter in enumerate(right)
-    ]
+    """One prediction per letter, r(ight), w(rong) or t(ie), two to a pair."""
+    scores = {"r": (1.0, 0.0), "w": (0.0, 1.0), "t": (0.5, 0.5)}
+    return [Prediction(str(place), str(place // 2), 0, scores[letter]) for place, letter in enumerate(right)]
 
 
 def test_differences_by_hand() -> None:
@@ -30,6 +33,13 @@ def test_differences_by_hand() -> None:
     assert pairs is not None
     assert (pairs.won, pairs.lost, pairs.n, pairs.value) == (3, 1, 4, 2 / 4)
     assert items.low <= items.value <= items.high
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("rrrwrwrrwwrr", "rwwwrrwrwwwr"), ("rrrr", "wwww"), ("rwrw", "wrwr")])
+def test_the_exact_test_is_that_of_statsmodels(ours: str, theirs: str) -> None:
+    both = [(a == "r", b == "r") for a, b in zip(ours, theirs, strict=True)]
+    table = [[both.count((a, b)) for b in (True, False)] for a in (True, False)]
+    assert compare(system(ours), system(theirs))[0].p == pytest.approx(mcnemar(table, exact=True).pvalue)
 
 
 def test_a_system_differs_from_itself_by_nothing() -> None:
@@ -59,14 +69,112 @@ def test_other_items_are_refused() -> None:
         compare(hidden, hidden)
 
 
-def test_the_command_prints_a_table_or_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, rows in (("one", system("rrwr")), ("two", system("rwwr"))):
-        (tmp_path / name).mkdir()
-        write_predictions(tmp_path / name / "predictions.jsonl", rows)
-    assert main([str(tmp_path / "one"), str(tmp_path / "two" / "predictions.jsonl")]) == 0
-    assert "-25.00" in capsys.readouterr().out
-    assert main([str(tmp_path / "one"), str(tmp_path / "absent")]) == 2
-    assert capsys.readouterr().err.startswith("error: no predictions file")
-    assert main([str(tmp_path / "one")]) == 2
-    result = subprocess.run([sys.executable, "-m", "figlang.compare"], capture_output=True, text=True, timeout=60, check=False)
-    assert (result.returncode, result.stderr[:6]) == (2, "usage:")
+# Seeds
+
+
+def test_pooled_seeds_are_the_mean_over_them() -> None:
+    ours, theirs = [system("rrrr"), system("rrww")], [system("rwrw")]
+    items, pairs = compare_pooled(ours, theirs)
+    # (4 + 2) / 2 − 2 = 1 item of four; (2 + 1) / 2 − 0 pairs of two
+    assert items.value == pytest.approx(1 / 4)
+    assert (items.won, items.lost) == (None, None)
+    assert pairs is not None
+    assert pairs.value == pytest.approx(1.5 / 2)
+    assert mean_accuracy(ours) is not None
+    assert mean_accuracy(ours).value == pytest.approx(3 / 4)  # type: ignore[union-attr]
+    assert mean_pair_accuracy(ours).value == pytest.approx(1.5 / 2)  # type: ignore[union-attr]
+
+
+def test_the_same_seed_twice_has_the_value_of_one() -> None:
+    ours, theirs = system("rrwrwrrr"), system("rwwrwwrr")
+    one, twice = compare(ours, theirs)[0], compare_pooled([ours, ours], [theirs, theirs])[0]
+    assert (one.value, one.low, one.high) == (twice.value, twice.low, twice.high)
+
+
+def test_the_permutation_test_is_exact_where_all_turns_can_be_counted() -> None:
+    # Ten pairs, each one item better with both seeds: of 2 ** 10 ways to turn them only two are as far from 0.
+    ours, theirs = system("rw" * 10), system("ww" * 10)
+    assert compare_pooled([ours, ours], [theirs])[0].p == pytest.approx(2 / 2**10)
+
+
+def test_the_mean_of_one_run_is_its_accuracy() -> None:
+    assert mean_accuracy([system("rwrr")]) == accuracy(system("rwrr"))
+
+
+def test_a_wider_spread_over_seeds_makes_a_wider_interval() -> None:
+    theirs = [system("wr" * 30)]
+    alike = compare_pooled([system("rrrw" * 15), system("rrwr" * 15)], theirs)[0]
+    unlike = compare_pooled([system("rrrr" * 15), system("rrww" * 15)], theirs)[0]
+    assert unlike.value == pytest.approx(alike.value)
+    assert unlike.high - unlike.low > alike.high - alike.low
+
+
+# Agreement and correction
+
+
+def test_agreement_is_cohens_kappa() -> None:
+    ours, theirs = system("rrwrwwrr"), system("rwwrwrrr")
+    choices = [torch.tensor([row.choice for row in rows]) for rows in (ours, theirs)]
+    found = agreement(ours, theirs)
+    assert found.share == 6 / 8
+    assert found.kappa == pytest.approx(float(cohen_kappa(*choices, task="binary")))
+
+
+def test_a_tie_agrees_with_nothing() -> None:
+    assert agreement(system("tr"), system("tr")).share == 1 / 2
+
+
+def test_one_constant_choice_has_no_kappa() -> None:
+    assert agreement(system("rr"), system("rr")).kappa is None
+
+
+@pytest.mark.parametrize("p_values", [[0.01, 0.04, 0.03], [0.5, 0.9, 0.7, 0.6], [0.02], [0.001, 0.001, 0.5]])
+def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+    assert holm(p_values) == pytest.approx(list(multipletests(p_values, method="holm")[1]))
+
+
+def test_every_two_systems_are_compared_and_corrected() -> None:
+    runs = [[system(right)] for right in ("rrrrrrrrrrrr", "rwrwrwrwrwrw", "wwwwwwwwwwww")]
+    found = every_pair(runs)
+    assert [(one.first, one.second) for one in found] == [(0, 1), (0, 2), (1, 2)]
+    assert [one.items_holm for one in found] == pytest.approx(holm([one.items.p for one in found]))
+    assert found[1].items.value == -1
+
+
+# The command
+
+
+def write(folder: Path, right: str) -> str:
+    folder.mkdir()
+    write_predictions(folder / "predictions.jsonl", system(right))
+    return str(folder)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["compare.py", *words])
+    main()
+
+
+def test_the_command_prints_and_writes_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, two = write(tmp_path / "one, with a comma", "rrwr"), write(tmp_path / "two", "rwwr")
+    run(monkeypatch, one, f"{two}/predictions.jsonl", f"output={tmp_path}/tables")
+    assert "-25.0" in capsys.readouterr().out
+    written = (tmp_path / "tables" / "comparison.csv").read_text().splitlines()
+    assert len(written) == 2
+    assert "-0.25" in written[1]
+
+
+@pytest.mark.parametrize(("words", "message"), [(["one"], "two runs or more"), (["one", "absent"], "no predictions file")])
+def test_what_cannot_be_compared_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "one", "rrwr")
+    with pytest.raises(SystemExit) as stopped:
+        run(monkeypatch, *words)
+    assert stopped.value.code == 2
+    shown = capsys.readouterr().err
+    assert message in shown
+    assert shown.count("\n") == 1

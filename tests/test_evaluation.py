@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from figlang.encode import Batch, Encoded
 from figlang.errors import FiglangError
-from figlang.evaluation import encode_all, predict, prediction, read_predictions, write_predictions
+from figlang.evaluation import encode_all, predict, prediction
 from figlang.metrics import measure
+from figlang.predictions import read_predictions, write_predictions
 from figlang.types import Item, Prediction
 
 ROWS = [

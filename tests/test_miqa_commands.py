@@ -12,8 +12,8 @@ from evaluate import main as evaluate_command
 from figlang import metrics, miqa_grid
 from figlang.command import compose
 from figlang.config import MiqaTable3Config
-from figlang.evaluation import read_predictions
 from figlang.miqa_table3 import main as table_command
+from figlang.predictions import read_predictions
 from figlang.prompts.miqa import PROMPTS
 from tests.causal_models import network, tokenizer
 

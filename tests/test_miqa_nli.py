@@ -13,8 +13,8 @@ from evaluate import main as evaluate_command
 from figlang.command import CONF, compose
 from figlang.config import EvaluateConfig, ModelConfig, NliConfig
 from figlang.data import miqa
-from figlang.evaluation import read_predictions
 from figlang.models import networks
+from figlang.predictions import read_predictions
 from figlang.scoring.nli import choices, judgements
 from figlang.sources import package_path
 from figlang.types import CLASSES, Prediction

@@ -12,10 +12,10 @@ from evaluate import main as evaluate_command
 from figlang import metrics
 from figlang.config import PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
-from figlang.evaluation import read_predictions
 from figlang.generation import Writer
 from figlang.judging import check, letter_of
 from figlang.munch_judge import main as judge_command
+from figlang.predictions import read_predictions
 from figlang.prompts.munch import PROMPTS
 from tests.causal_models import network, tokenizer
 from train import main as train_command

@@ -1,5 +1,6 @@
 """Every preset composes, and every model preset trains with debug=fast."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from evaluate import main as evaluate_command
 from figlang.command import CONF, compose
 from figlang.config import EvaluateConfig, GenerateConfig, TrainConfig
+from figlang.reference import results
 from train import main as train_command
 
 # Presets that leave something to the user, and what they are given here.
@@ -22,6 +24,7 @@ GROUPS = sorted(
 MODELS = [name for group, name in GROUPS if group == "model"]
 ADAPTED = ["roberta_lora", "gpt2_lora"]
 CAUSAL = [name for name in MODELS if "family: causal" in (CONF / "model" / f"{name}.yaml").read_text() and name not in ADAPTED]
+HEADS = {name: (CONF / "experiment" / f"{name}.yaml").read_text() for group, name in GROUPS if group == "experiment"}
 
 
 @pytest.mark.parametrize(("group", "name"), GROUPS)
@@ -31,7 +34,8 @@ def test_every_preset_composes_and_says_what_it_is(group: str, name: str) -> Non
     elif group == "sampling":
         assert compose("generate", GenerateConfig, [f"{group}={name}"]).sampling.name == name
     elif group == "experiment":
-        assert compose("evaluate", EvaluateConfig, [f"{group}={name}"]).seed == 0
+        command, schema = ("train", TrainConfig) if "`python train.py" in HEADS[name] else ("evaluate", EvaluateConfig)
+        assert compose(command, schema, [f"{group}={name}"]).seed == 0
     else:
         assert compose("train", TrainConfig, [f"{group}={name}", *GIVEN.get(name, [])]).method.epochs > 0
     first = next(line for line in (CONF / group / f"{name}.yaml").read_text().splitlines() if "@package" not in line)
@@ -107,5 +111,44 @@ def test_debug_fast_runs(
     fixed = ["debug=fast", "trainer=cpu", "trainer.progress=false", f"run={tmp_path}/run"]
     monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *overrides.split()])
     train_command()
+    assert (tmp_path / "run" / "metrics.json").is_file()
+    assert "accuracy" in capsys.readouterr().out
+
+
+# Published results
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_the_head_of_an_experiment_says_what_to_expect(name: str) -> None:
+    head = [line for line in HEADS[name].splitlines() if line.startswith("# ")]
+    assert f"experiment={name}`" in head[1]
+    assert head[2].startswith("# Published: ")
+    assert any(line.startswith("# Expects: ") and "Measured: " in line for line in head)
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_the_published_values_of_a_head_are_in_the_reference_file(name: str) -> None:
+    said = HEADS[name].split("# Published: ")[1].splitlines()[0]
+    for table, values in re.findall(r"(Table \d+|Footnote 4)((?: r)?(?: \(?\d+\.\d+\)?)+)", said):
+        known = {row.value for row in results() if row.table == table}
+        assert {float(value) for value in re.findall(r"\d+\.\d+", values)} <= known
+
+
+def test_every_experiment_is_in_the_table_of_commands() -> None:
+    table = (CONF / "experiment" / "README.md").read_text()
+    for name in HEADS:
+        short = "`…_large`" if name.endswith("_large") else name
+        assert f"experiment={name}`" in table or f"`{name}`" in table or short in table
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_every_experiment_runs_on_the_bundled_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    train = "`python train.py" in HEADS[name]
+    place = f"run={tmp_path}/run" if train else f"output={tmp_path}/run"
+    words = [f"experiment={name}", "debug=fast", "hydra.mode=RUN", "trainer=cpu", "trainer.progress=false", place]
+    monkeypatch.setattr(sys, "argv", ["x.py", *words])
+    (train_command if train else evaluate_command)()
     assert (tmp_path / "run" / "metrics.json").is_file()
     assert "accuracy" in capsys.readouterr().out

@@ -8,12 +8,15 @@ import pytest
 
 from figlang.command import compose
 from figlang.config import (
+    CompareConfig,
+    DescribeConfig,
     EvaluateConfig,
     GenerateConfig,
     MergeConfig,
     MiqaTable3Config,
     MunchJudgeConfig,
     RateConfig,
+    ReportConfig,
     TrainConfig,
 )
 
@@ -26,7 +29,11 @@ SCHEMAS = {
     "generate": GenerateConfig,
     "rate": RateConfig,
     "merge": MergeConfig,
+    "compare": CompareConfig,
+    "report": ReportConfig,
+    "describe": DescribeConfig,
 }
+STARTERS = ("python", "torchrun", "srun", "sbatch", "wandb")
 COMMANDS = [line.split(" #")[0].strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
 
 
@@ -42,7 +49,7 @@ def test_make_targets_exist(command: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if not command.startswith("make ")])
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command.split()[0] in STARTERS])
 def test_commands_compose(command: str) -> None:
     first, *words = shlex.split(command)
     if first == "wandb":
@@ -50,10 +57,10 @@ def test_commands_compose(command: str) -> None:
         return
     # torchrun's own words come before the script.
     script, *arguments = words[next(place for place, word in enumerate(words) if re.search(r"\.py$|\.sbatch$|^figlang\.", word)) :]
-    if script == "figlang.compare":
-        return
     assert script.startswith("figlang.") or (ROOT / script).is_file()
     several = "-m" in words or script == "figlang.transfer"
+    if runs := [word for word in arguments if "=" not in word and word != "-m"]:
+        arguments = [*(word for word in arguments if "=" in word), f"runs=[{','.join(runs)}]"]
     for word in arguments:
         if word.startswith("hydra.sweeper.file="):
             assert (ROOT / word.partition("=")[2]).is_file()

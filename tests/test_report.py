@@ -1,245 +1,277 @@
-"""What a person sees of an evaluation (figlang/report.py): values, intervals and what they may be compared with."""
+"""`python -m figlang.report`: the page, its item browser in a real browser, tables and figures beside it."""
 
-import io
 import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from figlang import figures, report
-from figlang.metrics import measure
-from figlang.reference import Comparison, Published
-from figlang.types import Prediction
+from figlang import data, learning, results, systems
+from figlang.config import DataConfig, PathsConfig, ReportConfig
+from figlang.errors import FiglangError
+from figlang.metrics import Estimate, measure
+from figlang.predictions import write_predictions
+from figlang.report import assembly, page, tables
+from figlang.report.__main__ import main
+from figlang.report.parts import Prose, Section
+from figlang.report.tables import Number, PValue, Spread, Table
+from figlang.types import Prediction, Split
 
-
-def console() -> Console:
-    return Console(file=io.StringIO(), width=200)
-
-
-def text(screen: Console) -> str:
-    assert isinstance(screen.file, io.StringIO)
-    return screen.file.getvalue()
+SAMPLE = DataConfig(root="package:figlang/data/samples")
 
 
-def words(screen: Console) -> str:
-    """Everything on the screen; a title that is wider than its table is broken at any space."""
-    return " ".join(text(screen).split())
+@pytest.fixture(scope="module")
+def sample() -> Split:
+    return data.load("validation", SAMPLE, PathsConfig())
 
 
-def line(screen: Console, start: str) -> str:
-    """The first line whose first words are `start`, runs of spaces and rules taken as one space."""
-    lines = [" ".join(row.replace("│", " ").replace("┃", " ").split()) for row in text(screen).splitlines()]
-    found = next(row for row in lines if row.startswith(f"{start} "))
-    return found.removeprefix(start).strip()
+def run(folder: Path, split: Split, wrong: int, seed: int | None = None, items: int = 560, **facts: str) -> str:
+    """The folder of an evaluation on the sample in which every `wrong`-th item is wrong; with a seed, of a training."""
+    folder.mkdir(parents=True)
+    rows = []
+    for place, item in enumerate(split.items):
+        assert item.gold is not None
+        ahead = item.gold if place % wrong else 1 - item.gold
+        scores = (1 + place / 99, 0.0) if ahead == 0 else (0.0, 1 + place / 99)
+        rows.append(Prediction(item.id, item.group, item.gold, scores, dict(item.attributes)))
+    write_predictions(folder / "predictions.jsonl", rows)
+    known = {
+        "model": "tiny",
+        "base": "tiny",
+        "scoring": "pair",
+        "norm": "none",
+        "method": "contrastive",
+        "trained": f"sample@{seed}",
+        "train_seed": seed,
+        "prompt": "none",
+        **facts,
+    }
+    content: dict[str, Any] = {
+        "signature": "a:b",
+        "model": "tiny",
+        "data_name": "figqa_sample",
+        "split": "validation",
+        "published_file": False,
+        "seed": 0,
+        "facts": known,
+        "command": "python train.py",
+        "versions": {"python": "3"},
+        "metrics": measure(rows),
+        "data": results.about_data(SAMPLE, {"train": split, "validation": split}, ()),
+    }
+    if seed is not None:
+        settings = {"seed": seed, "data": asdict(SAMPLE), "model": {"name": "tiny"}}
+        recipe = {"settings": settings, "data": {"train": str(items), "validation": split.sha256}}
+        (folder / "recipe.json").write_text(json.dumps(recipe))
+        (folder / "log.csv").write_text("step,epoch,split,metric,value\n1,0,train,loss,0.7\n1,0,validation,accuracy,0.5\n")
+        content["data"]["train"]["items"] = items
+        content |= {"training": {"epochs": 1}, "health": []}
+    results.write(folder / "metrics.json", content)
+    return str(folder)
 
 
-def row(number: int, group: str, gold: int | None, chosen: int, **attributes: tuple[str, ...]) -> Prediction:
-    return Prediction(str(number), group, gold, (1.0 - chosen, float(chosen)), attributes)
+def report(folder: Path, *runs: str, **more: Any) -> str:
+    return assembly.write(ReportConfig(list(runs), analysis="off", **more), folder).read_text(encoding="utf-8")
 
 
-# Two pairs, three of four items right.
-ROWS = [
-    row(1, "a", 0, 0, genre=("NEWS",)),
-    row(2, "a", 1, 1),
-    row(3, "b", 0, 0, genre=("NEWS",)),
-    row(4, "b", 1, 0, genre=("FICTION",)),
-]
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory, sample: Split) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    runs = [run(folder / "one", sample, 4), run(folder / "two", sample, 3, prompt="suffix(suffix='x')")]
+    report(folder / "out", *runs)
+    return folder / "out"
 
 
-def number(model: str, metric: str, value: float | None, comparable: bool = True, reason: str = "") -> Comparison:
-    published = Published("p", "Table 4", "Fig-QA", model, {"regime": "finetuned", "train": "L"}, metric, value, "percent", "")
-    return Comparison(published, comparable, reason)
+# The page
 
 
-def summary(rows: list[Prediction], *comparisons: Comparison) -> Console:
-    screen = console()
-    report.summary({"metrics": measure(rows)}, comparisons, "minilm on mine, validation", screen)
-    return screen
+def test_the_page_is_alone(written: Path) -> None:
+    whole = (written / "report.html").read_text()
+    outside = [address for address in re.findall(r"https?://[^\s\"'<)]+", whole) if not address.startswith("http://www.w3.org/")]
+    assert not outside
+    assert "<link" not in whole.replace('<link rel="icon" href="data:,">', "")
+    assert not re.search(r"<script[^>]+src=|<img|@import|url\((?!#)", whole)
 
 
-@pytest.mark.parametrize(("share", "shown"), [(0.5, "50.00 %"), (1, "100.00 %"), (0.98765, "98.77 %")])
-def test_a_share_is_shown_in_per_cent(share: float, shown: str) -> None:
-    assert report.percent(share) == shown
-
-
-@pytest.mark.parametrize(("p", "shown"), [(None, "–"), (0.0009, "< 0.001"), (0.001, "0.001"), (0.0499, "0.050"), (1.0, "1.000")])
-def test_a_p_value_is_never_shown_as_zero(p: float | None, shown: str) -> None:
-    assert report.p_value(p) == shown
-
-
-def test_the_summary_has_the_title() -> None:
-    assert "minilm on mine, validation" in words(summary(ROWS))
-
-
-def test_accuracy_is_shown_with_interval_n_chance_and_p() -> None:
-    # 3 of 4 right: P(X >= 3) = (4 + 1) / 16 = 0.3125. Pairs hold 2 and 1 right: resampled shares run from 2/4 to 4/4.
-    assert line(summary(ROWS), "accuracy").startswith("75.00 % 50.0 – 100.0 4 50.00 % 0.312")
-
-
-def test_pair_accuracy_is_shown_with_the_number_of_pairs() -> None:
-    # 1 of 2 pairs right: P(X >= 1) = 1 − (3/4)² = 0.4375.
-    assert line(summary(ROWS), "pair accuracy").startswith("50.00 % 0.0 – 100.0 2 25.00 % 0.438")
-
-
-@pytest.mark.parametrize("name", ["consistency", "same answer"])
-def test_a_metric_without_chance_shows_none(name: str) -> None:
-    assert line(summary(ROWS), name).startswith("50.00 % 0.0 – 100.0 2 – –")
-
-
-@pytest.mark.parametrize(("category", "shown"), [("NEWS", "100.00 % 100.0 – 100.0 2"), ("FICTION", "0.00 % 0.0 – 0.0 1")])
-def test_every_category_has_a_line_with_its_n(category: str, shown: str) -> None:
-    assert line(summary(ROWS), category).startswith(shown)
-
-
-def test_metrics_without_pairs_have_no_pair_lines() -> None:
-    assert "pair accuracy" not in text(summary([row(1, "1", 0, 0), row(2, "2", 1, 1)]))
-
-
-def test_hidden_labels_are_said_to_be_hidden() -> None:
-    screen = summary([row(1, "a", None, 0), row(2, "a", None, 1)])
-    assert "2 items, labels hidden" in text(screen)
-    assert "accuracy" not in text(screen)
-
-
-def test_the_best_comparable_number_stands_beside_the_metric() -> None:
-    screen = summary(
-        ROWS,
-        number("weaker", "accuracy", 70.0),
-        number("best", "accuracy", 83.16),
-        number("unfit", "accuracy", 99.0, False, "measured on test"),
-        number("blank", "accuracy", None),
-        number("pairs", "pair_accuracy", 90.0),
+def test_the_page_has_every_section(written: Path) -> None:
+    headings = re.findall(r"<h3>([^<]+)</h3>", (written / "report.html").read_text())
+    assert headings[:2] == ["Summary", "Comparison"]
+    assert {"Published results", "Prompts", "Accuracy by attribute", "Calibration", "How to make it again", "Items"} <= set(
+        headings
     )
-    assert line(screen, "accuracy").endswith("83.16 % best")
 
 
-@pytest.mark.parametrize("name", ["accuracy", "pair accuracy"])
-def test_a_metric_without_a_comparable_number_says_so(name: str) -> None:
-    screen = summary(ROWS, number("unfit", "accuracy", 99.0, False, "measured on test"))
-    assert line(screen, name).endswith("none comparable")
+def test_every_table_and_figure_is_a_file_too(written: Path) -> None:
+    stems = {path.stem for path in (written / "tables").iterdir()}
+    assert {"summary", "comparison", "calibration", "by_commonsense", "commonsense"} <= stems
+    assert {path.suffix for path in (written / "tables").iterdir()} == {".md", ".csv", ".tex"}
+    assert {path.suffix for path in (written / "figures").iterdir()} == {".svg", ".pdf"}
 
 
-def test_a_category_in_square_brackets_is_shown_as_it_is() -> None:
-    assert "[/b] odd" in text(summary([row(1, "1", 0, 0, genre=("[/b] odd",))]))
+def test_what_stands_in_data_is_text_and_never_markup(tmp_path: Path) -> None:
+    bad = "</script><script>alert(1)</script>"
+    section = Section(bad, (Prose(bad), Table("t", bad, (bad, "n"), ((bad, 1),), (bad,))))
+    columns = {"name": bad, "systems": [bad], "ids": [bad], "texts": [bad]}
+    page.write(tmp_path / "page.html", bad, bad, [(bad, [section], columns)])
+    whole = (tmp_path / "page.html").read_text()
+    assert "<script>alert" not in whole
+    embedded = re.findall(r'<script type="application/json" class="data">(.*?)</script>', whole, flags=re.DOTALL)
+    assert json.loads(embedded[0]) == columns
 
 
-# Published numbers
+def test_runs_of_one_recipe_are_pooled_and_the_same_seed_is_not(tmp_path: Path, sample: Split) -> None:
+    runs = [run(tmp_path / name, sample, wrong, seed) for name, wrong, seed in (("a", 4, 0), ("b", 3, 1), ("c", 5, 1))]
+    pools = systems.pooled(systems.read(runs))
+    assert [[system.seed for system in pool.systems] for pool in pools] == [[0, 1], [1]]
+    assert pools[0].name.endswith("2 seeds")
 
 
-MIXED = (
-    number("fit", "pair_accuracy", 80.4),
-    number("one", "accuracy", 50.0, False, "measured on test"),
-    number("two", "accuracy", None, False, "measured on test"),
-    number("three", "accuracy", 60.0, False, "a copied cell"),
+def test_data_that_are_gone_leave_ids(tmp_path: Path, sample: Split, caplog: pytest.LogCaptureFixture) -> None:
+    folder = Path(run(tmp_path / "one", sample, 4))
+    content = json.loads((folder / "metrics.json").read_text())
+    content["data"]["settings"]["root"] = str(tmp_path)
+    (folder / "metrics.json").write_text(json.dumps(content))
+    whole = report(tmp_path / "out", str(folder))
+    assert "without the items' texts" in caplog.text
+    assert sample.items[0].id in whole
+    assert sample.items[0].context not in whole
+
+
+def test_a_bare_predictions_file_has_a_report(tmp_path: Path) -> None:
+    rows = [Prediction(f"x{n}", f"g{n // 2}", n % 2, (1.0, 0.0)) for n in range(8)]
+    write_predictions(tmp_path / "mine.jsonl", rows)
+    assert "50.0 (50.0 – 50.0)" in report(tmp_path / "out", str(tmp_path / "mine.jsonl"))
+
+
+def test_hidden_labels_have_a_report(tmp_path: Path) -> None:
+    write_predictions(tmp_path / "hidden.jsonl", [Prediction(f"x{n}", "g", None, (1.0, 0.0)) for n in range(2)])
+    assert "Labels are hidden" in report(tmp_path / "out", str(tmp_path / "hidden.jsonl"))
+
+
+def test_the_command_takes_bare_words_and_says_where_the_page_is(
+    tmp_path: Path, sample: Split, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["report.py", run(tmp_path / "it's", sample, 4), "analysis=off", "title=Mine"])
+    main()
+    assert capsys.readouterr().out.strip() == str(tmp_path / "it's" / "report" / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"), [([], "at least one run"), (["x", "runs=[y]"], "one way"), (["x", "x"], "given twice")]
+)
+def test_what_cannot_be_reported_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["report.py", *words])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+# Learning curves
+
+
+def test_sizes_of_one_recipe_are_a_curve(tmp_path: Path, sample: Split) -> None:
+    for name, wrong, seed, items in (("s", 3, 0, 200), ("m", 4, 0, 1458), ("m1", 5, 1, 1458)):
+        run(tmp_path / name / f"seed{seed}", sample, wrong, seed, items)
+    found = learning.around(tmp_path / "m" / "seed0")
+    assert [(point.items, len(point.metrics["accuracy"])) for point in found["tiny"]] == [(200, 1), (1458, 2)]
+    assert learning.series([tmp_path / "m" / "seed0", tmp_path / "m1" / "seed1"]) == {}
+    assert learning.around(tmp_path) == {}
+
+
+# Tables
+
+
+TABLE = Table(
+    "t",
+    "50 % & more",
+    ("system", "share", "p", "r", "spread"),
+    (("a_b|c", Estimate(0.5, 0.4, 0.6, 10), PValue(0.0001), Number(0.25), Spread((0.5, 0.7))), ("none", None, None, None, None)),
+    ("A note.",),
 )
 
 
-def test_comparable_numbers_are_listed_with_model_regime_and_place() -> None:
-    screen = console()
-    report.published(MIXED, screen)
-    assert line(screen, "fit") == "finetuned L pair accuracy 80.40 % Table 4 yes"
+def test_a_table_as_markdown() -> None:
+    assert tables.markdown(TABLE).splitlines()[2:6] == [
+        "| system | share | p | r | spread |",
+        "|---|---:|---:|---:|---:|",
+        "| a_b\\|c | 50.0 (40.0 – 60.0) | < 0.001 | 0.250 | 60.0 ± 14.1 |",
+        "| none | – | – | – | – |",
+    ]
 
 
-def test_other_numbers_are_counted_by_reason() -> None:
-    screen = console()
-    report.published(MIXED, screen)
-    assert "2 published numbers are not comparable: measured on test" in text(screen)
-    assert "1 published numbers are not comparable: a copied cell" in text(screen)
-    assert "three" not in text(screen)
+def test_a_table_as_csv_has_every_part_of_an_estimate() -> None:
+    lines = tables.comma_separated(TABLE).splitlines()
+    assert lines[0] == "system,share,share low,share high,share n,share sd,p,r,spread,spread sd"
+    assert lines[1].startswith("a_b|c,0.5,0.4,0.6,10,,0.0001,0.25,0.6,0.1414")
 
 
-def test_everything_lists_the_other_numbers_with_their_reason() -> None:
-    screen = console()
-    report.published(MIXED, screen, everything=True)
-    assert line(screen, "two") == "finetuned L accuracy – Table 4 measured on test"
+def test_a_table_as_latex_is_booktabs_with_everything_escaped() -> None:
+    whole = tables.latex(TABLE)
+    assert r"\caption{50 \% \& more}" in whole
+    assert r"a\_b$|$c & 50.0 (40.0 -- 60.0) & $<$ 0.001 & 0.250 & 60.0 $\pm$ 14.1 \\" in whole
+    assert all(rule in whole for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
 
 
-def test_without_comparable_numbers_there_is_no_table() -> None:
-    screen = console()
-    report.published(MIXED[1:], screen)
-    assert "Published numbers" not in text(screen)
+# In a browser
 
 
-# Seeds
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver")
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        pytest.skip("no chromium with chromedriver here; apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    yield driver
+    driver.quit()
 
 
-def run(folder: Path, seed: int, right: int, health: list[dict[str, Any]] | None = None) -> None:
-    """A finished run of three epochs with `right` of ten items right."""
-    rows = [row(item, str(item), 0, int(item >= right)) for item in range(10)]
-    (folder / f"seed{seed}").mkdir(parents=True)
-    content = {"seed": seed, "metrics": measure(rows), "training": {"epochs": 3}, "health": health or []}
-    (folder / f"seed{seed}" / "metrics.json").write_text(json.dumps(content))
+@pytest.mark.parametrize("width", [1200, 390])
+def test_the_item_browser_filters(written: Path, sample: Split, chromium: Any, width: int) -> None:
+    chromium.set_window_size(width, 900)
+    chromium.get(f"file://{written}/report.html")
+    count = lambda: chromium.find_element("css selector", ".count").text  # noqa: E731
+    do = chromium.execute_script
+    choose = "const one = document.querySelector(arguments[0]); one.value = arguments[1]; one.dispatchEvent(new Event('change'));"
+    n = len(sample.items)
+    assert count() == f"{n} of {n} items"
+    assert 0 < len(chromium.find_elements("css selector", ".row")) < 30  # only what is in view
+    do(choose, ".outcome", "wrong")
+    assert count().startswith(f"{len(range(0, n, 4))} of")
+    do(choose, ".system", "1")
+    assert count().startswith(f"{len(range(0, n, 3))} of")
+    do(choose, ".outcome", "differ")
+    assert count().startswith(f"{sum((place % 4 == 0) != (place % 3 == 0) for place in range(n))} of")
+    do(choose, ".outcome", "all")
+    do("const one = document.querySelector('.pairs'); one.checked = true; one.dispatchEvent(new Event('change'));")
+    assert f"in {n // 2} whole pairs" in count()
+    word = next(word for word in sample.items[0].context.split() if len(word) > 5)
+    do("const one = document.querySelector('.search'); one.value = arguments[0]; one.dispatchEvent(new Event('input'));", word)
+    found = sum(word.lower() in " ".join((item.id, item.context, *item.options)).lower() for item in sample.items)
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(chromium, 10).until(lambda _: count().startswith(f"{found} of"))
+    do("document.querySelector('.row').click()")
+    assert sample.items[0].context in chromium.find_element("css selector", "dialog[open] .content").text
+    assert do("return document.documentElement.scrollWidth <= window.innerWidth"), "the page scrolls sideways"
+    assert not chromium.get_log("browser"), "something is on the console"
+    asked = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
+    addresses = [one["params"]["request"]["url"] for one in asked if one["method"] == "Network.requestWillBeSent"]
+    assert all(address.startswith(("file:", "data:")) for address in addresses), addresses
 
 
-def seeds(folder: Path) -> Console:
-    screen = console()
-    report.seeds(folder, screen)
-    return screen
-
-
-def test_seeds_show_mean_standard_deviation_and_extremes(tmp_path: Path) -> None:
-    for seed, right in enumerate((6, 7, 8)):
-        run(tmp_path, seed, right)
-    # Mean 70; deviations −10, 0, 10: √(200 / 2) = 10.
-    assert line(seeds(tmp_path), "accuracy") == "70.00 ± 10.00 60.00 % 80.00 %"
-
-
-def test_seeds_are_named(tmp_path: Path) -> None:
-    for seed in (0, 3):
-        run(tmp_path, seed, 7)
-    assert "2 seeds (0, 3)" in words(seeds(tmp_path))
-
-
-def test_seeds_come_in_the_order_of_numbers(tmp_path: Path) -> None:
-    for seed in (10, 9, 100):
-        run(tmp_path, seed, 7)
-    assert "3 seeds (9, 10, 100)" in words(seeds(tmp_path))
-
-
-@pytest.mark.parametrize("runs", [0, 1])
-def test_a_single_run_has_no_table_of_seeds(tmp_path: Path, runs: int) -> None:
-    for seed in range(runs):
-        run(tmp_path, seed, 7)
-    assert text(seeds(tmp_path)) == ""
-
-
-def test_an_unfinished_run_is_not_counted(tmp_path: Path) -> None:
-    for seed in (0, 1):
-        run(tmp_path, seed, 7)
-    (tmp_path / "seed2").mkdir()
-    assert "2 seeds (0, 1)" in words(seeds(tmp_path))
-
-
-def test_a_seed_at_chance_to_the_end_is_counted_and_named(tmp_path: Path) -> None:
-    run(tmp_path, 0, 9)
-    run(tmp_path, 1, 5, [{"code": "collapsed", "epoch": 1}, {"code": "collapsed", "epoch": 3}])
-    screen = seeds(tmp_path)
-    assert line(screen, "accuracy").startswith("70.00 ±")
-    assert "at chance in training: seed 1" in words(screen)
-
-
-@pytest.mark.parametrize("finding", [{"code": "collapsed", "epoch": 1}, {"code": "head_frozen", "epoch": 3}])
-def test_a_seed_that_left_chance_is_not_named(tmp_path: Path, finding: dict[str, Any]) -> None:
-    run(tmp_path, 0, 9)
-    run(tmp_path, 1, 8, [finding])
-    assert "at chance" not in words(seeds(tmp_path))
-
-
-# Figures
-
-
-HISTORY = [(1, 0, "train", "step_loss", 0.7), (2, 0, "train", "loss", 0.69), (2, 0, "validation", "accuracy", 0.5)]
-
-
-def test_curves_are_drawn_as_vector_and_pixels(tmp_path: Path) -> None:
-    figures.curves(HISTORY, 0.5, tmp_path / "figures")
-    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"loss.svg", "loss.png", "accuracy.svg", "accuracy.png"}
-
-
-def test_the_axes_of_a_figure_are_named(tmp_path: Path) -> None:
-    figures.curves(HISTORY, 0.5, tmp_path / "figures")
-    drawn = (tmp_path / "figures" / "loss.svg").read_text()
-    assert "<!-- optimizer step -->" in drawn
-    assert "<!-- loss -->" in drawn
+def test_a_run_that_is_none_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FiglangError, match="no predictions file"):
+        systems.read([str(tmp_path)])

@@ -15,6 +15,9 @@ from figlang.config import TrainConfig
 from tests.test_train import TINY
 from train import main as train_command
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:`is_gradient_checkpointing` is deprecated"
+)  # peft 0.21 asks transformers 5.23 for it
 SWEEPS = sorted((CONF / "sweep").glob("*.yaml"))
 
 

@@ -4,12 +4,15 @@ A sentence stands with every field: it is what `--help` prints. `figlang.command
 """
 
 from figlang.config.commands import (
+    CompareConfig,
+    DescribeConfig,
     EvaluateConfig,
     GenerateConfig,
     MergeConfig,
     MiqaTable3Config,
     MunchJudgeConfig,
     RateConfig,
+    ReportConfig,
     TrainConfig,
 )
 from figlang.config.groups import (
@@ -27,7 +30,9 @@ from figlang.config.groups import (
 )
 
 __all__ = [
+    "CompareConfig",
     "DataConfig",
+    "DescribeConfig",
     "EvaluateConfig",
     "GenerateConfig",
     "LoggerConfig",
@@ -41,6 +46,7 @@ __all__ = [
     "PeftConfig",
     "PromptConfig",
     "RateConfig",
+    "ReportConfig",
     "SamplingConfig",
     "ScoringConfig",
     "TrainConfig",

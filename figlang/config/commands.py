@@ -182,3 +182,54 @@ class MergeConfig(Command):
         super().__post_init__()
         if not self.checkpoint or not self.output:
             raise FiglangError("give checkpoint=FOLDER, a run with adapters, and output=FOLDER for the merged network")
+
+
+RUNS = {"help": "Run folders, evaluation folders or predictions files; bare words are taken as such.", "choices": ()}
+
+
+@dataclass
+class CompareConfig(Command):
+    """Systems beside each other on the same items: paired differences, exact tests, agreement. Seeds of one recipe are pooled."""
+
+    runs: list[str] = field(default_factory=list, metadata=RUNS)
+    output: str | None = option(None, "Folder for the table as Markdown, CSV and LaTeX; null: only in the terminal.")
+    seed: int = option(0, "Seed of the bootstrap and of the permutation test.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        seed_in_range(self.seed)
+        if len(self.runs) < 2:
+            raise FiglangError("give two runs or more: python -m figlang.compare RUN RUN …")
+
+
+@dataclass
+class ReportConfig(Command):
+    """One HTML page about runs, with the tables (Markdown, CSV, LaTeX) and figures (SVG, PDF) for a paper beside it."""
+
+    runs: list[str] = field(default_factory=list, metadata=RUNS)
+    output: str | None = option(None, "Folder of the report; null: the folder `report` of a single run, else runs/report.")
+    title: str = option("", "Title of the page; empty: what was evaluated.")
+    analysis: str = option(
+        "auto",
+        "Linguistic analyses of Fig-QA's metaphors; auto makes them if the extra figlang[analysis] is there.",
+        ("auto", "on", "off"),
+    )
+    data: DataConfig | None = None
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    seed: int = option(0, "Seed of the bootstrap and of the permutation test.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        seed_in_range(self.seed)
+        if not self.runs:
+            raise FiglangError("give at least one run: python -m figlang.report RUN …")
+
+
+@dataclass
+class DescribeConfig(Command):
+    """What is in a data set: counts by attribute and, for Fig-QA, the most frequent subjects, relations and objects (Figure 1)."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    split: str = option("train", "Split to describe.", ("train", "validation", "test"))
+    output: str | None = option(None, "Folder of tables and figures; null: a folder below paths.runs.")
+    paths: PathsConfig = field(default_factory=PathsConfig)

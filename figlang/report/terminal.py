@@ -1,4 +1,4 @@
-"""What a person sees of an evaluation in the terminal: tables."""
+"""Tables of an evaluation in the terminal."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,0 +1,49 @@
+"""Accuracy by attribute, every share with its n and interval, rare values in one row."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from figlang.comparison import Runs, mean_accuracy
+from figlang.metrics import Estimate
+
+FEWEST = 10  # the paper's tables show values with ten items or more
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Accuracy on the items with one value of an attribute, or, if `merged`, with any of that many rare values."""
+
+    value: str
+    estimate: Estimate
+    merged: int = 0
+
+
+def by_attribute(runs: Runs, values: Mapping[str, Sequence[str]], fewest: int = FEWEST, seed: int = 0) -> list[Cell]:
+    """Cells in falling order of n, for a system with one run per seed. `values` are those of every item by its id.
+
+    An item counts under each of its values. Values of fewer than `fewest` items are one cell together, the last, in which an item
+    counts once.
+    """
+    labelled = [row.id for row in runs[0] if row.gold is not None]
+    members: dict[str, list[str]] = defaultdict(list)
+    for name in labelled:
+        for value in dict.fromkeys(values.get(name, ())):
+            members[value].append(name)
+    rare = {value for value, names in members.items() if len(names) < fewest}
+    if len(rare) == 1:  # one rare value is itself: merging would only hide its name
+        rare = set()
+    ordered = sorted(
+        ((value, names) for value, names in members.items() if value not in rare), key=lambda one: (-len(one[1]), one[0])
+    )
+    cells = [Cell(value, found) for value, names in ordered if (found := _accuracy(runs, names, seed))]
+    if rare:
+        together = [name for name in labelled if not rare.isdisjoint(values.get(name, ()))]
+        found = _accuracy(runs, together, seed)
+        cells += [Cell(f"{len(rare)} rare values", found, len(rare))] if found else []
+    return cells
+
+
+def _accuracy(runs: Runs, names: Sequence[str], seed: int) -> Estimate | None:
+    wanted = set(names)
+    return mean_accuracy([[row for row in rows if row.id in wanted] for rows in runs], seed)

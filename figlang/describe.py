@@ -1,0 +1,63 @@
+"""What is in a data set (`data=figqa_medium split=train`): counts by attribute; of Fig-QA the words of Figure 1, §3.1 and §3.2."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from figlang import data, drawing, reference
+from figlang.analysis import linguistic
+from figlang.command import entry
+from figlang.config import DescribeConfig
+from figlang.report import plots, tables
+from figlang.report.tables import Cell, Table
+from figlang.types import Item, Split
+
+
+@entry("describe", DescribeConfig)
+def main(config: DescribeConfig) -> None:
+    split = data.load(config.split, config.data, config.paths)
+    console = Console()
+    folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-{config.split}")
+    made = [counts(split)]
+    if config.data.dataset in ("figqa", "figqa_csv"):
+        found = linguistic.frequencies(split.items)
+        made.append(unique(found))
+        drawing.save(plots.frequencies(found), folder / "segments", ("svg", "pdf"))
+    tables.write(made, folder)
+    for table in made:
+        console.print(tables.markdown(table), highlight=False, markup=False, soft_wrap=True)
+    console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def counts(split: Split) -> Table:
+    """Items, groups and, by attribute, how many items have which value (an item may have several)."""
+    items = split.items
+    rows: list[tuple[Cell, ...]] = [("items", "", len(items), ""), ("groups", "", len({item.group for item in items}), "")]
+    names = dict.fromkeys(name for item in items for name in item.attributes)
+    for name in names:
+        values = sorted({value for item in items for value in item.attributes.get(name, ())})
+        for value in values:
+            n = _having(items, name, value)
+            rows.append((name, value, n, f"{100 * n / len(items):.1f} %"))
+    return Table("counts", f"{split.name} of {split.source}", ("attribute", "value", "items", "share"), tuple(rows), split.notes)
+
+
+def _having(items: Sequence[Item], name: str, value: str) -> int:
+    return sum(value in item.attributes.get(name, ()) for item in items)
+
+
+def unique(found: dict[str, dict[str, int]]) -> Table:
+    """How many different subjects, relations and objects there are, beside the paper's counts for the medium training file."""
+    published = {
+        row.setting["segment"].removesuffix("s"): row.value
+        for row in reference.results()
+        if row.table == "Sec 3.1" and row.metric == "n_unique" and row.value is not None
+    }
+    rows = tuple((part, len(counted), f"{published[part]:.0f}") for part, counted in found.items())
+    notes = ("Published: medium training file, spaCy 3.2 and NLTK's noun lemmatiser (Liu et al. 2022, §3.1).",)
+    return Table("segments", "Different subjects, relations and objects", ("segment", "different", "published"), rows, notes)
+
+
+if __name__ == "__main__":
+    main()

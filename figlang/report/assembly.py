@@ -1,0 +1,102 @@
+"""From run folders to a report's folder: the page, tables/ and figures/."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from figlang import drawing, systems
+from figlang.analysis import linguistic
+from figlang.config import ReportConfig
+from figlang.errors import FiglangError
+from figlang.report import browser, differences, hardness, overview, page, tables
+from figlang.report.parts import Picture, Section, Task
+from figlang.report.tables import Table
+from figlang.systems import System
+
+log = logging.getLogger("figlang")
+
+Values = dict[str, dict[str, Sequence[str]]]
+
+
+def write(config: ReportConfig, folder: Path) -> Path:
+    """Write the report of `config.runs` and return its page.
+
+    Raises FiglangError for runs that cannot be read, and for a folder that cannot be written to.
+    """
+    found = [_task(members, config) for members in systems.tasks(systems.read(config.runs))]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FiglangError(f"cannot write to {folder} ({error.strerror}); choose another folder with output=DIR") from error
+    names = overview.unique([overview.slug(task.name) for task in found])
+    chapters = []
+    for task, name in zip(found, names, strict=True):
+        attributes, reason = _linguistic(task, config)
+        made = _sections(task, attributes, reason, config.seed)
+        _files(made, folder, "" if len(found) == 1 else f"{name}/")
+        chapters.append((task.name, made, browser.columns(task, attributes)))
+    title = config.title or " and ".join(task.name for task in found)
+    count = sum(len(task.systems) for task in found)
+    lead = f"{count} {'run' if count == 1 else 'runs'}. Every share stands with its number of cases and a 95 % interval."
+    path = folder / "report.html"
+    page.write(path, title, lead, chapters)
+    return path
+
+
+def _task(members: Sequence[System], config: ReportConfig) -> Task:
+    first = members[0]
+    known = next((one.content for one in members if "data_name" in one.content), None)
+    name = first.name if known is None else f"{known['data_name']}, {known['split']}"
+    name = f"{name}, {len(first.predictions):,} items"
+    pools = tuple(systems.pooled(members))
+    source = next((one for one in members if "data" in one.content), first)
+    try:
+        settings = config.data or systems.data_of(source)
+        split = systems.items(source, settings, config.paths)
+    except FiglangError as error:
+        log.warning("without the items' texts: %s", error)
+        return Task(name, pools, {}, reason=str(error))
+    return Task(name, pools, {item.id: item for item in split.items}, settings.dataset)
+
+
+def _linguistic(task: Task, config: ReportConfig) -> tuple[Values, str]:
+    """What linguistic analyses find, by attribute and item, or why there is nothing."""
+    if config.analysis == "off" or task.dataset not in ("figqa", "figqa_csv"):
+        return {}, ""
+    rows = [task.items[row.id] for row in task.systems[0].predictions]
+    try:
+        found = linguistic.attributes(rows, Path(config.paths.cache).expanduser() / "nltk")
+    except FiglangError as error:
+        if config.analysis == "on":
+            raise
+        log.info("no linguistic analyses: %s", error)
+        return {}, str(error)
+    by_attribute: Values = {}
+    for name, attributes in found.items():
+        for attribute, values in attributes.items():
+            by_attribute.setdefault(attribute, {})[name] = values
+    return by_attribute, ""
+
+
+def _sections(task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]], reason: str, seed: int) -> list[Section]:
+    made = [
+        overview.summary(task, seed),
+        differences.compared(task, seed),
+        overview.published(task),
+        differences.sizes(task),
+        differences.prompts(task),
+        hardness.attributes(task, attributes, reason, seed),
+        hardness.likelihood(task, seed),
+        hardness.confidence(task, seed),
+        overview.curves(task),
+        overview.reproduction(task),
+    ]
+    return [section for section in made if section is not None]
+
+
+def _files(sections: Sequence[Section], folder: Path, below: str) -> None:
+    parts = [part for section in sections for part in section.parts]
+    tables.write([part for part in parts if isinstance(part, Table)], folder / "tables" / below)
+    for part in parts:
+        if isinstance(part, Picture):
+            drawing.save(part.figure, folder / "figures" / below / part.name, ("svg", "pdf"))

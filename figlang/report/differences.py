@@ -1,0 +1,87 @@
+"""Sections that set systems beside each other: every pair with tests, prompts, training sizes."""
+
+from collections.abc import Sequence
+
+from figlang import learning
+from figlang.comparison import Compared, Difference, every_pair
+from figlang.figures import prompt_bars, prompt_series
+from figlang.metrics import Estimate
+from figlang.report import plots
+from figlang.report.parts import Part, Picture, Section, Task
+from figlang.report.tables import Cell, Number, PValue, Spread, Table
+from figlang.systems import Pool
+
+NOTES = (
+    "Differences are paired, in points, with 95 % intervals that resample pairs (and seeds, where several are pooled).",
+    "p: McNemar's exact test between single runs (only one right: how many items each), a permutation test over pairs where seeds "
+    "are pooled. p (Holm): corrected for all comparisons of the table. Items of a pair depend on each other, which McNemar's test "
+    "on items ignores: pairs are the safer guide.",
+)
+
+
+def compared(task: Task, seed: int) -> Section | None:
+    """Every two systems of the task; None for one, or where labels are hidden."""
+    labelled = any(row.gold is not None for row in task.systems[0].predictions)
+    if len(task.pools) < 2 or not labelled:
+        return None
+    found = every_pair([pool.runs for pool in task.pools], seed)
+    return Section("Comparison", (table(task.pools, found),))
+
+
+def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
+    """One row for every two systems."""
+    columns = ["system", "against", "accuracy", "only one right", "p", "p (Holm)", "pairs", "only one right ", "p ", "p (Holm) "]
+    columns += ["same choice", "κ"]
+    rows = [
+        (
+            pools[one.second].name,
+            pools[one.first].name,
+            *_cells(one.items, one.items_holm),
+            *_cells(one.pairs, one.pairs_holm),
+            f"{100 * one.agreement.share:.1f} %",
+            None if one.agreement.kappa is None else Number(one.agreement.kappa),
+        )
+        for one in found
+    ]
+    if all(one.pairs is None for one in found):
+        columns = columns[:6] + columns[10:]
+        rows = [(*row[:6], *row[10:]) for row in rows]
+    return Table("comparison", "Every two systems", tuple(columns), tuple(rows), NOTES)
+
+
+def _cells(difference: Difference | None, corrected: float | None) -> tuple[Cell, ...]:
+    if difference is None or corrected is None:
+        return None, None, None, None
+    discordant = None if difference.won is None else f"{difference.won} : {difference.lost}"
+    return difference, discordant, PValue(difference.p), PValue(corrected)
+
+
+def sizes(task: Task) -> Section | None:
+    """The learning curve of what was trained on several sizes."""
+    found = learning.series(system.folder for system in task.systems)
+    if not found:
+        return None
+    columns = ("model", "training items", "seeds", "accuracy", "pair accuracy")
+    rows = []
+    for name, points in found.items():
+        for point in points:
+            cells = [point.metrics.get(metric) for metric in columns[3:]]
+            shown = [None if each is None else _over_seeds(each) for each in cells]
+            rows.append((name, point.items, max(len(each) for each in cells if each), *shown))
+    parts: list[Part] = [
+        Picture("learning_curve", "Accuracy by number of training items.", plots.learning_curve(found)),
+        Table("learning_curve", "Accuracy by number of training items", columns, tuple(rows)),
+    ]
+    return Section("Learning curve", tuple(parts))
+
+
+def _over_seeds(estimates: Sequence[Estimate]) -> Cell:
+    return estimates[0] if len(estimates) == 1 else Spread(one.value for one in estimates)
+
+
+def prompts(task: Task) -> Section | None:
+    """Accuracy by prompt of systems that differ in nothing else."""
+    parts: list[Part] = []
+    for place, (title, bars) in enumerate(prompt_series([system.content for system in task.systems])):
+        parts.append(Picture(f"prompts-{place + 1}", "Accuracy and pair accuracy by prompt.", prompt_bars(bars, title)))
+    return Section("Prompts", tuple(parts)) if parts else None

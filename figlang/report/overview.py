@@ -1,0 +1,178 @@
+"""The first sections of a report: what was measured, beside chance, people and published numbers; and how to make it again."""
+
+import re
+from collections.abc import Sequence
+
+from figlang import results
+from figlang.comparison import mean_accuracy, mean_pair_accuracy
+from figlang.metrics import Estimate, as_row
+from figlang.reference import Comparison
+from figlang.report import plots
+from figlang.report.parts import Part, Picture, Prose, Section, Task
+from figlang.report.tables import Cell, Spread, Table
+from figlang.report.terminal import TITLES
+from figlang.systems import Pool
+
+METRICS = ("accuracy", "pair_accuracy", "consistency", "same_answer", "first_option")
+
+
+def summary(task: Task, seed: int) -> Section:
+    """Every system with its metrics and their intervals, as a table and as a figure; single seeds below."""
+    shown = [(name, TITLES[name], "metrics") for name in METRICS]
+    shown += [(name, f"backward {TITLES[name]}", "backward") for name in METRICS[:2]] + [
+        ("accuracy", "three-way accuracy", "three_way")
+    ]
+    columns = [
+        (heading, cells) for name, heading, part in shown if any(cells := [_metric(pool, name, part, seed) for pool in task.pools])
+    ]
+    rows = tuple((pool.name, task_size(pool), *(cells[place] for _, cells in columns)) for place, pool in enumerate(task.pools))
+    notes = ["95 % intervals resample pairs (groups of items that depend on each other). A tie counts as wrong."]
+    if any(len(pool.systems) > 1 for pool in task.pools):
+        notes.append("Seeds of one recipe are one row: the mean over them, and for other metrics mean ± standard deviation.")
+    notes += [text for pool in task.pools for text in _warnings(pool)]
+    table = Table("summary", f"Results on {task.name}", ("system", "n", *(heading for heading, _ in columns)), rows, tuple(notes))
+    parts: list[Part] = [table]
+    lines = [
+        (
+            pool.name,
+            {TITLES[name]: cell for name in METRICS[:2] if isinstance(cell := _metric(pool, name, "metrics", seed), Estimate)},
+        )
+        for pool in task.pools
+    ]
+    if any(found for _, found in lines):
+        parts.append(Picture("systems", "Accuracy and pair accuracy with 95 % intervals; dotted: chance.", plots.systems(lines)))
+    parts += _seeds(task)
+    if hidden := [pool.name for pool in task.pools if pool.systems[0].content["metrics"].get("hidden")]:
+        parts.append(Prose(f"Labels are hidden in part or whole, and hidden ones not counted: {', '.join(hidden)}."))
+    return Section("Summary", tuple(parts))
+
+
+def task_size(pool: Pool) -> int:
+    return len(pool.systems[0].predictions)
+
+
+def _metric(pool: Pool, name: str, part: str, seed: int) -> Cell:
+    found = [as_row(system.content.get(part, {}), name) for system in pool.systems]
+    estimates = [estimate for estimate in found if estimate is not None]
+    if not estimates or len(estimates) < len(found):
+        return None
+    if len(estimates) == 1:
+        return estimates[0]
+    mean = {"accuracy": mean_accuracy, "pair_accuracy": mean_pair_accuracy}.get(name) if part == "metrics" else None
+    return mean(pool.runs, seed) if mean else Spread(estimate.value for estimate in estimates)
+
+
+def _warnings(pool: Pool) -> list[str]:
+    collapsed = [
+        str(system.seed)
+        for system in pool.systems
+        if any(
+            finding["code"] == "collapsed" and finding["epoch"] == system.content.get("training", {}).get("epochs")
+            for finding in system.content.get("health", ())
+        )
+    ]
+    return [f"{pool.name}: at chance in training to the end, and counted: seed {', '.join(collapsed)}."] if collapsed else []
+
+
+def _seeds(task: Task) -> list[Part]:
+    rows = []
+    for pool in task.pools:
+        if len(pool.systems) > 1:
+            for name in METRICS[:2]:
+                found = [as_row(system.content["metrics"], name) for system in pool.systems]
+                values = [estimate.value for estimate in found if estimate is not None]
+                if len(values) == len(pool.systems):
+                    seeds = ", ".join(
+                        f"{system.seed}: {100 * value:.1f}" for system, value in zip(pool.systems, values, strict=True)
+                    )
+                    rows.append((pool.name, TITLES[name], Spread(values), _percent(min(values)), _percent(max(values)), seeds))
+    columns = ("system", "metric", "mean ± sd", "lowest", "highest", "seed: value")
+    return [Table("seeds", "Spread over seeds", columns, tuple(rows))] if rows else []
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def published(task: Task) -> Section | None:
+    """Published rows with their notes: comparable ones, people, and the others with the reason why they are not comparable."""
+    known = next((system.content for system in task.systems if "data_name" in system.content), None)
+    found = results.compare(known) if known is not None else []
+    if not found:
+        return None
+    usable = [one for one in found if one.comparable]
+    people = [one for one in found if not one.comparable and one.published.model.startswith("Human")]
+    others = [one for one in found if not one.comparable and one not in people]
+    parts: list[Part] = []
+    if not usable:
+        parts.append(Prose("No published number was measured on these very items; those below are for orientation."))
+    for name, title, rows in (
+        ("published", "Published, measured on these items", usable),
+        ("people", "People, published", people),
+        ("published_elsewhere", "Published, not comparable with this evaluation", others),
+    ):
+        if rows:
+            columns = ("model", "training", "metric", "value", "where", "note")
+            parts.append(Table(name, title, columns, tuple(_published(one) for one in rows)))
+    return Section("Published results", tuple(parts), folded=not usable)
+
+
+def _published(comparison: Comparison) -> tuple[Cell, ...]:
+    row = comparison.published
+    setting = " ".join(filter(None, (row.setting.get("regime"), row.setting.get("train"), row.setting.get("question"))))
+    shots = row.setting.get("shots")
+    value = None if row.value is None else f"{row.value:.2f}"
+    note = "; ".join(filter(None, (comparison.reason, row.note)))
+    where = f"{row.paper}, {row.table}"
+    return row.model, setting + (f", {shots} examples" if shots else ""), row.metric.replace("_", " "), value, where, note or ""
+
+
+def reproduction(task: Task) -> Section:
+    """Signature, command, versions, data and notes of every system."""
+    parts: list[Part] = []
+    for pool in task.pools:
+        for system in pool.systems:
+            content = system.content
+            seed = f" · seed {system.seed}" if len(pool.systems) > 1 else ""
+            parts.append(Prose(f"{pool.name}{seed}, from {system.folder}"))
+            if "command" in content:
+                parts.append(Prose(content["command"], code=True))
+                parts.append(Prose(content["signature"], code=True))
+            data = content.get("data", {})
+            sources = [
+                f"{role}: {one['source']}, {one['items']} items, sha256 {one['sha256']}"
+                for role, one in data.items()
+                if isinstance(one, dict) and "sha256" in one
+            ]
+            versions = ", ".join(f"{name} {version}" for name, version in content.get("versions", {}).items())
+            health = [f"health, epoch {one['epoch']}: {one['message']}" for one in content.get("health", ())]
+            parts += [Prose(line) for line in (*sources, versions, *data.get("notes", ()), *health) if line]
+    return Section("How to make it again", tuple(parts), folded=True)
+
+
+def curves(task: Task) -> Section | None:
+    """Loss and accuracy of every training."""
+    from figlang.figures import training_curves
+
+    parts: list[Part] = []
+    for place, system in enumerate(one for one in task.systems if one.history()):
+        chance = as_row(system.content["metrics"], "accuracy")
+        drawn = training_curves(system.history(), (chance.chance or 0.0) if chance else 0.0)
+        for name, figure in drawn.items():
+            parts.append(Picture(f"{name}-{place + 1}", f"{system.name}: {name} during training.", figure))
+    return Section("Training", tuple(parts), folded=len(parts) > 4) if parts else None
+
+
+def slug(title: str) -> str:
+    """A title as the name of a file or the target of a link."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
+def unique(names: Sequence[str]) -> list[str]:
+    """Names with a number behind those that came before."""
+    seen: dict[str, int] = {}
+    found = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
+    return found

@@ -1,0 +1,194 @@
+"use strict";
+// The item browser. Only the rows in view are in the document, so that 100,000 items scroll as lightly as 100.
+class Browser {
+  constructor(root) {
+    this.root = root;
+    this.data = JSON.parse(root.querySelector(".data").textContent);
+    this.list = root.querySelector(".list");
+    this.spacer = root.querySelector(".spacer");
+    this.find = (name) => root.querySelector("." + name);
+    const d = this.data;
+    this.fill(this.find("system"), d.systems.map((name, place) => [place, name]));
+    this.fill(this.find("attribute"), [[-1, "any"], ...d.attributes.map((one, place) => [place, one.name])]);
+    this.members = [];
+    d.groups.forEach((group, row) => (this.members[group] ??= []).push(row));
+    this.largest = this.members.reduce((most, rows) => Math.max(most, rows.length), 1);
+    this.options = d.scores[0].reduce((most, scores) => Math.max(most, scores.length), 1);
+    if (this.largest === 1) this.find("pairs").closest("label").hidden = true;
+    if (d.systems.length === 1) this.find("outcome").querySelector("[value=differ]").remove();
+    for (const name of ["system", "outcome", "value", "order", "pairs"]) this.find(name).addEventListener("change", () => this.update());
+    this.find("attribute").addEventListener("change", () => { this.values(); this.update(); });
+    let waiting;
+    this.find("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => this.update(), 120); });
+    this.list.addEventListener("scroll", () => this.paint(), { passive: true });
+    this.list.addEventListener("keydown", (event) => this.key(event));
+    addEventListener("resize", () => this.paint());
+    this.values();
+    this.update();
+  }
+
+  fill(select, pairs) {
+    select.replaceChildren(...pairs.map(([value, text]) => new Option(text, value)));
+  }
+
+  values() {
+    const attribute = this.data.attributes[this.find("attribute").value], select = this.find("value");
+    select.disabled = !attribute;
+    this.fill(select, [[-1, attribute ? "any value" : "–"], ...(attribute ? attribute.values.map((name, place) => [place, name]) : [])]);
+  }
+
+  text(number) { return this.data.texts[number]; }
+  context(row) { return this.data.contexts.length ? this.text(this.data.contexts[row]) : ""; }
+  option(row, place) { return this.data.options.length ? this.text(this.data.options[row][place]) : "option " + (place + 1); }
+
+  // "right", "wrong", "tie" or, where the label is hidden, "hidden".
+  outcome(system, row) {
+    const choice = this.data.choices[system][row], gold = this.data.gold[row];
+    return gold < 0 ? "hidden" : choice < 0 ? "tie" : choice === gold ? "right" : "wrong";
+  }
+
+  margin(system, row) {
+    const sorted = this.data.scores[system][row].map((score) => score ?? -Infinity).sort((a, b) => b - a);
+    const margin = sorted[0] - (sorted[1] ?? sorted[0]);
+    return Number.isNaN(margin) ? 0 : margin;
+  }
+
+  searched() {
+    this.lower ??= this.data.ids.map((id, row) => {
+      const options = this.data.options.length ? this.data.options[row].map((place) => this.text(place)) : [];
+      return [id, this.context(row), ...options].join("\n").toLowerCase();
+    });
+    return this.lower;
+  }
+
+  update() {
+    const d = this.data, system = +this.find("system").value, wanted = this.find("outcome").value, order = this.find("order").value;
+    const words = this.find("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const attribute = d.attributes[this.find("attribute").value], value = +this.find("value").value;
+    const lower = words.length ? this.searched() : null;
+    const keeps = (row) => {
+      if (wanted === "differ") {
+        if (d.choices.every((choices) => choices[row] === d.choices[0][row])) return false;
+      } else if (wanted !== "all") {
+        const found = this.outcome(system, row);
+        if (found !== wanted && !(wanted === "wrong" && found === "tie")) return false;
+      }
+      if (attribute) {
+        const values = attribute.rows[row];
+        if (value < 0 ? !values.length : !values.includes(value)) return false;
+      }
+      return !lower || words.every((word) => lower[row].includes(word));
+    };
+    const rows = [];
+    for (let row = 0; row < d.ids.length; row++) if (keeps(row)) rows.push(row);
+    const items = rows.length;
+    if (order !== "file") {
+      const margins = new Map(rows.map((row) => [row, this.margin(system, row)])), sign = order === "sure" ? -1 : 1;
+      rows.sort((a, b) => sign * (margins.get(a) - margins.get(b)) || a - b);
+    }
+    this.paired = this.find("pairs").checked;
+    this.shown = this.paired ? [...new Set(rows.map((row) => d.groups[row]))].map((group) => this.members[group]) : rows.map((row) => [row]);
+    const n = (count) => count.toLocaleString("en");
+    this.find("count").textContent = `${n(items)} of ${n(d.ids.length)} items` + (this.paired ? `, in ${n(this.shown.length)} whole pairs or groups` : "");
+    this.height = 18 + (this.paired ? this.largest : 1) * (22 * (2 + this.options));
+    this.spacer.style.height = this.shown.length * this.height + "px";
+    this.list.scrollTop = 0;
+    this.paint(true);
+  }
+
+  paint(fresh) {
+    const first = Math.max(0, Math.floor(this.list.scrollTop / this.height) - 2);
+    const last = Math.min(this.shown.length, first + Math.ceil(this.list.clientHeight / this.height) + 5);
+    if (fresh || first !== this.first || last !== this.last) {
+      const rows = [];
+      for (let place = first; place < last; place++) rows.push(this.row(place));
+      this.list.replaceChildren(this.spacer, ...rows);
+      [this.first, this.last] = [first, last];
+    }
+  }
+
+  element(name, kind, text) {
+    const made = document.createElement(name);
+    if (kind) made.className = kind;
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+
+  row(place) {
+    const made = this.element("div", "row");
+    made.setAttribute("role", "listitem");
+    made.tabIndex = 0;
+    made.style.top = place * this.height + "px";
+    made.style.height = this.height + "px";
+    for (const row of this.shown[place]) made.append(...this.lines(row));
+    made.addEventListener("click", () => this.detail(place));
+    return made;
+  }
+
+  about(row) {
+    const values = this.data.attributes.flatMap((one) => one.rows[row].map((place) => one.values[place]));
+    return [this.data.ids[row], ...values].join(" · ");
+  }
+
+  lines(row) {
+    const d = this.data, lines = [this.element("div", "about", this.about(row)), this.element("div", "context", this.context(row) || d.ids[row])];
+    d.scores[0][row].forEach((_, option) => {
+      const gold = d.gold[row] === option, line = this.element("div", gold ? "gold" : "");
+      line.append((gold ? "● " : "○ ") + this.option(row, option) + " ");
+      const chosen = d.systems.map((_, system) => system).filter((system) => d.choices[system][row] === option);
+      if (chosen.length) {
+        const marks = this.element("span", "marks");
+        for (const system of chosen) marks.append(this.mark(system, row), " ");
+        line.append(marks);
+      }
+      lines.push(line);
+    });
+    return lines;
+  }
+
+  mark(system, row) {
+    const found = this.outcome(system, row), sign = { right: "✓", wrong: "✗", tie: "=", hidden: "·" }[found];
+    const name = this.data.systems.length > 1 ? ` ${this.data.systems.length > 3 ? system + 1 : this.data.systems[system]}` : "";
+    const made = this.element("span", found === "right" ? "ok" : "bad", sign + name);
+    made.title = this.data.systems[system];
+    return made;
+  }
+
+  key(event) {
+    const row = event.target.closest?.(".row");
+    if (event.key === "Enter" && row) this.detail(Math.round(parseFloat(row.style.top) / this.height));
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && row) {
+      const next = step > 0 ? row.nextElementSibling : row.previousElementSibling;
+      if (next?.classList.contains("row")) { next.focus(); event.preventDefault(); }
+    }
+  }
+
+  detail(place) {
+    const d = this.data, content = this.find("content"), blocks = [];
+    for (const row of this.shown[place]) {
+      blocks.push(this.element("h4", "", this.context(row) || d.ids[row]), this.element("p", "note", this.about(row)));
+      const table = this.element("table"), head = this.element("tr");
+      head.append(...["", ...d.systems].map((name) => this.element("th", name ? "number" : "", name)));
+      table.append(this.element("thead")); table.firstChild.append(head);
+      const body = this.element("tbody");
+      d.scores[0][row].forEach((_, option) => {
+        const line = this.element("tr"), gold = d.gold[row] === option;
+        line.append(this.element("th", gold ? "gold" : "", (gold ? "● " : "○ ") + this.option(row, option)));
+        d.systems.forEach((_, system) => {
+          const cell = this.element("td", "number", d.scores[system][row][option] ?? "–");
+          if (d.choices[system][row] === option) cell.append(" ", this.element("span", this.outcome(system, row) === "right" ? "ok" : "bad", this.outcome(system, row) === "right" ? "✓" : "✗"));
+          line.append(cell);
+        });
+        body.append(line);
+      });
+      table.append(body);
+      const scroll = this.element("div", "scroll");
+      scroll.append(table);
+      blocks.push(scroll);
+    }
+    content.replaceChildren(...blocks);
+    this.find("detail").showModal();
+  }
+}
+for (const root of document.querySelectorAll(".browser")) new Browser(root);

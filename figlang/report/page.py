@@ -1,0 +1,66 @@
+"""The report as one HTML file: no network, every text escaped, figures and data inside."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from figlang import drawing
+from figlang.comparison import Difference
+from figlang.metrics import Estimate
+from figlang.report.overview import slug
+from figlang.report.parts import Picture, Prose, Section
+from figlang.report.tables import Cell, Spread, Table, text
+
+FOLDER = Path(__file__).parent
+
+
+def write(path: Path, title: str, lead: str, chapters: Sequence[tuple[str, Sequence[Section], dict[str, Any] | None]]) -> None:
+    """Chapters are a heading, sections and, for the item browser, the columns of its items."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"shown": text, "numeric": _numeric, "strip": strip, "slug": slug}
+    environment.tests |= {"table": _is(Table), "picture": _is(Picture), "prose": _is(Prose)}
+    template = environment.from_string((FOLDER / "page.html").read_text(encoding="utf-8"))
+    page = template.render(
+        title=title,
+        lead=lead,
+        chapters=[
+            {"name": name, "sections": sections, "data": None if data is None else _embedded(data)}
+            for name, sections, data in chapters
+        ],
+        style=Markup((FOLDER / "page.css").read_text(encoding="utf-8")),
+        script=Markup((FOLDER / "page.js").read_text(encoding="utf-8")),
+        inline=lambda picture: Markup(drawing.inline(picture.figure, picture.title)),
+    )
+    path.write_text(page, encoding="utf-8")
+
+
+def _is(kind: type) -> Any:
+    return lambda part: isinstance(part, kind)
+
+
+def _embedded(data: dict[str, Any]) -> Markup:
+    # Inside a script element only `</script` and `<!--` have a meaning, and both begin with this letter.
+    plain = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(plain.replace("<", "\\u003c"))
+
+
+def _numeric(cell: Cell) -> bool:
+    return isinstance(cell, int | float | Estimate | Difference | Spread) or (
+        isinstance(cell, str) and cell[:1].isdigit() and len(cell) < 24
+    )
+
+
+def strip(cell: Cell) -> dict[str, float] | None:
+    """Where in a cell's bar its interval, its value and chance are, in per cent of the bar's width."""
+    if isinstance(cell, Estimate):
+        chance = {} if cell.chance is None else {"chance": 100 * cell.chance}
+        return {"low": 100 * cell.low, "width": 100 * (cell.high - cell.low), "value": 100 * cell.value, **chance}
+    if isinstance(cell, Difference):
+        # From −50 to +50 points; what lies beyond is at the edge. Chance is no difference.
+        low, value, high = (min(max(50 + 100 * share, 0), 100) for share in (cell.low, cell.value, cell.high))
+        return {"low": low, "width": high - low, "value": value, "chance": 50}
+    return None

@@ -1,0 +1,56 @@
+"""What a report is made of: sections of tables, figures and sentences, the same for the page and for the files beside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from figlang.report.tables import Table
+from figlang.systems import Pool, System
+from figlang.types import Item
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A matplotlib figure; `name` is the stem of its files, `title` says what it shows and how to read it."""
+
+    name: str
+    title: str
+    figure: Any
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A sentence or, as `code`, a line to be copied."""
+
+    text: str
+    code: bool = False
+
+
+Part = Table | Picture | Prose
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it; `folded` opens on demand."""
+
+    title: str
+    parts: tuple[Part, ...]
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """Systems that saw the same items. `items` are these by id, empty where their texts were not found, for the `reason`.
+
+    `dataset` is their reader.
+    """
+
+    name: str
+    pools: tuple[Pool, ...]
+    items: Mapping[str, Item]
+    dataset: str = ""
+    reason: str = ""
+
+    @property
+    def systems(self) -> list[System]:
+        return [system for pool in self.pools for system in pool.systems]

@@ -1,0 +1,213 @@
+"""Figures of a report: systems beside each other, calibration, reliance on the answer alone, learning curves, frequent words."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from figlang import drawing, learning
+from figlang.analysis.calibration import Calibration
+from figlang.analysis.reliance import Reliance
+from figlang.drawing import FAINT, INK, MARKERS, MUTED, SERIES
+from figlang.learning import Point
+from figlang.metrics import Estimate
+
+CLIPPED = (-2.0, 3.0)  # log odds of the answers alone, as in the paper's Figure 3
+
+
+def colour(place: int) -> str:
+    return SERIES[place % len(SERIES)]
+
+
+def systems(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
+    """One line a system with a dot and an interval for each metric; dotted lines are chance."""
+    metrics = list(dict.fromkeys(metric for _, found in rows for metric in found))
+
+    def paint(_: Any, axes: Any) -> None:
+        for place, metric in enumerate(metrics):
+            marked = [(y, found[metric]) for y, (_, found) in enumerate(rows) if metric in found]
+            offset = (place - (len(metrics) - 1) / 2) * 0.3
+            for y, estimate in marked:
+                axes.plot((estimate.low, estimate.high), (y + offset, y + offset), color=colour(place), linewidth=1.6)
+                axes.plot(estimate.value, y + offset, MARKERS[place], color=colour(place), markersize=5)
+                label = f"{100 * estimate.value:.1f}"
+                axes.annotate(
+                    label, (estimate.high, y + offset), (4, 0), textcoords="offset points", va="center", fontsize=7, color=MUTED
+                )
+            chance = next((estimate.chance for _, estimate in marked if estimate.chance is not None), None)
+            if chance is not None:
+                axes.axvline(chance, color=colour(place), linewidth=0.9, linestyle=":")
+                axes.annotate(
+                    f"chance {100 * chance:.0f}",
+                    (chance, 1),
+                    xycoords=("data", "axes fraction"),
+                    xytext=(2, 2),
+                    textcoords="offset points",
+                    fontsize=7,
+                    color=colour(place),
+                )
+            axes.annotate(
+                f"{MARKS[place % len(MARKS)]} {metric}",
+                (0, 1),
+                xycoords="axes fraction",
+                xytext=(0, 14 + 11 * (len(metrics) - 1 - place)),
+                textcoords="offset points",
+                fontsize=8,
+                color=colour(place),
+            )
+        axes.set_xlim(0, 1.06)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_yticks(range(len(rows)), [_wrapped(name) for name, _ in rows], color=INK)
+        axes.set_xticks(np.linspace(0, 1, 6), [f"{share}" for share in range(0, 101, 20)])
+        axes.set_xlabel("% (bars: 95 % intervals over pairs)")
+        axes.spines["left"].set_visible(False)
+        axes.tick_params(left=False)
+
+    return drawing.drawn(6.2, 1.1 + 0.46 * len(rows), paint)
+
+
+MARKS = ("●", "■", "▲", "◆")
+LONGEST = 34  # letters of a name in one line beside a figure
+
+
+def _wrapped(name: str) -> str:
+    lines = [""]
+    for part in name.split(" · "):
+        joined = f"{lines[-1]} · {part}" if lines[-1] else part
+        if len(joined) > LONGEST and lines[-1]:
+            lines.append(part)
+        else:
+            lines[-1] = joined
+    return "\n".join(lines)
+
+
+def calibration(found: Sequence[tuple[str, Calibration]]) -> Any:
+    """Accuracy by confidence, in bins of equally many items with 95 % intervals; the diagonal is perfect calibration."""
+
+    def paint(_: Any, axes: Any) -> None:
+        axes.plot((0, 1), (0, 1), color=MUTED, linewidth=0.9, linestyle=":")
+        ends = [(1.0, 1.0, "calibrated", MUTED)]
+        for place, (name, each) in enumerate(found):
+            x, estimates = zip(*each.bins, strict=True)
+            y = [estimate.value for estimate in estimates]
+            error = [[one.value - one.low for one in estimates], [one.high - one.value for one in estimates]]
+            axes.errorbar(
+                x, y, error, color=colour(place), marker=MARKERS[place % len(MARKERS)], markersize=4, linewidth=1.4, elinewidth=0.8
+            )
+            ends.append((x[-1], y[-1], _wrapped(name), colour(place)))
+        lowest = min(x for _, each in found for x, _ in each.bins)
+        axes.set_xlim(min(lowest, 0.5) - 0.02, 1)
+        axes.set_ylim(0, 1.02)
+        axes.set_xlabel("probability of the chosen option")
+        axes.set_ylabel("accuracy")
+        drawing.label_ends(axes, ends)
+
+    return drawing.drawn(6.2, 3.6, paint)
+
+
+def reliance(found: Sequence[tuple[str, Reliance]]) -> Any:
+    """Figure 3 of Liu et al. 2022: the probability of the first answer given the metaphor over its log odds without."""
+    low, high = CLIPPED
+
+    def paint(_: Any, all_axes: Any) -> None:
+        for place, ((name, each), axes) in enumerate(zip(found, np.atleast_1d(all_axes), strict=True)):
+            x, y = (np.array(values) for values in zip(*each.points, strict=True))
+            x = np.clip(x, low, high)
+            axes.plot(x, y, ".", color=colour(place), markersize=3, alpha=0.45)
+            if np.ptp(x) > 0:
+                slope, height = np.polyfit(x, y, 1)
+                axes.plot((low, high), (height + slope * low, height + slope * high), color=INK, linewidth=1.4)
+            axes.axhline(0.5, color=FAINT, linewidth=0.8)
+            axes.axvline(0, color=FAINT, linewidth=0.8)
+            axes.set_xlim(low - 0.1, high + 0.1)
+            axes.set_ylim(-0.02, 1.02)
+            r = (
+                ""
+                if each.correlation is None
+                else f"\nr = {each.correlation.r:.2f} ({each.correlation.low:.2f} – {each.correlation.high:.2f})"
+            )
+            axes.set_title(_wrapped(name) + r, fontsize=8, loc="left", color=colour(place))
+            axes.set_xlabel("log(P(y₁)/P(y₂))")
+        np.atleast_1d(all_axes)[0].set_ylabel("P(y₁|x₁)")
+
+    return drawing.drawn(max(3.4, 2.7 * len(found)), 3.0, paint, panels=len(found))
+
+
+def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
+    """Accuracy and pair accuracy over the number of training items; small marks are seeds, lines their means.
+
+    Bars are 95 % intervals over pairs where there is one seed, and ± one standard deviation over seeds otherwise.
+    """
+
+    def paint(_: Any, axes: Any) -> None:
+        ends, place = [], 0
+        for name, points in series.items():
+            for metric in ("accuracy", "pair accuracy"):
+                measured = [(point, point.metrics[metric]) for point in points if metric in point.metrics]
+                if not measured:
+                    continue
+                x = [point.items for point, _ in measured]
+                y = [float(np.mean([one.value for one in each])) for _, each in measured]
+                bars = np.array([_reach(each) for _, each in measured]).T
+                axes.errorbar(
+                    x,
+                    y,
+                    bars,
+                    color=colour(place),
+                    marker=MARKERS[place % len(MARKERS)],
+                    markersize=5,
+                    linewidth=1.6,
+                    elinewidth=0.9,
+                    capsize=2,
+                )
+                for point, each in measured:
+                    if len(each) > 1:
+                        axes.plot([point.items] * len(each), [one.value for one in each], ".", color=colour(place), markersize=3)
+                ends.append((x[-1], y[-1], _wrapped(f"{name} · {metric}" if len(series) > 1 else metric), colour(place)))
+                chance = measured[0][1][0].chance
+                if chance is not None:
+                    axes.axhline(chance, color=colour(place), linewidth=0.8, linestyle=":")
+                place += 1
+        ticks = sorted({point.items for points in series.values() for point in points})
+        axes.set_xscale("log")
+        axes.set_xticks(ticks, [f"{items:,}" for items in ticks])
+        axes.minorticks_off()
+        axes.set_ylim(0, 1.02)
+        axes.set_xlabel("training items (dotted: chance)")
+        axes.set_ylabel("share right")
+        drawing.label_ends(axes, ends)
+
+    return drawing.drawn(6.2, 3.4, paint)
+
+
+def learning_curve_beside(folder: Path) -> None:
+    """Draw the learning curve that the run in `folder` is a point of, if there is one, beside the runs as SVG and PNG."""
+    if found := learning.around(folder):
+        name = f"learning-curve-{next(iter(found))}-{learning.recipe_of(folder)[:6]}"
+        drawing.save(learning_curve(found), folder.parent.parent / name, ("svg", "png"))
+
+
+def _reach(estimates: Sequence[Estimate]) -> tuple[float, float]:
+    if len(estimates) == 1:
+        return estimates[0].value - estimates[0].low, estimates[0].high - estimates[0].value
+    deviation = float(np.std([one.value for one in estimates], ddof=1))
+    return deviation, deviation
+
+
+def frequencies(counts: Mapping[str, Mapping[str, int]], most: int = 25) -> Any:
+    """Figure 1 of Liu et al. 2022: the most frequent subjects, relations and objects."""
+
+    def paint(_: Any, all_axes: Any) -> None:
+        for place, (axes, (part, found)) in enumerate(zip(all_axes, counts.items(), strict=True)):
+            shown = list(found.items())[:most]
+            axes.barh(range(len(shown)), [count for _, count in shown], color=colour(place), height=0.7)
+            for y, (text, count) in enumerate(shown):
+                axes.annotate(f"{text}  {count}", (count, y), (3, 0), textcoords="offset points", va="center", fontsize=7)
+            axes.set_ylim(len(shown) - 0.5, -0.5)
+            axes.set_xlim(0, 1.6 * max((count for _, count in shown), default=1))
+            axes.set_yticks([])
+            axes.set_title(f"{part}s, {len(found):,} different", fontsize=9, loc="left", color=colour(place))
+            axes.spines["left"].set_visible(False)
+
+    return drawing.drawn(7.0, 0.8 + 0.17 * most, paint, panels=len(counts))

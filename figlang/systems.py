@@ -1,0 +1,195 @@
+"""Finished evaluations, read back from their folders: systems with names that tell them apart, pooled over seeds."""
+
+import csv
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from figlang import data, metrics, results
+from figlang.config import DataConfig, PathsConfig
+from figlang.errors import FiglangError
+from figlang.predictions import BACKWARD, FORWARD, read_predictions
+from figlang.signature import digest
+from figlang.types import Prediction, Split
+
+LOG_PROBABILITIES = "log_probabilities.jsonl"
+# What may tell systems apart in their names, and what it is without meaning.
+TELLING = ("model", "method", "trained", "scoring", "prompt", "norm", "text", "precision")
+SILENT = ("none", "as it comes")
+
+
+@dataclass(frozen=True)
+class System:
+    """One evaluation. `content` is its metrics.json; of a bare predictions file, what can be measured of it.
+
+    `recipe` identifies everything that made it except the seed, so that seeds of one recipe can be pooled.
+    """
+
+    name: str
+    folder: Path
+    content: Mapping[str, Any]
+    predictions: tuple[Prediction, ...]
+    recipe: str
+
+    @property
+    def backward(self) -> tuple[Prediction, ...]:
+        """Predictions of the metaphor for a given answer; none where they were not made."""
+        path = self.folder / BACKWARD
+        return tuple(read_predictions(path)) if path.is_file() else ()
+
+    @property
+    def seed(self) -> int | None:
+        """Seed of the training; None where nothing was trained."""
+        found = self.content.get("facts", {}).get("train_seed")
+        return None if found is None else int(found)
+
+    def log_probabilities(self) -> dict[str, dict[str, Any]]:
+        """The log-probabilities behind the scores, by item; empty where the system has none."""
+        path = self.folder / LOG_PROBABILITIES
+        if not path.is_file():
+            return {}
+        rows = (json.loads(line) for line in path.read_bytes().splitlines())
+        return {row["id"]: row for row in rows}
+
+    def history(self) -> list[tuple[int, int, str, str, float]]:
+        """Rows of log.csv: step, epoch, split, metric, value; empty where nothing was trained."""
+        path = self.folder / "log.csv"
+        if not path.is_file():
+            return []
+        with path.open(encoding="utf-8", newline="") as file:
+            return [
+                (int(row["step"]), int(row["epoch"]), row["split"], row["metric"], float(row["value"]))
+                for row in csv.DictReader(file)
+            ]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Systems of one recipe that differ in their seed: one or several."""
+
+    name: str
+    systems: tuple[System, ...]
+
+    @property
+    def runs(self) -> list[tuple[Prediction, ...]]:
+        return [system.predictions for system in self.systems]
+
+
+def read(sources: Sequence[str]) -> list[System]:
+    """The systems of run folders, evaluation folders or predictions files, each named by what tells it from the others.
+
+    Raises FiglangError for a folder without predictions, or the same one twice.
+    """
+    paths = [Path(source) for source in sources]
+    if twice := [str(path) for path in paths if paths.count(path) > 1]:
+        raise FiglangError(f"{twice[0]} is given twice; give each run once")
+    found = [_read(path) for path in paths]
+    return [replace(system, name=name) for system, name in zip(found, names(found), strict=True)]
+
+
+def _read(path: Path) -> System:
+    file = path / FORWARD if path.is_dir() else path
+    folder = file.parent
+    predictions = tuple(read_predictions(file))
+    if not predictions:
+        raise FiglangError(f"{file} holds no prediction; evaluate again")
+    # Another predictions file of a folder, the backward ones say, is not what its metrics.json is about.
+    if file.name == FORWARD and (folder / "metrics.json").is_file():
+        content = results.read(folder / "metrics.json")
+    else:
+        content = {"metrics": metrics.measure(predictions), "model": path.stem, "facts": {}}
+    return System(path.name, folder, content, predictions, _recipe(folder, content))
+
+
+def _recipe(folder: Path, content: Mapping[str, Any]) -> str:
+    facts = dict(content.get("facts", {}))
+    own = next((parent for parent in (folder, folder.parent.parent) if (parent / "recipe.json").is_file()), None)
+    if not facts or (own is None and facts.get("train_seed") is not None):
+        return str(folder)  # what it was made with is not known, so that it is pooled with nothing
+    settings: dict[str, Any] = {}
+    if own is not None:
+        settings = json.loads((own / "recipe.json").read_text(encoding="utf-8"))
+        settings = {**settings, "settings": {key: value for key, value in settings["settings"].items() if key != "seed"}}
+        facts.pop("trained", None)  # its digest is that of the settings, with the seed
+    facts.pop("train_seed", None)
+    return digest([facts, settings, content.get("data_name"), content.get("split")])
+
+
+def names(systems: Sequence[System]) -> list[str]:
+    """A name for each: its model, and of the rest what differs; folders where that is not enough."""
+    told = [_telling(system) for system in systems]
+    differing = [key for key in told[0] if key == "model" or len({one[key] for one in told}) > 1]
+    found = [" · ".join(one[key] for key in differing if one[key] not in SILENT) for one in told]
+    seeds = [system.seed for system in systems]
+    if len(set(found)) < len(found):
+        found = [name if seed is None else f"{name} · seed {seed}" for name, seed in zip(found, seeds, strict=True)]
+    if len(set(found)) < len(found):
+        return [_folder_name(system, systems) for system in systems]
+    return found
+
+
+def _telling(system: System) -> dict[str, str]:
+    facts = system.content.get("facts", {})
+    short = {key: re.sub(r"\(.*\)$", "", str(facts.get(key, "none"))) for key in TELLING}
+    short["model"] = str(system.content["model"])
+    trained = str(facts.get("trained", "none@none"))
+    short["trained"] = "as it comes" if trained.endswith("@none") else trained.rpartition("@")[0]
+    if short["trained"] == "as it comes":
+        short["method"] = "none"
+    # The name of a prompt hides how many examples it has.
+    k = re.search(r"\bk=(\d+)", str(facts.get("prompt", "")))
+    short["prompt"] += f" k={k[1]}" if k and not re.fullmatch(r"k\d+", short["prompt"]) else ""
+    return short
+
+
+def _folder_name(system: System, systems: Sequence[System]) -> str:
+    parts = [one.folder.parts for one in systems]
+    shared = 0
+    while all(len(one) > shared + 1 for one in parts) and len({one[shared] for one in parts}) == 1:
+        shared += 1
+    name = "/".join(system.folder.parts[shared:])
+    twice = sum(one.folder == system.folder for one in systems) > 1
+    return f"{name}/{system.name}" if twice else name
+
+
+def pooled(systems: Sequence[System]) -> list[Pool]:
+    """Systems by recipe, in the order they came. The same seed twice is no pool: it would count one run as two."""
+    pools: dict[str, list[System]] = {}
+    for system in systems:
+        members = pools.setdefault(system.recipe, [])
+        if any(member.seed == system.seed for member in members):
+            members = pools.setdefault(f"{system.recipe} {system.name}", [])
+        members.append(system)
+    found = list(pools.values())
+    several = ["" if len(members) == 1 else f" · {len(members)} seeds" for members in found]
+    named = names([members[0] for members in found])
+    return [Pool(name + seeds, tuple(members)) for name, seeds, members in zip(named, several, found, strict=True)]
+
+
+def tasks(systems: Sequence[System]) -> list[list[System]]:
+    """The systems that saw the same items, together: only they can be set beside each other."""
+    found: dict[frozenset[tuple[str, int | None]], list[System]] = {}
+    for system in systems:
+        found.setdefault(frozenset((row.id, row.gold) for row in system.predictions), []).append(system)
+    return list(found.values())
+
+
+def data_of(system: System) -> DataConfig:
+    """The settings by which a system's items are found again. Raises FiglangError if its metrics.json does not say."""
+    settings = system.content.get("data", {}).get("settings")
+    if settings is None:
+        raise FiglangError(f"{system.folder} does not say where its data are; name them with data=PRESET")
+    return DataConfig(**settings)
+
+
+def items(system: System, settings: DataConfig, paths: PathsConfig) -> Split:
+    """The items that a system predicted. Raises FiglangError if they are not there or are others."""
+    described = system.content.get("data", {})
+    split = data.load(system.content.get("split", "validation"), settings, paths)
+    wanted = described.get(system.content.get("split"), {}).get("sha256", split.sha256)
+    if wanted != split.sha256 or {row.id for row in system.predictions} - {item.id for item in split.items}:
+        raise FiglangError(f"{split.source} is not what {system.folder} was evaluated on; set paths.data= or data=PRESET")
+    return split

@@ -1,0 +1,103 @@
+"""Linguistic analyses: segments of metaphors, hypernyms, where a metaphor's own words point. Needs the extra `analysis`."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("spacy")
+pytest.importorskip("nltk")
+
+from figlang.analysis import linguistic, segments, wordnet
+from figlang.errors import FiglangError
+from figlang.types import Item
+
+CACHE = Path(os.environ.get("FIGLANG_CACHE", "~/.cache/figlang")).expanduser() / "nltk"
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed() -> None:
+    try:
+        segments.parser()
+    except FiglangError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize(
+    ("metaphor", "expected"),
+    [
+        ("Her word had the strength of titanium.", ("her word", "had strength of", "titanium")),
+        ("The dog was as grumpy as an old man", ("dog", "was as grumpy as", "old man")),
+        ("The lake was a mirror.", ("lake", "was", "mirror")),
+    ],
+)
+def test_a_metaphor_has_subject_relation_and_object(metaphor: str, expected: tuple[str, str, str]) -> None:
+    found = segments.segment(segments.parse([metaphor])[0])
+    assert found is not None
+    assert tuple(" ".join(word.text for word in getattr(found, part)) for part in linguistic.PARTS) == expected
+
+
+@pytest.mark.parametrize("text", ["", "Run!", "He."])
+def test_what_has_no_two_parts_is_not_segmented(text: str) -> None:
+    assert segments.segment(segments.parse([text])[0]) is None
+
+
+def test_nouns_are_lemmatised_and_tagged_in_their_sentence() -> None:
+    found = segments.segment(segments.parse(["The walls were as thin as leaves."])[0])
+    assert found is not None
+    assert [(word.text, word.tag) for word in found.subject] == [("wall", "NNS")]
+
+
+@pytest.mark.parametrize(
+    ("metaphor", "answers", "gold", "expected"),
+    [
+        ("The girl was as bubbly as still water", ("The girl was bubbly", "The girl was bland"), 1, "to a wrong answer"),
+        ("The girl was as bubbly as a fountain", ("The girl was bubbly", "The girl was bland"), 0, "to the right answer"),
+        ("The girl was as bubbly as a fountain", ("The girl was bubbly", "The girl was not bubbly"), 0, "to the right answer"),
+        ("The girl was a fountain", ("The girl was happy", "The girl was bland"), 0, "nowhere"),
+        ("The girl was as bubbly as still water", ("The girl was bubbly", "The girl was bland"), None, "nowhere"),
+    ],
+)
+def test_where_a_metaphors_own_words_point(metaphor: str, answers: tuple[str, str], gold: int | None, expected: str) -> None:
+    context, *options = segments.parse([metaphor, *answers])
+    assert linguistic.association(context, options, gold) == expected
+
+
+def items(*metaphors: str) -> list[Item]:
+    return [Item(f"i{n}", f"g{n // 2}", text, ("It was long", "It was short"), n % 2) for n, text in enumerate(metaphors)]
+
+
+def test_twins_that_share_a_part_count_it_once() -> None:
+    rows = items(
+        "The voyage was as long as a lifetime",
+        "The voyage was as long as a blink",
+        "The voyage was a lifetime",
+        "The book was a brick",
+    )
+    found = linguistic.frequencies(rows)
+    assert found["subject"] == {"voyage": 2, "book": 1}
+    assert found["object"]["lifetime"] == 2
+
+
+def known() -> None:
+    try:
+        wordnet.reader(CACHE)
+    except FiglangError as error:
+        pytest.skip(str(error))
+
+
+def test_hypernyms_are_the_direct_ones_of_the_first_synset() -> None:
+    known()
+    found = wordnet.reader(CACHE)
+    assert wordnet.hypernyms(found, "girl", "NN") == ("woman.n.01",)
+    assert wordnet.hypernyms(found, "qqq", "NN") == ()
+
+
+def test_every_item_gets_its_attributes_by_id() -> None:
+    known()
+    found = linguistic.attributes(items("He was a shark", "Run!"), CACHE)
+    assert found["i0"]["subject hypernyms"] == ("adult.n.01", "male.n.02")  # he is read as man, as in the paper
+    assert found["i0"]["object tags"] == ("NN",)
+    assert found["i1"]["subject tags"] == ("not segmented",)
+    assert "subject hypernyms" not in found["i1"]
