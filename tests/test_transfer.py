@@ -167,6 +167,11 @@ def test_presets_of_all_corpora_train_with_debug_fast(home: Path) -> None:
 
 MISTAKES = [
     (train_command, ["data=snli", *SAMPLES], "data=snli has premises with hypotheses, which method=nli trains on; add method=nli"),
+    (
+        train_command,
+        ["debug=fast", "data=winogrande_m", "model=gpt2", "method=lm", "method.text=legacy"],
+        "method.text=legacy makes two sentences of each of data=winogrande_m_sample",
+    ),
     (train_command, ["method=nli"], "method=nli trains encoders on premises with hypotheses"),
     (train_command, ["method=nli", "data=snli", "model=gpt2", *SAMPLES], "not model=gpt2 on data=snli"),
     (train_command, ["model=gpt2", "scoring=nli"], "scoring=nli is for zero-shot evaluation"),
