@@ -47,6 +47,10 @@ def test_the_first_screen_has_a_table_and_the_two_commands() -> None:
     assert {"make train", "make test"} <= set(COMMANDS)
 
 
+def test_no_number_is_left_to_be_filled_in() -> None:
+    assert re.findall(r"@[A-Z0-9_]+@", (ROOT / "README.md").read_text()) == []
+
+
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command.startswith("make ")])
 def test_make_targets_exist(command: str) -> None:
     target = shlex.split(command)[1]
