@@ -58,7 +58,7 @@ def test_commands_compose(command: str) -> None:
     # torchrun's own words come before the script.
     script, *arguments = words[next(place for place, word in enumerate(words) if re.search(r"\.py$|\.sbatch$|^figlang\.", word)) :]
     assert script.startswith("figlang.") or (ROOT / script).is_file()
-    several = "-m" in words or script == "figlang.transfer"
+    several = "-m" in arguments or script == "figlang.transfer"
     if runs := [word for word in arguments if "=" not in word and word != "-m"]:
         arguments = [*(word for word in arguments if "=" in word), f"runs=[{','.join(runs)}]"]
     for word in arguments:
