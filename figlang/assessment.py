@@ -17,12 +17,18 @@ def causal(config: EvaluateConfig) -> tuple[Split, Loaded, Path]:
 
     Raises FiglangError for another model.
     """
+    split, loaded, folder = opened(config)
+    if loaded.recipe.format != "causal":
+        raise FiglangError(f"{loaded.recipe.name} is no causal model, which this needs; evaluate.py data={config.data.name} may do")
+    return split, loaded, folder
+
+
+def opened(config: EvaluateConfig) -> tuple[Split, Loaded, Path]:
+    """The items, the model and the folder of an evaluation."""
     runtime.start(config.seed, config.trainer)
     split = data.load(config.split, config.data, config.paths)
     runtime.log_notes(split.notes)
     loaded = checkpoint.named_by(config)
-    if loaded.recipe.format != "causal":
-        raise FiglangError(f"{loaded.recipe.name} is no causal model, which this needs; evaluate.py data={config.data.name} may do")
     layout.place(loaded.network, runtime.device(config.trainer))
     return split, loaded, runs.evaluation_folder(config)
 

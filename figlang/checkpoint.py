@@ -37,6 +37,8 @@ def export(
     with whole_folder(folder) as beside:
         if isinstance(network, PeftModel):
             lora.save(network, beside)
+            if (beside / lora.OWN).is_dir():
+                tokenizer.save_pretrained(beside / lora.OWN)
         else:
             network.save_pretrained(beside)
         tokenizer.save_pretrained(beside)
@@ -116,7 +118,11 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
                 f"{recipe.format}; use model=nli_roberta, model=nli_deberta_v3_small or a run of method=nli"
             )
         if recipe.settings == UNTRAINED:
-            recipe = replace(recipe, max_length=model.max_length, text=scoring.text if scoring else recipe.text)
+            # NLI networks are read at their own length unless a preset or the user names one.
+            own = recipe.format == "nli" and model.max_length == ModelConfig.max_length
+            length = recipe.max_length if own else model.max_length
+            recipe = replace(recipe, max_length=length, text=scoring.text if scoring else recipe.text)
+            model = replace(model, max_length=length)
         return _open(model, recipe, cache)
     if scoring is not None and scoring.kind != "likelihood":
         raise FiglangError(

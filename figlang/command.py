@@ -1,7 +1,7 @@
 """The one door through which a configuration enters: Hydra's command line, help, and errors for people.
 
-Only this file and `search.py`, a sweeper of Hydra's, import hydra and omegaconf. Hydra composes; `resolve` turns the result into
-the plain dataclasses of `figlang.config`.
+Only this file imports hydra and omegaconf. Hydra composes; `resolve` turns the result into the plain dataclasses of
+`figlang.config`.
 """
 
 import logging
@@ -18,7 +18,6 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
@@ -34,6 +33,8 @@ from figlang.config import (
     MergeConfig,
     MiqaTable3Config,
     ModelConfig,
+    MunchFiguresConfig,
+    MunchGenerateConfig,
     MunchJudgeConfig,
     RateConfig,
     ReportConfig,
@@ -43,18 +44,18 @@ from figlang.config.section import Command
 from figlang.errors import FiglangError
 from figlang.faults import explain
 from figlang.redaction import redacted
-from figlang.search import OptunaSweeper
-from figlang.signature import digest
+from figlang.signature import digest, program
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 T = TypeVar("T")
 
-Plugins.instance().register(OptunaSweeper)
 _store = ConfigStore.instance()
 _store.store(name="train_schema", node=TrainConfig)
 _store.store(name="evaluate_schema", node=EvaluateConfig)
 _store.store(name="miqa_table3_schema", node=MiqaTable3Config)
 _store.store(name="munch_judge_schema", node=MunchJudgeConfig)
+_store.store(name="munch_generate_schema", node=MunchGenerateConfig)
+_store.store(name="munch_figures_schema", node=MunchFiguresConfig)
 _store.store(name="generate_schema", node=GenerateConfig)
 _store.store(name="rate_schema", node=RateConfig)
 _store.store(name="merge_schema", node=MergeConfig)
@@ -106,7 +107,7 @@ def combinations(name: str, schema: type[T], words: list[str]) -> list[Combinati
     ]
     found = []
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        for choices in product(*swept):
+        for choices in dict.fromkeys(product(*swept)):  # a value given twice is one
             composed = hydra.compose(name, [*fixed, *choices], return_hydra_config=True)
             HydraConfig.instance().set_config(composed)
             with open_dict(composed):
@@ -144,6 +145,7 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
         def job(composed: DictConfig) -> str | None:
             nonlocal entered
             entered = True
+            config = None
             try:
                 config = _named(composed, schema)
                 task(config)
@@ -152,7 +154,7 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
                 _fail(error)
                 return None
             except (OSError, MemoryError, RuntimeError) as error:
-                if (fault := explain(error, training=schema is TrainConfig)) is None:
+                if (fault := explain(error, schema is TrainConfig, getattr(config, "run", None))) is None:
                     raise
                 _fail(FiglangError(fault))
                 return None
@@ -242,6 +244,10 @@ def _fail(error: Exception) -> None:
     message = " ".join(kept)
     if "Could not override 'peft'" in message:
         message = "this model= trains adapters; name what it starts from (model=gpt2, say), or a trained run by checkpoint=FOLDER"
+    single = re.search(r"override (\w+)\.(\w+)=(.*) Invalid value assigned: .* is not a ListConfig", message)
+    if single and (section := getattr(schemas, f"{single[1].capitalize()}Config", None)) is not None:
+        sentence = next(spec.metadata["help"] for spec in fields(section) if spec.name == single[2])
+        message = f"{single[1]}.{single[2]}={single[3]} is no list in brackets: {sentence}"
     unknown = re.search(r"[Kk]ey '([^']+)' (?:is )?not in '(\w+)'", message)
     if unknown and (section := getattr(schemas, unknown[2], None)) is not None:
         message = f"unknown key {unknown[1]!r}; {_section_name(section)} has {', '.join(spec.name for spec in fields(section))}"
@@ -256,7 +262,7 @@ def _section_name(section: type) -> str:
 # What does not belong into a run folder's name: it changes no result, or is in the name already.
 _UNNAMED = re.compile(
     r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|trainer|logger)=|^(paths|logger)\."
-    r"|^(checkpoint|split|name|output|revision|batch_size|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
+    r"|^(checkpoint|split|name|output|batch_size|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
 )
 LONGEST = 120
 
@@ -289,7 +295,13 @@ def _name_run(config: TrainConfig) -> None:
 
 
 # What kind of evaluation a folder holds, where it is no predictions for a split.
-KINDS: dict[type, str] = {MiqaTable3Config: "table3", MunchJudgeConfig: "judgements", GenerateConfig: "answers"}
+KINDS: dict[type, str] = {
+    MiqaTable3Config: "table3",
+    MunchJudgeConfig: "judgements",
+    MunchGenerateConfig: "rankings",
+    MunchFiguresConfig: "figures",
+    GenerateConfig: "answers",
+}
 
 
 # What of model= is said about a checkpoint too: it is never a checkpoint's own to allow.
@@ -303,6 +315,8 @@ def _name_evaluation(config: EvaluateConfig) -> None:
         raise FiglangError(f"checkpoint={config.checkpoint} brings its own model and method; leave {idle}= out")
     if config.name is None:
         config.name = _name(config.data.name, KINDS.get(type(config), config.split))
+        if "model.name_or_path" in given:
+            config.name += f"-{digest(config.model.name_or_path)}"  # model.name is only the end of it
 
 
 def _name(*parts: str) -> str:
@@ -317,9 +331,7 @@ def _name(*parts: str) -> str:
 
 def print_help(schema: type) -> None:
     """The groups of the command with their presets, and every field with its sentence."""
-    path = Path(sys.argv[0])
-    module = path.parent if path.name == "__main__.py" else path.with_suffix("")
-    script = f"-m figlang.{module.name}" if module.parent.name == "figlang" else path.name
+    script = program()
     usage = f"python {script} [GROUP=PRESET …] [FIELD=VALUE …]        {schema.__doc__}"
     lines = [usage, "", "Groups and their presets (the first # line of the file says what each is):"]
     groups = {spec.name for spec in fields(schema)}

@@ -9,8 +9,11 @@ NO_MEMORY = ("out of memory", "allocate memory", "not enough memory")
 NO_ROOM = ("no space left", "file too large", "quota exceeded")
 
 
-def explain(error: BaseException, training: bool) -> str | None:
-    """What happened and what to do; None for an error that is no fault of the machine."""
+def explain(error: BaseException, training: bool, folder: str | None = None) -> str | None:
+    """What happened and what to do; None for an error that is no fault of the machine.
+
+    `folder` is what was written to where the error does not say it, as when a write fails half-way.
+    """
     words = str(error).lower()
     if isinstance(error, MemoryError) or any(text in words for text in NO_MEMORY):
         lower = (
@@ -21,7 +24,7 @@ def explain(error: BaseException, training: bool) -> str | None:
         return f"out of memory; {lower}"
     if not isinstance(error, OSError):
         return None
-    where, kept = error.filename or "a file", "the state of the last whole epoch is kept, and " if training else ""
+    where, kept = error.filename or folder or "a file", "what was whole before is kept, and " if training else ""
     if error.errno in FULL or any(text in words for text in NO_ROOM):
         return f"no room to write {where} ({error.strerror or error}); {kept}the same command goes on when there is some"
     if error.errno in FORBIDDEN:

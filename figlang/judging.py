@@ -60,7 +60,9 @@ class Judge:
         return munch.ask(items, name, self.prompt.chat, None if self.prompt.chat == "none" else self._template)
 
     def judge(self, asked: Sequence[Prompted], progress: bool = False) -> Judged:
-        """The answers to these prompts."""
+        """The answers to these prompts, of which a process may have none."""
+        if not asked:
+            return Judged([], [], None)
         if self.prompt.reply == "letter":
             measured = letters.measure(self.scorer, asked, progress)
             return Judged(measured.predictions(), measured.records(), measured.scored)

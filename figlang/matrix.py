@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from figlang import figures
+from figlang.files import whole_folder, write_text
 from figlang.metrics import Estimate, as_row
 from figlang.report.terminal import TITLES
 from figlang.signature import digest
@@ -37,7 +38,8 @@ def measured(row: str, column: str, content: Mapping[str, Any]) -> Cell:
     seed = "" if facts["train_seed"] is None else f", seed {facts['train_seed']}"
     trained = f"{facts['trained'].rpartition('@')[0]} ({content['model']}{seed})"
     found = {name: estimate for name in SHOWN if (estimate := as_row(content["metrics"], name)) is not None}
-    return Cell(row, column, trained, found, content["signature"])
+    reason = "" if found else f"{column}: every label of split={content['split']} is hidden, so that nothing can be counted"
+    return Cell(row, column, trained, found, content["signature"], reason)
 
 
 @dataclass(frozen=True)
@@ -77,21 +79,20 @@ def text(estimate: Estimate | None) -> str:
 
 
 def write(matrix: Matrix, parent: Path) -> Path:
-    """matrix.json, matrix.md and heat maps, in a folder whose name follows from rows and columns."""
-    folder = parent / digest([list(matrix.rows), matrix.columns])
-    folder.mkdir(parents=True, exist_ok=True)
+    """matrix.json, matrix.md and heat maps, in a folder of their own whose name follows from all that made the cells."""
+    folder = parent / digest([{**asdict(cell), "metrics": sorted(cell.metrics)} for cell in matrix.cells.values()])
     cells = [asdict(cell) | {"trained": matrix.rows[cell.row]} for cell in matrix.cells.values()]
-    (folder / "matrix.json").write_text(json.dumps(cells, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    shown = {metric: rows for metric in SHOWN if any(map(any, rows := matrix.estimates(metric)))}
     tables = []
-    for metric in SHOWN:
-        estimates = matrix.estimates(metric)
-        if any(estimate for row in estimates for estimate in row):
+    with whole_folder(folder) as beside:
+        write_text(beside / "matrix.json", json.dumps(cells, indent=2, ensure_ascii=False) + "\n")
+        for metric, estimates in shown.items():
             lines = [f"| {TITLES[metric]}, trained on | {' | '.join(matrix.columns)} |", "|---" * (len(matrix.columns) + 1) + "|"]
             named = zip(matrix.rows.values(), estimates, strict=True)
             lines += [f"| {name} | {' | '.join(map(text, row))} |" for name, row in named]
             tables.append("\n".join(lines))
-            figures.heat_map(estimates, list(matrix.rows.values()), matrix.columns, TITLES[metric], folder / metric)
-    (folder / "matrix.md").write_text("\n\n".join([*tables, *matrix.reasons]) + "\n", encoding="utf-8")
+            figures.heat_map(estimates, list(matrix.rows.values()), matrix.columns, TITLES[metric], beside / metric)
+        write_text(beside / "matrix.md", "\n\n".join([*tables, *matrix.reasons]) + "\n")
     return folder
 
 

@@ -21,8 +21,8 @@ class Estimate:
     """A share with its 95 % interval, the number of cases it is a share of, and what guessing gives.
 
     `low` and `high` come from a percentile bootstrap that resamples groups. `chance` and `p` (one-sided exact binomial
-    against chance, cases taken as independent) are None where guessing has no fixed rate; `p` also where cases are the same
-    question in several orders of its options.
+    against chance, cases taken as independent) are None where guessing has no fixed rate, as for all orders of a question to be
+    right; `p` also where cases are the same question in several orders of its options.
     """
 
     value: float
@@ -60,7 +60,9 @@ def pair_accuracy(predictions: Sequence[Prediction], seed: int = 0) -> Estimate 
     pairs = _pairs(predictions)
     if not pairs:
         return None
-    chance = float(np.mean([np.prod([1 / len(member.scores) for member in members]) for members in pairs]))
+    # A network that is blind to the order of the options guesses once for all orders of a question, another one in each.
+    several = any("order" in member.attributes for members in pairs for member in members)
+    chance = None if several else float(np.mean([np.prod([1 / len(member.scores) for member in members]) for members in pairs]))
     return _estimate([int(all(member.correct for member in members)) for members in pairs], [1] * len(pairs), seed, chance)
 
 

@@ -68,14 +68,15 @@ def tables(found: Mapping[str, Any], model: str, what: str, task: str, published
         ],
     )
     made = [ten]
-    for number, attribute, setting in ((11, "genre", "genre"), (12, "pos", "pos")):
+    for number, attribute in ((11, "genre"), (12, "pos")):
         shares = found[attribute]
         own = [
             [model, *(_share(shares[name]) if name in shares else "–" for name in CLASSES[attribute])],
             ["n", *(str(shares[name]["n"]) if name in shares else "–" for name in CLASSES[attribute])],
         ]
         rows = [
-            [name, *(_of(some, setting, value, "{:.0%}") for value in CLASSES[attribute])] for name, some in theirs[number].items()
+            [name, *(_of(some, attribute, value, "{:.0%}") for value in CLASSES[attribute])]
+            for name, some in theirs[number].items()
         ]
         made.append(PaperTable(f"Table {number}, right answers in %, {what}", ["", *CLASSES[attribute]], [own, rows]))
     tested = [

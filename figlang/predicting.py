@@ -11,7 +11,7 @@ from figlang.checkpoint import Loaded
 from figlang.config import NliConfig, PromptConfig, ScoringConfig
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
-from figlang.models import layout
+from figlang.models import layout, networks
 from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, write_predictions
 from figlang.prompting import Pool
 from figlang.prompts import miqa, munch
@@ -157,9 +157,9 @@ def _nli(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple
 
 
 def _tokens(loaded: Loaded, how: How) -> Encoder:
-    recipe, most = loaded.recipe, getattr(loaded.network.config, "max_position_embeddings", None)
-    if how.max_length is not None and most is not None and how.max_length > most:
-        raise FiglangError(f"max_length={how.max_length} is more than the {most} tokens that {recipe.name} has positions for")
+    recipe = loaded.recipe
+    if how.max_length is not None:
+        networks.check_positions(loaded.network, recipe.name, how.max_length, "max_length")
     return Encoder(loaded.tokenizer, recipe.format, recipe.text, how.max_length or recipe.max_length)
 
 

@@ -24,6 +24,7 @@ from figlang.runs import recipe as recipe_of
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.branching import EncodedStrings, StringEncoder, StringScorer
 from figlang.scoring.head import scorer
+from figlang.scoring.likelihood import partners_of
 from figlang.scoring.nli import classes, label_order
 from figlang.scoring.requests import RequestEncoder
 from figlang.scoring.wording import Wording, check_alone
@@ -201,7 +202,15 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         causal_recipe(model, scoring, _method_name(config)),
         **_lineage(config, train, validation),
     )
+    if method.text == "legacy" and train.items[0].cut:
+        raise FiglangError(
+            f"method.text=legacy makes two sentences of each of data={config.data.name}, which is cut at a blank; use clean"
+        )
     check_alone(scoring, recipe.bos, 0)
+    if method.direction == "both" and not partners_of(train.items):
+        raise FiglangError(
+            f"data={config.data.name} has no pairs of metaphors to choose from backward; use method.direction=forward"
+        )
     anatomy = dissect(network)
     window = getattr(network.config.get_text_config(), "max_position_embeddings", None)
     requests = RequestEncoder(tokenizer, recipe.bos, scoring.overflow, window)

@@ -80,4 +80,6 @@ def read(located: str, source: str, revision: str | None) -> Recipe:
         )
     name = source.rstrip("/").split("/")[-1]
     text, length, outputs = ("raw", 256, config.num_labels) if format == "nli" else ("clean", 80, 2)
-    return Recipe(name, source, "none", format, text, length, 20.0, outputs, "nothing", UNTRAINED, None)
+    length = min(length, getattr(config, "max_position_embeddings", None) or length)
+    base = source if revision is None else f"{source}@{revision}"
+    return Recipe(name, base, "none", format, text, length, 20.0, outputs, "nothing", UNTRAINED, None)

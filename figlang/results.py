@@ -17,7 +17,7 @@ from figlang.errors import FiglangError, one_line
 from figlang.files import write_text
 from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, read_predictions
 from figlang.redaction import redacted
-from figlang.types import CLASSES, Judgement, Prediction, Split
+from figlang.types import CLASSES, Judgement, Prediction, Split, Substitution
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Evaluated:
             "published_file": self.split.whole and self.split.sha256 in _published(self.split, self.role),
             "seed": self.seed,
             "facts": dict(self.facts),
-            "command": redacted(shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]])),
+            "command": redacted(shlex.join(["python", *signature.program().split(), *sys.argv[1:]])),
             "versions": signature.versions(),
         }
 
@@ -64,6 +64,8 @@ def _published(split: Split, role: str) -> tuple[str, ...]:
     """Hashes of the files whose items published numbers are of; those of MUNCH are of shuffled candidates."""
     if isinstance(split.items[0], Judgement):
         return () if "order=upstream" in split.drawn else (munch.FILES["judgement"][1],)
+    if isinstance(split.items[0], Substitution):
+        return (munch.FILES["generation"][1],)
     return figqa.FILES.get(role, ("", ""))[1], miqa.SHA256
 
 

@@ -111,21 +111,22 @@ def claim(config: TrainConfig, train: Split, validation: Split) -> Iterator[Run]
         lock.release()
 
 
-def evaluation_folder(config: EvaluateConfig) -> Path:
-    """Where an evaluation goes: `output`, else `name` in the run folder, else `name` below the folder of runs.
-
-    Raises FiglangError if it cannot be made.
-    """
+def evaluation_place(config: EvaluateConfig) -> Path:
+    """Where an evaluation goes: `output`, else `name` in the run folder, else `name` below the folder of runs."""
     name = config.name or f"{config.data.name}-{config.split}"
     elsewhere = Path(config.paths.runs) / "evaluations"
     if config.output is not None:
-        folder = Path(config.output)
-    elif config.checkpoint is None:
-        folder = elsewhere / config.model.name / name
-    elif (Path(config.checkpoint) / "recipe.json").is_file():
-        folder = Path(config.checkpoint) / "evaluations" / name
-    else:
-        folder = elsewhere / config.checkpoint.strip("/.~").replace("/", "~").replace(":", "~") / name
+        return Path(config.output)
+    if config.checkpoint is None:
+        return elsewhere / config.model.name / name
+    if (Path(config.checkpoint) / "recipe.json").is_file():
+        return Path(config.checkpoint) / "evaluations" / name
+    return elsewhere / config.checkpoint.strip("/.~").replace("/", "~").replace(":", "~") / name
+
+
+def evaluation_folder(config: EvaluateConfig) -> Path:
+    """The folder of an evaluation, made. Raises FiglangError if it cannot be."""
+    folder = evaluation_place(config)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

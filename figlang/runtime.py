@@ -1,14 +1,17 @@
 """Hardware and libraries: seeds, threads, precision, device, the Lightning Trainer with its loggers."""
 
+import io
 import logging
 import os
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import torch
 from pytorch_lightning import Callback, Trainer, seed_everything
 from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
+from pytorch_lightning.plugins import TorchCheckpointIO
 from pytorch_lightning.utilities import rank_zero_only
 from pytorch_lightning.utilities.exceptions import MisconfigurationException
 from transformers.utils.logging import disable_progress_bar
@@ -16,6 +19,7 @@ from transformers.utils.logging import disable_progress_bar
 from figlang import selection, tracking
 from figlang.config import TrainConfig, TrainerConfig
 from figlang.errors import FiglangError, one_line
+from figlang.files import whole_file
 from figlang.memory import keep_freed_memory
 from figlang.runs import Run
 from figlang.strategies import SHARDED, ZERO, places, strategy
@@ -82,6 +86,22 @@ def device(settings: TrainerConfig) -> torch.device:
     return torch.device("mps" if settings.accelerator == "mps" else "cpu")
 
 
+class WholeStates(TorchCheckpointIO):
+    """Saves a state beside its place and renames it.
+
+    Lightning's way, by fsspec, writes to the system's temporary folder and copies where that is another disk: a full one, or a
+    kill, then leaves half a state in place of the last whole one.
+    """
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        # In memory first: torch words a write that fails as an error of its own.
+        content = io.BytesIO()
+        torch.save(checkpoint, content)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(Path(path)) as beside:
+            beside.write_bytes(content.getbuffer())
+
+
 def trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Callback]) -> Trainer:
     """Lightning's Trainer for a run: one checkpoint after every epoch, no other logs than ours and W&B's.
 
@@ -104,6 +124,7 @@ def trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Callb
             precision=cast(Any, precision),
             max_epochs=config.method.epochs,
             logger=logger,
+            plugins=[] if settings.strategy in SHARDED else [WholeStates()],  # which save by themselves
             # History and Health come first: the checkpoint that follows them holds their state of this epoch.
             callbacks=[*callbacks, *keeping, saver, *bars],
             enable_progress_bar=settings.progress,

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import sys
 from collections.abc import Mapping
 from importlib.metadata import version
+from pathlib import Path
 from platform import python_version
 from typing import Any
 
@@ -19,6 +21,13 @@ def signature(facts: Mapping[str, Any]) -> str:
     """`key:value|key:value|…` in the given order, versions of torch, transformers and figlang at its end."""
     tail = {name: version(name) for name in ("torch", "transformers", "figlang")}
     return "|".join(f"{name}:{value}" for name, value in {**facts, **tail}.items())
+
+
+def program() -> str:
+    """The command that runs, as it stands behind `python`: evaluate.py, or -m figlang.transfer."""
+    path = Path(sys.argv[0])
+    module = path.parent if path.name == "__main__.py" else path.with_suffix("")
+    return f"-m figlang.{module.name}" if module.parent.name == "figlang" else path.name
 
 
 def digest(plain: Any) -> str:

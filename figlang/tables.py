@@ -49,7 +49,7 @@ def markdown(title: str, tables: Sequence[PaperTable], below: Sequence[str]) -> 
 def cost(took: Mapping[str, Any]) -> str:
     """What scoring took, in a sentence."""
     if took["ratio"] is None:
-        return f"Written in {took['seconds']:.0f} s."
+        return f"It took {took['seconds']:.0f} s."
     text = (
         f"{took['read']:,} tokens read instead of {took['tokens']:,} one by one ({took['ratio']:.1f} ×) in {took['seconds']:.0f} s."
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import matrix
+from figlang import matrix, runs
 from figlang.assessment import assess
 from figlang.command import Combination, grid
 from figlang.config import EvaluateConfig
@@ -16,7 +16,8 @@ from figlang.errors import FiglangError
 
 @grid("evaluate", EvaluateConfig)
 def main(combinations: list[Combination[EvaluateConfig]]) -> None:
-    cells = []
+    _check_places(combinations)
+    cells, reports = [], True
     for combination in combinations:
         config, row = combination.config, combination.but("data")
         try:
@@ -25,12 +26,24 @@ def main(combinations: list[Combination[EvaluateConfig]]) -> None:
             cells.append(matrix.Cell(row, config.data.name, config.checkpoint or config.model.name, reason=str(error)))
         else:
             if assessed is None:
-                continue  # one of several processes: the first one reports
-            cells.append(matrix.measured(row, config.data.name, assessed[0]))
-    if cells:
+                reports = False  # one of several processes: the first one reports
+            else:
+                cells.append(matrix.measured(row, config.data.name, assessed[0]))
+    if reports:
         found = matrix.Matrix.of(cells)
+        if not any(cell.metrics for cell in cells):
+            raise FiglangError(f"nothing could be tested: {'; '.join(found.reasons)}")
         folder = matrix.write(found, Path(combinations[0].config.paths.runs) / "transfer")
         matrix.show(found, folder, Console())
+
+
+def _check_places(combinations: list[Combination[EvaluateConfig]]) -> None:
+    places: dict[Path, Combination[EvaluateConfig]] = {}
+    for combination in combinations:
+        place = runs.evaluation_place(combination.config)
+        if (other := places.setdefault(place, combination)) is not combination:
+            both = " and ".join(" ".join(each.choices) for each in (other, combination))
+            raise FiglangError(f"{both} would overwrite each other in {place}; leave out name=, output= and what changes no number")
 
 
 if __name__ == "__main__":

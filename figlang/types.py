@@ -137,6 +137,36 @@ class Prompted:
 
 
 @dataclass(frozen=True, slots=True)
+class Blank:
+    """A substitution in words: text with a blank between `before` and `after` (empty where the text ends with the blank)."""
+
+    item: Substitution
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Ranks (from 1) of the answers that people gave at a blank, in their order; None of an answer that was not found.
+
+    `written` is the word that the model prefers, `top` what it ranks highest: tokens, or words where words were ranked.
+    """
+
+    id: str
+    group: str
+    answers: tuple[str, ...]
+    ranks: tuple[int | None, ...]
+    written: str = ""
+    top: tuple[str, ...] = ()
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def best(self) -> int | None:
+        """The rank of the answer that is ranked highest."""
+        return min((rank for rank in self.ranks if rank is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
 class Open:
     """A question that is answered in free text: about which item (and group), of which kind, in which words."""
 

@@ -30,9 +30,13 @@ class Group:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         shared = {"WORLD_SIZE": size, "LOCAL_WORLD_SIZE": size, "GROUP_RANK": 0, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        # DeepSpeed compiles a part of itself, which takes minutes: once, and not in every test's own home.
+        compiled = {
+            "TORCH_EXTENSIONS_DIR": os.environ.get("TORCH_EXTENSIONS_DIR", str(Path.home() / ".cache" / "torch_extensions"))
+        }
         for rank in range(size):
             place = {**shared, "RANK": rank, "LOCAL_RANK": rank, "TORCHELASTIC_RUN_ID": "test"} if size > 1 else {}
-            known = environment(home) | {name: str(value) for name, value in place.items()}
+            known = environment(home) | compiled | {name: str(value) for name, value in place.items()}
             process = forks.Process(target=_enter, args=(script, arguments, str(home), known, str(self.output)))
             process.start()
             self.processes.append(process)

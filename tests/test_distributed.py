@@ -24,14 +24,8 @@ from tests.test_train import ROOT, TINY, environment, train
 
 COMMON = [*TINY, "model.init=pretrained", "method.lr=0.001", "data.limit=61", "method.batch_size=7"]
 ZERO = ["deepspeed_1", "deepspeed_2", "deepspeed_2_offload", "deepspeed_3"]
-STRATEGIES = [
-    "ddp",
-    "fsdp",
-    *(
-        pytest.param(name, marks=pytest.mark.skipif(find_spec("deepspeed") is None, reason="needs figlang[deepspeed]"))
-        for name in ZERO
-    ),
-]
+NEEDED = pytest.mark.skipif(find_spec("deepspeed") is None, reason="needs figlang[deepspeed]")
+STRATEGIES = ["ddp", "fsdp", *(pytest.param(name, marks=[NEEDED, pytest.mark.slow]) for name in ZERO)]
 preload(*(["deepspeed"] if find_spec("deepspeed") else []))
 Row = tuple[str, str, str, str]
 

@@ -102,7 +102,7 @@ def test_a_loss_that_is_no_number_names_its_batch_and_keeps_the_state_before(
     [
         (
             OSError(errno.ENOSPC, "No space left on device", "x/last.ckpt"),
-            "no room to write x/last.ckpt (No space left on device); the",
+            "no room to write x/last.ckpt (No space left on device); what was whole before is kept",
         ),
         (OSError(errno.EROFS, "Read-only file system", "x"), "may not write x (Read-only file system); choose another folder"),
         (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), "out of memory; lower method.batch_size"),
@@ -120,6 +120,29 @@ def test_a_fault_of_the_machine_is_one_line_and_the_run_goes_on_later(
     assert said.splitlines()[-1].startswith(f"error: {expected}")
     assert not (tmp_path / "run" / "metrics.json").exists()
     assert (tmp_path / "run" / "checkpoints" / "last.ckpt").is_file()
+
+
+def test_a_disk_that_fills_up_while_a_state_is_saved_keeps_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any
+) -> None:
+    whole = Path.write_bytes
+    saved = []
+
+    def half(path: Path, content: memoryview) -> int:
+        saved.append(path)
+        if len(saved) == 2:  # of the second epoch
+            whole(path, content[: len(content) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return whole(path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", half)
+        code, said = train("run=run")
+    assert code == 2
+    assert said.splitlines()[-1].startswith("error: no room to write run (No space left on device); what was whole before is kept")
+    assert {path.parent for path in saved} == {tmp_path / "run" / "checkpoints"}, "beside its place, so that renaming is enough"
+    assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["last.ckpt"]
+    assert torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)["global_step"] == 6
 
 
 def test_other_errors_keep_their_traceback() -> None:

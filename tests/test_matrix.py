@@ -1,6 +1,8 @@
 """Laws of the transfer matrix: rows, columns, empty cells, what is written; and the command that takes several values."""
 
 import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from figlang.config import EvaluateConfig
 from figlang.errors import FiglangError
 from figlang.matrix import Cell, Matrix
 from figlang.metrics import Estimate
+from figlang.runs import evaluation_place
+from figlang.signature import program
 
 CLEAR, POOR = Estimate(0.8, 0.75, 0.85, 100, 0.5, 0.0), Estimate(0.4, 0.3, 0.5, 50, 1 / 3, 0.1)
 
@@ -63,6 +67,22 @@ def test_what_is_written_can_be_read_and_found_again(tmp_path: Path) -> None:
     assert first["signature"] == "data:figqa"
 
 
+def test_every_matrix_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    # One checkpoint has no key that was swept: only the signatures tell that another one was tested.
+    one, other = ([matrix.measured("", "figqa", content("figqa", CLEAR, seed=seed))] for seed in (0, 1))
+    other = [replace(cell, signature="data:figqa|train_seed:1") for cell in other]
+    folder = matrix.write(Matrix.of(one), tmp_path)
+    assert matrix.write(Matrix.of(other), tmp_path) != folder
+    (folder / "pair_accuracy.svg").write_text("of an earlier version")
+    matrix.write(Matrix.of(one), tmp_path)
+    assert not (folder / "pair_accuracy.svg").exists()
+
+
+def test_a_cell_of_hidden_labels_says_so() -> None:
+    hidden = content("figqa", CLEAR) | {"metrics": {"items": 12}, "split": "test"}
+    assert matrix.measured("", "figqa", hidden).reason.startswith("figqa: every label of split=test is hidden")
+
+
 def test_the_tables_say_why_cells_are_empty(tmp_path: Path) -> None:
     console = Console(record=True, width=120)
     matrix.show(Matrix.of(cells()), tmp_path, console)
@@ -83,11 +103,37 @@ def test_every_combination_is_composed_as_a_multirun_would() -> None:
     assert {each.config.name for each in found} == {"figqa_small-validation", "snli-validation"}
 
 
+def test_a_value_that_is_given_twice_is_one() -> None:
+    found = combinations("evaluate", EvaluateConfig, ["checkpoint=runs/a,runs/a", "data=figqa_small,snli,figqa_small"])
+    assert [each.config.data.name for each in found] == ["figqa_small", "snli"]
+
+
+def test_sources_of_one_name_have_folders_of_their_own() -> None:
+    found = combinations("evaluate", EvaluateConfig, ["model.name_or_path=/a/wino/seed0,/b/wino/seed0", "data=figqa_small"])
+    assert {each.config.model.name for each in found} == {"wino-seed0"}
+    assert len({evaluation_place(each.config) for each in found}) == 2
+    revised = combinations("evaluate", EvaluateConfig, ["checkpoint=some/model", "revision=main,old", "data=figqa_small"])
+    assert len({evaluation_place(each.config) for each in revised}) == 2
+
+
 def test_a_list_is_one_value() -> None:
     words = ["checkpoint=runs/a", "data=snli", "nli.labels=[neutral,entailment,contradiction]"]
     (only,) = combinations("evaluate", EvaluateConfig, words)
     assert list(only.config.nli.labels or ()) == ["neutral", "entailment", "contradiction"]
     assert only.choices == ()
+
+
+@pytest.mark.parametrize(
+    ("file", "typed"),
+    [
+        ("evaluate.py", "evaluate.py"),
+        ("/x/figlang/transfer.py", "-m figlang.transfer"),
+        ("/x/figlang/report/__main__.py", "-m figlang.report"),
+    ],
+)
+def test_the_command_beside_a_number_can_be_typed_again(monkeypatch: pytest.MonkeyPatch, file: str, typed: str) -> None:
+    monkeypatch.setattr(sys, "argv", [file])
+    assert program() == typed
 
 
 def test_a_mistake_is_the_one_that_evaluate_makes() -> None:

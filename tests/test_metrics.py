@@ -171,7 +171,14 @@ def test_p_of_accuracy_is_the_exact_upper_tail(right: int, n: int, p: float) -> 
 
 def test_p_of_pair_accuracy_counts_pairs_against_a_quarter() -> None:
     # P(at least 1 of 4 pairs) = 1 − (3/4)^4 = 175/256
-    assert pair_accuracy(WORKED).p == pytest.approx(175 / 256, rel=1e-12)
+    paired = [replace(prediction, attributes={}) for prediction in WORKED]
+    assert pair_accuracy(paired).p == pytest.approx(175 / 256, rel=1e-12)
+
+
+def test_all_orders_of_a_question_have_no_chance_and_no_p() -> None:
+    # Two questions in two orders each: 1/16 for who guesses anew each time, 1/4 for who is blind to the order.
+    estimate = pair_accuracy([*pair("a", RIGHT, WRONG), *pair("a", RIGHT, WRONG)])
+    assert (estimate.value, estimate.chance, estimate.p) == (1, None, None)
 
 
 # Intervals

@@ -67,7 +67,7 @@ def test_another_normalisation_is_in_the_signature(run: Run) -> None:
         (["prompt=miqa_qa", "prompt.template='{stem} {a} {b} {c}'"], "has the place {c}"),
         (["prompt=miqa_qa", "prompt.k=44"], "44 examples for miqa-1-implies-1, but only 43 other rows"),
         (["prompt=miqa_qa", "prompt.suffix=so"], "has no place in a question"),
-        (["prompt=miqa_qa", "data=figqa_sample"], "asks MiQA's questions, and"),
+        (["prompt=miqa_qa", "data=figqa_sample"], "asks questions of MiQA or MUNCH, and"),
     ],
 )
 def test_a_mistake_is_one_line(run: Run, overrides: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -198,6 +198,16 @@ def test_training_on_paraphrases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert {"genre", "pos"} <= content["metrics"]["accuracy_by"].keys()
 
 
+def test_there_are_no_pairs_to_train_backward(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["debug=fast", "data=munch_paraphrase", "model=smollm2", "method.direction=both", "trainer=cpu", f"run={tmp_path}/run"]
+    monkeypatch.setattr(sys, "argv", ["train.py", *given])
+    with pytest.raises(SystemExit):
+        train_command()
+    assert "munch_paraphrase_sample has no pairs of metaphors to choose from backward" in capsys.readouterr().err
+
+
 def test_sentences_that_are_too_long_are_counted_and_may_be_read_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -91,6 +91,15 @@ def test_labels_that_are_given_go_before_the_names() -> None:
     assert label_order(labelled(YNIE), ["neutral", "contradiction", "entailment"], "x") == (2, 0, 1)
 
 
+def test_given_labels_that_contradict_clear_ones_are_obeyed_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    label_order(labelled(YNIE), list(YNIE.values()), "some/model")
+    label_order(labelled({index: f"LABEL_{index}" for index in range(3)}), list(YNIE.values()), "some/model")
+    assert caplog.messages == []
+    label_order(labelled(YNIE), ["neutral", "contradiction", "entailment"], "some/model")
+    (said,) = caplog.messages
+    assert said.startswith("some/model: nli.labels=[neutral,contradiction,entailment] goes before the labels that it names itself")
+
+
 @pytest.mark.parametrize("given", [["entailment", "neutral"], ["entailment", "neutral", "neutral"], ["a", "b", "c"], []])
 def test_given_labels_that_do_not_fit_are_refused(given: list[str]) -> None:
     with pytest.raises(FiglangError, match=r"nli\.labels=\[.*so which of its 3 outputs"):

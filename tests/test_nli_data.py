@@ -133,6 +133,18 @@ def test_aligned_files_of_different_lengths_are_refused(tmp_path: Path) -> None:
         nli.load("validation", "snli", str(tmp_path))
 
 
+def test_aligned_files_are_all_of_a_split_whatever_its_parts(tmp_path: Path) -> None:
+    for stem, text in {"s1": "A dog runs.", "s2": "A dog moves.", "labels": "entailment"}.items():
+        lines(tmp_path / "anli" / f"{stem}.dev", [text])
+    assert [item.id for item in nli.load("validation", "anli", str(tmp_path)).items] == ["anli-dev-1"]
+
+
+def test_the_authors_files_go_before_aligned_ones_beside_them(tmp_path: Path) -> None:
+    aligned(tmp_path)
+    json_lines(tmp_path)
+    assert nli.load("validation", "snli", str(tmp_path)).source.endswith("snli_1.0_dev.jsonl")
+
+
 def test_labels_may_be_missing_in_a_test_part_only(tmp_path: Path) -> None:
     path = lines(tmp_path / "mine.jsonl", [{"context": "x", "query": "y"}, {"context": "x", "query": "y", "label": "hidden"}])
     assert [item.gold for item in nli.read(path, "mine", hidden=True).items] == [None, None]

@@ -81,9 +81,13 @@ def test_an_offline_run_holds_config_curves_and_results(logged: Path) -> None:
     assert len(curve) == 2, "early termination compares epochs"
     assert any("train/step_loss" in row for row in history)
     assert any("validation/pair_accuracy" in row for row in history)
-    (table,) = (row["predictions"] for row in history if "predictions" in row)
-    assert (table["_type"], table["ncols"], table["nrows"]) == ("table-file", 5, 16)
-    assert sum(name.startswith("figures/") for row in history for name in row) == 2
+    (last,) = (row for row in history if "predictions._type" in row)
+    assert [last[f"predictions.{name}"] for name in ("_type", "ncols", "nrows")] == ["table-file", 5, 16]
+    assert {name for name in last if name.endswith("._type")} == {
+        "predictions._type",
+        "figures/loss._type",
+        "figures/accuracy._type",
+    }
     metrics = json.loads((logged / "metrics.json").read_text())["metrics"]
     assert summary["final/accuracy"] == metrics["accuracy"]
     assert summary["selection/loss"] == pytest.approx(min(curve))

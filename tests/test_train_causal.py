@@ -141,7 +141,6 @@ def test_a_debug_run_is_not_called_by_the_name_of_the_real_data(tmp_path: Path) 
         (["scoring=pmi"], "scoring=pmi is for causal models, and model=minilm is an encoder"),
         (["model=causal", "scoring=pmi"], "set scoring.bos=add or scoring.bos=<token id>"),
         (["model=smollm2", "model.dtype=bfloat16"], "model.dtype=bfloat16 would round away the small steps"),
-        (["method.selection=heldout", "trainer=deepspeed_1"], "does not work under DeepSpeed"),
         (["method.selection=heldout", "method.held_out=0"], "method.held_out=0.0 must be above 0"),
         (["model=smollm2", "scoring=loud"], "pmi"),
         (["model=smollm2", "scoring.template={answer}"], "must hold {metaphor}"),

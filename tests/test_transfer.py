@@ -76,7 +76,9 @@ def test_an_nli_run_chooses_answers(home: Path, entailer: Path, score: str, on: 
     assert len((home / "out" / "judgements.jsonl").read_text().splitlines()) == 32
 
 
-def test_a_folder_of_transformers_is_read_as_nli_by_its_labels(home: Path, entailer: Path, tmp_path: Path) -> None:
+def test_a_folder_of_transformers_is_read_as_nli_by_its_labels(
+    home: Path, entailer: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = tmp_path / "model"
     model.mkdir()
     for file in (entailer / "model").iterdir():
@@ -85,6 +87,15 @@ def test_a_folder_of_transformers_is_read_as_nli_by_its_labels(home: Path, entai
     common = ["model=nli_roberta", f"model.name_or_path={model}", "data.limit=8"]
     call(home, evaluate_command, *common, "scoring=nli", f"output={home}/named")
     assert "|max_length:256|" in metrics(home / "named")["signature"]
+    # Of any other folder or id too, whose preset says nothing about length; a length that is given is taken, within reason.
+    anything = [f"model.name_or_path={model}", "data.limit=8", "scoring=nli"]
+    call(home, evaluate_command, *anything, f"output={home}/any")
+    assert "|max_length:256|" in metrics(home / "any")["signature"]
+    call(home, evaluate_command, *anything, "model.max_length=64", f"output={home}/short")
+    assert "|max_length:64|" in metrics(home / "short")["signature"]
+    with pytest.raises(SystemExit):
+        call(home, evaluate_command, *anything, "model.max_length=400")
+    assert "model.max_length=400 is more than the 272 tokens" in capsys.readouterr().err
     config = json.loads((model / "config.json").read_text())
     config["id2label"] = {str(index): f"LABEL_{index}" for index in range(3)}
     (model / "config.json").write_text(json.dumps(config))
@@ -123,6 +134,31 @@ def test_the_matrix_has_every_cell_or_the_reason(
     (folder,) = (home / "runs" / "transfer").iterdir()
     found = json.loads((folder / "matrix.json").read_text())
     assert [bool(cell["metrics"]) for cell in found] == [True] * 5 + [False]
+    cells = [(run, name) for run in (entailer, schemer) for name in ("figqa_sample", "winogrande_m", "snli")]
+    for (run, name), cell in zip(cells[:5], found, strict=False):
+        (evaluated,) = (run / "evaluations").glob(f"{name}-validation-*data.limit_12*")
+        own = metrics(evaluated)
+        assert (cell["column"], cell["signature"]) == (name, own["signature"])
+        assert cell["metrics"] == {key: own["metrics"][key] for key in ("accuracy", "pair_accuracy") if key in own["metrics"]}
+    assert len({cell["metrics"]["accuracy"]["value"] for cell in found[:5]}) > 1, "else swapped cells would not be seen"
+
+
+@pytest.mark.parametrize("given", ["output=out", "name=mine"])
+def test_cells_that_would_overwrite_each_other_are_refused(
+    home: Path, schemer: Path, capsys: pytest.CaptureFixture[str], given: str
+) -> None:
+    with pytest.raises(SystemExit):
+        call(home, transfer_command, f"checkpoint={schemer}", "data=figqa_sample,winogrande_m", given)
+    assert "data=figqa_sample and data=winogrande_m would overwrite each other in" in capsys.readouterr().err
+
+
+def test_a_matrix_without_any_number_is_an_error(home: Path, schemer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = set((home / "runs").glob("transfer/*"))
+    with pytest.raises(SystemExit) as stopped:
+        call(home, transfer_command, f"checkpoint={schemer},{home}/gone", "data=snli", *SAMPLES)
+    assert stopped.value.code == 2
+    assert "error: nothing could be tested: " in capsys.readouterr().err
+    assert set((home / "runs").glob("transfer/*")) == before
 
 
 def test_presets_of_all_corpora_train_with_debug_fast(home: Path) -> None:
@@ -143,6 +179,11 @@ MISTAKES = [
         evaluate_command,
         ["model=minilm", "data=snli", *SAMPLES],
         "which only NLI networks read, and minilm reads its inputs as dual",
+    ),
+    (
+        evaluate_command,
+        ["nli.labels=neutral"],
+        "nli.labels=neutral is no list in brackets: Classes in the order of the network's outputs, [",
     ),
     (evaluate_command, ["nli.score=maybe"], "nli.score=maybe is not a choice"),
     (transfer_command, ["data=figqa_hug,snli"], "figqa_large"),

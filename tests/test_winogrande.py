@@ -2,15 +2,18 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from figlang.config import DataConfig, PathsConfig, PromptConfig, ScoringConfig
 from figlang.data import for_training, load, winogrande
 from figlang.errors import FiglangError
-from figlang.scoring.likelihood import partners_of
+from figlang.scoring.likelihood import choose, partners_of
+from figlang.scoring.requests import Request, Scored
 from figlang.scoring.wording import Wording
 from figlang.sources import package_path
 from figlang.types import Item
@@ -68,6 +71,34 @@ def test_a_causal_model_reads_the_sentence_as_it_is() -> None:
         "The suitcase would not fit under the bed because the suitcase was too tall."
     )
     assert partners_of([item, twin]) == {}, "both contexts are the same, so that nothing can be chosen backward"
+
+
+@pytest.mark.parametrize(
+    ("scoring", "prompt", "named"),
+    [
+        (ScoringConfig("liu2022", template="{metaphor}. {answer}."), PromptConfig(), "scoring=liu2022"),
+        (ScoringConfig("repo", template="{metaphor}. {answer}"), PromptConfig(), "scoring=repo"),
+        (ScoringConfig(), PromptConfig("suffix", suffix="That is to say, "), "prompt=suffix"),
+        (ScoringConfig(), PromptConfig("mine", template="{metaphor} so {answer}"), "prompt=mine"),
+    ],
+)
+def test_wordings_that_would_tear_a_sentence_are_refused(scoring: ScoringConfig, prompt: PromptConfig, named: str) -> None:
+    with pytest.raises(FiglangError, match=f"^{named} puts text .* use scoring=clean"):
+        Wording(scoring, prompt, cut=True)
+    Wording(scoring, prompt)
+
+
+def test_a_sentence_that_begins_with_its_blank_begins_with_its_option() -> None:
+    class Ones:
+        def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
+            self.asked = list(requests)
+            return Scored([torch.zeros(2) for _ in self.asked], 0, 0, 0, 0, None)
+
+    item = Item("1", "1", "", ("Ann was mad.", "Eve was mad."), 0, cut=True)
+    scorer = Ones()
+    found = choose(scorer, [item], Wording(ScoringConfig(), PromptConfig(), cut=True))
+    assert scorer.asked == [Request("", option) for option in item.options]
+    assert found.measured[0]["metaphor_alone"] is None
 
 
 BAD: list[tuple[Any, str, str]] = [

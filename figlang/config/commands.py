@@ -98,11 +98,11 @@ class MiqaTable3Config(EvaluateConfig):
 
 
 @dataclass
-class MunchJudgeConfig(EvaluateConfig):
-    """MUNCH's Tables 2 and 9 to 12: all 18 judgement prompts by one causal model that is loaded once."""
+class MunchConfig(EvaluateConfig):
+    """One of MUNCH's tasks with several prompts, and the tests of Tables 10 to 12."""
 
     prompts: list[str] = field(
-        default_factory=list, metadata={"help": "Ids of prompts, instead of prompt.question; empty takes all 18.", "choices": ()}
+        default_factory=list, metadata={"help": "Ids of prompts, instead of prompt.question; empty takes all.", "choices": ()}
     )
     ddof: int = option(1, "Deviation over prompts: 1, of a sample; 0, of all there are.", ("0", "1"))
     quantity_test: str = option("welch", "Test of novelty, right against wrong answers.", ("welch", "mann_whitney"))
@@ -111,14 +111,62 @@ class MunchJudgeConfig(EvaluateConfig):
         "Test of two classes of genre or part of speech; chi2 without continuity correction is the z test of two proportions.",
         ("chi2", "chi2_yates", "fisher"),
     )
-    least: int = option(20, "Classes with fewer triples are not tested: MUNCH has 10 with an adverb.")
-    one_by_one: int = option(0, "Also score so many triples' answers one by one, to measure what sharing spares.")
+    least: int = option(20, "Classes with fewer cases are not tested: MUNCH has 10 triples with an adverb.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("", least=self.least)
+
+
+@dataclass
+class MunchJudgeConfig(MunchConfig):
+    """MUNCH's Tables 2 and 9 to 12: all 18 judgement prompts by one causal model that is loaded once."""
+
+    one_by_one: int = option(0, "Also score so many triples' answers one by one, to measure what sharing spares.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.one_by_one < 0:
             raise FiglangError(f"one_by_one={self.one_by_one} must be at least 0")
+
+
+@dataclass
+class MunchGenerateConfig(MunchConfig):
+    """MUNCH's Tables 3 and 10 to 12: where the words that people gave come in a model's ranking, for all three prompts."""
+
+    form: str | None = option(
+        None,
+        "quote: the model goes on from a quotation mark, as LLaMA did; insert: it fills in a blank, as GPT-3.5 did. null: quote, "
+        "insert for masked models.",
+        ("quote", "insert"),
+    )
+    rank: str | None = option(
+        None,
+        "first_token: rank of the token that an answer begins with, among the vocabulary, as published; word: rank of the whole "
+        "word among candidates. null: first_token, word for masked models.",
+        ("first_token", "word"),
+    )
+    candidates: str = option("answers", "rank=word: all answers of the data set, or a text file with a word a line.")
+    max_rank: int | None = option(None, "Ranks beyond are none; 5 imitates the interface of GPT-3.5.")
+    compare: str = option("casefold", "first_token: whether upper and lower case differ.", ("casefold", "exact"))
+    leading_space: bool = option(True, "first_token: a token may begin with a space.")
+    max_tokens: int = option(8, "first_token: longest word in tokens.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("", max_rank=self.max_rank, max_tokens=self.max_tokens)
+
+
+@dataclass
+class MunchFiguresConfig(EvaluateConfig):
+    """MUNCH's Table 1 and Figures 3 and 8: genres, parts of speech and novelty of its sentences, similarity of its candidates."""
+
+    vectors: str | None = option(
+        None,
+        "Static vectors for Figure 3: a GloVe text file (.txt, .vec, .gz), word2vec's .bin, a file of gensim, or model, the input "
+        "embeddings of model= or checkpoint=. null leaves it out.",
+    )
+    lower: bool = option(True, "Look up words in lower case, as GloVe has them.")
 
 
 @dataclass

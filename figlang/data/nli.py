@@ -2,8 +2,9 @@
 (Nie et al. 2019), and all four together.
 
 A row is a premise, a hypothesis and one of CLASSES. Read are the authors' files: SNLI 1.0 and MultiNLI 1.0 as JSON lines or
-tab-separated text, ANLI and FEVER-NLI as JSON lines, line-aligned `s1.*`, `s2.*`, `labels.*` (InferSent's form), or the hub.
-MultiNLI's matched part is validation and its mismatched part is test, since the labels of its test part are hidden.
+tab-separated text, ANLI and FEVER-NLI as JSON lines; where these are not, line-aligned `s1.*`, `s2.*`, `labels.*` (InferSent's
+form); or the hub. MultiNLI's matched part is validation and its mismatched part is test, since the labels of its test part are
+hidden.
 
 Rows whose annotators did not agree (label `-`) are left out and counted. Line-aligned SNLI files are tokenised, with spaces
 before punctuation. The hub's copy of FEVER-NLI has claim and evidence the wrong way round; they are put right here.
@@ -116,7 +117,7 @@ def _corpus(name: str, split: str, root: str | None, strict: bool) -> Split:
     if root is None:
         parts = [_from_hub(name, corpus, part, split, strict) for part in corpus.hub_parts[split]]
     else:
-        parts = [_from_folder(name, corpus, part, split, root, strict) for part in corpus.parts[split]]
+        parts = _from_folder(name, corpus, split, root, strict)
     return _joined(f"{name}_{split}", parts)
 
 
@@ -128,23 +129,30 @@ def _from_hub(name: str, corpus: Corpus, part: str, split: str, strict: bool) ->
     return Split(part, items, f"{corpus.hub}:{part}", digest, tuple(problems.found))
 
 
-def _from_folder(name: str, corpus: Corpus, part: str, split: str, root: str, strict: bool) -> Split:
+def _from_folder(name: str, corpus: Corpus, split: str, root: str, strict: bool) -> list[Split]:
+    """The parts of a split: its files by the authors' names, else line-aligned ones, which are one part whatever the data set."""
     folders = [local_path(root) / folder for folder in corpus.folders]
     short = {"validation": "dev"}.get(split, split)
     for folder in folders:
+        files = {part: path for part in corpus.parts[split] if (path := _file(folder, part)) is not None}
+        if len(files) == len(corpus.parts[split]):
+            return [read(path, f"{name}-{part.replace('/', '-')}", strict, split == "test") for part, path in files.items()]
         aligned = {column: folder / f"{stem}.{short}" for stem, column in ALIGNED.items()}
         if all(path.is_file() for path in aligned.values()):
             problems = Problems(aligned["sentence1"], strict)
             items = _items(read_aligned(aligned, problems), problems, f"{name}-{short}", split == "test")
             digest = digest_of("".join(sha256(path) for path in aligned.values()).encode()).hexdigest()
-            return Split(part, items, str(aligned["sentence1"]), digest, tuple(problems.found))
-        for path in (folder / f"{part}.jsonl", folder / f"{part}.txt"):
-            if path.is_file():
-                return read(path, f"{name}-{part.replace('/', '-')}", strict, split == "test")
+            return [Split(short, items, str(aligned["sentence1"]), digest, tuple(problems.found))]
+    missing = next(part for part in corpus.parts[split] if _file(folders[0], part) is None)
     raise FiglangError(
-        f"no {part}.jsonl or .txt, nor s1.{short}, s2.{short} and labels.{short}, in {folders[0]}; set paths.data=DIR (or "
+        f"no {missing}.jsonl or .txt, nor s1.{short}, s2.{short} and labels.{short}, in {folders[0]}; set paths.data=DIR (or "
         f"FIGLANG_DATA) to the folder that holds {corpus.folders[0]}/, or paths.data=null to take it from the hub ({corpus.hub})"
     )
+
+
+def _file(folder: Path, part: str) -> Path | None:
+    paths = (folder / f"{part}{ending}" for ending in (".jsonl", ".txt"))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def read(path: Path, name: str, strict: bool = False, hidden: bool = False) -> Split:

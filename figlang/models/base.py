@@ -84,7 +84,7 @@ class ChoiceModule(LightningModule, ABC):
         return found
 
     def _weighted(self, found: dict[str, Tensor], index: int) -> dict[str, Tensor]:
-        world = self.trainer.world_size
+        world = distributed.get_world_size() if distributed.is_initialized() else 1
         if world == 1:
             return found | {"mean": found["loss"].detach()}
         if self.trainer.datamodule.buckets.repeats(index):  # type: ignore[attr-defined]

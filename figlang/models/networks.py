@@ -54,6 +54,7 @@ def begin(
     if format in ("joint", "nli"):
         more["num_labels"] = options
     network, tokenizer, missing = weights.load(model, kind, torch.float32, more, cache)
+    check_positions(network, model.name_or_path, model.max_length, "model.max_length")
     if format == "dual":
         network = without_pooler(network)
     new = sorted({name.rpartition(".")[0] for name, _ in network.named_parameters() if name in missing})
@@ -70,6 +71,13 @@ def begin(
     if format == "nli" and {name.split(".")[0] for name in new} & set(heads):
         name_classes(network, CLASSES)
     return network, tokenizer, new
+
+
+def check_positions(network: PreTrainedModel, name: str, length: int, option: str) -> None:
+    """Raises FiglangError if an input may be longer than the network's table of positions."""
+    most = getattr(network.config, "max_position_embeddings", None)
+    if most is not None and length > most:
+        raise FiglangError(f"{option}={length} is more than the {most} tokens that {name} has positions for; set {option}={most}")
 
 
 def name_classes(network: PreTrainedModel, names: Sequence[str]) -> None:

@@ -7,12 +7,14 @@ from typing import Any
 import torch
 from peft import PeftModel
 from torch import Tensor, nn
+from torch.nn.functional import linear
 from transformers import PreTrainedModel
 
 from figlang.errors import FiglangError, one_line
 from figlang.scoring.requests import Tokens
 from figlang.scoring.states import padded, tree_states
 from figlang.scoring.trie import Trie, grow
+from figlang.scoring.vocabulary import Head
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,14 @@ class Anatomy:
         states_RH, tokens_R = states_RH.to(matrix.weight.device), tokens_R.to(matrix.weight.device)
         logits_R = (states_RH.float() * matrix.weight[tokens_R].float()).sum(-1)
         return self._finished(logits_R if matrix.bias is None else logits_R + matrix.bias[tokens_R].float())
+
+    def unrounded(self) -> Head:
+        """Like `head`, in float32 where that rounds to the network's precision, so that no tokens are tied by rounding."""
+        if not self.rounds:
+            return lambda states_RH: self.head(states_RH).float()
+        matrix = self.network.get_output_embeddings()
+        weight_VH, bias_V = matrix.weight.float(), None if matrix.bias is None else matrix.bias.float()
+        return lambda states_RH: self._finished(linear(states_RH.float(), weight_VH, bias_V))
 
     @property
     def rounds(self) -> bool:

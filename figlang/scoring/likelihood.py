@@ -64,7 +64,8 @@ def choose(
         for option in item.options:
             strings.ask(before[item.id], item.context, option)
             strings.alone(before[item.id], option)
-        strings.alone(before[item.id], item.context)
+        if item.context:
+            strings.alone(before[item.id], item.context)
         if item.gold is not None:
             for partner in partners.get(item.id, ()):
                 strings.ask(before[item.id], partner.context, item.options[item.gold])
@@ -149,5 +150,5 @@ class Strings:
             "whole": [self[wording.whole(shown, item.context, option)] for option in item.options],
             "answer": [self[wording.span(shown, item.context, option)] for option in item.options],
             "answer_alone": [self[wording.alone(shown, option)] for option in item.options],
-            "metaphor_alone": self[wording.alone(shown, item.context)],
+            "metaphor_alone": self[wording.alone(shown, item.context)] if item.context else None,
         }

@@ -56,15 +56,15 @@ class MaskedScorer:
     ) -> None:
         if masking not in MASKINGS:
             raise FiglangError(f"masking={masking} is not a choice; choose one of {', '.join(MASKINGS)}")
-        self._spans = SpanFinder(tokenizer)
+        self.spans = SpanFinder(tokenizer)
         if tokenizer.mask_token_id is None:
             raise FiglangError(f"{type(tokenizer).__name__} has no mask token, which masked language models need")
-        self._mask = int(tokenizer.mask_token_id)
+        self.mask = int(tokenizer.mask_token_id)
         self._pad = int(tokenizer.pad_token_id or 0)
-        self._before, self._after = _around(tokenizer)
+        self.before, self.after = _around(tokenizer)
         self._within_word = masking == "within_word_l2r"
         self._network = network.eval()
-        self._window = _window(network)
+        self.window = _window(network)
         self._vocabulary = network.get_input_embeddings().weight.shape[0]
         self._batch_tokens = batch_tokens or (1024 if network.device.type == "cpu" else 16384)
         self._logits = logits
@@ -77,7 +77,6 @@ class MaskedScorer:
         Raises FiglangError that names the request if its continuation is empty or has no token, or if the string is longer
         than what the network reads.
         """
-        self._network.eval()
         if self._fallback:
             log.info("masked scoring computes the logits of every token: %s", self._fallback)
         # Per cloze the tokens asked for there, each with its place in `values`.
@@ -95,10 +94,9 @@ class MaskedScorer:
                 alone += len(cloze.ids)
         values = torch.empty(count)
         bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress)
-        with hastened(self._network), bar:
+        with bar:
             task = bar.add_task("scoring", total=len(answers))
-            for batch in self._batches(sorted(answers, key=lambda cloze: -len(cloze.ids))):
-                logits_NV = self._run(batch, whole=self._fallback is not None).float()
+            for batch, logits_NV in self.read(answers):
                 rows, tokens_, places = zip(
                     *((row, *answer) for row, cloze in enumerate(batch) for answer in answers[cloze].items()), strict=True
                 )
@@ -107,13 +105,21 @@ class MaskedScorer:
         read = sum(len(cloze.ids) for cloze in answers)
         return Scored([values[span] for span in spans], 0, alone, read, len(answers), self._fallback)
 
+    @torch.inference_mode()
+    def read(self, clozes: Iterable[Cloze]) -> Iterator[tuple[list[Cloze], Tensor]]:
+        """Every cloze in one batch, with the logits (N, V) of a batch in float32 at the places asked for."""
+        self._network.eval()
+        with hastened(self._network):
+            for batch in self._batches(sorted(clozes, key=lambda cloze: -len(cloze.ids))):
+                yield batch, self._run(batch, whole=self._fallback is not None).float()
+
     def _clozes(self, requests: list[Request]) -> Iterator[list[tuple[Cloze, int]]]:
         """For every request the cloze of each token of its continuation, and that token."""
-        for index, (request, (encoding, first)) in enumerate(zip(requests, self._spans.find(requests), strict=True)):
-            ids = (*self._before, *encoding.ids, *self._after)
-            if self._window is not None and len(ids) > self._window:
+        for index, (request, (encoding, first)) in enumerate(zip(requests, self.spans.find(requests), strict=True)):
+            ids = (*self.before, *encoding.ids, *self.after)
+            if self.window is not None and len(ids) > self.window:
                 raise FiglangError(
-                    f"{named(index, request)} has {len(ids)} tokens with the special ones, the network reads {self._window}; "
+                    f"{named(index, request)} has {len(ids)} tokens with the special ones, the network reads {self.window}; "
                     "shorten it, or use a model with a longer window"
                 )
             yield [(self._cloze(ids, encoding.word_ids, place), encoding.ids[place]) for place in range(first, len(encoding.ids))]
@@ -122,8 +128,8 @@ class MaskedScorer:
         masked = 1
         if self._within_word and words[place] is not None:
             masked = sum(1 for _ in takewhile(lambda word: word == words[place], words[place:]))
-        start = len(self._before) + place
-        return Cloze((*ids[:start], *[self._mask] * masked, *ids[start + masked :]), start)
+        start = len(self.before) + place
+        return Cloze((*ids[:start], *[self.mask] * masked, *ids[start + masked :]), start)
 
     def _batches(self, clozes: list[Cloze]) -> Iterator[list[Cloze]]:
         """The clozes, longest first, cut where a budget is full."""

@@ -6,6 +6,7 @@ From these judgements come both protocols: the forced choice, and the three-way 
 entailed and the others are contradicted.
 """
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,6 +21,8 @@ from figlang.errors import FiglangError
 from figlang.prompts import miqa
 from figlang.scoring.head import Scorer
 from figlang.types import CLASSES, Inference, Item, Prediction
+
+log = logging.getLogger("figlang")
 
 TWO_CLASSES = ("entailment", "not_entailment")
 SPELLINGS = {
@@ -39,20 +42,29 @@ def label_order(config: PreTrainedConfig, given: Sequence[str] | None, source: s
     order would turn entailment into contradiction without a word.
     """
     names = config.id2label
-    found = list(given) if given is not None else [names[index] for index in range(len(names))]
-    folded = ["".join(filter(str.isalpha, name.lower())) for name in found]
-    classes = [next((known for known, spelt in SPELLINGS.items() if name in spelt), "") for name in folded]
+    own = [names[index] for index in range(len(names))]
+    found = own if given is None else list(given)
     agreed = given is not None or all((config.label2id or {}).get(name, index) == index for index, name in names.items())
-    if len(found) == len(names) and agreed:
-        for order in (CLASSES, TWO_CLASSES):
-            if sorted(classes) == sorted(order):
-                return tuple(classes.index(name) for name in order)
+    order = _order(found) if len(found) == len(names) and agreed else None
+    if order is not None:
+        if _order(own) not in (None, order):
+            log.warning(
+                "%s: nli.labels=[%s] goes before the labels that it names itself: %s", source, ",".join(found), ", ".join(own)
+            )
+        return order
     what = f"nli.labels=[{','.join(found)}]" if given is not None else f"its labels are {', '.join(found)}"
     what += "" if agreed else " by id2label and others by label2id"
     raise FiglangError(
         f"{source}: {what}, so which of its {len(names)} outputs is which class cannot be told; give the classes in the order of "
         f"its outputs, as in nli.labels=[{','.join(CLASSES if len(names) != 2 else TWO_CLASSES)}]"
     )
+
+
+def _order(names: Sequence[str]) -> tuple[int, ...] | None:
+    folded = ["".join(filter(str.isalpha, name.lower())) for name in names]
+    classes = [next((known for known, spelt in SPELLINGS.items() if name in spelt), "") for name in folded]
+    known = next((order for order in (CLASSES, TWO_CLASSES) if sorted(classes) == sorted(order)), None)
+    return None if known is None else tuple(classes.index(name) for name in known)
 
 
 def classes(order: Sequence[int]) -> Scorer:

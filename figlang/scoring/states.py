@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 from transformers import DynamicCache, PreTrainedModel
 
-from figlang.scoring.trie import Trie
+from figlang.scoring.trie import Pack, Trie
 
 
 class States(NamedTuple):
@@ -23,27 +23,51 @@ class States(NamedTuple):
     read: int
 
 
-def tree_states(body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None) -> Iterator[States]:
-    """States of all read nodes, pack by pack (see Trie.packs): each is computed once.
+class Read(NamedTuple):
+    """A pack that was read: its states (P, H), and the `held` (K + P,) nodes whose keys and values the cache has, past first.
+
+    Who reads on from here may append to the cache; the next pack takes over only what is held.
+    """
+
+    pack: Pack
+    held: Tensor
+    states: Tensor
+    cache: DynamicCache
+
+
+def tree_reads(body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None) -> Iterator[Read]:
+    """All read nodes, pack by pack (see Trie.packs): each is computed once.
 
     The keys and values on the path to the first node of a pack are handed on from the pack before it: the beginning that
     all sequences share is such a path, and a subtree that is larger than a pack has one too.
     """
     cache, held = DynamicCache(), torch.empty(0, dtype=torch.long)
     for pack in trie.packs(size, keys):
-        cache = _hand_on(cache, torch.searchsorted(held, pack.past))
+        cache = hand_on(cache, torch.searchsorted(held, pack.past))
         held = torch.cat(pack)
-        # Additive, in the network's own precision: every attention code that takes a mask takes this one.
-        mask_PK = torch.zeros(len(pack.nodes), len(held), dtype=body.dtype)
-        mask_PK.masked_fill_(~trie.visible(pack), torch.finfo(body.dtype).min)
-        states_NTH = body(
-            input_ids=trie.tokens[pack.nodes][None].to(body.device),
-            attention_mask=mask_PK[None, None].to(body.device),
-            position_ids=trie.depths[pack.nodes][None].to(body.device),
-            past_key_values=cache,
-            use_cache=True,
-        )[0]
-        yield States(pack.nodes, states_NTH[0], len(pack.nodes))
+        states_PH = read_tree(body, trie.tokens[pack.nodes], trie.depths[pack.nodes], trie.visible(pack), cache)
+        yield Read(pack, held, states_PH, cache)
+
+
+def tree_states(body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None) -> Iterator[States]:
+    """States of all read nodes, see tree_reads."""
+    for pack, _, states_PH, _ in tree_reads(body, trie, size, keys):
+        yield States(pack.nodes, states_PH, len(pack.nodes))
+
+
+def read_tree(body: PreTrainedModel, tokens: Tensor, depths: Tensor, visible_PK: Tensor, cache: DynamicCache) -> Tensor:
+    """States (P, H) of tokens (P,) at these depths, whose keys and values are appended to the cache; `visible_PK` is of bool, what
+    each attends to, itself last."""
+    # Additive, in the network's own precision: every attention code that takes a mask takes this one.
+    mask_PK = torch.zeros(visible_PK.shape, dtype=body.dtype).masked_fill_(~visible_PK, torch.finfo(body.dtype).min)
+    states_NTH: Tensor = body(
+        input_ids=tokens[None].to(body.device),
+        attention_mask=mask_PK[None, None].to(body.device),
+        position_ids=depths[None].to(body.device),
+        past_key_values=cache,
+        use_cache=True,
+    )[0]
+    return states_NTH[0]
 
 
 def whole_states(network: PreTrainedModel, trie: Trie, tokens: int) -> Iterator[States]:
@@ -79,7 +103,8 @@ def padded(network: PreTrainedModel, rows: list[Tensor]) -> Any:
     return network(**{name: value for name, value in inputs.items() if name in taken})
 
 
-def _hand_on(cache: DynamicCache, keep: Tensor) -> DynamicCache:
+def hand_on(cache: DynamicCache, keep: Tensor) -> DynamicCache:
+    """A cache of the kept places, in their order."""
     if not len(keep):
         return DynamicCache()
     # Without the config, so that no layer forgets what lies behind a sliding window: the mask says what is seen.

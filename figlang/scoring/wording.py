@@ -20,12 +20,20 @@ class Wording:
     """The requests that a preset and a prompt make of a metaphor and an answer. `shown` is the text before them.
 
     `cut` says that the two are parts of one sentence (see Item), which stay as they are.
+
+    Raises FiglangError for parts of one sentence in a preset or prompt that would make two of them.
     """
 
     def __init__(self, scoring: ScoringConfig, prompt: PromptConfig, cut: bool = False) -> None:
         self.scoring = scoring
         self._style = "raw" if cut else scoring.text
         self.template = scoring.template if prompt.template is None else prompt.template
+        if cut and (self.template != ScoringConfig.template or prompt.suffix):
+            given = f"prompt={prompt.name}" if prompt.suffix or prompt.template is not None else f"scoring={scoring.name}"
+            raise FiglangError(
+                f"{given} puts text between or behind two sentences, and these items are sentences cut at a blank; use "
+                f"scoring=clean or another preset with the template {ScoringConfig.template!r}, and no prompt.suffix"
+            )
         before, self._after = self.template.split("{answer}")
         self._opening, between = before.split("{metaphor}")
         self._between = between + prompt.suffix
@@ -39,7 +47,9 @@ class Wording:
 
     def span(self, shown: str, metaphor: str, answer: str) -> Request:
         """The answer as continuation of all that stands before it."""
-        return Request(shown + self._opening + self._word(metaphor) + self._between, self._answer(answer) + self._after)
+        # Nothing stands before a blank at the start of a sentence.
+        between = self._between if metaphor else ""
+        return Request(shown + self._opening + self._word(metaphor) + between, self._answer(answer) + self._after)
 
     def alone(self, shown: str, text: str) -> Request:
         """An answer or a metaphor without the other, after the same examples."""

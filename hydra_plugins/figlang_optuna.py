@@ -1,7 +1,7 @@
 """`python train.py -m hydra/sweeper=optuna …`: a search by Optuna that needs no account and goes on where it was killed.
 
-hydra-optuna-sweeper 1.3 needs an Optuna below 3 and cannot go on with a search. Optuna is imported when a search begins, since
-every command loads this file.
+Hydra takes sweepers from this package only. hydra-optuna-sweeper 1.3 needs an Optuna below 3 and cannot go on with a search.
+Optuna is imported when a search begins, since Hydra loads this file at every start.
 """
 
 import csv
@@ -118,14 +118,16 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
             trial = study._storage.get_trial_id_from_study_id_trial_number(study._study_id, number)
             study._storage.set_trial_user_attr(trial, "run", str(run))
             value = self._value(run)
-        except SystemExit as error:  # one line about it has been said: a loss that is not a number, say
-            study.tell(number, state=state.FAIL)
-            last = study.get_trials()[-HOPELESS:]
-            if len(last) == HOPELESS and all(trial.state == state.FAIL for trial in last):
-                raise FiglangError(f"{HOPELESS} trials failed one after the other; hydra.sweeper.study=NAME begins anew") from error
-            return
-        study.tell(number, value)
+        except SystemExit:  # one line about it has been said: a loss that is not a number, say
+            value = math.nan
         log.info("trial %d: %s %.4f", number, self.metric, value)
+        if not math.isnan(value):
+            study.tell(number, value)
+            return
+        study.tell(number, state=state.FAIL)
+        last = study.get_trials()[-HOPELESS:]
+        if len(last) == HOPELESS and all(trial.state == state.FAIL for trial in last):
+            raise FiglangError(f"{HOPELESS} trials failed one after the other; hydra.sweeper.study=NAME begins anew")
 
     def _value(self, run: Path) -> float:
         """The best epoch's value of the metric in a run's log.csv."""

@@ -1,0 +1,64 @@
+"""MUNCH's Table 1 and Figures 3 and 8: what its sentences and candidates are like (`vectors=glove.6B.300d.txt`)."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from figlang import checkpoint, data, munch_figure, munch_overview, munch_similarity, results, runs, runtime, tables, vectors
+from figlang.command import entry
+from figlang.config import MunchFiguresConfig
+from figlang.errors import FiglangError
+from figlang.metrics import Array
+from figlang.sources import sha256
+from figlang.types import Item, Judgement
+
+
+@entry("munch_figures", MunchFiguresConfig)
+def main(config: MunchFiguresConfig) -> None:
+    if config.data.dataset != "munch":
+        raise FiglangError(f"data={config.data.name} is not MUNCH; use data=munch or data=munch_sample")
+    runtime.start(config.seed, config.trainer)
+    sentences = data.load(config.split, replace(config.data, question="generation"), config.paths)
+    judged = data.load(config.split, replace(config.data, question="word", limit=None), config.paths)
+    runtime.log_notes(sentences.notes)
+    folder = runs.evaluation_folder(config)
+    name, facts = "no vectors", dict[str, str | bool]()
+    content = munch_overview.measure(sentences.items, config.seed)
+    munch_figure.novelty(munch_overview.novelty(sentences.items), folder / "figure8-novelty")
+    if config.vectors is not None:
+        name, facts, found = _vectors(config, judged.items)
+        rows = munch_similarity.triples(judged.items, found, config.lower)
+        content["similarity"] = munch_similarity.measure(rows, config.seed)
+        with (folder / "cosines.jsonl").open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
+        munch_figure.similarity([row.cosines for row in rows if row.cosines], name, folder / "figure3-similarity")
+
+    evaluated = results.Evaluated(name, facts, sentences, config.split, config.data.name, config.seed)
+    content = evaluated.about() | content | {"triples": results.describe(judged), "notes": list(sentences.notes)}
+    results.write(folder / "metrics.json", content)
+    made, below = munch_overview.tables(content), [munch_overview.FOOTNOTE, f"signature {content['signature']}"]
+    (folder / "tables.md").write_text(tables.markdown("MUNCH, its sentences and candidates", made, below), encoding="utf-8")
+    tables.show(made, below, Console())
+    Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def _vectors(config: MunchFiguresConfig, items: tuple[Item, ...]) -> tuple[str, dict[str, str | bool], dict[str, Array]]:
+    """Name, facts and vectors of the words of all triples."""
+    marked = [item for item in items if isinstance(item, Judgement)]
+    words = {word.lower() if config.lower else word for item in marked for word in (item.word, *item.options[:2])}
+    if config.vectors != "model":
+        path = Path(str(config.vectors)).expanduser()
+        found = vectors.load(path, words)
+        return path.name, {"vectors": f"{path.name}@{sha256(path)[:8]}", "lower": config.lower}, found
+    loaded = checkpoint.named_by(config)
+    known = loaded.tokenizer
+    matrix = loaded.network.get_input_embeddings().weight.detach().float().numpy()
+    # With the space before it, as a word stands in a sentence.
+    found = vectors.embedded(words, matrix, lambda word: known(f" {word}", add_special_tokens=False)["input_ids"])
+    return f"{loaded.recipe.name}'s input embeddings", {"vectors": loaded.recipe.base, "lower": config.lower}, found
+
+
+if __name__ == "__main__":
+    main()

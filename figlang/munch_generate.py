@@ -1,0 +1,41 @@
+"""MUNCH's Tables 3 and 10 to 12: where the words that people gave come in a model's ranking (`model=smollm2`)."""
+
+import time
+
+from rich.console import Console
+
+from figlang import assessment, filling, munch_factors, munch_table3, predicting, rankings, results, tables
+from figlang.command import entry
+from figlang.config import MunchGenerateConfig
+from figlang.prompts import munch_generation
+
+
+@entry("munch_generate", MunchGenerateConfig)
+def main(config: MunchGenerateConfig) -> None:
+    split, loaded, folder = assessment.opened(config)
+    way = filling.way(config, loaded)
+    names = config.prompts or list(munch_generation.PROMPTS)
+    asked = {name: munch_generation.ask(split.items, name, way.form) for name in names}
+    words = filling.candidates(config.candidates, [item.options for item in split.items]) if way.rank == "word" else []
+    filler = filling.Filler(loaded, way, words)
+    started = time.perf_counter()
+    for name, blanks in asked.items():
+        rankings.write(folder / "rankings" / f"{name}.jsonl", filler.fill(blanks, config.trainer.progress))
+    took = filler.took() | {"seconds": time.perf_counter() - started}
+
+    facts = predicting.origin(loaded) | way.facts() | {"prompt": "+".join(names), "bos": loaded.recipe.bos}
+    evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
+    cells = {name: rankings.read(folder / "rankings" / f"{name}.jsonl") for name in names}
+    measured = munch_table3.measure(cells, config.max_rank, config.ddof, config.seed)
+    best = rankings.cases(cells[measured["best"]])
+    factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least, config.seed)
+    content = evaluated.about() | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
+    results.write(folder / "metrics.json", content)
+    made, below = munch_table3.tables(content), munch_table3.below(content)
+    (folder / "tables.md").write_text(tables.markdown(f"MUNCH generation, {content['model']}", made, below), encoding="utf-8")
+    tables.show(made, below, Console())
+    Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+if __name__ == "__main__":
+    main()

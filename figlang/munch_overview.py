@@ -1,0 +1,112 @@
+"""MUNCH's Table 1 and Figure 8 (Tong et al. 2024): genres, parts of speech, novelty; and Figure 3 as a table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from figlang import association, reference
+from figlang.association import Case
+from figlang.data.munch import GENRES
+from figlang.munch_factors import PARTS
+from figlang.munch_similarity import PAIRS
+from figlang.tables import PaperTable
+from figlang.types import Item
+
+TOTAL = "TOTAL"
+# Adjectives and adverbs are one class of Table 1.
+CLASSES = {"N": "N", "V": "V", "A": "A", "R": "A"}
+FOOTNOTE = (
+    "Shares are of the sentences whose target has a part of speech, in % (95 % CI, resampled sentences). A: adjective or adverb; "
+    "other: anything else. The published shares are of all sentences, by the corpus's own tags."
+)
+
+
+def measure(items: Sequence[Item], seed: int = 0) -> dict[str, Any]:
+    """Sentences by genre, shares of parts of speech in each, novelty in each, as plain data."""
+    genres = {}
+    for genre in (*GENRES, TOTAL):
+        some = [item for item in items if genre in (*item.attributes["genre"], TOTAL)]
+        if some:
+            tags = [(item, _class(item)) for item in some if "pos" in item.attributes]
+            shares = {
+                name: asdict(association.share([Case(item.group, tag == name, item.attributes) for item, tag in tags], seed))
+                for name in ("N", "V", "A", "other")
+                if tags
+            }
+            genres[genre] = {"n": len(some), "tagged": len(tags), "shares": shares, "novelty": _spread(_novelty(some))}
+    return {"genres": genres}
+
+
+def novelty(items: Sequence[Item]) -> dict[str, list[float]]:
+    """Novelty scores of the sentences, by genre and of all."""
+    found = {genre: [item for item in items if genre in (*item.attributes["genre"], TOTAL)] for genre in (TOTAL, *GENRES)}
+    return {genre: _novelty(some) for genre, some in found.items() if some}
+
+
+def _class(item: Item) -> str:
+    return CLASSES.get(PARTS.get(item.attributes["pos"][0], ""), "other")
+
+
+def _novelty(items: Sequence[Item]) -> list[float]:
+    return [float(item.attributes["novelty"][0]) for item in items]
+
+
+def _spread(values: Sequence[float]) -> dict[str, float | None]:
+    quarters = [float(value) for value in np.quantile(values, (0, 0.25, 0.5, 0.75, 1))]
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return {"mean": float(np.mean(values)), "sd": sd, **dict(zip(("least", "q1", "median", "q3", "most"), quarters, strict=True))}
+
+
+def tables(content: Mapping[str, Any]) -> list[PaperTable]:
+    """The tables of a metrics.json of `figlang.munch_figures`, with the published numbers if they are of the same sentences."""
+    genres = content["genres"]
+    made = [_first(genres, content["published_file"]), _novelties(genres)]
+    if "similarity" in content:
+        made.append(_third(content["similarity"], content["model"]))
+    return made
+
+
+def _first(genres: Mapping[str, Any], published: bool) -> PaperTable:
+    own = [["sentences", *(str(found["n"]) for found in genres.values())]]
+    own.append(["with part of speech", *(str(found["tagged"]) for found in genres.values())])
+    for name in ("N", "V", "A", "other"):
+        own.append([name, *(_share(found["shares"].get(name)) for found in genres.values())])
+    theirs: dict[str, dict[str, str]] = {}
+    for row in reference.munch_table("Table 1") if published else []:
+        name = row.setting.get("pos", "sentences")
+        theirs.setdefault(name, {})[row.setting["genre"]] = f"{row.value:.0f}"
+    rows = [[f"published: {name}", *(cells.get(genre, "") for genre in genres)] for name, cells in theirs.items()]
+    return PaperTable("Table 1, sentences by genre and part of speech", ["", *genres], [own, rows])
+
+
+def _share(found: Mapping[str, Any] | None) -> str:
+    return "–" if found is None else f"{100 * found['value']:.1f} ({100 * found['low']:.0f}–{100 * found['high']:.0f})"
+
+
+def _novelties(genres: Mapping[str, Any]) -> PaperTable:
+    columns = ("mean", "sd", "least", "q1", "median", "q3", "most")
+    rows = [
+        [genre, *("–" if found["novelty"][name] is None else f"{found['novelty'][name]:.3f}" for name in columns), str(found["n"])]
+        for genre, found in genres.items()
+    ]
+    return PaperTable("Figure 8, novelty", ["", *columns, "n"], [rows])
+
+
+def _third(found: Mapping[str, Any], name: str) -> PaperTable:
+    rows = [
+        [
+            pair,
+            f"{one['mean']:.3f} ({one['low']:.3f}–{one['high']:.3f})",
+            "–" if one["sd"] is None else f"{one['sd']:.3f}",
+            f"{one['median']:.3f}",
+            f"{100 * one['above_0']:.1f}",
+        ]
+        for pair, one in ((pair, found["pairs"][pair]) for pair in PAIRS if "pairs" in found)
+    ]
+    if "pairs" in found:
+        one = found["apt_minus_inapt"]
+        rows.append(["target-apt − target-inapt", f"{one['mean']:+.3f} ({one['low']:+.3f} – {one['high']:+.3f})", "", "", ""])
+    counts = f"{found['used']} of {found['triples']} triples, {found['left_out']} hold a word without a vector"
+    return PaperTable(f"Figure 3, {name}: {counts}", ["cosine", "mean (95 % CI)", "sd", "median", "above 0, %"], [rows])

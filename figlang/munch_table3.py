@@ -1,0 +1,88 @@
+"""MUNCH's Table 3 (Tong et al. 2024) for one model: from rankings by prompt to the tables."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from figlang import munch_factors, rankings, reference
+from figlang.prompts.munch_generation import PROMPTS
+from figlang.tables import PaperTable, cost
+from figlang.types import Ranking
+
+COLUMNS = {
+    "mrr": "MRR",
+    "recall@5": "recall@5",
+    "recall@10": "recall@10",
+    "hit@1": "hit@1",
+    "hit@5": "hit@5",
+    "hit@10": "hit@10",
+    "micro_recall@5": "recall@5 of answers",
+    "micro_recall@10": "of answers @10",
+}
+PRINTED = {"mrr": "mrr", "recall@5": "recall_at_5", "recall@10": "recall_at_10"}
+FOOTNOTE = (
+    "Intervals (95 %) resample sentences. recall@k: share of a sentence's answers that rank k or better; of answers: share of all "
+    "answers; hit@k: sentences with an answer that does; hit@1 is the accuracy of Tables 11 and 12. best: selected by its MRR on "
+    "these very sentences, as in the paper."
+)
+
+
+def measure(cells: Mapping[str, Sequence[Ranking]], max_rank: int | None = None, ddof: int = 1, seed: int = 0) -> dict[str, Any]:
+    """The measures of every prompt, their mean and standard deviation over the prompts, the prompt with the highest MRR.
+
+    The interval of a mean resamples sentences, and takes the prompts as given.
+    """
+    prompts = {name: {"number": PROMPTS[name].number, **rankings.measure(rows, max_rank, seed)} for name, rows in cells.items()}
+    pooled = rankings.measure([row for rows in cells.values() for row in rows], max_rank, seed)
+    over = {}
+    for name in COLUMNS:
+        if name in pooled:
+            values = [found[name]["value"] for found in prompts.values()]
+            sd = float(np.std(values, ddof=ddof)) if len(values) > ddof else None
+            over[name] = {"mean": float(np.mean(values)), "sd": sd, "low": pooled[name]["low"], "high": pooled[name]["high"]}
+    best = max(prompts, key=lambda name: prompts[name]["mrr"]["value"])
+    return {"prompts": prompts, "over_prompts": over, "ddof": ddof, "max_rank": max_rank, "best": best}
+
+
+def tables(content: Mapping[str, Any]) -> list[PaperTable]:
+    """All tables of a metrics.json of `figlang.munch_generate`, with the published rows if they are of the same sentences."""
+    model, published, best = content["model"], content["published_file"], content["best"]
+    factors = munch_factors.tables(content["factors"], model, f"generation, best prompt, here {best}", "generation", published)
+    return [_third(content, model, published), *factors]
+
+
+def below(content: Mapping[str, Any]) -> list[str]:
+    """The lines below the tables."""
+    return [FOOTNOTE, munch_factors.footnote(content["factors"]), cost(content["took"]), f"signature {content['signature']}"]
+
+
+def _third(content: Mapping[str, Any], model: str, published: bool) -> PaperTable:
+    over, count = content["over_prompts"], len(content["prompts"])
+    shown = [name for name in COLUMNS if name in over]
+    own = [[f"{model}, mean ± sd of {count}" if count > 1 else model, *(_mean(over[name]) for name in shown)]]
+    own += [
+        [f"{name} ({found['number']})", *(_interval(found[name_]) for name_ in shown)] for name, found in content["prompts"].items()
+    ]
+    theirs: dict[str, dict[str, float]] = {}
+    for row in reference.munch_table("Table 3") if published else []:
+        theirs.setdefault(row.model, {})[row.metric] = row.value or 0.0
+    rows = [[name, *(_printed(values, PRINTED.get(column, column)) for column in shown)] for name, values in theirs.items()]
+    heading = ["in %", *(COLUMNS[name] for name in shown)]
+    sentences = next(iter(content["prompts"].values()))
+    return PaperTable(f"Table 3, {sentences['items']} sentences, {sentences['answers']} answers", heading, [own, rows])
+
+
+def _mean(found: Mapping[str, Any]) -> str:
+    sd = "" if found["sd"] is None else f" ± {100 * found['sd']:.1f}"
+    return f"{100 * found['mean']:.1f}{sd}"
+
+
+def _interval(found: Mapping[str, Any]) -> str:
+    return f"{100 * found['value']:.1f} ({100 * found['low']:.1f}–{100 * found['high']:.1f})"
+
+
+def _printed(values: Mapping[str, float], metric: str) -> str:
+    if f"{metric}_mean" not in values:
+        return ""
+    return f"{100 * values[f'{metric}_mean']:.0f} ± {100 * values.get(f'{metric}_sd', 0):.0f}"

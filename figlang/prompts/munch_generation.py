@@ -1,0 +1,62 @@
+"""MUNCH's generation prompts (Tong et al. 2024, Table 8), by the ids of the authors' repository, in both of their forms.
+
+`quote`, asked of LLaMA: the target is replaced by `*[blank]*`, and a last line says what the blank should be, up to a quotation
+mark. `insert`, asked of GPT-3.5: the answer is inserted between two asterisks, so the model reads the rest of the sentence too.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from figlang.errors import FiglangError
+from figlang.types import Blank, Item, Substitution
+
+FORMS = ("quote", "insert")
+
+
+class Prompt(NamedTuple):
+    """A prompt: its place in the paper's table, its first line, and what stands before the new sentence."""
+
+    number: int
+    instruction: str
+    label: str
+
+
+PROMPTS = {
+    "PTGS54": Prompt(
+        1,
+        "Paraphrase the given sentence by substituting the highlighted word with another word. The substitution should be a single "
+        "word.",
+        "Paraphrase",
+    ),
+    "UASW92": Prompt(
+        2,
+        "Use a single word to replace the highlighted word in the given sentence, so that the new sentence and the given sentence "
+        "mean the same thing.",
+        "New sentence",
+    ),
+    "GASW45": Prompt(
+        3,
+        "Given a sentence with a highlighted word, replace this word with a different word to make a paraphrase.",
+        "Paraphrase",
+    ),
+}
+
+
+def ask(items: Sequence[Item], name: str, form: str = "quote") -> list[Blank]:
+    """The sentences in the words of a prompt, each with a blank for the answer.
+
+    Raises FiglangError for an unknown prompt, and for items that are no substitutions.
+    """
+    if name not in PROMPTS:
+        raise FiglangError(f"no generation prompt {name!r} of MUNCH; choose one of {', '.join(PROMPTS)}")
+    if wrong := next((item for item in items if not isinstance(item, Substitution)), None):
+        raise FiglangError(f"{wrong.id} has no answers that people gave; use data=munch_generation")
+    return [_blank(item, PROMPTS[name], form) for item in items if isinstance(item, Substitution)]
+
+
+def _blank(item: Substitution, prompt: Prompt, form: str) -> Blank:
+    lines = f"{prompt.instruction}\nSentence: {item.highlighted()}\n{prompt.label}: "
+    if form == "quote":
+        return Blank(item, f'{lines}{item.highlighted(word="[blank]")}\n[blank] should be "', "")
+    start, end = item.target
+    return Blank(item, f"{lines}{item.context[:start]}*", f"*{item.context[end:]}")

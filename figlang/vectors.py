@@ -1,0 +1,88 @@
+"""Static word vectors: of a text file like GloVe's, of gensim, or the input embeddings of a language model."""
+
+import gzip
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from figlang.errors import FiglangError, one_line
+from figlang.metrics import Array
+
+TEXT = (".txt", ".vec", ".gz")
+
+
+def load(path: Path, words: Collection[str]) -> dict[str, Array]:
+    """The vectors of those `words` that a file has.
+
+    `.txt`, `.vec` and `.gz` are text, a word and its numbers a line, with or without a first line that counts them (GloVe,
+    word2vec and fastText text formats); `.bin` is word2vec's binary format; anything else was saved by gensim, which reads the
+    last two.
+
+    Raises FiglangError if the file cannot be read, or has none of the words.
+    """
+    if not path.is_file():
+        raise FiglangError(f"vectors={path} is no file; give a GloVe text file, a file of gensim, or vectors=model")
+    found = _text(path, words) if path.suffix in TEXT else _gensim(path, words)
+    if not found:
+        raise FiglangError(f"vectors={path} has none of the {len(words)} words; are they words, one a line, in this language?")
+    return found
+
+
+def _text(path: Path, words: Collection[str]) -> dict[str, Array]:
+    wanted = set(words)
+    found: dict[str, Array] = {}
+    size = 0
+    try:
+        for number, line in enumerate(_lines(path), start=1):
+            word, _, numbers = line.partition(" ")
+            if number == 1 and len(line.split()) == 2:  # how many words and numbers there are
+                continue
+            # Most of the 400,000 lines are of no interest: their numbers are not read.
+            size = size or len(numbers.split())
+            if word in wanted and word not in found:
+                values = np.array(numbers.split(), float)
+                if len(values) != size or not size:
+                    raise FiglangError(f"vectors={path}: line {number} has {len(values)} numbers, the first one {size}")
+                found[word] = values
+    except (OSError, EOFError, ValueError) as error:
+        raise FiglangError(f"vectors={path} is no text file of words with numbers ({one_line(error)})") from error
+    return found
+
+
+def _lines(path: Path) -> Iterator[str]:
+    opened: Any = gzip.open if path.suffix == ".gz" else Path.open
+    with opened(path, "rt", encoding="utf-8", newline="\n") as file:
+        for line in file:
+            yield line.rstrip("\n ")
+
+
+def _gensim(path: Path, words: Collection[str]) -> dict[str, Array]:
+    try:
+        from gensim.models import KeyedVectors
+    except ImportError:
+        raise FiglangError(
+            f"vectors={path} is read by gensim, which is not installed: pip install figlang[vectors]; text files need none"
+        ) from None
+    try:
+        binary = path.suffix == ".bin"
+        held = KeyedVectors.load_word2vec_format(str(path), binary=True) if binary else KeyedVectors.load(str(path), mmap="r")
+        held = getattr(held, "wv", held)  # of a whole model, its vectors
+        return {word: np.array(held[word], float) for word in words if word in held}
+    except Exception as error:  # unpickling fails with any type
+        raise FiglangError(f"vectors={path} cannot be read by gensim ({type(error).__name__}: {one_line(error)})") from error
+
+
+def embedded(words: Collection[str], matrix: Array, pieces: Callable[[str], list[int]]) -> dict[str, Array]:
+    """Vectors of words from input embeddings (vocabulary, size): the mean over a word's tokens. Without tokens it has none."""
+    tokens = {word: pieces(word) for word in words}
+    return {word: matrix[ids].mean(0) for word, ids in tokens.items() if ids}
+
+
+def cosine(one: str, other: str, vectors: Mapping[str, Array]) -> float | None:
+    """Cosine similarity of two words, None where one has no vector, or a vector of zeros."""
+    if one not in vectors or other not in vectors:
+        return None
+    lengths = float(np.linalg.norm(vectors[one]) * np.linalg.norm(vectors[other]))
+    return float(vectors[one] @ vectors[other]) / lengths if lengths else None
