@@ -17,7 +17,7 @@ from figlang.generate import main as generate_command
 from figlang.generation import Writer, first_paragraph, first_sentence
 from figlang.prompts import open as questions
 from figlang.rate import main as rate_command
-from figlang.ratings import KEY, SHEET
+from figlang.sheets import KEY, SHEET
 from figlang.sources import package_path
 from figlang.types import Generation, Item
 from tests.causal_models import network, tokenizer
