@@ -7,12 +7,15 @@ from rich.console import Console
 from figlang import answers, ratings, results, sheets
 from figlang.command import entry
 from figlang.config import RateConfig
+from figlang.errors import FiglangError
 
 
 @entry("rate", RateConfig)
 def main(config: RateConfig) -> None:
     folder, console = Path(config.folder), Console()
     if config.runs:
+        if len({Path(run).resolve() for run in config.runs}) < len(config.runs):
+            raise FiglangError(f"runs=[{','.join(config.runs)}] names a folder twice; give each once")
         written = {run: answers.read(Path(run)) for run in config.runs}
         scale = answers.scale_of([one for several in written.values() for one in several])
         sheets.write(folder, written, scale, config.seed)

@@ -18,16 +18,20 @@ from figlang.sheets import SCALES, Rated
 from figlang.types import Generation
 
 
-def found_correct(rated: Sequence[Rated]) -> dict[str, list[Generation]]:
-    """The answers that all their raters found correct, by kind.
+def found_correct(rated: Sequence[Rated], model: str) -> dict[str, list[Generation]]:
+    """The answers that all their raters found correct, by kind; of several raters, at least two.
 
-    Raises FiglangError for a sheet with several models: examples are a model's own answers.
+    Raises FiglangError for a sheet with answers of others than `model`: examples are a model's own answers.
     """
-    if len({one.model for one in rated}) > 1:
-        raise FiglangError("the sheet has answers of several models; examples come from a sheet of one run of figlang.generate")
+    if others := {one.model for one in rated} - {model}:
+        raise FiglangError(
+            f"the sheet has answers of {', '.join(sorted(others))}; examples for {model} come from a sheet that figlang.generate "
+            "wrote for it alone"
+        )
     found: dict[str, list[Generation]] = defaultdict(list)
     for one in rated:
-        if {code for code in one.codes if not np.isnan(code)} == {1}:
+        given = [code for code in one.codes if not np.isnan(code)]
+        if len(given) >= min(2, len(one.codes)) and set(given) == {1}:
             found[one.generation.kind].append(one.generation)
     return dict(found)
 

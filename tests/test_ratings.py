@@ -186,9 +186,10 @@ def test_majorities_of_figqa_by_hand() -> None:
 
 def test_what_all_raters_found_correct_by_kind() -> None:
     some = rated([[1, 1], [1, 0], [1, nan], [nan, nan]])
-    assert ratings.found_correct(some) == {"no": [some[0].generation, some[2].generation]}
-    with pytest.raises(FiglangError, match="answers of several models"):
-        ratings.found_correct([*some, Rated("other", some[0].generation, (1,))])
+    assert ratings.found_correct(some, "m") == {"no": [some[0].generation]}
+    assert ratings.found_correct(rated([[1], [0]]), "m") == {"no": [some[0].generation]}
+    with pytest.raises(FiglangError, match="the sheet has answers of other; examples for m"):
+        ratings.found_correct([*some, Rated("other", some[0].generation, (1,))], "m")
 
 
 def test_nothing_rated_is_no_score() -> None:
