@@ -157,7 +157,11 @@ def test_a_pool_has_32_of_a_kind() -> None:
 
 
 def test_the_proxys_interval_resamples_rows() -> None:
-    rows = [Generation(f"{g}-{n}", g, "literal-literal", n, "?", text, text) for g, text in (("a", "Yes"), ("b", "No")) for n in range(9)]
+    rows = [
+        Generation(f"{g}-{n}", g, "literal-literal", n, "?", text, text)
+        for g, text in (("a", "Yes"), ("b", "No"))
+        for n in range(9)
+    ]
     found = answers.begins_as_expected(rows)
     assert found is not None
     assert (found["low"], found["high"]) == (0, 1)
