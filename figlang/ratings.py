@@ -45,16 +45,33 @@ def statistics(rated: Sequence[Rated], scale: str, seed: int = 0) -> dict[str, A
     return {
         "scale": scale,
         "models": {model: summary(several, seed) for model, several in by_model.items()},
-        "agreement": agreement(rated),
+        "agreement": agreement(rated, scale),
+        "by_answer": [by_answer(one) for one in rated],
     }
 
 
-def agreement(rated: Sequence[Rated]) -> dict[str, Any]:
-    """ICC of the answers that all have rated and of all answers, alpha as nominal and as interval codes, and in how many answers
-    with several ratings the raters are of one mind."""
+def by_answer(one: Rated) -> dict[str, Any]:
+    """How many rated an answer, and, of several, the share that gave its majority code."""
+    given = [code for code in one.codes if not np.isnan(code)]
+    agreeing = given.count(majority(given)) / len(given) if len(given) > 1 else None
+    asked = one.generation
+    return {
+        "model": one.model,
+        "item": asked.item,
+        "kind": asked.kind,
+        "sample": asked.sample,
+        "raters": len(given),
+        "agreeing": agreeing,
+    }
+
+
+def agreement(rated: Sequence[Rated], scale: str) -> dict[str, Any]:
+    """ICC of the answers that all have rated and of all answers (of scores; Fig-QA's codes have none), alpha as nominal and as
+    interval codes, and in how many answers with several ratings the raters are of one mind."""
     codes_IK = _matrix(rated)
-    complete = intraclass(codes_IK[~np.isnan(codes_IK).any(1)])
-    incomplete = intraclass(codes_IK)
+    scored = scale == "miqa"
+    complete = intraclass(codes_IK[~np.isnan(codes_IK).any(1)]) if scored else None
+    incomplete = intraclass(codes_IK) if scored else None
     several = [set(row[~np.isnan(row)]) for row in codes_IK if (~np.isnan(row)).sum() > 1]
     return {
         "icc_complete": None if complete is None else asdict(complete),
@@ -80,25 +97,27 @@ def scores(rated: Sequence[Rated], seed: int = 0) -> dict[str, Any]:
 
 
 def shares(rated: Sequence[Rated], seed: int = 0) -> dict[str, Any]:
-    """Fig-QA: the majority code of every answer, and of every metaphor with several answers whether they contradict each other
-    (one correct, one incorrect), whether any is correct, and whether all are (Liu et al. 2022, §5.2)."""
+    """Fig-QA: the majority code of every answer, and of every metaphor with several answers, all of them rated, whether they
+    contradict each other (one correct, one incorrect), whether any is correct, and whether all are (Liu et al. 2022, §5.2)."""
     codes = SCALES["figqa"]
     by_item: dict[str, list[float]] = defaultdict(list)
     for one in rated:
-        if not np.isnan(one.codes).all():
-            by_item[one.generation.item].append(majority(one.codes))
+        by_item[one.generation.item].append(np.nan if np.isnan(one.codes).all() else majority(one.codes))
     found = [code for several in by_item.values() for code in several]
     counts = {word: found.count(code) for word, code in codes.items()}
     judged = counts["correct"] + counts["incorrect"]
     several = [set(codes_of_item) for codes_of_item in by_item.values() if len(codes_of_item) > 1]
+    # What an unrated answer would be is not known, so a metaphor with one is neither all correct nor without any.
+    complete = [one for one in several if not any(map(np.isnan, one))]
     return {
         "majority": counts,
         "correct_of_unambiguous": _share(counts["correct"], judged + counts["literal"]),
         "correct_of_figurative": _share(counts["correct"], judged),
-        "contradictory": sum({codes["correct"], codes["incorrect"]} <= one for one in several),
-        "any_correct": sum(codes["correct"] in one for one in several),
-        "all_correct": sum(one == {codes["correct"]} for one in several),
-        "metaphors": len(several),
+        "contradictory": sum({codes["correct"], codes["incorrect"]} <= one for one in complete),
+        "any_correct": sum(codes["correct"] in one for one in complete),
+        "all_correct": sum(one == {codes["correct"]} for one in complete),
+        "metaphors": len(complete),
+        "incomplete": len(several) - len(complete),
     }
 
 
@@ -122,7 +141,10 @@ def show(content: Mapping[str, Any], console: Console) -> None:
         table.add_row(escape_markup(model), *(_cell(found.get(name)) for name in columns))
     console.print(table)
     agreed = content["agreement"]
-    for name, title in (("icc_complete", "answers that all rated"), ("icc_incomplete", "all answers")):
+    for name, title in (
+        ("icc_complete", "answers that all rated"),
+        ("icc_incomplete", "all answers, ICC(2,k) as if each had all raters"),
+    ):
         if (found := agreed[name]) is not None:
             text = f"ICC(2,1) {found['single']:.2f}, ICC(2,k) {found['average']:.2f}"
             console.print(f"{text} of {found['raters']} raters on {found['items']} answers ({title})", highlight=False)

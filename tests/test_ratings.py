@@ -15,6 +15,7 @@ from figlang import ratings, sheets
 from figlang.errors import FiglangError
 from figlang.sheets import Rated
 from figlang.types import Generation
+from tests.test_agreement import KRIPPENDORFF
 
 pytest.importorskip("krippendorff", reason="needs the package krippendorff (figlang[ratings])")
 nan = float("nan")
@@ -167,11 +168,33 @@ def test_a_score_is_the_mean_of_means() -> None:
 
 
 def test_agreement_by_hand() -> None:
-    found = ratings.agreement(rated([[1, 1], [1, 0], [0, 0], [0.5, 0.5], [nan, 1]]))
+    found = ratings.agreement(rated([[1, 1], [1, 0], [0, 0], [0.5, 0.5], [nan, 1]]), "miqa")
     assert (found["unanimous"], found["rated_by_several"]) == (3, 4)
     assert found["icc_complete"]["items"] == 4
     assert (found["icc_incomplete"]["items"], found["icc_incomplete"]["ratings"]) == (5, 9)
     assert found["alpha_nominal"] is not None
+
+
+def test_codes_have_no_icc_and_each_level_its_alpha() -> None:
+    found = ratings.agreement(rated(KRIPPENDORFF.tolist()), "figqa")
+    assert (found["icc_complete"], found["icc_incomplete"]) == (None, None)
+    assert (found["alpha_nominal"], found["alpha_interval"]) == pytest.approx((0.743, 0.849), abs=5e-4)
+
+
+def test_agreement_on_every_answer() -> None:
+    content = ratings.statistics(rated([[1, 1, 0], [1, 1, 1], [1, nan, nan], [nan, nan, nan]]), "miqa")
+    assert [(one["raters"], one["agreeing"]) for one in content["by_answer"]] == [(3, 2 / 3), (3, 1), (1, None), (0, None)]
+
+
+def test_a_scores_interval_resamples_rows() -> None:
+    found = ratings.scores(rated([[1]] * 9 + [[0]] * 9, [f"a-{n}" for n in range(9)] + [f"b-{n}" for n in range(9)]))
+    assert (found["low"], found["high"]) == (0, 1)
+
+
+def test_only_metaphors_with_several_answers_all_rated_are_counted() -> None:
+    found = ratings.shares(rated([[1], [1], [1], [nan], [1]], ["a-1", "a-1", "b-1", "b-1", "c-1"]))
+    assert (found["all_correct"], found["any_correct"], found["metaphors"], found["incomplete"]) == (1, 1, 1, 1)
+    assert found["majority"]["correct"] == 4
 
 
 def test_majorities_of_figqa_by_hand() -> None:
