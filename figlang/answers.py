@@ -13,7 +13,7 @@ from rich.console import Console
 from figlang.errors import FiglangError, one_line
 from figlang.metrics import clustered_interval
 from figlang.prompts.open import MIQA
-from figlang.types import Generation
+from figlang.types import Generation, Open
 
 FILE = "answers.jsonl"
 SHOWN = 5
@@ -42,9 +42,15 @@ def read(folder: Path) -> list[Generation]:
     return found
 
 
-def scale_of(answers: Sequence[Generation]) -> str:
-    """The scale that answers are rated on, by their kind."""
-    return "miqa" if all(one.kind in MIQA for one in answers) else "figqa"
+def scale_of(answers: Sequence[Generation | Open]) -> str:
+    """The scale that answers are rated on, by their kind.
+
+    Raises FiglangError for kinds of both scales.
+    """
+    of_miqa = {one.kind in MIQA for one in answers}
+    if len(of_miqa) > 1:
+        raise FiglangError("MiQA's and Fig-QA's answers are rated on different scales; make a sheet for each")
+    return "miqa" if of_miqa == {True} else "figqa"
 
 
 def begins_as_expected(answers: Sequence[Generation], seed: int = 0) -> dict[str, Any] | None:

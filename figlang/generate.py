@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import answers, checkpoint, data, generation, predicting, ratings, results, runs, runtime
+from figlang import answers, checkpoint, data, generation, predicting, ratings, results, runs, runtime, sheets
 from figlang.command import entry
 from figlang.config import GenerateConfig
 from figlang.errors import FiglangError
@@ -15,29 +15,34 @@ from figlang.prompts import open as questions
 def main(config: GenerateConfig) -> None:
     if not config.data.dataset.startswith(("miqa", "figqa")):
         raise FiglangError(f"data={config.data.name} has no open questions; use data=miqa or data=figqa_medium")
+    sheets.check_free(runs.evaluation_place(config))
     runtime.start(config.seed, config.trainer)
     split = data.load(config.split, config.data, config.paths)
     runtime.log_notes(split.notes)
     asked = questions.ask(split.items, config.kinds)
     if config.rated is not None:
-        _, rated = ratings.read(Path(config.rated), [Path(path) for path in config.ratings])
-        pool = questions.pool(ratings.found_correct(rated), config.sampling.seed)
-        asked = questions.with_examples(asked, pool, config.shots, config.sampling.seed)
+        scale, rated = sheets.read(Path(config.rated), [Path(path) for path in config.ratings])
+        if scale != answers.scale_of(asked):
+            raise FiglangError(f"rated={config.rated} has answers to other questions than data={config.data.name}")
     loaded = checkpoint.named_by(config)
     if loaded.recipe.format != "causal":
         raise FiglangError(f"{loaded.recipe.name} is no causal model, and only those write")
+    pool = []
+    if config.rated is not None:
+        pool = questions.pool(ratings.found_correct(rated, loaded.recipe.name), config.sampling.seed)
+        asked = questions.with_examples(asked, pool, config.shots, config.sampling.seed)
     loaded.network.to(runtime.device(config.trainer))
     folder = runs.evaluation_folder(config)
     written = generation.answer(loaded, asked, config.sampling, config.cut, config.trainer.progress)
     answers.write(folder, written)
-    ratings.write_sheet(folder, {loaded.recipe.name: written}, answers.scale_of(written), config.seed)
+    sheets.write(folder, {loaded.recipe.name: written}, answers.scale_of(written), config.seed)
 
-    facts = predicting.origin(loaded) | generation.facts(config.sampling, config.shots, config.kinds, config.cut)
+    facts = predicting.origin(loaded) | generation.facts(config.sampling, config.shots, config.kinds, config.cut, pool)
     evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
     proxy = answers.begins_as_expected(written, config.seed)
     results.write(folder / "metrics.json", evaluated.about() | {"answers": len(written), "begins_as_expected": proxy})
     answers.show(written, proxy, Console())
-    Console().print(ratings.invitation(folder), highlight=False, markup=False, soft_wrap=True)
+    Console().print(sheets.invitation(folder), highlight=False, markup=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

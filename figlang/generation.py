@@ -2,19 +2,20 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 from rich.progress import track
 from torch import Tensor
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.checkpoint import Loaded
 from figlang.config import SamplingConfig
 from figlang.errors import FiglangError
 from figlang.prompts.open import MIQA
 from figlang.scoring.requests import bos_ids
+from figlang.signature import digest
 from figlang.types import Generation, Open
 
 # Words whose final period ends no sentence.
@@ -47,9 +48,15 @@ class Writer:
         written: dict[int, list[str]] = {}
         batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
         torch.manual_seed(sampling.seed)
-        for batch in track(batches, "writing", disable=not progress):
-            texts = self._continue([ids[place] for place in batch], sampling)
-            written.update((place, texts[row * sampling.n : (row + 1) * sampling.n]) for row, place in enumerate(batch))
+        # Of a model's own settings only the tokens: a repetition penalty or the like would draw from another distribution.
+        own = self.network.generation_config
+        self.network.generation_config = GenerationConfig(bos_token_id=own.bos_token_id, eos_token_id=own.eos_token_id)
+        try:
+            for batch in track(batches, "writing", disable=not progress):
+                texts = self._continue([ids[place] for place in batch], sampling)
+                written.update((place, texts[row * sampling.n : (row + 1) * sampling.n]) for row, place in enumerate(batch))
+        finally:
+            self.network.generation_config = own
         return [written[place] for place in range(len(prompts))]
 
     def _continue(self, ids: Sequence[Sequence[int]], sampling: SamplingConfig) -> list[str]:
@@ -116,7 +123,8 @@ def rated_part(kind: str, text: str, cut: str = "sentence") -> str:
     return first_paragraph(text) if kind in MIQA else first_sentence(text, cut)
 
 
-def facts(sampling: SamplingConfig, shots: int, kinds: Sequence[str], cut: str) -> dict[str, Any]:
+def facts(sampling: SamplingConfig, shots: int, kinds: Sequence[str], cut: str, pool: Sequence[Generation] = ()) -> dict[str, Any]:
     """What can change an answer, for the signature."""
     drawn = f"temperature={sampling.temperature:g},top_p={sampling.top_p:g},n={sampling.n},max_tokens={sampling.max_tokens}"
-    return {"sampling": f"{sampling.name}({drawn},seed={sampling.seed})", "kinds": "+".join(kinds), "shots": shots, "cut": cut}
+    found = {"sampling": f"{sampling.name}({drawn},seed={sampling.seed})", "kinds": "+".join(kinds), "shots": shots, "cut": cut}
+    return found | ({"pool": digest([asdict(one) for one in pool])} if pool else {})

@@ -52,6 +52,14 @@ def test_incomplete_tables_estimate_the_same_reliability() -> None:
     assert np.mean(singles) == pytest.approx(1 / 1.75, abs=0.03)
 
 
+def test_the_average_is_that_of_all_raters_also_where_ratings_are_missing() -> None:
+    ratings = SHROUT_FLEISS.copy()
+    ratings[0, 0] = ratings[3, 2] = nan
+    found = intraclass(ratings)
+    assert found is not None
+    assert found.average == pytest.approx(4 * found.single / (1 + 3 * found.single))
+
+
 def test_unrated_items_and_idle_raters_change_nothing() -> None:
     padded = np.full((8, 5), nan)
     padded[1:7, :4] = SHROUT_FLEISS

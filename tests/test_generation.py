@@ -14,10 +14,10 @@ from figlang.config import SamplingConfig
 from figlang.data import figqa, miqa
 from figlang.errors import FiglangError
 from figlang.generate import main as generate_command
-from figlang.generation import Writer, first_paragraph, first_sentence
+from figlang.generation import Writer, first_paragraph, first_sentence, rated_part
 from figlang.prompts import open as questions
 from figlang.rate import main as rate_command
-from figlang.ratings import KEY, SHEET
+from figlang.sheets import KEY, SHEET
 from figlang.sources import package_path
 from figlang.types import Generation, Item
 from tests.causal_models import network, tokenizer
@@ -126,6 +126,47 @@ def test_a_prompt_that_leaves_no_room_is_named() -> None:
         writer.write([""], SamplingConfig())
 
 
+def test_what_draws_is_what_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = network("llama")
+    used = {}
+    generate = plain.generate
+    monkeypatch.setattr(plain, "generate", lambda **given: used.update(given) or generate(**given))
+    Writer(plain, TOKENIZER).write(PROMPTS, SamplingConfig(temperature=0.7, top_p=0.9, max_tokens=2))
+    assert (used["temperature"], used["top_p"], used["top_k"]) == (0.7, 0.9, 0)
+
+
+def test_a_models_own_penalties_are_left_out() -> None:
+    plain = network("llama")
+    before = Writer(plain, TOKENIZER).write(PROMPTS, SamplingConfig(max_tokens=8))
+    plain.generation_config.repetition_penalty = 50.0
+    plain.generation_config.suppress_tokens = list(range(0, 40))
+    assert Writer(plain, TOKENIZER).write(PROMPTS, SamplingConfig(max_tokens=8)) == before
+    assert plain.generation_config.repetition_penalty == 50.0
+
+
+def test_the_part_that_is_rated_follows_the_benchmark() -> None:
+    text = "He is. She is.\nMore"
+    assert [rated_part(kind, text) for kind in ("literal-literal", questions.FIGQA)] == ["He is. She is.", "He is."]
+    assert rated_part(questions.FIGQA, "It cost 3.50.", "period") == "It cost 3"
+
+
+def test_a_pool_has_32_of_a_kind() -> None:
+    several = [Generation(str(n), str(n), "yes", 0, "?", "a", "a") for n in range(40)]
+    assert len({one.item for one in questions.pool({"yes": several, "no": several[:3]})}) >= 32
+    assert len(questions.pool({"yes": several, "no": several[:3]})) == 35
+
+
+def test_the_proxys_interval_resamples_rows() -> None:
+    rows = [
+        Generation(f"{g}-{n}", g, "literal-literal", n, "?", text, text)
+        for g, text in (("a", "Yes"), ("b", "No"))
+        for n in range(9)
+    ]
+    found = answers.begins_as_expected(rows)
+    assert found is not None
+    assert (found["low"], found["high"]) == (0, 1)
+
+
 def test_the_proxy_counts_beginnings() -> None:
     texts = {"No, it means x.": True, "no": True, '"No".': True, "Nobody knows": False, "Yes": False, "": False}
     rows = [Generation(f"r{n}", f"r{n}", "metaphorical-literal", 0, "?", text, text) for n, text in enumerate(texts)]
@@ -182,7 +223,16 @@ def test_from_answers_to_ratings_to_examples(
     assert "of one mind on 20 of 20 answers" in capsys.readouterr().out
 
     second = run("second", "data.limit=8", "shots=5", f"rated={first}", f"ratings=[{sheets[0]}]")
+    assert "|pool:" in json.loads((second / "metrics.json").read_text())["signature"]
     assert all(one.prompt.count("\n\n") == 5 for one in answers.read(second))
+
+    for overrides, message in (
+        (["data=figqa_sample"], "has answers to other questions"),
+        ([f"output={first}"], "has a sheet that people may have rated"),
+    ):
+        with pytest.raises(SystemExit):
+            run("third", "data.limit=8", "shots=5", f"rated={first}", f"ratings=[{sheets[0]}]", *overrides)
+        assert message in capsys.readouterr().err
 
     blind = tmp_path / "blind"
     monkeypatch.setattr(sys, "argv", ["rate.py", f"folder={blind}", f"runs=[{first},{second}]"])
@@ -203,8 +253,11 @@ def test_figqa_has_several_answers_to_a_metaphor(run: Run) -> None:
     [
         (["sampling.n=2"], "would all be the same at sampling.temperature=0"),
         (["kinds=[x]"], "no kind of MiQA's open questions"),
-        (["shots=2"], "shots= and rated= go together"),
-        (["shots=2", "rated=/nowhere"], "key.json cannot be read"),
+        (["shots=2"], "shots=, rated= and ratings= go together"),
+        (["ratings=[a.csv]"], "shots=, rated= and ratings= go together"),
+        (["kinds=[]"], "kinds=[] asks nothing"),
+        (["data=miqa_implied_by"], "asks nothing about these items"),
+        (["shots=2", "rated=/nowhere", "ratings=[a.csv]"], "key.json cannot be read"),
         (["sampling.top_p=2"], "sampling.top_p at most 1"),
         (["data=winogrande_l"], "has no open questions"),
     ],

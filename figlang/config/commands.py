@@ -190,9 +190,9 @@ class GenerateConfig(EvaluateConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.shots < 0 or (self.shots > 0) != (self.rated is not None):
+        if self.shots < 0 or (self.shots > 0) != (self.rated is not None) or (self.shots > 0) != bool(self.ratings):
             raise FiglangError(
-                "shots= and rated= go together: examples are rated answers, say shots=5 rated=FOLDER ratings=[a.csv]"
+                "shots=, rated= and ratings= go together: examples are rated answers, say shots=5 rated=FOLDER ratings=[a.csv]"
             )
 
 

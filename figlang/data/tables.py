@@ -32,7 +32,7 @@ class Problems:
         self.found.append(message)
 
 
-def read_csv(path: Path, required: Sequence[str], problems: Problems) -> list[Row]:
+def read_csv(path: Path, required: Sequence[str], problems: Problems, delimiter: str = ",") -> list[Row]:
     """Rows of a comma-separated file as (row number from 1, {column: text}).
 
     A byte-order mark and CRLF line ends are accepted and noted. Rows with too few or too many cells are noted and
@@ -42,7 +42,7 @@ def read_csv(path: Path, required: Sequence[str], problems: Problems) -> list[Ro
     or one that occurs twice.
     """
     # strict: a quote that is never closed would otherwise take the rest of the file into one cell without a word.
-    table = csv.reader(io.StringIO(_text(path, problems), newline=""), strict=True)
+    table = csv.reader(io.StringIO(_text(path, problems), newline=""), delimiter=delimiter, strict=True)
     try:
         header = _header(path, next(table, []), required)
         rows = []

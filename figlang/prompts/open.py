@@ -17,7 +17,7 @@ POOL = 32  # rated answers of a kind that examples are drawn from
 def ask(items: Sequence[Item], kinds: Sequence[str]) -> list[Open]:
     """The open questions about items: of MiQA, those of `kinds`, once for a row; of Fig-QA, what each metaphor is to say, once.
 
-    Raises FiglangError for an unknown kind.
+    Raises FiglangError for an unknown kind, and if nothing is asked.
     """
     if not miqa.are_questions(items):
         first = {item.context: item for item in reversed(items)}
@@ -29,6 +29,11 @@ def ask(items: Sequence[Item], kinds: Sequence[str]) -> list[Open]:
         for item in items:
             if (text := could_imply(item, kind)) is not None:
                 found.setdefault((item.group, kind), Open(item.group, item.group, kind, text))
+    if not found:
+        raise FiglangError(
+            f"kinds=[{','.join(kinds)}] asks nothing about these items; metaphorical-literal and metaphorical-metaphorical need "
+            "data=miqa or miqa_implies, literal-literal data=miqa or miqa_implied_by"
+        )
     return list(found.values())
 
 

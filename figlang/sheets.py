@@ -1,0 +1,140 @@
+"""Answers for people to rate, blind to the model, and their ratings read back.
+
+A sheet is a CSV file that every rater fills in a copy of, or a page that writes such a copy. `key.json` beside it, which
+no rater needs, says which answer is whose.
+"""
+
+import csv
+import json
+import logging
+import random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from figlang.data.tables import Problems, read_csv
+from figlang.errors import FiglangError, one_line
+from figlang.signature import digest
+from figlang.types import Generation
+
+log = logging.getLogger("figlang")
+
+SHEET, PAGE, KEY = "sheet.csv", "rate.html", "key.json"
+COLUMNS = ("id", "prompt", "answer", "rating")
+
+# Codes by the word that a rater writes, in the order of the page's keys 1, 2, …
+SCALES: dict[str, dict[str, float]] = {
+    # Comșa et al. 2022, §5.2
+    "miqa": {"correct": 1, "wrong": 0, "ambiguous": 0.5},
+    # Liu et al. 2022, released annotations
+    "figqa": {"correct": 1, "incorrect": 0, "literal": 2, "ambiguous": -1},
+}
+
+
+@dataclass(frozen=True)
+class Rated:
+    """An answer of a model with the codes it got, one a rater, nan where there is none."""
+
+    model: str
+    generation: Generation
+    codes: tuple[float, ...]
+
+
+def check_free(folder: Path) -> None:
+    """Raises FiglangError for a folder with a sheet, whose ratings would be of no answer that is left."""
+    if (folder / KEY).exists():
+        raise FiglangError(f"{folder} has a sheet that people may have rated; choose another folder, or delete its {KEY}")
+
+
+def write(folder: Path, generations: Mapping[str, Sequence[Generation]], scale: str, seed: int = 0) -> None:
+    """The sheet, the page and the key for answers by model, in a random order under names that tell nothing of the model.
+
+    Raises FiglangError if the folder has a sheet.
+    """
+    check_free(folder)
+    answers = [(model, one) for model, several in generations.items() for one in several]
+    random.Random(seed).shuffle(answers)
+    width = len(str(len(answers)))
+    # No sheet's names are another's, so that ratings cannot go to answers that they are not of.
+    mark = digest([(model, asdict(one)) for model, one in answers])[:6]
+    names = [f"r{number:0{width}}-{mark}" for number in range(1, len(answers) + 1)]
+    rows = [
+        dict(zip(COLUMNS, (name, one.question, one.answer, ""), strict=True)) for name, (_, one) in zip(names, answers, strict=True)
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / SHEET).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({column: _harmless(text) for column, text in row.items()} for row in rows)
+    (folder / PAGE).write_text(page(rows, scale), encoding="utf-8")
+    key = {name: {"model": model, **asdict(one)} for name, (model, one) in zip(names, answers, strict=True)}
+    (folder / KEY).write_text(json.dumps({"scale": scale, "answers": key}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _harmless(text: str) -> str:
+    # Spreadsheets run what begins like this as a formula.
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def invitation(folder: Path) -> str:
+    """What to tell the raters."""
+    return f"rate in {folder / PAGE}, or fill in a copy of {folder / SHEET}"
+
+
+def page(rows: Sequence[Mapping[str, str]], scale: str) -> str:
+    """A page to rate in, by keys alone, that needs nothing but itself and saves a filled-in sheet."""
+    template = (Path(__file__).parent / "rating_page.html").read_text(encoding="utf-8")
+    # Inside a script, only `<` could end it.
+    data = json.dumps({"rows": rows, "codes": list(SCALES[scale]), "columns": COLUMNS}, ensure_ascii=False).replace("<", "\\u003c")
+    return template.replace("{{title}}", escape(f"{len(rows)} answers to rate")).replace("{{data}}", data)
+
+
+def read(folder: Path, sheets: Sequence[Path]) -> tuple[str, list[Rated]]:
+    """The scale, and the answers with the codes of every rater's sheet; a cell left blank is no rating.
+
+    Raises FiglangError that names the file and row of what is no rating of this folder's answers.
+    """
+    if len({path.resolve() for path in sheets}) < len(sheets):
+        raise FiglangError(f"ratings=[{','.join(map(str, sheets))}] names a sheet twice; give each rater's once")
+    try:
+        key = json.loads((folder / KEY).read_text(encoding="utf-8"))
+        scale, entries = key["scale"], key["answers"]
+        codes = SCALES[scale]
+        models = {name: entry.pop("model") for name, entry in entries.items()}
+        answers = {name: Generation(**entry) for name, entry in entries.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FiglangError(f"{folder / KEY} cannot be read ({one_line(error)}); give the folder that the sheet is from") from error
+    columns = [_codes(path, answers, codes) for path in sheets]
+    rated = [Rated(models[name], one, tuple(column.get(name, np.nan) for column in columns)) for name, one in answers.items()]
+    return scale, rated
+
+
+def _codes(path: Path, names: Collection[str], codes: Mapping[str, float]) -> dict[str, float]:
+    problems = Problems(path, strict=False)
+    found: dict[str, float] = {}
+    for number, row in read_csv(path, ("id", "rating"), problems, _delimiter(path)):
+        name, word = row["id"].strip(), row["rating"].strip().lower()
+        if name not in names:
+            raise FiglangError(
+                f"{path}: row {number} is for {name!r}, which is no answer of this sheet; give sheets of this folder"
+            )
+        if name in found:
+            raise FiglangError(f"{path}: row {number} rates {name} a second time; keep one")
+        if word and word not in codes:
+            raise FiglangError(f"{path}: row {number} has the rating {word!r}; use {', '.join(codes)}, or leave it blank")
+        if word:
+            found[name] = codes[word]
+    for note in problems.found:
+        log.warning("%s", note)
+    if not found:
+        raise FiglangError(f"{path}: no rating in it; fill in the column rating")
+    return found
+
+
+def _delimiter(path: Path) -> str:
+    # Excel writes semicolons where the comma is the decimal mark.
+    first = path.read_bytes().split(b"\n", 1)[0] if path.is_file() else b""
+    return ";" if first.count(b";") > first.count(b",") else ","
