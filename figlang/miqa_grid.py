@@ -9,7 +9,7 @@ from typing import Any
 from figlang import cells
 from figlang.config import MiqaTable3Config, PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
-from figlang.predicting import ANSWER
+from figlang.predicting import answer_scoring
 from figlang.prompts import miqa
 from figlang.prompts.miqa import Shots, Wording, ask
 from figlang.scoring import choices
@@ -47,9 +47,11 @@ class Grid:
 def grid(config: MiqaTable3Config) -> Grid:
     """The grid of a command. A template of the user's own is one more prompt, `own`.
 
-    Raises FiglangError for a prompt that does not exist or cannot be filled in.
+    Raises FiglangError for a prompt that does not exist or cannot be filled in, and for a number of examples in `prompt.k`.
     """
     prompt = config.prompt
+    if prompt.k:
+        raise FiglangError(f"prompt.k={prompt.k} is for evaluate.py; this table takes its numbers of examples from shots=[0,1,5]")
     named = {name: miqa.wording_of(replace(prompt, question=name, template=None)) for name in config.questions}
     if prompt.template is not None:
         named["own"] = miqa.wording_of(prompt)
@@ -59,7 +61,7 @@ def grid(config: MiqaTable3Config) -> Grid:
     if len(usable) < len(named):
         log.info("left out, since they label no options: %s", ", ".join(name for name in named if name not in usable))
     shots = Shots(seed=prompt.seed, per=prompt.per, separator=prompt.separator)
-    return Grid(usable, tuple(config.shots), shots, config.scoring or ANSWER)
+    return Grid(usable, tuple(config.shots), shots, answer_scoring(config.scoring))
 
 
 def predict(

@@ -57,7 +57,9 @@ def templates(name: str, own: str | None = None) -> Mapping[str, str]:
     if unknown := sorted(places - {"stem", "a", "b"}):
         raise FiglangError(f"the template {own!r} has the place {{{unknown[0]}}}; a template has {{stem}}, {{a}} and {{b}}")
     if formatted := [place for place, spec, conversion in fields if spec or conversion]:
-        raise FiglangError(f"the template {own!r} formats {{{formatted[0]}}}; statements stand as they are: no : or ! within braces")
+        raise FiglangError(
+            f"the template {own!r} formats {{{formatted[0]}}}; statements stand as they are: no : or ! within braces"
+        )
     if len(places & {"a", "b"}) == 1:
         raise FiglangError(f"the template {own!r} shows one of the two options; show both {{a}} and {{b}}, or neither")
     return {"implies": own, "implied-by": own}
@@ -96,7 +98,9 @@ class Wording:
         template = self._template(item)
         labels = LABELS.get(self.answer)
         if not self._labelled(template):
-            raise FiglangError(f"the prompt {template!r} labels no options; ask for prompt.reply=statement, or write (1) {{a}} (2) {{b}}")
+            raise FiglangError(
+                f"the prompt {template!r} labels no options in their order; write (1) {{a}} (2) {{b}}, or ask for prompt.reply=statement"
+            )
         gap = "" if not template or template[-1].isspace() else " "
         return tuple(gap + text for text in labels or self._options(item))
 
