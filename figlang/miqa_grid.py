@@ -1,5 +1,6 @@
 """Every prompt with every number of examples on MiQA, by one causal model that is loaded once."""
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -64,6 +65,23 @@ def grid(config: MiqaTable3Config) -> Grid:
     return Grid(usable, tuple(config.shots), shots, answer_scoring(config.scoring))
 
 
+def claim(folder: Path, signature: str) -> None:
+    """Clear a folder of the cells and the table of an interrupted run or of one with this signature.
+
+    Raises FiglangError if it holds a finished result of another signature.
+    """
+    finished = folder / "metrics.json"
+    if finished.is_file():
+        try:
+            same = json.loads(finished.read_text(encoding="utf-8"))["signature"] == signature
+        except (ValueError, KeyError, TypeError):  # damaged, or not ours
+            same = False
+        if not same:
+            raise FiglangError(f"{folder} holds a finished result of other settings; choose another folder with output=DIR")
+    for path in (finished, folder / "table3.md", *folder.glob(f"*/{_name('*', '[0-9]*')}.jsonl")):
+        path.unlink(missing_ok=True)
+
+
 def predict(
     scorer: Scorer, items: Sequence[Item], pool: Sequence[Item], grid: Grid, folder: Path, progress: bool = False
 ) -> dict[str, Any]:
@@ -100,5 +118,5 @@ def read(folder: Path, grid: Grid) -> dict[tuple[str, int], list[Prediction]]:
     return {key: found[name] for key, name in names.items()}
 
 
-def _name(prompt: str, shots: int) -> str:
+def _name(prompt: str, shots: int | str) -> str:
     return f"{prompt}-{shots}-shot"
