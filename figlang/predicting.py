@@ -39,7 +39,7 @@ def answer_scoring(scoring: ScoringConfig | None) -> ScoringConfig:
     for name in ("text", "template", "span", "examples"):
         if (value := getattr(scoring, name)) != getattr(ANSWER, name):
             raise FiglangError(
-                f"scoring={scoring.name} has scoring.{name}={value}, but of MiQA's questions the answer alone is scored, as it stands; "
+                f"scoring={scoring.name} has scoring.{name}={value}, but of MiQA's questions the answer alone is scored as it is; "
                 "take scoring=answer, pmi or prior_corrected, with any scoring.norm"
             )
     return scoring

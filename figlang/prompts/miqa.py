@@ -99,7 +99,7 @@ class Wording:
         labels = LABELS.get(self.answer)
         if not self._labelled(template):
             raise FiglangError(
-                f"the prompt {template!r} labels no options in their order; write (1) {{a}} (2) {{b}}, or take prompt.reply=statement"
+                f"the prompt {template!r} labels no options in order; write (1) {{a}} (2) {{b}}, or take prompt.reply=statement"
             )
         gap = "" if not template or template[-1].isspace() else " "
         return tuple(gap + text for text in labels or self._options(item))
