@@ -1,5 +1,6 @@
 """Every prompt with every number of examples on MiQA, by one causal model that is loaded once."""
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from typing import Any
 from figlang import cells
 from figlang.config import MiqaTable3Config, PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
-from figlang.predicting import ANSWER
+from figlang.predicting import answer_scoring
 from figlang.prompts import miqa
 from figlang.prompts.miqa import Shots, Wording, ask
 from figlang.scoring import choices
@@ -47,9 +48,11 @@ class Grid:
 def grid(config: MiqaTable3Config) -> Grid:
     """The grid of a command. A template of the user's own is one more prompt, `own`.
 
-    Raises FiglangError for a prompt that does not exist or cannot be filled in.
+    Raises FiglangError for a prompt that does not exist or cannot be filled in, and for a number of examples in `prompt.k`.
     """
     prompt = config.prompt
+    if prompt.k:
+        raise FiglangError(f"prompt.k={prompt.k} is for evaluate.py; this table takes its numbers of examples from shots=[0,1,5]")
     named = {name: miqa.wording_of(replace(prompt, question=name, template=None)) for name in config.questions}
     if prompt.template is not None:
         named["own"] = miqa.wording_of(prompt)
@@ -59,7 +62,24 @@ def grid(config: MiqaTable3Config) -> Grid:
     if len(usable) < len(named):
         log.info("left out, since they label no options: %s", ", ".join(name for name in named if name not in usable))
     shots = Shots(seed=prompt.seed, per=prompt.per, separator=prompt.separator)
-    return Grid(usable, tuple(config.shots), shots, config.scoring or ANSWER)
+    return Grid(usable, tuple(config.shots), shots, answer_scoring(config.scoring))
+
+
+def claim(folder: Path, signature: str) -> None:
+    """Clear a folder of the cells and the table of an interrupted run or of one with this signature.
+
+    Raises FiglangError if it holds a finished result of another signature.
+    """
+    finished = folder / "metrics.json"
+    if finished.is_file():
+        try:
+            same = json.loads(finished.read_text(encoding="utf-8"))["signature"] == signature
+        except (ValueError, KeyError, TypeError):  # damaged, or not ours
+            same = False
+        if not same:
+            raise FiglangError(f"{folder} holds a finished result of other settings; choose another folder with output=DIR")
+    for path in (finished, folder / "table3.md", *folder.glob(f"*/{_name('*', '[0-9]*')}.jsonl")):
+        path.unlink(missing_ok=True)
 
 
 def predict(
@@ -98,5 +118,5 @@ def read(folder: Path, grid: Grid) -> dict[tuple[str, int], list[Prediction]]:
     return {key: found[name] for key, name in names.items()}
 
 
-def _name(prompt: str, shots: int) -> str:
+def _name(prompt: str, shots: int | str) -> str:
     return f"{prompt}-{shots}-shot"

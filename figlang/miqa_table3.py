@@ -16,15 +16,16 @@ def main(config: MiqaTable3Config) -> None:
     split, loaded, folder = assessment.causal(config)
     bos = loaded.recipe.bos if grid.scoring.bos is None else grid.scoring.bos
     scorer = CausalScorer(loaded.network, loaded.tokenizer, bos, grid.scoring.overflow)
+    facts = predicting.origin(loaded) | grid.facts(config.prompt) | {"bos": bos}
+    about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()
+    miqa_grid.claim(folder, about["signature"])
     pool = data.load(config.split, replace(config.data, limit=None), config.paths).items
     took = miqa_grid.predict(scorer, split.items, pool, grid, folder, config.trainer.progress)
     if config.one_by_one:
         took["one_by_one"] = miqa_grid.one_by_one(scorer, split.items[: config.one_by_one], pool, grid)
 
-    facts = predicting.origin(loaded) | grid.facts(config.prompt) | {"bos": bos}
-    evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
     measured = miqa_table.measure(miqa_grid.read(folder, grid), config.seed)
-    content = evaluated.about() | {"questions": measured, "took": took, "notes": list(split.notes)}
+    content = about | {"questions": measured, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
     (folder / "table3.md").write_text(miqa_table.markdown(content), encoding="utf-8")
     miqa_table.show(content, Console())

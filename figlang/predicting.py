@@ -29,6 +29,22 @@ SCORED = {"likelihood": "causal", "pll": "pll", "nli": "nli"}
 ANSWER = ScoringConfig("answer", span="answer", backward_span="answer", norm="sum")
 
 
+def answer_scoring(scoring: ScoringConfig | None) -> ScoringConfig:
+    """How the answers to a question are scored, by default as ANSWER says.
+
+    Raises FiglangError for a scoring with settings for the strings of Fig-QA, which would change nothing here.
+    """
+    if scoring is None:
+        return ANSWER
+    for name in ("text", "template", "span", "examples"):
+        if (value := getattr(scoring, name)) != getattr(ANSWER, name):
+            raise FiglangError(
+                f"scoring={scoring.name} has scoring.{name}={value}, but of MiQA's questions the answer alone is scored as it is; "
+                "take scoring=answer, pmi or prior_corrected, with any scoring.norm"
+            )
+    return scoring
+
+
 @dataclass(frozen=True)
 class How:
     """How to predict: a scoring instead of the recipe's own, a prompt with the pool its examples are drawn from, what an NLI
@@ -188,7 +204,7 @@ def _likelihood(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -
 
 def _questions(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
     recipe, prompt = loaded.recipe, how.prompt
-    scoring = how.scoring or ANSWER
+    scoring = answer_scoring(how.scoring)
     bos = recipe.bos if scoring.bos is None else scoring.bos
     shots = miqa.Shots(prompt.k, prompt.seed, prompt.per, prompt.separator)
     pool = [one for one in how.pool.examples if isinstance(one, Item)]

@@ -12,6 +12,7 @@ from evaluate import main as evaluate_command
 from figlang import metrics, miqa_grid
 from figlang.command import compose
 from figlang.config import MiqaTable3Config
+from figlang.errors import FiglangError
 from figlang.miqa_table3 import main as table_command
 from figlang.predictions import read_predictions
 from figlang.prompts.miqa import PROMPTS
@@ -67,6 +68,8 @@ def test_another_normalisation_is_in_the_signature(run: Run) -> None:
         (["prompt=miqa_qa", "prompt.template='{stem} {a} {b} {c}'"], "has the place {c}"),
         (["prompt=miqa_qa", "prompt.k=44"], "44 examples for miqa-1-implies-1, but only 43 other rows"),
         (["prompt=miqa_qa", "prompt.suffix=so"], "has no place in a question"),
+        (["prompt=miqa_qa", "scoring=clean"], "scoring=clean has scoring.span=whole, but of MiQA's questions the answer alone"),
+        (["prompt=miqa_qa", "scoring=liu2022"], "scoring=liu2022 has scoring.text=raw"),
         (["prompt=miqa_qa", "data=figqa_sample"], "asks questions of MiQA or MUNCH, and"),
     ],
 )
@@ -90,6 +93,21 @@ def test_the_table_of_all_prompts(run: Run, tmp_path: Path, capsys: pytest.Captu
     assert took["one_by_one"]["largest_difference"] < 1e-4
     assert (tmp_path / "out" / "table3.md").read_text().count("\n| own |") == 2
     assert "best at 0 shots:" in capsys.readouterr().out
+
+
+def test_a_folder_holds_one_table(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = tmp_path / "out" / "predictions"
+    cells.mkdir(parents=True)
+    (cells / "or-5-shot.jsonl").touch()  # of a table that was interrupted
+    (cells / "notes.jsonl").touch()
+    small = ("questions=[qa]", "data.limit=4")
+    finished = run(table_command, "shots=[0,1]", *small)
+    with pytest.raises(SystemExit):
+        run(table_command, "shots=[0]", *small)
+    assert "out holds a finished result of other settings; choose another folder with output=DIR" in capsys.readouterr().err
+    assert json.loads((tmp_path / "out" / "metrics.json").read_text()) == finished
+    assert run(table_command, "shots=[0,1]", *small)["questions"] == finished["questions"]
+    assert {path.name for path in cells.iterdir()} == {"qa-0-shot.jsonl", "qa-1-shot.jsonl", "notes.jsonl"}
 
 
 def test_a_cell_of_the_table_is_what_its_prompt_gives_alone(run: Run, tmp_path: Path) -> None:
@@ -116,6 +134,18 @@ def test_prompts_without_labels_are_left_out_of_a_table_of_labels(caplog: pytest
         grid = miqa_grid.grid(config)
     assert list(grid.wordings) == ["numbered", "qa", "question_answer", "no_questions"]
     assert "left out, since they label no options: or, no_choices" in caplog.text
+
+
+def test_the_table_takes_its_numbers_of_examples_from_shots() -> None:
+    with pytest.raises(FiglangError, match=r"prompt\.k=5 is for evaluate\.py; .* from shots="):
+        miqa_grid.grid(compose("miqa_table3", MiqaTable3Config, ["prompt.k=5"]))
+
+
+@pytest.mark.parametrize("name", ["answer", "pmi", "prior_corrected"])
+def test_the_table_takes_the_scorings_of_an_answer_only(name: str) -> None:
+    assert miqa_grid.grid(compose("miqa_table3", MiqaTable3Config, [f"scoring={name}"])).scoring.name == name
+    with pytest.raises(FiglangError, match=r"scoring=clean has scoring\.span=whole"):
+        miqa_grid.grid(compose("miqa_table3", MiqaTable3Config, ["scoring=clean"]))
 
 
 @pytest.mark.parametrize("overrides", ["questions=[]", "shots=[-1]", "prompt.reply=number questions=[or]", "data=figqa_sample"])

@@ -95,6 +95,21 @@ def test_a_prompt_without_labels_has_none_to_answer_with(name: str, answer: str)
         wording(name, answer=answer).answers(IMPLIES)
 
 
+@pytest.mark.parametrize("answer", ["number", "letter"])
+@pytest.mark.parametrize(
+    ("own", "usable"),
+    [
+        ("{stem}: {a} or {b}? (1) {a} (2) {b}", True),
+        ("{stem}: {a} (1) or {b} (2)?", True),
+        ("{stem}: (1) {b} (2) {a}", False),
+        ("{stem}: (2) {a} (1) {b}", False),
+        ("{stem}: {a} or {b}, (1) or (2)?", False),
+    ],
+)
+def test_the_first_label_is_that_of_the_first_option(own: str, usable: bool, answer: str) -> None:
+    assert Wording(templates("", own), answer=answer).has_answers is usable
+
+
 def test_a_space_stands_before_an_answer_unless_nothing_or_space_is_before_it() -> None:
     assert wording("no_choices").answers(IMPLIES) == ("the keys are gone", "I shouted")
     assert Wording(templates("", "{stem}:\n"), layout="lines").answers(IMPLIES) == ("the keys are gone", "I shouted")
@@ -112,6 +127,9 @@ def test_statements_may_hold_braces() -> None:
         ("{stem}: {} or {b}", "has the place {}"),
         ("{stem}: {a}", "shows one of the two options"),
         ("{stem}: {a} or {b", "cannot be read"),
+        ("{stem:d} {a} {b}", "formats {stem}"),
+        ("{stem!r} {a} {b}", "formats {stem}"),
+        ("{stem} {a:>50} {b}", "formats {a}"),
     ],
 )
 def test_a_template_that_cannot_be_filled_in_is_named(own: str, message: str) -> None:

@@ -8,6 +8,7 @@ makes them spaces.
 """
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
@@ -49,11 +50,16 @@ def templates(name: str, own: str | None = None) -> Mapping[str, str]:
             raise FiglangError(f"no prompt {name!r} for MiQA; choose one of {', '.join(PROMPTS)}, or give prompt.template=TEXT")
         return PROMPTS[name]
     try:
-        places = {place for _, place, _, _ in Formatter().parse(own) if place is not None}
+        fields = [(place, spec, conversion) for _, place, spec, conversion in Formatter().parse(own) if place is not None]
     except ValueError as error:
         raise FiglangError(f"the template {own!r} cannot be read ({error}); write a brace that is text twice") from error
+    places = {place for place, _, _ in fields}
     if unknown := sorted(places - {"stem", "a", "b"}):
         raise FiglangError(f"the template {own!r} has the place {{{unknown[0]}}}; a template has {{stem}}, {{a}} and {{b}}")
+    if formatted := [place for place, spec, conversion in fields if spec or conversion]:
+        raise FiglangError(
+            f"the template {own!r} formats {{{formatted[0]}}}; statements stand as they are: no : or ! within braces"
+        )
     if len(places & {"a", "b"}) == 1:
         raise FiglangError(f"the template {own!r} shows one of the two options; show both {{a}} and {{b}}, or neither")
     return {"implies": own, "implied-by": own}
@@ -92,13 +98,16 @@ class Wording:
         template = self._template(item)
         labels = LABELS.get(self.answer)
         if not self._labelled(template):
-            raise FiglangError(f"the prompt {template!r} labels no options; ask for prompt.reply=statement, or write (1) and (2)")
+            raise FiglangError(
+                f"the prompt {template!r} labels no options in order; write (1) {{a}} (2) {{b}}, or take prompt.reply=statement"
+            )
         gap = "" if not template or template[-1].isspace() else " "
         return tuple(gap + text for text in labels or self._options(item))
 
     def _labelled(self, template: str) -> bool:
-        numbers, labels = LABELS["number"], LABELS.get(self.answer, ())
-        return all(label in template for label in labels) or all(label in template for label in numbers)
+        if self.answer not in LABELS:
+            return True
+        return any(_label_in_order(template, labels) for labels in (LABELS["number"], LABELS[self.answer]))
 
     def _template(self, item: Item) -> str:
         text = self.templates[_kind(item)]
@@ -189,6 +198,15 @@ def examples(item: Item, candidates: Sequence[Item], shots: Shots) -> list[Item]
     if len(usable) < shots.count:
         raise FiglangError(f"{shots.count} examples for {item.id}, but only {len(usable)} other rows to draw from; ask for fewer")
     return usable[: shots.count]
+
+
+def _label_in_order(template: str, labels: tuple[str, str]) -> bool:
+    # A template with the labels the other way round would have every answer count for the other option.
+    marks = ""
+    for text, place, _, _ in Formatter().parse(template):
+        marks += "".join(str(labels.index(label)) for label in re.findall("|".join(map(re.escape, labels)), text))
+        marks += place if place in ("a", "b") else ""
+    return "0a1b" in marks or "a0b1" in marks
 
 
 def _kind(item: Item) -> str:
