@@ -13,7 +13,7 @@ from figlang.reference import results
 from train import main as train_command
 
 # Presets that leave something to the user, and what they are given here.
-GIVEN = {"encoder": ["model.name_or_path=x"], "causal": ["model.name_or_path=x", "model.bos=add"]}
+GIVEN = {"qlora": ["model=llama"], "encoder": ["model.name_or_path=x"], "causal": ["model.name_or_path=x", "model.bos=add"]}
 # conf/sweep holds W&B's files, see test_search.py.
 GROUPS = sorted(
     (folder.name, file.stem)
