@@ -41,7 +41,9 @@ def export(
                 tokenizer.save_pretrained(beside / lora.OWN)
         else:
             network.save_pretrained(beside)
-        tokenizer.save_pretrained(beside)
+        for place in (beside, beside / lora.OWN):
+            if place.is_dir():
+                tokenizer.save_pretrained(place)
         write_text(beside / RECIPE, json.dumps(asdict(recipe), indent=2) + "\n")
         write_text(beside / "README.md", card)
 

@@ -119,6 +119,15 @@ def test_the_lines_on_the_card_load_adapters_with_plain_peft(tmp_path: Path, for
     assert names["scores"].tolist() == pytest.approx(expected, abs=1e-5)
 
 
+def test_a_tiny_causal_network_lies_beside_its_adapters_with_its_tokenizer(tmp_path: Path) -> None:
+    adapted, tokenizer, recipe = trained(
+        ModelConfig(init="tiny", architecture="llama", family="causal"), "causal", PeftConfig(name="dora")
+    )
+    before = scores(adapted, tokenizer, recipe)
+    checkpoint.export(adapted, tokenizer, recipe, tmp_path / "model")
+    assert loaded_scores(tmp_path / "model") == pytest.approx(before, abs=1e-5)
+
+
 def test_modules_that_the_base_lacks_are_trained_and_written_whole(tmp_path: Path) -> None:
     _, folder = exported(tmp_path)
     stored = load_file(folder / "adapter_model.safetensors")
