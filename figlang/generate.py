@@ -9,6 +9,7 @@ from figlang.command import entry
 from figlang.config import GenerateConfig
 from figlang.errors import FiglangError
 from figlang.prompts import open as questions
+from figlang.types import Generation
 
 
 @entry("generate", GenerateConfig)
@@ -27,7 +28,7 @@ def main(config: GenerateConfig) -> None:
     loaded = checkpoint.named_by(config)
     if loaded.recipe.format != "causal":
         raise FiglangError(f"{loaded.recipe.name} is no causal model, and only those write")
-    pool = []
+    pool: list[Generation] = []
     if config.rated is not None:
         pool = questions.pool(ratings.found_correct(rated, loaded.recipe.name), config.sampling.seed)
         asked = questions.with_examples(asked, pool, config.shots, config.sampling.seed)
