@@ -256,7 +256,7 @@ def test_figqa_has_several_answers_to_a_metaphor(run: Run) -> None:
         (["shots=2"], "shots=, rated= and ratings= go together"),
         (["ratings=[a.csv]"], "shots=, rated= and ratings= go together"),
         (["kinds=[]"], "kinds=[] asks nothing"),
-        (["data=miqa_implied_by"], "asks nothing about these items"),
+        (["data.question=implied-by"], "asks nothing about these items"),
         (["shots=2", "rated=/nowhere", "ratings=[a.csv]"], "key.json cannot be read"),
         (["sampling.top_p=2"], "sampling.top_p at most 1"),
         (["data=winogrande_l"], "has no open questions"),
