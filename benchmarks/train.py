@@ -37,10 +37,10 @@ from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 from figlang import runtime
 from figlang.command import compose
 from figlang.config import TrainConfig
+from figlang.cpu.linear import OneDnnLinear
 from figlang.data import for_training
 from figlang.encode import Encoder
 from figlang.evaluation import predict
-from figlang.linear import OneDnnLinear
 from figlang.models import networks
 from figlang.models.weights import locate
 from figlang.preparation import Prepared, prepare

@@ -7,8 +7,8 @@ import torch
 from rich.progress import Progress, TimeElapsedColumn
 from torch import Tensor, nn
 
+from figlang.cpu.linear import hastened
 from figlang.encode import Batch, Encoded, Encoder
-from figlang.linear import hastened
 from figlang.scoring.head import Scorer
 from figlang.types import Item, Prediction
 

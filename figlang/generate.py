@@ -4,11 +4,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import answers, checkpoint, data, generation, predicting, ratings, results, runs, runtime, sheets
+from figlang import checkpoint, data, generation, predicting, results, runs, runtime
 from figlang.command import entry
 from figlang.config import GenerateConfig
 from figlang.errors import FiglangError
 from figlang.prompts import open as questions
+from figlang.rating import answers, ratings, sheets
 from figlang.types import Generation
 
 

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from figlang import assessment, data, miqa_grid, miqa_table, predicting, results
+from figlang import assessment, data, predicting, results
 from figlang.command import entry
 from figlang.config import MiqaTable3Config
+from figlang.miqa import grid as miqa_grid
+from figlang.miqa import table
 from figlang.scoring.causal import CausalScorer
 
 
@@ -24,11 +26,11 @@ def main(config: MiqaTable3Config) -> None:
     if config.one_by_one:
         took["one_by_one"] = miqa_grid.one_by_one(scorer, split.items[: config.one_by_one], pool, grid)
 
-    measured = miqa_table.measure(miqa_grid.read(folder, grid), config.seed)
+    measured = table.measure(miqa_grid.read(folder, grid), config.seed)
     content = about | {"questions": measured, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
-    (folder / "table3.md").write_text(miqa_table.markdown(content), encoding="utf-8")
-    miqa_table.show(content, Console())
+    (folder / "table3.md").write_text(table.markdown(content), encoding="utf-8")
+    table.show(content, Console())
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import checkpoint, data, munch_figure, munch_overview, munch_similarity, results, runs, runtime, tables, vectors
+from figlang import checkpoint, data, results, runs, runtime, tables, vectors
 from figlang.command import entry
 from figlang.config import MunchFiguresConfig
 from figlang.errors import FiglangError
 from figlang.metrics import Array
+from figlang.munch import figure, overview, similarity
 from figlang.sources import sha256
 from figlang.types import Item, Judgement
 
@@ -25,20 +26,20 @@ def main(config: MunchFiguresConfig) -> None:
     runtime.log_notes(sentences.notes)
     folder = runs.evaluation_folder(config)
     name, facts = "no vectors", dict[str, str | bool]()
-    content = munch_overview.measure(sentences.items, config.seed)
-    munch_figure.novelty(munch_overview.novelty(sentences.items), folder / "figure8-novelty")
+    content = overview.measure(sentences.items, config.seed)
+    figure.novelty(overview.novelty(sentences.items), folder / "figure8-novelty")
     if config.vectors is not None:
         name, facts, found = _vectors(config, judged.items)
-        rows = munch_similarity.triples(judged.items, found, config.lower)
-        content["similarity"] = munch_similarity.measure(rows, config.seed)
+        rows = similarity.triples(judged.items, found, config.lower)
+        content["similarity"] = similarity.measure(rows, config.seed)
         with (folder / "cosines.jsonl").open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
-        munch_figure.similarity([row.cosines for row in rows if row.cosines], name, folder / "figure3-similarity")
+        figure.similarity([row.cosines for row in rows if row.cosines], name, folder / "figure3-similarity")
 
     evaluated = results.Evaluated(name, facts, sentences, config.split, config.data.name, config.seed)
     content = evaluated.about() | content | {"triples": results.describe(judged), "notes": list(sentences.notes)}
     results.write(folder / "metrics.json", content)
-    made, below = munch_overview.tables(content), [munch_overview.FOOTNOTE, f"signature {content['signature']}"]
+    made, below = overview.tables(content), [overview.FOOTNOTE, f"signature {content['signature']}"]
     (folder / "tables.md").write_text(tables.markdown("MUNCH, its sentences and candidates", made, below), encoding="utf-8")
     tables.show(made, below, Console())
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)

@@ -4,9 +4,11 @@ import time
 
 from rich.console import Console
 
-from figlang import assessment, filling, munch_factors, munch_table3, predicting, rankings, results, tables
+from figlang import assessment, predicting, results, tables
 from figlang.command import entry
 from figlang.config import MunchGenerateConfig
+from figlang.munch import factors as munch_factors
+from figlang.munch import filling, rankings, table3
 from figlang.prompts import munch_generation
 
 
@@ -26,12 +28,12 @@ def main(config: MunchGenerateConfig) -> None:
     facts = predicting.origin(loaded) | way.facts() | {"prompt": "+".join(names), "bos": loaded.recipe.bos}
     evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
     cells = {name: rankings.read(folder / "rankings" / f"{name}.jsonl") for name in names}
-    measured = munch_table3.measure(cells, config.max_rank, config.ddof, config.seed)
+    measured = table3.measure(cells, config.max_rank, config.ddof, config.seed)
     best = rankings.cases(cells[measured["best"]])
     factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least, config.seed)
     content = evaluated.about() | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
-    made, below = munch_table3.tables(content), munch_table3.below(content)
+    made, below = table3.tables(content), table3.below(content)
     (folder / "tables.md").write_text(tables.markdown(f"MUNCH generation, {content['model']}", made, below), encoding="utf-8")
     tables.show(made, below, Console())
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)

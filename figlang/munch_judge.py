@@ -2,11 +2,13 @@
 
 from rich.console import Console
 
-from figlang import assessment, association, cells, munch_factors, munch_table, predicting, results, tables
+from figlang import assessment, association, cells, predicting, results, tables
 from figlang.command import entry
 from figlang.config import MunchJudgeConfig
 from figlang.errors import FiglangError
-from figlang.judging import Judge
+from figlang.munch import factors as munch_factors
+from figlang.munch import table
+from figlang.munch.judging import Judge
 from figlang.prompts import munch
 
 
@@ -32,12 +34,12 @@ def main(config: MunchJudgeConfig) -> None:
     facts = predicting.origin(loaded) | judge.facts("+".join(asked))
     evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
     predictions = cells.read(folder, asked)
-    measured = munch_table.measure(predictions, config.ddof, config.seed)
+    measured = table.measure(predictions, config.ddof, config.seed)
     best = association.cases(predictions[measured["best"]])
     factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least, config.seed)
     content = evaluated.about() | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
-    made, below = munch_table.tables(content), munch_table.below(content)
+    made, below = table.tables(content), table.below(content)
     (folder / "tables.md").write_text(tables.markdown(f"MUNCH judgement, {content['model']}", made, below), encoding="utf-8")
     tables.show(made, below, Console())
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from figlang import evaluation, judging, prompting
+from figlang import evaluation, prompting
 from figlang.checkpoint import Loaded
 from figlang.config import NliConfig, PromptConfig, ScoringConfig
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.models import layout, networks
+from figlang.munch import judging
 from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, write_predictions
 from figlang.prompting import Pool
 from figlang.prompts import miqa, munch

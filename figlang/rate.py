@@ -4,10 +4,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import answers, ratings, results, sheets
+from figlang import results
 from figlang.command import entry
 from figlang.config import RateConfig
 from figlang.errors import FiglangError
+from figlang.rating import answers, ratings, sheets
 
 
 @entry("rate", RateConfig)

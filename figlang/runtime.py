@@ -18,9 +18,9 @@ from transformers.utils.logging import disable_progress_bar
 
 from figlang import selection, tracking
 from figlang.config import TrainConfig, TrainerConfig
+from figlang.cpu.memory import keep_freed_memory
 from figlang.errors import FiglangError, one_line
 from figlang.files import whole_file
-from figlang.memory import keep_freed_memory
 from figlang.runs import Run
 from figlang.strategies import SHARDED, ZERO, places, strategy
 

@@ -11,11 +11,11 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.pytorch_utils import Conv1D
 
-from figlang import linear
-from figlang.memory import keep_freed_memory
-from figlang.models.attention import attention
-from figlang.models.cpu import hasten, release
-from figlang.models.dropout import FastDropout, scaled_mask
+from figlang.cpu import linear
+from figlang.cpu.attention import attention
+from figlang.cpu.dropout import FastDropout, scaled_mask
+from figlang.cpu.hasten import hasten, release
+from figlang.cpu.memory import keep_freed_memory
 
 
 @pytest.mark.parametrize("p", [0.0001, 0.1, 0.5, 0.9])

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from figlang import answers
 from figlang.config import SamplingConfig
 from figlang.data import figqa, miqa
 from figlang.errors import FiglangError
@@ -17,7 +16,8 @@ from figlang.generate import main as generate_command
 from figlang.generation import Writer, first_paragraph, first_sentence, rated_part
 from figlang.prompts import open as questions
 from figlang.rate import main as rate_command
-from figlang.sheets import KEY, SHEET
+from figlang.rating import answers
+from figlang.rating.sheets import KEY, SHEET
 from figlang.sources import package_path
 from figlang.types import Generation, Item
 from tests.causal_models import network, tokenizer

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from evaluate import main as evaluate_command
-from figlang import metrics, miqa_grid
+from figlang import metrics
 from figlang.command import compose
 from figlang.config import MiqaTable3Config
 from figlang.errors import FiglangError
+from figlang.miqa import grid
 from figlang.miqa_table3 import main as table_command
 from figlang.predictions import read_predictions
 from figlang.prompts.miqa import PROMPTS
@@ -131,21 +132,21 @@ def test_help_names_every_field(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 def test_prompts_without_labels_are_left_out_of_a_table_of_labels(caplog: pytest.LogCaptureFixture) -> None:
     config = compose("miqa_table3", MiqaTable3Config, ["prompt.reply=number"])
     with caplog.at_level("INFO", "figlang"):
-        grid = miqa_grid.grid(config)
-    assert list(grid.wordings) == ["numbered", "qa", "question_answer", "no_questions"]
+        made = grid.grid(config)
+    assert list(made.wordings) == ["numbered", "qa", "question_answer", "no_questions"]
     assert "left out, since they label no options: or, no_choices" in caplog.text
 
 
 def test_the_table_takes_its_numbers_of_examples_from_shots() -> None:
     with pytest.raises(FiglangError, match=r"prompt\.k=5 is for evaluate\.py; .* from shots="):
-        miqa_grid.grid(compose("miqa_table3", MiqaTable3Config, ["prompt.k=5"]))
+        grid.grid(compose("miqa_table3", MiqaTable3Config, ["prompt.k=5"]))
 
 
 @pytest.mark.parametrize("name", ["answer", "pmi", "prior_corrected"])
 def test_the_table_takes_the_scorings_of_an_answer_only(name: str) -> None:
-    assert miqa_grid.grid(compose("miqa_table3", MiqaTable3Config, [f"scoring={name}"])).scoring.name == name
+    assert grid.grid(compose("miqa_table3", MiqaTable3Config, [f"scoring={name}"])).scoring.name == name
     with pytest.raises(FiglangError, match=r"scoring=clean has scoring\.span=whole"):
-        miqa_grid.grid(compose("miqa_table3", MiqaTable3Config, ["scoring=clean"]))
+        grid.grid(compose("miqa_table3", MiqaTable3Config, ["scoring=clean"]))
 
 
 @pytest.mark.parametrize("overrides", ["questions=[]", "shots=[-1]", "prompt.reply=number questions=[or]", "data=figqa_sample"])

@@ -1,4 +1,4 @@
-"""MiQA's Table 3 from predictions (figlang/miqa_table.py): worked by hand, in both renderings."""
+"""MiQA's Table 3 from predictions (figlang/miqa/table.py): worked by hand, in both renderings."""
 
 from io import StringIO
 from itertools import product
@@ -6,7 +6,8 @@ from itertools import product
 import pytest
 from rich.console import Console
 
-from figlang import miqa_table, reference
+from figlang import reference
+from figlang.miqa import table
 from figlang.types import Prediction
 
 KINDS = ("implies", "implied-by")
@@ -32,7 +33,7 @@ CELLS = {
     ("no_choices", 0): cell(20, 20),
     ("no_choices", 5): cell(20, 20),
 }
-MEASURED = miqa_table.measure(CELLS)
+MEASURED = table.measure(CELLS)
 TOOK = {"tokens": 2000, "read": 1000, "ratio": 2.0, "seconds": 3.4, "one_by_one": {"questions": 72, "ratio": 1.9}}
 CONTENT = {"model": "m", "questions": MEASURED, "published_file": False, "signature": "s", "took": TOOK}
 
@@ -70,16 +71,16 @@ def test_the_interval_resamples_rows() -> None:
 
 
 def test_a_single_prompt_has_no_spread() -> None:
-    over = miqa_table.measure({("or", 0): cell(10, 10)})["implies"]["over_prompts"]["0"]
+    over = table.measure({("or", 0): cell(10, 10)})["implies"]["over_prompts"]["0"]
     assert (over["sd"], over["prompts"]) == (0.0, 1)
 
 
 def test_without_a_run_without_examples_nothing_is_best() -> None:
-    assert miqa_table.measure({("or", 5): cell(10, 10)})["implies"]["best"] is None
+    assert table.measure({("or", 5): cell(10, 10)})["implies"]["best"] is None
 
 
 def test_rows_are_prompts_baselines_sums_and_published_numbers() -> None:
-    asking, baselines, summed, published = miqa_table.rows(MEASURED, "implies", published=True)
+    asking, baselines, summed, published = table.rows(MEASURED, "implies", published=True)
     assert asking[1] == ["qa", "60.0 (30–90)", "60.0 (30–90)", "50 / 50"]
     assert [row[0] for row in baselines] == ["baseline: no_choices"]
     assert [row[:3] for row in summed] == [
@@ -93,7 +94,7 @@ def test_rows_are_prompts_baselines_sums_and_published_numbers() -> None:
 
 
 def test_published_rows_stand_only_beside_the_published_items() -> None:
-    assert miqa_table.rows(MEASURED, "implies", published=False)[3] == []
+    assert table.rows(MEASURED, "implies", published=False)[3] == []
 
 
 @pytest.mark.parametrize("question", KINDS)
@@ -112,10 +113,10 @@ def test_published_rows_by_shots(question: str) -> None:
 
 def test_the_terminal_and_markdown_show_the_same_cells() -> None:
     out = StringIO()
-    miqa_table.show(CONTENT, Console(file=out, width=200))
-    text = miqa_table.markdown(CONTENT)
+    table.show(CONTENT, Console(file=out, width=200))
+    text = table.markdown(CONTENT)
     for question in KINDS:
-        for row in (row for block in miqa_table.rows(MEASURED, question, False) for row in block):
+        for row in (row for block in table.rows(MEASURED, question, False) for row in block):
             for value in filter(None, row):
                 assert value in out.getvalue()
                 assert value.replace("*", "\\*") in text
@@ -125,6 +126,6 @@ def test_the_terminal_and_markdown_show_the_same_cells() -> None:
 def test_the_table_fits_an_ordinary_terminal() -> None:
     out = StringIO()
     cells = {(name, shots): cell(10, 10) for name in ("question_answer", "no_questions") for shots in (0, 1, 5)}
-    content = CONTENT | {"questions": miqa_table.measure(cells), "published_file": True}
-    miqa_table.show(content, Console(file=out, width=80))
+    content = CONTENT | {"questions": table.measure(cells), "published_file": True}
+    table.show(content, Console(file=out, width=80))
     assert "…" not in out.getvalue()

@@ -13,7 +13,7 @@ from figlang import metrics
 from figlang.config import PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.generation import Writer
-from figlang.judging import check, letter_of
+from figlang.munch.judging import check, letter_of
 from figlang.munch_judge import main as judge_command
 from figlang.predictions import read_predictions
 from figlang.prompts.munch import PROMPTS

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from figlang import data, munch_similarity, munch_table3, rankings
+from figlang import data
 from figlang.command import compose
 from figlang.config import DataConfig, MunchGenerateConfig, PathsConfig
 from figlang.errors import FiglangError
+from figlang.munch import rankings, similarity, table3
 from figlang.munch_figures import main as figures_command
 from figlang.munch_generate import main as generate_command
 from figlang.prompts.munch_generation import PROMPTS, ask
@@ -56,8 +57,8 @@ def test_a_prompt_needs_answers_and_a_name() -> None:
 def test_figure_3_is_of_1072_published_triples() -> None:
     root = published("munch/correct_answers/for_judgement.csv")
     judged = data.load("validation", DataConfig(dataset="munch", question="word", root=root), PathsConfig())
-    rows = munch_similarity.triples(judged.items, {})
-    assert munch_similarity.measure(rows) == {"triples": 1072, "used": 0, "left_out": 1072}
+    rows = similarity.triples(judged.items, {})
+    assert similarity.measure(rows) == {"triples": 1072, "used": 0, "left_out": 1072}
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,7 @@ def test_rankings_and_tables(run: Run, causal_folder: Path, tmp_path: Path) -> N
             (item.id, item.options, item.attributes) for item in items
         ]
     # The file alone gives the numbers again.
-    assert munch_table3.measure(cells) == {name: content[name] for name in ("prompts", "over_prompts", "ddof", "max_rank", "best")}
+    assert table3.measure(cells) == {name: content[name] for name in ("prompts", "over_prompts", "ddof", "max_rank", "best")}
     assert content["took"]["read"] < content["took"]["tokens"]
     assert (
         "scoring:first_token(compare=casefold,leading_space=True,max_tokens=3,max_rank=None)|norm:none|form:quote"

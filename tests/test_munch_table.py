@@ -1,4 +1,4 @@
-"""MUNCH's tables from predictions (figlang/munch_table.py, munch_factors.py): by hand, and the published ones found again."""
+"""MUNCH's tables from predictions (figlang/munch/table.py, factors.py): by hand, and the published ones found again."""
 
 from collections.abc import Sequence
 from io import StringIO
@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from figlang import association, munch_factors, munch_table, reference, tables
-from figlang.munch_table import NONE, combine
+from figlang import association, reference, tables
+from figlang.munch import factors
+from figlang.munch import table as munch_table
+from figlang.munch.table import NONE, combine
 from figlang.types import Prediction
 
 SCORES = {"A": (1.0, 0, 0, 0), "B": (0, 1.0, 0, 0), "C": (0, 0, 1.0, 0), "D": (0, 0, 0, 1.0), NONE: (0.0, 0, 0, 0)}
@@ -37,7 +39,7 @@ CELLS = {
     "GASW94": cell(("AA",) * 7 + ("AB",), "sentence"),
 }
 MEASURED = munch_table.measure(CELLS)
-FACTORS = munch_factors.measure(association.cases(CELLS["GASW94"] + CELLS["CTWT52"]), "welch", "chi2", least=3)
+FACTORS = factors.measure(association.cases(CELLS["GASW94"] + CELLS["CTWT52"]), "welch", "chi2", least=3)
 TOOK = {"tokens": 2000, "read": 1000, "ratio": 2.0, "seconds": 3.4}
 CONTENT: dict[str, Any] = {"model": "m", "published_file": True, "signature": "s", "took": TOOK, "factors": FACTORS, **MEASURED}
 
@@ -154,7 +156,7 @@ def test_tests_are_corrected_together() -> None:
     assert [test["of"] for test in tests] == ["novelty", "genre", "pos", "pos", "pos"]
     assert all(test["p_holm"] >= test["p"] for test in tests)
     assert len(cells_of("Tests")) == 5
-    assert "corrected for all 5 tests" in munch_factors.footnote(FACTORS)
+    assert "corrected for all 5 tests" in factors.footnote(FACTORS)
 
 
 def test_published_rows_stand_only_beside_the_published_triples() -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from figlang import munch_table3, rankings
 from figlang.errors import FiglangError
+from figlang.munch import rankings, table3
 from figlang.types import Ranking
 
 # Three sentences: two answers of three ranked; none; four, of which two share a token's rank.
@@ -59,12 +59,12 @@ def test_a_case_is_right_where_an_answer_is_first() -> None:
 
 def test_over_prompts() -> None:
     second = [Ranking(row.id, row.group, row.answers, (1, *row.ranks[1:]), "", (), row.attributes) for row in ROWS]
-    found = munch_table3.measure({"PTGS54": ROWS, "UASW92": second})
+    found = table3.measure({"PTGS54": ROWS, "UASW92": second})
     assert found["best"] == "UASW92"
     assert found["over_prompts"]["mrr"]["mean"] == pytest.approx((0.5 + 1) / 2)
     assert found["over_prompts"]["mrr"]["sd"] == pytest.approx(0.5**1.5)
-    assert munch_table3.measure({"PTGS54": ROWS, "UASW92": second}, ddof=0)["over_prompts"]["mrr"]["sd"] == pytest.approx(0.25)
-    assert munch_table3.measure({"PTGS54": ROWS})["over_prompts"]["mrr"]["sd"] is None
+    assert table3.measure({"PTGS54": ROWS, "UASW92": second}, ddof=0)["over_prompts"]["mrr"]["sd"] == pytest.approx(0.25)
+    assert table3.measure({"PTGS54": ROWS})["over_prompts"]["mrr"]["sd"] is None
 
 
 def test_a_file_holds_all_that_was_written(tmp_path: Path) -> None:

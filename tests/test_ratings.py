@@ -1,4 +1,4 @@
-"""Rating sheets (figlang/ratings.py): blind, read back with errors by row, statistics by hand, a page that needs nothing else."""
+"""Rating sheets (figlang/rating/): blind, read back with errors by row, statistics by hand, a page that needs nothing else."""
 
 import csv
 import html
@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from figlang import ratings, sheets
 from figlang.errors import FiglangError
-from figlang.sheets import Rated
+from figlang.rating import ratings, sheets
+from figlang.rating.sheets import Rated
 from figlang.types import Generation
 from tests.test_agreement import KRIPPENDORFF
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from figlang import munch_similarity, vectors
+from figlang import vectors
 from figlang.errors import FiglangError
+from figlang.munch import similarity
 from figlang.types import Judgement
 
 LINES = "the 1 0 0\nway 1 1 0\nroute 1 2 0\nstreet 0 0 1\nnothing 0 0 0\n"
@@ -78,11 +79,11 @@ def test_bad_files(tmp_path: Path, name: str, text: str | None, message: str) ->
 def test_cosines_worked_by_hand(tmp_path: Path) -> None:
     (tmp_path / "glove.txt").write_text(LINES)
     known = vectors.load(tmp_path / "glove.txt", ["way", "route", "street", "nothing", "path"])
-    rows = munch_similarity.triples(TRIPLES, known)
+    rows = similarity.triples(TRIPLES, known)
     assert [row.missing for row in rows] == [(), (), ("path",), ("nothing",)]
     assert rows[0].cosines == rows[1].cosines == {"target-apt": pytest.approx(3 / 10**0.5), "target-inapt": 0, "apt-inapt": 0}
     assert (rows[1].target, rows[1].apt, rows[1].inapt) == ("way", "route", "street")
-    found = munch_similarity.measure(rows)
+    found = similarity.measure(rows)
     assert (found["triples"], found["used"], found["left_out"]) == (4, 2, 2)
     assert found["apt_minus_inapt"]["mean"] == found["pairs"]["target-apt"]["mean"] == pytest.approx(3 / 10**0.5)
     assert found["pairs"]["target-inapt"]["sd"] == 0
@@ -91,11 +92,11 @@ def test_cosines_worked_by_hand(tmp_path: Path) -> None:
 def test_words_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "glove.txt").write_text(LINES)
     known = vectors.load(tmp_path / "glove.txt", ["way", "route", "street"])
-    assert munch_similarity.triples(TRIPLES[:1], known, lower=False)[0].missing == ("Way",)
-    assert munch_similarity.measure(munch_similarity.triples(TRIPLES[:1], known, lower=False)) == {
+    assert similarity.triples(TRIPLES[:1], known, lower=False)[0].missing == ("Way",)
+    assert similarity.measure(similarity.triples(TRIPLES[:1], known, lower=False)) == {
         "triples": 1,
         "used": 0,
         "left_out": 1,
     }
     with pytest.raises(FiglangError, match="no triple with an apt and an inapt word"):
-        munch_similarity.triples(TRIPLES[4:], known)
+        similarity.triples(TRIPLES[4:], known)

@@ -13,7 +13,7 @@ from pytorch_lightning import LightningModule
 from torch import Tensor, distributed, nn
 
 from figlang.config import MethodConfig
-from figlang.models.cpu import hasten, release
+from figlang.cpu.hasten import hasten, release
 from figlang.models.sharded import shard, whole
 
 SELECTION = "selection/loss"

@@ -8,7 +8,7 @@ from rich.progress import Progress, TimeElapsedColumn
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from figlang.linear import hastened
+from figlang.cpu.linear import hastened
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.requests import Request, RequestEncoder, Scored, Tokens
 from figlang.scoring.states import States, tree_states, whole_states

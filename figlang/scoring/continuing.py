@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.nn.functional import pad
 from transformers import DynamicCache, PreTrainedModel
 
+from figlang.cpu.linear import hastened
 from figlang.errors import FiglangError
-from figlang.linear import hastened
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.requests import Tokens
 from figlang.scoring.states import padded, read_tree, tree_reads

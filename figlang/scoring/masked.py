@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from figlang.cpu.linear import hastened
 from figlang.errors import FiglangError, one_line
-from figlang.linear import hastened
 from figlang.scoring.anatomy import differs
 from figlang.scoring.requests import Request, Scored, SpanFinder, named
 

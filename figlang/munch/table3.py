@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from figlang import munch_factors, rankings, reference
+from figlang import reference
+from figlang.munch import factors as munch_factors
+from figlang.munch import rankings
 from figlang.prompts.munch_generation import PROMPTS
 from figlang.tables import PaperTable, cost
 from figlang.types import Ranking

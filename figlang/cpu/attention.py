@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from transformers.integrations.sdpa_attention import repeat_kv, sdpa_attention_forward
 
-from figlang.models.dropout import scaled_mask
+from figlang.cpu.dropout import scaled_mask
 
 # Options of transformers' attention that ask for something else, unless they are unset.
 SPECIAL = ("is_causal", "position_bias", "cache", "softcap", "output_attentions")
@@ -22,7 +22,7 @@ def attention(
     scaling: float | None = None,
     **options: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """What transformers' `sdpa` computes, with the mask of `figlang.models.dropout` on the attention weights.
+    """What transformers' `sdpa` computes, with the mask of `figlang.cpu.dropout` on the attention weights.
 
     torch has no fused attention with dropout on a CPU and takes these same steps with slower random numbers; in bf16 its
     fused one takes several times as long as these steps. Whatever is not plain masked attention is left to transformers.

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from figlang import munch_factors, reference
+from figlang import reference
 from figlang.data.munch import FORMS
 from figlang.metrics import accuracy, by_group, clustered_interval
+from figlang.munch import factors
 from figlang.prompts.munch import CONDITIONS, LETTERS, PROMPTS
 from figlang.tables import PaperTable, cost
 from figlang.types import Prediction
@@ -72,13 +73,13 @@ def tables(content: Mapping[str, Any]) -> list[PaperTable]:
         _second(content, model, published),
         _letters(content["prompts"]),
         _ninth(content["prompts"][best]["confusion"], model, f"best prompt, here {best}", published),
-        *munch_factors.tables(content["factors"], model, f"judgement, best prompt, here {best}", "judgement", published),
+        *factors.tables(content["factors"], model, f"judgement, best prompt, here {best}", "judgement", published),
     ]
 
 
 def below(content: Mapping[str, Any]) -> list[str]:
     """The lines below the tables."""
-    return [FOOTNOTE, munch_factors.footnote(content["factors"]), cost(content["took"]), f"signature {content['signature']}"]
+    return [FOOTNOTE, factors.footnote(content["factors"]), cost(content["took"]), f"signature {content['signature']}"]
 
 
 def _second(content: Mapping[str, Any], model: str, published: bool) -> PaperTable:

@@ -86,7 +86,7 @@ def invitation(folder: Path) -> str:
 
 def page(rows: Sequence[Mapping[str, str]], scale: str) -> str:
     """A page to rate in, by keys alone, that needs nothing but itself and saves a filled-in sheet."""
-    template = (Path(__file__).parent / "rating_page.html").read_text(encoding="utf-8")
+    template = (Path(__file__).parent / "page.html").read_text(encoding="utf-8")
     # Inside a script, only `<` could end it.
     data = json.dumps({"rows": rows, "codes": list(SCALES[scale]), "columns": COLUMNS}, ensure_ascii=False).replace("<", "\\u003c")
     return template.replace("{{title}}", escape(f"{len(rows)} answers to rate")).replace("{{data}}", data)

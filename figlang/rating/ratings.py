@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.markup import escape as escape_markup
 from rich.table import Table
 
-from figlang.agreement import Ratings, alpha, intraclass, majority
 from figlang.errors import FiglangError
 from figlang.metrics import clustered_interval
-from figlang.sheets import SCALES, Rated
+from figlang.rating.agreement import Ratings, alpha, intraclass, majority
+from figlang.rating.sheets import SCALES, Rated
 from figlang.types import Generation
 
 

@@ -9,7 +9,7 @@ from scipy.stats import gaussian_kde
 
 from figlang import drawing
 from figlang.drawing import MUTED, SERIES
-from figlang.munch_similarity import PAIRS
+from figlang.munch.similarity import PAIRS
 
 SUFFIXES = ("svg", "png")
 

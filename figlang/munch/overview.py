@@ -9,8 +9,8 @@ import numpy as np
 from figlang import association, reference
 from figlang.association import Case
 from figlang.data.munch import GENRES
-from figlang.munch_factors import PARTS
-from figlang.munch_similarity import PAIRS
+from figlang.munch.factors import PARTS
+from figlang.munch.similarity import PAIRS
 from figlang.tables import PaperTable
 from figlang.types import Item
 

@@ -3,9 +3,9 @@
 from torch import nn
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from figlang import linear
-from figlang.models.attention import attention
-from figlang.models.dropout import FastDropout
+from figlang.cpu import linear
+from figlang.cpu.attention import attention
+from figlang.cpu.dropout import FastDropout
 
 
 def hasten(network: nn.Module) -> None:

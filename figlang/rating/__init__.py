@@ -1,0 +1,1 @@
+"""Answers in free text: rated by people, and what their ratings say."""
