@@ -2,6 +2,7 @@
 
 import csv
 import logging
+import signal
 from math import nan
 from pathlib import Path
 from time import perf_counter
@@ -9,10 +10,11 @@ from typing import Any
 
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
+from pytorch_lightning.utilities import rank_zero_only
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 from scipy.stats import binomtest
-from torch import Tensor, nn
-from torchmetrics import MeanMetric, SumMetric
+from torch import Tensor, distributed, nn
+from torchmetrics import MeanMetric, Metric, SumMetric
 
 from figlang.evaluation import prediction
 from figlang.metrics import accuracy, pair_accuracy
@@ -55,13 +57,14 @@ class History(Callback):
         return self._loss, self._right, self._seen
 
     def state_dict(self) -> dict[str, Any]:
-        return {"rows": self.rows, "seconds": self.seconds, "epoch": [metric.state_dict() for metric in self._epoch]}
+        return {"rows": self.rows, "seconds": self.seconds, "epoch": [_over_all_processes(metric) for metric in self._epoch]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.rows = [tuple(row) for row in state["rows"]]
         self.seconds = state["seconds"]
         for metric, content in zip(self._epoch, state["epoch"], strict=True):
-            metric.load_state_dict(content)
+            if rank_zero_only.rank == 0:  # in the others they begin at nothing: they are sums over all
+                metric.load_state_dict(content)
 
     def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
         # Here too: an epoch that is gone on with has no start.
@@ -132,35 +135,75 @@ class History(Callback):
         self.rows.append((trainer.global_step, trainer.current_epoch, split, metric, value))
 
 
-class Preemption(Callback):
-    """Saves the state in the middle of an epoch when SIGTERM asks to stop, so that no step is lost (one process).
+def _over_all_processes(metric: Metric) -> dict[str, Any]:
+    with metric.sync_context():
+        return dict(metric.state_dict())
 
-    `kept` is the step that was saved. Several processes do not get the signal at the same step, and continue after the last
-    whole epoch; so does a run that was stopped while it validated.
+
+class Preemption(Callback):
+    """Stops the fit where SIGTERM asks for it, with the state saved so that no step is lost; raises SIGTERMException.
+
+    A step, or a validation, is finished first. Processes agree after every step, so that all of them stop at the same one,
+    whichever got the signal. `kept` is the step that was saved.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.kept = 0
-        self._random: list[Tensor] = []
+        self._asked = False
+        self._random: list[list[Tensor]] = []
 
     def state_dict(self) -> dict[str, Any]:
-        return {"random": [torch.get_rng_state(), *torch.cuda.get_rng_state_all()]}
+        return {"random": _of_all_processes([torch.get_rng_state(), *torch.cuda.get_rng_state_all()])}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._random = state["random"]
 
     def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
+        # In place of Lightning's handler, which leaves a validation half-way and several processes at different steps.
+        signal.signal(signal.SIGTERM, self._ask)
         # An epoch that is gone on with is not seeded anew.
-        if self._random:
-            torch.set_rng_state(self._random[0].cpu())
-            if len(self._random) == 1 + torch.cuda.device_count():
-                torch.cuda.set_rng_state_all([state.cpu() for state in self._random[1:]])
+        if len(self._random) == trainer.world_size:
+            processor, *devices = self._random[trainer.global_rank]
+            torch.set_rng_state(processor.cpu())
+            if len(devices) == torch.cuda.device_count():
+                torch.cuda.set_rng_state_all([state.cpu() for state in devices])
 
-    def on_exception(self, trainer: Trainer, module: LightningModule, exception: BaseException) -> None:
-        if isinstance(exception, SIGTERMException) and trainer.world_size == 1 and trainer.training:
+    def _ask(self, *_: Any) -> None:
+        self._asked = True
+
+    def on_train_batch_end(self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, index: int) -> None:
+        if trainer.is_last_batch:
+            return  # the validation that follows and the state of the whole epoch come first
+        if self._agreed(module):
             trainer.save_checkpoint(self.path)
-            self.kept = trainer.global_step
+            self._stop(trainer)
+
+    def on_train_epoch_start(self, trainer: Trainer, module: LightningModule) -> None:
+        if self._agreed(module):
+            self._stop(trainer)
+
+    def on_train_end(self, trainer: Trainer, module: LightningModule) -> None:
+        if self._agreed(module):
+            self._stop(trainer)
+
+    def _agreed(self, module: LightningModule) -> bool:
+        asked = torch.tensor(int(self._asked), device=module.device)
+        if distributed.is_initialized():
+            distributed.all_reduce(asked)
+        return bool(asked)
+
+    def _stop(self, trainer: Trainer) -> None:
+        self.kept = trainer.global_step
+        raise SIGTERMException
+
+
+def _of_all_processes(found: Any) -> list[Any]:
+    if not distributed.is_initialized():
+        return [found]
+    parts: list[Any] = [None] * distributed.get_world_size()
+    distributed.all_gather_object(parts, found)
+    return parts
 
 
 class Health(Callback):

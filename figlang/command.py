@@ -43,7 +43,7 @@ from figlang.config import (
 from figlang.config.section import Command
 from figlang.errors import FiglangError
 from figlang.faults import explain
-from figlang.redaction import redacted
+from figlang.redaction import nothing_secret_said
 from figlang.signature import digest, program
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -120,6 +120,7 @@ def grid(name: str, schema: type[T]) -> Callable[[Callable[[list[Combination[T]]
     """Turn `task(combinations)` into a command that takes several values for an option, as a multirun does, but all at once."""
 
     def decorate(task: Callable[[list[Combination[T]]], None]) -> Callable[[], None]:
+        @nothing_secret_said()
         def main() -> None:
             if {"--help", "-h"} & set(sys.argv[1:]):
                 print_help(schema)
@@ -159,6 +160,7 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
                 _fail(FiglangError(fault))
                 return None
 
+        @nothing_secret_said()
         def main() -> None:
             if {"--help", "-h"} & set(sys.argv[1:]):
                 print_help(schema)
@@ -251,7 +253,7 @@ def _fail(error: Exception) -> None:
     unknown = re.search(r"[Kk]ey '([^']+)' (?:is )?not in '(\w+)'", message)
     if unknown and (section := getattr(schemas, unknown[2], None)) is not None:
         message = f"unknown key {unknown[1]!r}; {_section_name(section)} has {', '.join(spec.name for spec in fields(section))}"
-    sys.stderr.write(f"error: {redacted(message)}\n")
+    sys.stderr.write(f"error: {message}\n")
     raise SystemExit(2)
 
 

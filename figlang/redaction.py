@@ -2,6 +2,10 @@
 
 import os
 import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any
 
 # Names under which the environment carries secrets: WANDB_API_KEY, HF_TOKEN, AWS_SECRET_ACCESS_KEY …
 _NAMES = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$")
@@ -15,3 +19,48 @@ def redacted(text: str) -> str:
         if len(value) >= SHORTEST and _NAMES.search(name.upper()):
             text = text.replace(value, f"<{name}>")
     return _IN_ADDRESS.sub(r"\1<password>@", text)
+
+
+def redacted_values(content: Any) -> Any:
+    """The same for every text in dictionaries and lists."""
+    if isinstance(content, Mapping):
+        return {key: redacted_values(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [redacted_values(value) for value in content]
+    return redacted(content) if isinstance(content, str) else content
+
+
+class _Redacting:
+    """A stream that writes texts without secrets and is in everything else the one below it."""
+
+    def __init__(self, below: Any) -> None:
+        self._below = below
+
+    def write(self, text: str) -> int:
+        self._below.write(redacted(text))
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._below, name)
+
+
+@contextmanager
+def nothing_secret_said() -> Iterator[None]:
+    """Take secrets out of all that is printed: messages, tables, warnings of libraries."""
+    with redirect_stdout(_Redacting(sys.stdout)), redirect_stderr(_Redacting(sys.stderr)):  # type: ignore[type-var]
+        yield
+
+
+@contextmanager
+def arguments_without_secrets() -> Iterator[None]:
+    """For libraries that keep the command line."""
+    given = sys.argv
+    sys.argv = [redacted(word) for word in given]
+    try:
+        yield
+    finally:
+        sys.argv = given

@@ -123,6 +123,8 @@ def trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Callb
             gradient_clip_val=config.method.clip if settings.strategy in ZERO else None,
             precision=cast(Any, precision),
             max_epochs=config.method.epochs,
+            # Under SLURM a new fit would go on from any hpc_ckpt_1.ckpt of the working directory.
+            default_root_dir=run.checkpoint.parent,
             logger=logger,
             plugins=[] if settings.strategy in SHARDED else [WholeStates()],  # which save by themselves
             # History and Health come first: the checkpoint that follows them holds their state of this epoch.

@@ -15,6 +15,7 @@ from pytorch_lightning.utilities import rank_zero_only
 from figlang.config import TrainConfig
 from figlang.errors import FiglangError, one_line
 from figlang.models.base import SELECTION
+from figlang.redaction import arguments_without_secrets, redacted_values
 from figlang.runs import Run
 
 log = logging.getLogger("figlang")
@@ -45,9 +46,11 @@ def logger(config: TrainConfig, run: Run) -> Logger | bool:
         offline=mode == "offline",
         resume=None if mode == "offline" else "allow",
     )
+    # Where they come from and go to is no setting of the experiment.
+    settings = {name: value for name, value in asdict(config).items() if name not in ("logger", "paths")}
     try:
-        # Where they come from and go to is no setting of the experiment; asdict holds no secrets, which come by environment.
-        kept.log_hyperparams({name: value for name, value in asdict(config).items() if name not in ("logger", "paths")})
+        with arguments_without_secrets():  # the client notes how it was started
+            kept.log_hyperparams(redacted_values(settings))
     except (wandb.errors.Error, ValueError) as error:
         raise FiglangError(f"logger=wandb: {one_line(error)}; log in with `wandb login`, or take logger.mode=offline") from error
     return kept

@@ -2,6 +2,7 @@
 
 import copy
 import logging
+import os
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
@@ -106,7 +107,10 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         if trainer.is_global_zero:
             kept = f"step {saver.kept}" if saver.kept else "its last whole epoch"
             log.warning("stopped; the same command continues %s after %s", run.folder, kept)
-        raise SystemExit(TERMINATED if isinstance(stop, SIGTERMException) else INTERRUPTED) from stop
+        if not isinstance(stop, SIGTERMException):
+            raise SystemExit(INTERRUPTED) from stop
+        # The agent of a sweep ends hopeless runs so, and would give up after some that seem to have failed.
+        raise SystemExit(0 if "WANDB_SWEEP_ID" in os.environ else TERMINATED) from stop
     except Exception as error:  # a damaged checkpoint can fail in any way
         if resumed and not trainer.global_step:
             raise FiglangError(

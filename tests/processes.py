@@ -2,14 +2,18 @@
 
 import multiprocessing
 import os
+import signal
 import socket
 import sys
 import time
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import Any
 
 from pytorch_lightning.utilities import rank_zero_only
+from torch import Tensor
 
+from figlang.models.contrastive import ContrastiveModule
 from tests.test_train import environment
 
 forks = multiprocessing.get_context("forkserver")
@@ -21,9 +25,12 @@ def preload(*modules: str) -> None:
 
 
 class Group:
-    """Processes that run `python script arguments` together in `home`; one alone knows of no others. `said` is all their output."""
+    """Processes that run `python script arguments` together in `home`; one alone knows of no others. `said` is all their output.
 
-    def __init__(self, size: int, home: Path, script: str, *arguments: str) -> None:
+    The last one gets SIGTERM in training step `stopped_in` (from 1), if that is given.
+    """
+
+    def __init__(self, size: int, home: Path, script: str, *arguments: str, stopped_in: int | None = None) -> None:
         self.output = home / f"output-{time.monotonic_ns()}.txt"
         self.processes: list[ForkServerProcess] = []
         with socket.socket() as free:
@@ -37,7 +44,9 @@ class Group:
         for rank in range(size):
             place = {**shared, "RANK": rank, "LOCAL_RANK": rank, "TORCHELASTIC_RUN_ID": "test"} if size > 1 else {}
             known = environment(home) | compiled | {name: str(value) for name, value in place.items()}
-            process = forks.Process(target=_enter, args=(script, arguments, str(home), known, str(self.output)))
+            # The last process alone gets the signal.
+            step = stopped_in if rank == size - 1 else None
+            process = forks.Process(target=_enter, args=(script, arguments, str(home), known, str(self.output), step))
             process.start()
             self.processes.append(process)
 
@@ -66,8 +75,14 @@ class Group:
         for process in self.processes:
             process.join()
 
+    def codes(self) -> list[int | None]:
+        """The exit codes, when all have ended by themselves."""
+        for process in self.processes:
+            process.join()
+        return [process.exitcode for process in self.processes]
 
-def _enter(script: str, arguments: tuple[str, ...], home: str, known: dict[str, str], output: str) -> None:
+
+def _enter(script: str, arguments: tuple[str, ...], home: str, known: dict[str, str], output: str, step: int | None) -> None:
     os.chdir(home)
     os.environ.clear()
     os.environ.update(known)
@@ -75,5 +90,18 @@ def _enter(script: str, arguments: tuple[str, ...], home: str, known: dict[str, 
     os.dup2(file, 1)
     os.dup2(file, 2)
     rank_zero_only.rank = int(known.get("RANK", 0))  # Lightning has read it when it was imported
+    if step is not None:
+        _terminate_in(step)
     sys.argv = [script, *arguments]
     __import__(script.removesuffix(".py")).main()
+
+
+def _terminate_in(step: int) -> None:
+    whole = ContrastiveModule.loss
+
+    def loss(module: ContrastiveModule, batch: Any) -> dict[str, Tensor]:
+        if module.global_step == step - 1 and module.trainer.training:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return whole(module, batch)
+
+    ContrastiveModule.loss = loss  # type: ignore[method-assign]

@@ -218,6 +218,19 @@ def test_adapter_settings_that_cannot_be_trusted_are_refused(tmp_path: Path, bro
         checkpoint.load(str(folder))
 
 
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_adapters_that_lie_below_themselves_are_one_sentence(tmp_path: Path, rounds: int) -> None:
+    _, folder = exported(tmp_path)
+    (folder / "figlang.json").unlink()
+    other = tmp_path / "other"
+    shutil.copytree(folder, other)
+    for place, below in ((folder, (folder, other)[rounds - 1]), (other, folder)):
+        path = place / "adapter_config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"base_model_name_or_path": str(below)}))
+    with pytest.raises(FiglangError, match=r"names adapters over these ones as base_model_name_or_path"):
+        checkpoint.load(str(folder), ModelConfig())
+
+
 def test_a_training_with_other_inputs_starts_from_adapters(tmp_path: Path) -> None:
     _, folder = exported(tmp_path)
     whole = checkpoint.load(str(folder)).network

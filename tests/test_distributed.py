@@ -40,17 +40,21 @@ def two(home: Path, strategy: str, *arguments: str) -> str:
     return together(home, strategy, *arguments).wait().said
 
 
-def together(home: Path, strategy: str, *arguments: str) -> Group:
-    return Group(2, home, "train.py", *COMMON, f"trainer={strategy}", "trainer.accelerator=cpu", *arguments)
+def together(home: Path, strategy: str, *arguments: str, stopped_in: int | None = None) -> Group:
+    words = [*COMMON, f"trainer={strategy}", "trainer.accelerator=cpu", *arguments]
+    return Group(2, home, "train.py", *words, stopped_in=stopped_in)
 
 
 @pytest.fixture(scope="session")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """A tiny BERT without dropout, its weights on disk."""
-    folder = tmp_path_factory.mktemp("encoder")
+    return bert(tmp_path_factory.mktemp("encoder"), dropout=0.0)
+
+
+def bert(folder: Path, dropout: float) -> list[str]:
     tokenizer = masked_models.word_pieces()
-    dropless = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "max_position_embeddings": 128}
-    masked_models.network("bert", tokenizer, **dropless).bert.save_pretrained(folder)
+    settings = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout, "max_position_embeddings": 128}
+    masked_models.network("bert", tokenizer, **settings).bert.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return [f"model.name_or_path={folder}"]
 
@@ -148,11 +152,15 @@ def test_killed_processes_end_as_uninterrupted_ones(tmp_path: Path, encoder: lis
     if strategy in ZERO:
         tear_the_next_state(tmp_path / "killed" / "checkpoints")
     assert "resuming from" in two(tmp_path, strategy, "run=killed", *more)
-    whole, killed = (load_file(exported(tmp_path / name)) for name in ("whole", "killed"))
-    for name, weight in whole.items():
-        torch.testing.assert_close(killed[name], weight, rtol=0, atol=1e-6)
-    assert scores(tmp_path / "killed") == scores(tmp_path / "whole")
-    assert curve(tmp_path / "killed") == pytest.approx(curve(tmp_path / "whole"), abs=1e-6)
+    assert_same_end(tmp_path / "whole", tmp_path / "killed")
+
+
+def assert_same_end(whole: Path, resumed: Path) -> None:
+    weights, others = (load_file(exported(run)) for run in (whole, resumed))
+    for name, weight in weights.items():
+        torch.testing.assert_close(others[name], weight, rtol=0, atol=1e-6)
+    assert scores(resumed) == scores(whole)
+    assert curve(resumed) == pytest.approx(curve(whole), abs=1e-6)
 
 
 def tear_the_next_state(folder: Path) -> None:
@@ -162,6 +170,20 @@ def tear_the_next_state(folder: Path) -> None:
     parts.mkdir(parents=True, exist_ok=True)
     for file in (folder / current / "checkpoint").iterdir():
         (parts / file.name).write_bytes(file.read_bytes()[:100])
+
+
+@pytest.mark.parametrize("strategy", ["ddp", *(pytest.param(name, marks=pytest.mark.slow) for name in ("fsdp", *ZERO))])
+def test_processes_that_are_asked_to_stop_lose_no_step(tmp_path: Path, strategy: str) -> None:
+    if strategy in ZERO:
+        pytest.importorskip("deepspeed", reason="needs figlang[deepspeed]")
+    more = [*bert(tmp_path / "base", dropout=0.1), "method.epochs=3"]
+    two(tmp_path, strategy, "run=whole", *more)
+    for step in (14, 18):  # 9 steps an epoch
+        stopped = together(tmp_path, strategy, "run=stopped", *more, stopped_in=step)
+        assert stopped.codes() == [143, 143], stopped.said
+        assert f"the same command continues stopped after step {step}" in stopped.said
+    assert "resuming from" in two(tmp_path, strategy, "run=stopped", *more)
+    assert_same_end(tmp_path / "whole", tmp_path / "stopped")
 
 
 @pytest.mark.slow

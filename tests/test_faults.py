@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from filelock import FileLock
+from rich.console import Console
 from safetensors.torch import load_file
 
 from figlang import checkpoint
@@ -17,7 +18,7 @@ from figlang.config import DataConfig, EvaluateConfig, ModelConfig
 from figlang.errors import FiglangError
 from figlang.faults import explain
 from figlang.models.contrastive import ContrastiveModule
-from figlang.redaction import redacted
+from figlang.redaction import nothing_secret_said, redacted
 from figlang.sources import package_path
 from tests.test_train import TINY
 from train import main as train_command
@@ -60,7 +61,7 @@ def raising(error: Exception) -> Any:
     return act
 
 
-@pytest.mark.parametrize(("peft", "step"), [("none", 8), ("lora", 3)])
+@pytest.mark.parametrize(("peft", "step"), [("none", 8), ("none", 6), ("lora", 3)])
 def test_a_preempted_run_loses_no_step_and_ends_bit_for_bit_as_a_whole_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, train: Any, peft: str, step: int
 ) -> None:
@@ -145,6 +146,15 @@ def test_a_disk_that_fills_up_while_a_state_is_saved_keeps_the_one_before(
     assert torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)["global_step"] == 6
 
 
+def test_a_state_in_the_working_directory_of_a_slurm_job_is_not_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any
+) -> None:
+    for name, value in {"NTASKS": "1", "JOB_NAME": "figlang", "JOB_ID": "7", "PROCID": "0", "LOCALID": "0", "NODEID": "0"}.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    (tmp_path / "hpc_ckpt_1.ckpt").write_text("another job's")
+    assert train("run=run")[0] == 0
+
+
 def test_other_errors_keep_their_traceback() -> None:
     assert explain(RuntimeError("shapes do not match"), training=True) is None
     assert explain(FileNotFoundError(errno.ENOENT, "No such file", "x"), training=True) is None
@@ -193,6 +203,22 @@ def test_secrets_reach_no_file_and_no_message(tmp_path: Path, monkeypatch: pytes
             assert b"correct-horse" not in content, path
             assert b"hf_stapled" not in content, path
     assert "correct-horse" not in said
+
+
+def test_secrets_are_in_no_table_and_no_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_TOKEN", "hf_stapled")
+    with nothing_secret_said():
+        Console().print("model hf_stapled")
+        sys.stderr.writelines(["warning: ", "hf_stapled\n"])
+    assert capsys.readouterr() == ("model <HF_TOKEN>\n", "warning: <HF_TOKEN>\n")
+    monkeypatch.setattr(sys, "argv", ["train.py", *TINY, "run=runs/run", "data.limit=16", "model.name=${oc.env:HF_TOKEN}"])
+    train_command()
+    said = capsys.readouterr()
+    assert "<HF_TOKEN>" in said.out
+    assert "hf_stapled" not in said.out + said.err
 
 
 def test_passwords_in_addresses_are_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:

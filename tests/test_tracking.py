@@ -22,7 +22,15 @@ def train(monkeypatch: pytest.MonkeyPatch, folder: Path, *arguments: str) -> Non
         monkeypatch.delenv(name, raising=False)
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
-    words = [*TINY, f"run={folder}", "logger=wandb", "data.limit=16", "method.selection=heldout", "method.epochs=2"]
+    words = [
+        *TINY,
+        f"run={folder}",
+        "model.name_or_path=https://ann:swordfish@host/model",
+        "logger=wandb",
+        "data.limit=16",
+        "method.selection=heldout",
+        "method.epochs=2",
+    ]
     monkeypatch.setattr(sys, "argv", ["train.py", *words, *arguments])
     train_command()
 
@@ -106,6 +114,7 @@ def test_no_secret_is_written(logged: Path) -> None:
         if file.is_file():
             content = file.read_bytes()
             assert not [name for name, value in SECRETS.items() if value.encode() in content], file
+            assert b"swordfish" not in content, file
 
 
 def test_a_run_that_goes_on_keeps_its_id(logged: Path, monkeypatch: pytest.MonkeyPatch) -> None:

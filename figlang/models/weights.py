@@ -48,12 +48,12 @@ def has_adapters(model: ModelConfig) -> bool:
 
 
 def load(
-    model: ModelConfig, kind: Any, dtype: torch.dtype, more: dict[str, Any], cache: str
+    model: ModelConfig, kind: Any, dtype: torch.dtype, more: dict[str, Any], cache: str, above: tuple[str, ...] = ()
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, list[str]]:
     """Network by the Auto class `kind`, tokenizer, and the weights that the files lack, or hold in another shape.
 
     Adapters are merged into the network below them; GGUF files are converted once, into `cache`. `more` are arguments of
-    `from_pretrained`.
+    `from_pretrained`, `above` the sources of the adapters that this one is below.
     """
     source = str(gguf.folder(model.name_or_path, cache)) if gguf.is_gguf(model.name_or_path) else locate(model.name_or_path)
     common = {"revision": model.revision, "trust_remote_code": model.trust_remote_code}
@@ -70,7 +70,7 @@ def load(
                     f"{model.name_or_path} holds adapters, which model.device_map and model.quantization cannot take; merge them "
                     f"first: python -m figlang.merge checkpoint={model.name_or_path} output=FOLDER"
                 )
-            adapted, tokenizer = _adapted(model, source, settings, kind, cache)
+            adapted, tokenizer = _adapted(model, source, settings, kind, cache, above)
             network, missing = _as(lora.merge(adapted), kind, dtype, more)
             return network, tokenizer, missing
         tokenizer = AutoTokenizer.from_pretrained(source, **common)
@@ -96,9 +96,15 @@ def unmerged(model: ModelConfig, cache: str) -> tuple[PeftModel, PreTrainedToken
 
 
 def _adapted(
-    model: ModelConfig, source: str, settings: LoraConfig, kind: Any, cache: str
+    model: ModelConfig, source: str, settings: LoraConfig, kind: Any, cache: str, above: tuple[str, ...] = ()
 ) -> tuple[PeftModel, PreTrainedTokenizerBase]:
     recipe, reference = stored(source, model.revision), settings.base_model_name_or_path
+    here = _identity(source)
+    if here in above:
+        raise FiglangError(
+            f"{source}: its adapter_config.json names adapters over these ones as base_model_name_or_path; write there the network "
+            "that they were trained on"
+        )
     more: dict[str, Any] = {"ignore_mismatched_sizes": True}
     kind = TASKS.get(settings.task_type, kind)
     if recipe is not None:
@@ -118,7 +124,7 @@ def _adapted(
     kept = settings.modules_to_save or []
     if bits:
         more |= layout.arguments(base)
-    network, tokenizer, missing = load(base, kind, getattr(torch, dtype), more, cache)
+    network, tokenizer, missing = load(base, kind, getattr(torch, dtype), more, cache, (*above, here))
     if network.base_model is network and getattr(network, "pooler", None) is not None:
         network.pooler = None  # adapters of a bare encoder belong to a dual one
     random = [name for name in missing if name in dict(network.named_parameters()) and not lora.within(name, kept)]
@@ -134,6 +140,10 @@ def _adapted(
     adapted = lora.attach(network.float(), settings, source, model.revision, model.allow_bin)
     own = AutoTokenizer.from_pretrained(source) if (Path(source) / "tokenizer_config.json").is_file() else tokenizer
     return adapted, own
+
+
+def _identity(source: str) -> str:
+    return str(Path(source).resolve()) if Path(source).is_dir() else source
 
 
 def _as(network: PreTrainedModel, kind: Any, dtype: torch.dtype, more: dict[str, Any]) -> tuple[PreTrainedModel, list[str]]:
