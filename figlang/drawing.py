@@ -5,6 +5,7 @@ where they end and not in a legend.
 """
 
 import io
+import logging
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -50,6 +51,8 @@ def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
     import matplotlib
 
     path.parent.mkdir(parents=True, exist_ok=True)
+    # What embeds letters into a PDF tells of each of its steps.
+    logging.getLogger("fontTools").setLevel(logging.WARNING)
     with matplotlib.rc_context(STYLE):
         for suffix in suffixes:
             plain = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix, {})

@@ -47,6 +47,14 @@ def test_a_single_rare_value_keeps_its_name() -> None:
     assert [(cell.value, cell.estimate.n) for cell in cells] == [("frequent", 39), ("odd", 1)]
 
 
+def test_an_interval_of_few_pairs_is_marked() -> None:
+    values = {f"i{number}": ("many",) for number in range(40)} | {f"i{number}": ("many", "few") for number in range(38)}
+    assert [(cell.value, cell.groups, cell.few) for cell in by_attribute([ROWS], values)] == [
+        ("many", 20, False),
+        ("few", 19, True),
+    ]
+
+
 def test_hidden_labels_are_not_counted() -> None:
     hidden = [Prediction("h", "h", None, (1.0, 0.0))]
     assert by_attribute([[*ROWS[:12], *hidden]], {**{r.id: ("x",) for r in ROWS[:12]}, "h": ("x",)})[0].estimate.n == 12

@@ -17,10 +17,11 @@ from figlang.describe import counts
 from figlang.errors import FiglangError
 from figlang.metrics import Estimate, measure
 from figlang.predictions import write_predictions
-from figlang.report import assembly, page, tables
+from figlang.report import assembly, elsewhere, page, tables
 from figlang.report.__main__ import main
-from figlang.report.parts import Prose, Section
+from figlang.report.parts import Prose, Section, Task
 from figlang.report.tables import Number, PValue, Spread, Table
+from figlang.systems import Pool, System
 from figlang.types import Prediction, Split
 
 SAMPLE = DataConfig(root="package:figlang/data/samples")
@@ -105,6 +106,37 @@ def test_the_page_has_every_section(written: Path) -> None:
     assert {"Published results", "Prompts", "Accuracy by attribute", "Calibration", "How to make it again", "Items"} <= set(
         headings
     )
+
+
+def test_the_summary_stands_beside_chance_and_on_published_items_beside_people(written: Path, sample: Split) -> None:
+    rows = [line.split(",")[0] for line in (written / "tables" / "summary.csv").read_text().splitlines()[1:]]
+    assert rows[2:] == ["chance"], "people were not asked about the bundled sample"
+    known = {"data_name": "figqa_medium", "split": "validation", "published_file": True, "metrics": {"accuracy_by": {}}}
+    task = Task("t", (Pool("s", (System("s", written, known, (), ""),)),), {})
+    half = Estimate(0.5, 0.4, 0.6, 10, 0.5)
+    rows, notes = elsewhere.beside(task, [("accuracy", [half]), ("pair accuracy", [half]), ("consistency", [half])])
+    assert rows == [
+        ("chance", None, "50.0", "50.0", "50.0"),
+        ("people, published", None, "94.4", "89.7", None),
+        ("best published", None, "79.2", None, None),
+    ]
+    assert notes[0] == "people, published: figqa2022, Table 4; measured on test, this is validation."
+    assert "GPT-3 Curie, finetuned train.csv, figqa-repo" in notes[2]
+
+
+def test_published_rows_that_are_not_comparable_are_folded(sample: Split) -> None:
+    known = {"data_name": "figqa_medium", "split": "validation", "published_file": True, "metrics": {"accuracy_by": {}}}
+    task = Task("t", (Pool("s", (System("s", Path(), known, (), ""),)),), {})
+    assert [(section.title.split(",")[0], section.folded) for section in elsewhere.sections(task)] == [
+        ("Published results", False),
+        ("Published", True),
+    ]
+
+
+def test_nothing_is_told_of_how_a_figure_is_written(written: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        report(tmp_path / "out", str(written.parent / "one"))
+    assert not [record for record in caplog.records if record.name.startswith("fontTools")]
 
 
 def test_every_table_and_figure_is_a_file_too(written: Path) -> None:

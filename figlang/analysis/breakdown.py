@@ -8,15 +8,25 @@ from figlang.comparison import Runs, mean_accuracy
 from figlang.metrics import Estimate
 
 FEWEST = 10  # the paper's tables show values with ten items or more
+FEW = 20  # groups; an interval that resamples fewer is too narrow, and has no width at all where they are alike
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Accuracy on the items with one value of an attribute, or, if `merged`, with any of that many rare values."""
+    """Accuracy on the items with one value of an attribute, or, if `merged`, with any of that many rare values.
+
+    `groups` is how many groups (pairs) the items are of.
+    """
 
     value: str
     estimate: Estimate
+    groups: int
     merged: int = 0
+
+    @property
+    def few(self) -> bool:
+        """Whether the interval is of too few groups to be trusted."""
+        return self.groups < FEW
 
 
 def by_attribute(runs: Runs, values: Mapping[str, Sequence[str]], fewest: int = FEWEST, seed: int = 0) -> list[Cell]:
@@ -36,11 +46,16 @@ def by_attribute(runs: Runs, values: Mapping[str, Sequence[str]], fewest: int = 
     ordered = sorted(
         ((value, names) for value, names in members.items() if value not in rare), key=lambda one: (-len(one[1]), one[0])
     )
-    cells = [Cell(value, found) for value, names in ordered if (found := _accuracy(runs, names, seed))]
+    group = {row.id: row.group for row in runs[0]}
+
+    def groups(names: Sequence[str]) -> int:
+        return len({group[name] for name in names})
+
+    cells = [Cell(value, found, groups(names)) for value, names in ordered if (found := _accuracy(runs, names, seed))]
     if rare:
         together = [name for name in labelled if not rare.isdisjoint(values.get(name, ()))]
         found = _accuracy(runs, together, seed)
-        cells += [Cell(f"{len(rare)} rare values", found, len(rare))] if found else []
+        cells += [Cell(f"{len(rare)} rare values", found, groups(together), len(rare))] if found else []
     return cells
 
 

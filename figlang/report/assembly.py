@@ -8,7 +8,7 @@ from figlang import drawing, systems
 from figlang.analysis import linguistic
 from figlang.config import ReportConfig
 from figlang.errors import FiglangError
-from figlang.report import browser, differences, hardness, overview, page, tables
+from figlang.report import browser, differences, elsewhere, hardness, overview, page, tables
 from figlang.report.parts import Picture, Section, Task
 from figlang.report.tables import Table
 from figlang.systems import System
@@ -82,7 +82,7 @@ def _sections(task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]],
     made = [
         overview.summary(task, seed),
         differences.compared(task, seed),
-        overview.published(task),
+        *elsewhere.sections(task),
         differences.sizes(task),
         differences.prompts(task),
         hardness.attributes(task, attributes, reason, seed),

@@ -36,16 +36,17 @@ def columns(task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]]) -
         "scores": [[[_rounded(score) for score in row.scores] for row in each] for each in ordered],
         "choices": [[-1 if row.choice is None else row.choice for row in each] for each in ordered],
         "attributes": [
-            _attribute(name, [values.get(row.id, ()) for row in rows]) for name, values in {**own, **attributes}.items()
+            *(_attribute(name, True, [values.get(row.id, ()) for row in rows]) for name, values in own.items()),
+            *(_attribute(name, False, [values.get(row.id, ()) for row in rows]) for name, values in attributes.items()),
         ],
         "texts": list(texts),  # last: the columns above have named them
     }
 
 
-def _attribute(name: str, values: Sequence[Sequence[str]]) -> dict[str, Any]:
+def _attribute(name: str, own: bool, values: Sequence[Sequence[str]]) -> dict[str, Any]:
     known: dict[str, int] = {}
     rows = [[known.setdefault(value, len(known)) for value in each] for each in values]
-    return {"name": name, "values": list(known), "rows": rows}
+    return {"name": name, "own": own, "values": list(known), "rows": rows}
 
 
 def _numbered(values: Sequence[str]) -> list[int]:

@@ -48,13 +48,14 @@ def _breakdown(task: Task, name: str, values: Mapping[str, Sequence[str]], seed:
     if not cells[0] or len(cells[0]) > MOST:
         return None
     rows = tuple(
-        (value, cell.estimate.n, *(each[value].estimate if value in each else None for each in cells))
+        (f"{value} †" if cell.few else value, cell.estimate.n, *(each[value].estimate if value in each else None for each in cells))
         for value, cell in cells[0].items()
     )
-    merged = sum(cell.merged for cell in cells[0].values())
-    notes = (
-        [f"Values with fewer than {breakdown.FEWEST} items are one row together, in which an item counts once."] if merged else []
-    )
+    notes = []
+    if any(cell.merged for cell in cells[0].values()):
+        notes.append(f"Values with fewer than {breakdown.FEWEST} items are one row together, in which an item counts once.")
+    if any(cell.few for cell in cells[0].values()):
+        notes.append(f"† Fewer than {breakdown.FEW} pairs or groups: an interval that resamples so few is too narrow.")
     columns = (name, "n", *(pool.name for pool in task.pools))
     return Table(f"by_{name.replace(' ', '_')}", f"Accuracy by {name}", columns, rows, tuple(notes))
 

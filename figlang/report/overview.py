@@ -3,12 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from figlang import results
 from figlang.comparison import mean_accuracy, mean_pair_accuracy
 from figlang.figures import training_curves
 from figlang.metrics import Estimate, as_row
-from figlang.reference import Comparison
-from figlang.report import plots
+from figlang.report import elsewhere, plots
 from figlang.report.parts import Part, Picture, Prose, Section, Task
 from figlang.report.tables import Cell, Spread, Table
 from figlang.report.terminal import TITLES, stayed_at_chance
@@ -26,15 +24,17 @@ def summary(task: Task, seed: int) -> Section:
     columns = [
         (heading, cells) for name, heading, part in shown if any(cells := [_metric(pool, name, part, seed) for pool in task.pools])
     ]
-    rows = tuple(
+    rows = [
         (pool.name, len(pool.systems[0].predictions), *(cells[place] for _, cells in columns))
         for place, pool in enumerate(task.pools)
-    )
+    ]
     notes = ["95 % intervals resample pairs (groups of items that depend on each other). A tie counts as wrong."]
     if any(len(pool.systems) > 1 for pool in task.pools):
         notes.append("Seeds of one recipe are one row: the mean over them, and for other metrics mean ± standard deviation.")
     notes += [text for pool in task.pools for text in _warnings(pool)]
-    table = Table("summary", f"Results on {task.name}", ("system", "n", *(heading for heading, _ in columns)), rows, tuple(notes))
+    beside, about = elsewhere.beside(task, columns)
+    headings = ("system", "n", *(heading for heading, _ in columns))
+    table = Table("summary", f"Results on {task.name}", headings, (*rows, *beside), (*notes, *about))
     parts: list[Part] = [table]
     lines = [
         (
@@ -85,39 +85,6 @@ def _seeds(task: Task) -> list[Part]:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}"
-
-
-def published(task: Task) -> Section | None:
-    """Published rows with their notes: comparable ones, people, and the others with the reason why they are not comparable."""
-    known = next((system.content for system in task.systems if "data_name" in system.content), None)
-    found = results.compare(known) if known is not None else []
-    if not found:
-        return None
-    usable = [one for one in found if one.comparable]
-    people = [one for one in found if not one.comparable and one.published.model.startswith("Human")]
-    others = [one for one in found if not one.comparable and one not in people]
-    parts: list[Part] = []
-    if not usable:
-        parts.append(Prose("No published number was measured on these very items; those below are for orientation."))
-    for name, title, rows in (
-        ("published", "Published, measured on these items", usable),
-        ("people", "People, published", people),
-        ("published_elsewhere", "Published, not comparable with this evaluation", others),
-    ):
-        if rows:
-            columns = ("model", "training", "metric", "value", "where", "note")
-            parts.append(Table(name, title, columns, tuple(_published(one) for one in rows)))
-    return Section("Published results", tuple(parts), folded=not usable)
-
-
-def _published(comparison: Comparison) -> tuple[Cell, ...]:
-    row = comparison.published
-    setting = " ".join(filter(None, (row.setting.get("regime"), row.setting.get("train"), row.setting.get("question"))))
-    shots = row.setting.get("shots")
-    value = None if row.value is None else f"{row.value:.2f}"
-    note = "; ".join(filter(None, (comparison.reason, row.note)))
-    where = f"{row.paper}, {row.table}"
-    return row.model, setting + (f", {shots} examples" if shots else ""), row.metric.replace("_", " "), value, where, note or ""
 
 
 def reproduction(task: Task) -> Section:

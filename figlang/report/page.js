@@ -127,9 +127,20 @@ class Browser {
     return made;
   }
 
+  // What the data say of an item; what analyses found is in its detail.
   about(row) {
-    const values = this.data.attributes.flatMap((one) => one.rows[row].map((place) => one.values[place]));
+    const values = this.data.attributes.filter((one) => one.own).flatMap((one) => one.rows[row].map((place) => one.values[place]));
     return [this.data.ids[row], ...values].join(" · ");
+  }
+
+  all(row) {
+    const list = this.element("dl");
+    for (const one of this.data.attributes) {
+      if (!one.rows[row].length) continue;
+      const values = one.rows[row].map((place) => one.values[place]).join(", ");
+      list.append(this.element("dt", "", one.name), this.element("dd", "", values));
+    }
+    return list;
   }
 
   lines(row) {
@@ -169,7 +180,7 @@ class Browser {
   detail(place) {
     const d = this.data, content = this.find("content"), blocks = [];
     for (const row of this.shown[place]) {
-      blocks.push(this.element("h4", "", this.context(row) || d.ids[row]), this.element("p", "note", this.about(row)));
+      blocks.push(this.element("h4", "", this.context(row) || d.ids[row]), this.element("p", "note", d.ids[row]));
       const table = this.element("table"), head = this.element("tr");
       head.append(...["", ...d.systems].map((name) => this.element("th", name ? "number" : "", name)));
       table.append(this.element("thead")); table.firstChild.append(head);
@@ -187,7 +198,7 @@ class Browser {
       table.append(body);
       const scroll = this.element("div", "scroll");
       scroll.append(table);
-      blocks.push(scroll);
+      blocks.push(scroll, this.all(row));
     }
     content.replaceChildren(...blocks);
     this.find("detail").showModal();

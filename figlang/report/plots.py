@@ -12,6 +12,7 @@ from figlang.analysis.reliance import Reliance
 from figlang.drawing import FAINT, INK, MARKERS, MUTED, SERIES
 from figlang.learning import Point
 from figlang.metrics import Estimate
+from figlang.report.tables import text
 
 CLIPPED = (-2.0, 3.0)  # log odds of the answers alone, as in the paper's Figure 3
 
@@ -31,9 +32,16 @@ def systems(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
             for y, estimate in marked:
                 axes.plot((estimate.low, estimate.high), (y + offset, y + offset), color=colour(place), linewidth=1.6)
                 axes.plot(estimate.value, y + offset, MARKERS[place], color=colour(place), markersize=5)
-                label = f"{100 * estimate.value:.1f}"
                 axes.annotate(
-                    label, (estimate.high, y + offset), (4, 0), textcoords="offset points", va="center", fontsize=7, color=MUTED
+                    text(estimate),
+                    (1, y + offset),
+                    (10, 0),
+                    xycoords=("axes fraction", "data"),
+                    textcoords="offset points",
+                    va="center",
+                    fontsize=7,
+                    color=colour(place),
+                    annotation_clip=False,
                 )
             chance = next((estimate.chance for _, estimate in marked if estimate.chance is not None), None)
             if chance is not None:
@@ -56,7 +64,7 @@ def systems(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
                 fontsize=8,
                 color=colour(place),
             )
-        axes.set_xlim(0, 1.06)
+        axes.set_xlim(0, 1)
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_yticks(range(len(rows)), [_wrapped(name) for name, _ in rows], color=INK)
         axes.set_xticks(np.linspace(0, 1, 6), [f"{share}" for share in range(0, 101, 20)])
@@ -202,8 +210,8 @@ def frequencies(counts: Mapping[str, Mapping[str, int]], most: int = 25) -> Any:
         for place, (axes, (part, found)) in enumerate(zip(all_axes, counts.items(), strict=True)):
             shown = list(found.items())[:most]
             axes.barh(range(len(shown)), [count for _, count in shown], color=colour(place), height=0.7)
-            for y, (text, count) in enumerate(shown):
-                axes.annotate(f"{text}  {count}", (count, y), (3, 0), textcoords="offset points", va="center", fontsize=7)
+            for y, (words, count) in enumerate(shown):
+                axes.annotate(f"{words}  {count}", (count, y), (3, 0), textcoords="offset points", va="center", fontsize=7)
             axes.set_ylim(len(shown) - 0.5, -0.5)
             axes.set_xlim(0, 1.6 * max((count for _, count in shown), default=1))
             axes.set_yticks([])

@@ -1,0 +1,98 @@
+"""Published numbers beside the systems of a report: the rows to measure them by, and all others with their notes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from figlang import results
+from figlang.metrics import Estimate
+from figlang.reference import Comparison
+from figlang.report.parts import Part, Prose, Section, Task
+from figlang.report.tables import Cell, Table
+from figlang.report.terminal import TITLES
+
+COLUMNS = ("model", "training", "metric", "value", "where", "note")
+
+
+def beside(task: Task, columns: Sequence[tuple[str, Sequence[Cell]]]) -> tuple[list[tuple[Cell, ...]], list[str]]:
+    """Rows below a summary's own, and what has to be known about them: chance, people, the best comparable published system.
+
+    `columns` are the summary's, a heading and a cell a system; the rows have a name, no n and a cell for each.
+    """
+    chances = [next((cell.chance for cell in cells if isinstance(cell, Estimate)), None) for _, cells in columns]
+    rows: list[tuple[Cell, ...]] = []
+    if any(chance is not None for chance in chances):
+        rows.append(("chance", None, *(None if chance is None else f"{100 * chance:.1f}" for chance in chances)))
+    found = _compared(task)
+    usable = [one for one in found if one.comparable and one.published.metric == "accuracy" and not _people(one)]
+    best = max(usable, key=lambda one: one.published.value or 0, default=None)
+    people = [one for one in found if one.published.model == "Human" and _known(task)["published_file"]]
+    notes = []
+    for name, members in (("people, published", people), ("best published", [best] if best else [])):
+        by_heading = {heading: _of(members, heading) for heading, _ in columns}
+        if any(by_heading.values()):
+            rows.append((name, None, *(None if one is None else f"{one.published.value:.1f}" for one in by_heading.values())))
+            notes += [_about(name, one) for one in by_heading.values() if one]
+    return rows, notes
+
+
+def _of(members: Sequence[Comparison], heading: str) -> Comparison | None:
+    # Of several numbers, of question types say, a comparable one; else they stand in the table of published results only.
+    some = [one for one in members if TITLES.get(one.published.metric) == heading and one.published.value is not None]
+    chosen = [one for one in some if one.comparable] or some
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def _about(name: str, one: Comparison) -> str:
+    row = one.published
+    model = () if _people(one) else (row.model, _training(one))
+    said = ", ".join(filter(None, (*model, row.paper, row.table)))
+    return f"{name}: {'; '.join(filter(None, (said, one.reason, row.note.rstrip('.'))))}."
+
+
+def _people(one: Comparison) -> bool:
+    return one.published.model.startswith("Human")
+
+
+def _known(task: Task) -> dict[str, Any]:
+    """The metrics.json that says what was evaluated; empty for bare predictions files."""
+    return next((dict(system.content) for system in task.systems if "data_name" in system.content), {})
+
+
+def _compared(task: Task) -> list[Comparison]:
+    known = _known(task)
+    return results.compare(known) if known else []
+
+
+def sections(task: Task) -> list[Section]:
+    """Published rows with their notes: comparable ones and people; and, folded, the others with why they are not comparable."""
+    found = _compared(task)
+    usable = [one for one in found if one.comparable]
+    people = [one for one in found if not one.comparable and _people(one)]
+    others = [one for one in found if not one.comparable and not _people(one)]
+    first: list[Part] = []
+    if found and not usable:
+        first.append(Prose("No published number was measured on these very items."))
+    for name, title, members in (
+        ("published", "Published, measured on these items", usable),
+        ("people", "People, published", people),
+    ):
+        if members:
+            first.append(Table(name, title, COLUMNS, tuple(map(_row, members))))
+    made = [Section("Published results", tuple(first))] if first else []
+    if others:
+        table = Table("published_elsewhere", "Published, not comparable", COLUMNS, tuple(map(_row, others)))
+        made.append(Section("Published, not comparable with this evaluation", (table,), folded=True))
+    return made
+
+
+def _row(one: Comparison) -> tuple[Cell, ...]:
+    row = one.published
+    value = None if row.value is None else f"{row.value:.2f}"
+    note = "; ".join(filter(None, (one.reason, row.note)))
+    return row.model, _training(one), row.metric.replace("_", " "), value, f"{row.paper}, {row.table}", note
+
+
+def _training(one: Comparison) -> str:
+    given = one.published.setting
+    setting = " ".join(filter(None, (given.get("regime"), given.get("train"), given.get("question"))))
+    return setting + (f", {given['shots']} examples" if given.get("shots") else "")
