@@ -11,6 +11,8 @@ from figlang import (
     data,
     figures,
     merging,
+    overlap,
+    overlap_table,
     predicting,
     preparation,
     report,
@@ -58,6 +60,7 @@ def main(config: TrainConfig) -> None:
         content = evaluated.document(run.folder) | {
             "data": results.about_data(config.data, {"train": train, "validation": validation}, ready.notes),
             "training": fitted.facts(),
+            "contamination": overlap.check(train, overlap_table.evaluated(config.data, [config.data], config.paths)),
             "health": fitted.health,
         }
         write_text(run.model / "README.md", card.card(loaded.recipe, content))

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from figlang import overlap_table
 from figlang.metrics import as_row
 from figlang.models.gguf import is_gguf
 from figlang.models.lora import OWN
 from figlang.models.weights import address
 from figlang.recipe import Recipe
 from figlang.report import TITLES, percent
+from figlang.report.tables import Cell, Spread, Table, markdown
 from figlang.sources import PACKAGE
 
 LOAD = {
@@ -114,7 +116,41 @@ Or `python evaluate.py checkpoint=<this folder> data=figqa_medium`.
 ## Health of the training
 
 {chr(10).join(warnings)}
-"""
+{_released(document)}{_contamination(document)}"""
+
+
+def _released(document: Mapping[str, Any]) -> str:
+    """The released seed beside the others of its recipe, and what it does on other data; empty for a run that is not released."""
+    if (released := document.get("release")) is None:
+        return ""
+    seeds = released["seeds"]
+    own = next(one for one in seeds if one["seed"] == document["seed"])
+    rows: list[tuple[Cell, ...]] = [
+        (name.replace("_", " "), percent(own[name]), Spread(one[name] for one in seeds), *(percent(one[name]) for one in seeds))
+        for name in own
+        if name != "seed"
+    ]
+    columns = ("of the runs", f"seed {own['seed']}, released", "mean ± sd", *(f"seed {one['seed']}" for one in seeds))
+    text = f"\n## Seeds of the recipe\n\n{markdown(Table('seeds', f'{len(seeds)} seeds in %', columns, tuple(rows)))}"
+    text += f"\nThe runs are in float32. This folder is in {released['dtype']}, and what stands above was measured with it.\n"
+    if elsewhere := released["evaluations"]:
+        cells: list[tuple[Cell, ...]] = [
+            (one["data_name"], one["split"], as_row(one, "accuracy"), as_row(one, "pair_accuracy"), f"`{one['signature']}`")
+            for one in elsewhere
+        ]
+        columns = ("data", "split", "accuracy", "pair accuracy", "signature")
+        table = Table("elsewhere", "The run on other data", columns, tuple(cells))
+        text += f"\n{markdown(table)}"
+    return text
+
+
+def _contamination(document: Mapping[str, Any]) -> str:
+    """What evaluation items and training items have in common; empty for a run from before this was looked for."""
+    if (found := document.get("contamination")) is None:
+        return ""
+    table = overlap_table.table(found, f"{document['data']['train']['items']} training items")
+    listed = "".join(f"- {line}\n" for line in overlap_table.ids(found))
+    return f"\n## Contamination\n\n{markdown(table)}" + (f"\nContexts, each with its training item:\n\n{listed}" if listed else "")
 
 
 def _lines(recipe: Recipe) -> str:

@@ -8,11 +8,11 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Generic, TypeVar, get_args, get_type_hints
+from typing import Any, Generic, TypeVar, cast, get_args, get_type_hints
 
 import hydra
 from hydra.core.config_store import ConfigStore
@@ -26,6 +26,7 @@ from omegaconf.errors import OmegaConfBaseException
 from figlang import config as schemas
 from figlang.config import (
     CompareConfig,
+    ContaminationConfig,
     DataConfig,
     DescribeConfig,
     EvaluateConfig,
@@ -37,6 +38,7 @@ from figlang.config import (
     MunchGenerateConfig,
     MunchJudgeConfig,
     RateConfig,
+    ReleaseConfig,
     ReportConfig,
     TrainConfig,
 )
@@ -62,6 +64,8 @@ _store.store(name="merge_schema", node=MergeConfig)
 _store.store(name="compare_schema", node=CompareConfig)
 _store.store(name="report_schema", node=ReportConfig)
 _store.store(name="describe_schema", node=DescribeConfig)
+_store.store(name="contamination_schema", node=ContaminationConfig)
+_store.store(name="release_schema", node=ReleaseConfig)
 
 
 def resolve(config: DictConfig, schema: type[T]) -> T:
@@ -82,6 +86,15 @@ def compose(name: str, schema: type[T], overrides: list[str]) -> T:
     """A configuration as a command line with these overrides would get it."""
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         return resolve(hydra.compose(name, overrides), schema)
+
+
+def data_presets(names: Sequence[str]) -> list[DataConfig]:
+    """Presets of data= by name. Raises FiglangError for a name that there is none of."""
+    files = {path.stem: path for path in (CONF / "data").glob("*.yaml")}
+    if unknown := [name for name in names if name not in files]:
+        raise FiglangError(f"{unknown[0]!r} is no preset of data=; choose some of {', '.join(sorted(files))}")
+    merged = (OmegaConf.merge(OmegaConf.structured(DataConfig), OmegaConf.load(files[name])) for name in names)
+    return [cast(DataConfig, OmegaConf.to_object(one)) for one in merged]
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,8 @@ class Split:
 
     `sha256` is the hash of the file's bytes; `notes` are sentences about the rows, for the log and metrics.json; `whole` is
     False where only the first items were asked for; `labels_sha256` is the hash of a label file that came with it. `drawn` names
-    the settings by which items were made of the file, if there are any, for the signature.
+    the settings by which items were made of the file, if there are any, for the signature. `dropped` are ids of training items that
+    were left out since an evaluation split has their metaphor.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Split:
     whole: bool = True
     labels_sha256: str | None = None
     drawn: str = ""
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

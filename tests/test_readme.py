@@ -9,6 +9,7 @@ import pytest
 from figlang.command import compose
 from figlang.config import (
     CompareConfig,
+    ContaminationConfig,
     DescribeConfig,
     EvaluateConfig,
     GenerateConfig,
@@ -18,6 +19,7 @@ from figlang.config import (
     MunchGenerateConfig,
     MunchJudgeConfig,
     RateConfig,
+    ReleaseConfig,
     ReportConfig,
     TrainConfig,
 )
@@ -36,6 +38,8 @@ SCHEMAS = {
     "compare": CompareConfig,
     "report": ReportConfig,
     "describe": DescribeConfig,
+    "contamination": ContaminationConfig,
+    "release": ReleaseConfig,
 }
 STARTERS = ("python", "torchrun", "srun", "sbatch", "wandb")
 COMMANDS = [line.split(" #")[0].strip() for block in BLOCKS for line in block.splitlines() if line.strip()]

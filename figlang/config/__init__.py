@@ -5,6 +5,7 @@ A sentence stands with every field: it is what `--help` prints. `figlang.command
 
 from figlang.config.commands import (
     CompareConfig,
+    ContaminationConfig,
     DescribeConfig,
     EvaluateConfig,
     GenerateConfig,
@@ -14,6 +15,7 @@ from figlang.config.commands import (
     MunchGenerateConfig,
     MunchJudgeConfig,
     RateConfig,
+    ReleaseConfig,
     ReportConfig,
     TrainConfig,
 )
@@ -33,6 +35,7 @@ from figlang.config.groups import (
 
 __all__ = [
     "CompareConfig",
+    "ContaminationConfig",
     "DataConfig",
     "DescribeConfig",
     "EvaluateConfig",
@@ -50,6 +53,7 @@ __all__ = [
     "PeftConfig",
     "PromptConfig",
     "RateConfig",
+    "ReleaseConfig",
     "ReportConfig",
     "SamplingConfig",
     "ScoringConfig",

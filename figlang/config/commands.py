@@ -281,3 +281,55 @@ class DescribeConfig(Command):
     split: str = option("train", "Split to describe.", ("train", "validation", "test"))
     output: str | None = option(None, "Folder of tables and figures; null: a folder below paths.runs.")
     paths: PathsConfig = field(default_factory=PathsConfig)
+
+
+# The three benchmarks, and what models are transferred from. Their evaluation splits are the same for every training size.
+BENCHMARKS = ("figqa_large", "miqa", "munch_paraphrase", "winogrande_l")
+AGAINST = {"help": "Presets of data= whose evaluation splits are looked for in the training items.", "choices": ()}
+
+
+@dataclass
+class ContaminationConfig(Command):
+    """Which evaluation items hold text that the training items of data= hold too, by n-grams of words."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    against: list[str] = field(default_factory=lambda: [*BENCHMARKS], metadata=AGAINST)
+    n: int = option(8, "Words in a row that count as overlap; shorter texts have to be equal.")
+    output: str | None = option(None, "Folder of the table and the ids; null: a folder below paths.runs.")
+    paths: PathsConfig = field(default_factory=PathsConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("", n=self.n)
+        if not self.against:
+            raise FiglangError(f"against= names no data set; give presets such as [{','.join(BENCHMARKS)}]")
+
+
+@dataclass
+class ReleaseConfig(Command):
+    """Write a finished run as a checkpoint for others: rounded weights evaluated again, card, predictions, seeds, contamination."""
+
+    run: str = option("", "Folder of the finished run that is released.")
+    name: str = option("", "Name of the checkpoint.")
+    output: str = option("checkpoints", "Folder that the checkpoint is put into.")
+    seeds: list[str] = field(
+        default_factory=list,
+        metadata={
+            "help": "Runs of the same recipe, for mean and deviation; empty: the seed folders beside run.",
+            "choices": (),
+        },
+    )
+    against: list[str] = field(default_factory=lambda: [*BENCHMARKS], metadata=AGAINST)
+    n: int = option(8, "Words in a row that count as overlap of training and evaluation text.")
+    dtype: str = option("float16", "Number format of the released weights.", ("float16", "float32"))
+    limit_mb: float = option(32.0, "Largest checkpoint in megabytes: repositories keep every version.")
+    overwrite: bool = option(False, "Replace an earlier checkpoint of this name.")
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("", n=self.n, limit_mb=self.limit_mb)
+        if not self.run or not self.name:
+            raise FiglangError("give run=FOLDER, a finished run, and name=NAME for the checkpoint")
+        plain("", name=self.name)

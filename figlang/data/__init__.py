@@ -39,25 +39,34 @@ def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
 
     Raises FiglangError if no training item has a label; some without one are left out with a note.
     """
-    train, validation = _labelled(load("train", data, paths)), load("validation", data, paths)
+    train, others = _labelled(load("train", data, paths)), evaluated(data, paths)
     if data.dataset not in ("figqa", "figqa_csv"):
-        return train, validation
-    evaluated = [validation]
-    if data.dataset == "figqa" or data.test is not None:
-        evaluated.append(load("test", data, paths))
-    leaked = {ours.id: theirs.id for other in evaluated for ours, theirs in figqa.near_duplicates(train, other)}
+        return train, others[0]
+    leaked = {ours.id: theirs.id for other in others for ours, theirs in figqa.near_duplicates(train, other)}
     if leaked:
         listed = ", ".join(f"{ours} = {theirs}" for ours, theirs in leaked.items())
         done = "dropped from training" if data.drop_near_duplicates else "kept, since data.drop_near_duplicates=false"
         train = replace(train, notes=(*train.notes, f"{len(leaked)} metaphors also occur in an evaluation split, {done}: {listed}"))
         if data.drop_near_duplicates:
-            train = replace(train, items=tuple(item for item in train.items if item.id not in leaked))
+            kept = tuple(item for item in train.items if item.id not in leaked)
+            train = replace(train, items=kept, dropped=tuple(leaked))
             if not train.items:
                 raise FiglangError(
                     f"every metaphor of {train.source} also occurs in an evaluation split, so none is left to train on; "
                     "use other files, or data.drop_near_duplicates=false"
                 )
-    return train, validation
+    return train, others[0]
+
+
+def evaluated(data: DataConfig, paths: PathsConfig) -> list[Split]:
+    """What is evaluated on: the validation split and, of Fig-QA, the test split if there is one."""
+    tested = data.dataset == "figqa" or data.test is not None
+    return [load(split, data, paths) for split in ("validation", *(["test"] if tested else []))]
+
+
+def parts(data: DataConfig) -> tuple[str, ...]:
+    """The data sets that are trained on."""
+    return (data.dataset,)
 
 
 def _labelled(train: Split) -> Split:

@@ -1,0 +1,59 @@
+"""Contamination of a training: which splits it is looked for in, and how what was found is said."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from figlang import data as readers
+from figlang.config import DataConfig, PathsConfig
+from figlang.report.tables import Table
+from figlang.types import Split
+
+SHOWN = 12  # ids that a card lists; all are in metrics.json
+
+
+def evaluated(trained: DataConfig, against: Sequence[DataConfig], paths: PathsConfig) -> list[tuple[str, str, Split]]:
+    """Names, roles and items of the evaluation splits of some data sets, found where the training data were.
+
+    MUNCH has no training part of its own: where it was trained on, the sentences then held out are looked at, else all of them.
+    """
+    held_out = trained.held_out if "munch" in readers.parts(trained) else 1.0
+    found = []
+    for one in against:
+        settings = replace(one, root=trained.root, seed=trained.seed, held_out=held_out)
+        roles = ("validation", "test")
+        found += [(one.name, role, split) for role, split in zip(roles, readers.evaluated(settings, paths), strict=False)]
+    return found
+
+
+def table(found: Mapping[str, Any], title: str) -> Table:
+    """The result of `overlap.check` as a table of counts."""
+    rows = tuple(
+        (one["data"], one["split"], one["items"], _count(one, "context"), _count(one, "option")) for one in found["evaluated"]
+    )
+    columns = ("data", "split", "items", "context overlaps", "an option overlaps")
+    return Table("contamination", f"Overlap with {title}", columns, rows, (method(found),))
+
+
+def method(found: Mapping[str, Any]) -> str:
+    """How it was looked for, in a sentence."""
+    left = f"{len(found['dropped'])} training items whose metaphor is one of an evaluation split were left out before."
+    return (
+        f"Overlap: {found['n']} words in a row that a training text has too, case and punctuation aside; of texts with fewer, "
+        f"all (at least {found['shortest']}). {left}"
+    )
+
+
+def ids(found: Mapping[str, Any]) -> list[str]:
+    """Lines that name the evaluation items whose context overlaps, each with the training item that it overlaps with."""
+    lines = []
+    for one in found["evaluated"]:
+        named = [f"{ours} = {theirs}" for ours, theirs in one["context"].items()]
+        more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+        if named:
+            lines.append(f"{one['data']} {one['split']}: {', '.join(named[:SHOWN])}{more}")
+    return lines
+
+
+def _count(one: Mapping[str, Any], part: str) -> str:
+    return f"{len(one[part])} ({100 * len(one[part]) / one['items']:.1f} %)"

@@ -1,0 +1,160 @@
+"""From a finished run to a folder that others load: its weights in fewer bits, evaluated again, with all that its card says.
+
+The folder holds no text of a data set: ids, scores and counts.
+"""
+
+import json
+import logging
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft.utils import CONFIG_NAME
+from safetensors.torch import load_file, save_file
+
+from figlang import card, checkpoint, data, overlap, overlap_table, predicting, results, systems
+from figlang.config import DataConfig, ReleaseConfig
+from figlang.errors import FiglangError
+from figlang.files import whole_folder, write_text
+from figlang.models import lora
+from figlang.recipe import RECIPE
+from figlang.sources import PACKAGE
+from figlang.systems import LOG_PROBABILITIES, System
+from figlang.types import Split
+
+log = logging.getLogger("figlang")
+
+MEGABYTE = 2**20
+METRICS = ("accuracy", "pair_accuracy")
+
+
+def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
+    """Write the checkpoint and return its folder; `against` is what contamination is looked for in.
+
+    Raises FiglangError, and writes nothing, for a run that is not finished, for seeds of another recipe, for weights that would lie
+    over a network that others do not have, and for more than `config.limit_mb`.
+    """
+    run, folder = Path(config.run), Path(config.output) / config.name
+    if folder.exists() and not (config.overwrite and (folder / RECIPE).is_file()):
+        raise FiglangError(f"{folder} is there already; take another name=, or overwrite=true if it is a checkpoint")
+    content = _finished(run)
+    _check_base(run)
+    seeds = _seeds(run, config.seeds)
+    settings = DataConfig(**content["data"]["settings"])
+    train, validation = data.for_training(settings, config.paths)
+    _check_data(content, train, validation)
+    splits = overlap_table.evaluated(settings, [settings, *(one for one in against if one.name != settings.name)], config.paths)
+    with whole_folder(folder) as beside:
+        shutil.copytree(run / "model", beside, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
+        _cast(beside, config.dtype)
+        _check_size(beside, config.limit_mb)
+        # Evaluated is what is released: rounded weights move a score in its third place.
+        loaded = checkpoint.load(str(beside), cache=config.paths.cache)
+        facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
+        evaluated = results.Evaluated(content["model"], facts, validation, "validation", content["data_name"], content["seed"])
+        document = evaluated.document(beside)
+        document |= {
+            **{name: content[name] for name in ("command", "data", "training", "health")},
+            "contamination": overlap.check(train, splits, config.n),
+            "release": {
+                "name": config.name,
+                "command": document["command"],
+                "dtype": config.dtype,
+                "seeds": [_values(system.content) for system in seeds],
+                "evaluations": _evaluations(run),
+            },
+        }
+        (beside / LOG_PROBABILITIES).unlink(missing_ok=True)
+        results.write(beside / "metrics.json", document)
+        write_text(beside / "README.md", card.card(loaded.recipe, document))
+        write_text(beside / "config.yaml", (run / "config.yaml").read_text(encoding="utf-8"))
+        for path in (beside / "metrics.json", beside / "README.md", beside / "config.yaml"):
+            write_text(path, _portable(path.read_text(encoding="utf-8"), config.paths.data))
+    return folder
+
+
+def _finished(run: Path) -> dict[str, Any]:
+    if not (run / "metrics.json").is_file() or not (run / "model" / RECIPE).is_file():
+        raise FiglangError(f"{run} is no finished run; train.py makes one, and its folder has metrics.json and model/")
+    content = results.read(run / "metrics.json")
+    if "training" not in content or "settings" not in content["data"]:
+        raise FiglangError(f"{run} is an evaluation and no training; give the folder of the run")
+    return content
+
+
+def _check_base(run: Path) -> None:
+    """Raises FiglangError for adapters over a network in a folder: nobody else has it."""
+    path = run / "model" / CONFIG_NAME
+    if not path.is_file():
+        return
+    base = str(json.loads(path.read_text(encoding="utf-8"))["base_model_name_or_path"])
+    if base != lora.OWN and not base.startswith(PACKAGE) and Path(base).exists():
+        raise FiglangError(
+            f"the adapters of {run} lie over the network in {base}, which nobody else has; train them over a hub id or a package: "
+            "source"
+        )
+
+
+def _seeds(run: Path, given: Sequence[str]) -> list[System]:
+    """The runs of one recipe, that of `run` among them, by seed: those given, else all that are finished beside it."""
+    beside = [str(path.parent) for path in sorted(run.parent.glob("seed*/metrics.json"))]
+    folders = list(dict.fromkeys([str(run), *(str(Path(folder)) for folder in given or beside)]))
+    found = systems.read(folders)
+    other = [system for system in found if system.recipe != found[0].recipe]
+    if other and given:
+        raise FiglangError(f"{other[0].folder} differs from {run} in more than its seed; seeds= takes runs of one recipe")
+    for system in other:
+        log.info("left out of the mean, since it differs in more than its seed: %s", system.folder)
+    return sorted((system for system in found if system not in other), key=lambda system: system.seed or 0)
+
+
+def _check_data(content: dict[str, Any], train: Split, validation: Split) -> None:
+    for role, split in (("train", train), ("validation", validation)):
+        if content["data"][role]["sha256"] != split.sha256:
+            raise FiglangError(f"{split.source} is not the {role} data of the run; set paths.data= to those it was made with")
+
+
+def _cast(folder: Path, dtype: str) -> None:
+    for path in folder.rglob("*.safetensors"):
+        weights = load_file(path)
+        cast = {name: value.to(getattr(torch, dtype)) if value.is_floating_point() else value for name, value in weights.items()}
+        if lost := [name for name, value in cast.items() if value.is_floating_point() and not value.isfinite().all()]:
+            raise FiglangError(f"{lost[0]} has a weight that {dtype} cannot hold; release it with dtype=float32")
+        save_file(cast, path, {"format": "pt"})
+
+
+def _check_size(folder: Path, limit: float) -> None:
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / MEGABYTE
+    if size > limit:
+        raise FiglangError(
+            f"the checkpoint would have {size:.1f} MB, more than limit_mb={limit:g}; train adapters (peft=lora), or of a lower "
+            "rank (peft.r=8), or raise the limit"
+        )
+
+
+def _values(content: Any) -> dict[str, Any]:
+    """Seed and metrics of a run."""
+    found: dict[str, Any] = {"seed": content["seed"]}
+    for prefix, measured in (("", content["metrics"]), ("backward_", content.get("backward", {}))):
+        found |= {f"{prefix}{name}": measured[name]["value"] for name in METRICS if name in measured}
+    return found
+
+
+def _evaluations(run: Path) -> list[dict[str, Any]]:
+    """What the run was found to do on other data, before it was released."""
+    read = [results.read(path) for path in sorted(run.glob("evaluations/*/metrics.json"))]
+    keys = ("data_name", "split", "signature")
+    return [
+        {**{key: one[key] for key in keys}, **{name: one["metrics"][name] for name in METRICS if name in one["metrics"]}}
+        for one in read
+    ]
+
+
+def _portable(text: str, root: str | None) -> str:
+    """Without the folders of this machine: paths below the data folder and below the current one begin there."""
+    folders = {str(Path.cwd()): ".", **({} if root is None else {str(Path(root).expanduser()): "$FIGLANG_DATA"})}
+    for folder, name in sorted(folders.items(), key=lambda pair: -len(pair[0])):
+        text = text.replace(folder, name)
+    return text

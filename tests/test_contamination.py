@@ -1,0 +1,137 @@
+"""Overlap of training and evaluation text (figlang/overlap.py), the command, and what a card says of it."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from figlang import overlap
+from figlang.command import data_presets
+from figlang.config import DataConfig, PathsConfig
+from figlang.contamination import main as contamination_command
+from figlang.data import for_training, load
+from figlang.overlap_table import evaluated, ids, table
+from figlang.types import CLASSES, Inference, Item, Split
+
+LONG = "the old clock in the hall had swallowed another hour"
+SAMPLES = "package:figlang/data/samples"
+
+
+def item(identifier: str, context: str, *options: str, cut: bool = False) -> Item:
+    return Item(identifier, identifier, context, options or ("It was dull.", "It was bright."), 0, cut=cut)
+
+
+def found(trained: list[Item], evaluated: list[Item], n: int = 8) -> dict[str, Any]:
+    train, other = (Split(name, tuple(items), name, name) for name, items in (("train", trained), ("dev", evaluated)))
+    whole = overlap.check(train, [("own", "validation", other)], n)["evaluated"][0]
+    return {"context": dict(whole["context"]), "option": dict(whole["option"])}
+
+
+def test_a_run_of_words_overlaps_whatever_its_case_and_punctuation() -> None:
+    ours = item("ours", f"She said: {LONG}, and left.")
+    assert found([item("theirs", LONG.upper())], [ours])["context"] == {"ours": "theirs"}
+    assert found([item("theirs", LONG.replace("swallowed", "eaten"))], [ours])["context"] == {}
+
+
+def test_fewer_words_than_n_are_no_overlap_and_n_can_be_lowered() -> None:
+    trained, ours = [item("theirs", f"{LONG} again and again")], [item("ours", "the old clock in the hall was broken last winter")]
+    assert found(trained, ours)["context"] == {}
+    assert found(trained, ours, n=6)["context"] == {"ours": "theirs"}
+
+
+def test_a_short_text_has_to_be_equal_and_a_very_short_one_does_not_count() -> None:
+    trained = [item("theirs", "The room was an oven")]
+    assert found(trained, [item("ours", "the room was an oven!")])["context"] == {"ours": "theirs"}
+    assert found(trained, [item("ours", "The room was an oven today")])["context"] == {}
+    assert found([item("theirs", "Oh no")], [item("ours", "oh no")])["context"] == {}
+
+
+def test_options_are_told_from_contexts() -> None:
+    trained = [item("theirs", "Her smile was a knife", "It was sharp and cold", "It was warm and soft")]
+    ours = [item("ours", "His word was a blade", "It was sharp and cold.", "It was of no use")]
+    assert found(trained, ours) == {"context": {}, "option": {"ours": "theirs"}}
+
+
+def test_a_cut_sentence_is_compared_as_a_whole() -> None:
+    trained = [item("theirs", "The trophy did not fit since the", "trophy was too big", "case was too big", cut=True)]
+    other = item("ours", "The trophy did not fit since the", "shelf was low", "door was low", cut=True)
+    assert found(trained, [other])["context"] == {}, "the part before the blank alone says nothing"
+    assert found(trained, [item("ours", "The trophy did not fit since the trophy was too big")])["context"] == {"ours": "theirs"}
+
+
+def test_of_an_inference_the_hypothesis_is_compared_and_no_names_of_classes() -> None:
+    one = Inference("a", "a", "A man sleeps on a bench", CLASSES, 0, hypothesis="A man is asleep")
+    other = Inference("b", "b", "A dog runs on a beach", CLASSES, 0, hypothesis="a man is asleep.")
+    assert found([one], [other]) == {"context": {}, "option": {"b": "a"}}
+
+
+def test_training_text_is_found_in_itself() -> None:
+    train = load("train", DataConfig(root=SAMPLES), PathsConfig())
+    whole = overlap.check(train, [("own", "train", train)])["evaluated"][0]
+    assert len(whole["context"]) == len(train.items)
+
+
+def test_munch_is_looked_at_whole_unless_it_was_trained_on() -> None:
+    against = data_presets(["munch_paraphrase"])
+    munch = DataConfig("munch_paraphrase", "munch", question="paraphrase", root=SAMPLES)
+    [(_, _, held_out)] = evaluated(munch, against, PathsConfig())
+    [(_, _, whole)] = evaluated(DataConfig(root=SAMPLES), against, PathsConfig())
+    train, validation = for_training(munch, PathsConfig())
+    assert [one.id for one in held_out.items] == [one.id for one in validation.items]
+    assert len(whole.items) == len(train.items) + len(validation.items)
+
+
+def test_a_table_counts_and_names_without_text() -> None:
+    train = Split("train", (item("theirs", LONG),), "a", "b", dropped=("gone",))
+    document = overlap.check(
+        train, [("own", "validation", Split("dev", (item("ours", LONG), item("x", "a b c", "d e f", "g h i")), "a", "b"))]
+    )
+    made = table(document, "1 training item")
+    assert made.rows == (("own", "validation", 2, "1 (50.0 %)", "1 (50.0 %)"),)
+    assert "1 training items whose metaphor" in made.notes[0]
+    assert ids(document) == ["own validation: ours = theirs"]
+    assert "clock" not in json.dumps(document)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["contamination.py", *words])
+    contamination_command()
+
+
+def test_the_command_writes_table_and_ids(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    against = "against=[figqa_sample,miqa_sample,munch_paraphrase]"
+    run(monkeypatch, "data=figqa_sample", against, "n=5", f"output={tmp_path}/found", "data.drop_near_duplicates=false")
+    written = json.loads((tmp_path / "found" / "overlap.json").read_text())
+    assert written["n"] == 5
+    assert [(one["data"], one["split"]) for one in written["evaluated"]] == [
+        ("figqa_sample", "validation"),
+        ("figqa_sample", "test"),
+        ("miqa_sample", "validation"),
+        ("munch_paraphrase", "validation"),
+    ]
+    assert {"contamination.md", "contamination.csv", "contamination.tex"} <= {path.name for path in (tmp_path / "found").iterdir()}
+    assert "| miqa_sample | validation |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["against=[figqa]"], "'figqa' is no preset of data="),
+        (["against=[]"], "against= names no data set"),
+        (["n=0"], "n=0 must be above 0"),
+        (["data=miqa_sample"], "MiQA has no training questions"),
+    ],
+)
+def test_mistakes_are_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run(monkeypatch, "data=figqa_sample", *words)
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err.strip()
+    assert said in error
+    assert "\n" not in error

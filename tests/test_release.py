@@ -1,0 +1,153 @@
+"""Releasing a run: what the checkpoint holds and loads as, what it says of its seeds, and what is refused."""
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file
+
+from evaluate import main as evaluate_command
+from figlang import data
+from figlang.config import DataConfig, PathsConfig
+from figlang.encode import word
+from figlang.predictions import read_predictions
+from figlang.release import main as release_command
+from train import main as train_command
+
+FIXED = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
+TINY = ["debug=fast", "trainer.precision=32-true", "peft=lora", "peft.r=2"]
+SAMPLES = "package:figlang/data/samples"
+
+
+def call(monkeypatch: pytest.MonkeyPatch, command: Any, *words: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["x.py", *words, *FIXED])
+    command()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seeds of one recipe, a run of another beside them, and an evaluation elsewhere."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for seed, words in ((0, []), (1, []), (2, ["method.lr=1e-3"])):
+            call(patch, train_command, *TINY, *words, f"seed={seed}", f"run={folder}/runs/seed{seed}")
+        elsewhere = f"output={folder}/runs/seed0/evaluations/miqa"
+        call(patch, evaluate_command, f"checkpoint={folder}/runs/seed0", "data=miqa_sample", elsewhere)
+    return folder
+
+
+def release(monkeypatch: pytest.MonkeyPatch, run: Path, output: Path, *words: str) -> Path:
+    call(monkeypatch, release_command, f"run={run}", "name=tiny", f"output={output}", "against=[figqa_sample,miqa_sample]", *words)
+    return output / "tiny"
+
+
+@pytest.fixture(scope="module")
+def released(home: Path) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        return release(patch, home / "runs" / "seed0", home / "checkpoints")
+
+
+def test_a_checkpoint_is_what_its_numbers_were_measured_with(
+    released: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    expected = {"adapter_model.safetensors", "adapter_config.json", "figlang.json", "tokenizer.json", "config.yaml"}
+    assert expected | {"README.md", "metrics.json", "predictions.jsonl"} <= {path.name for path in released.iterdir()}
+    assert {str(value.dtype) for value in load_file(released / "adapter_model.safetensors").values()} == {"torch.float16"}
+    call(monkeypatch, evaluate_command, f"checkpoint={released}", "data=figqa_sample", "data.limit=32", f"output={tmp_path}")
+    before, after = (read_predictions(place / "predictions.jsonl") for place in (released, tmp_path))
+    assert [row.id for row in before] == [row.id for row in after]
+    for one, other in zip(before, after, strict=True):
+        assert one.scores == pytest.approx(other.scores, abs=1e-5)
+
+
+def test_metrics_and_card_name_training_seeds_and_contamination(home: Path, released: Path) -> None:
+    content, run = (json.loads((place / "metrics.json").read_text()) for place in (released, home / "runs" / "seed0"))
+    assert content["training"] == run["training"]
+    assert content["command"] == run["command"].replace(str(home), ".")
+    assert [one["seed"] for one in content["release"]["seeds"]] == [0, 1], "the third run has another learning rate"
+    assert content["release"]["seeds"][0]["accuracy"] == run["metrics"]["accuracy"]["value"]
+    assert [one["data_name"] for one in content["release"]["evaluations"]] == ["miqa_sample"]
+    looked_in = [(one["data"], one["split"]) for one in content["contamination"]["evaluated"]]
+    assert looked_in == [("figqa_sample", "validation"), ("figqa_sample", "test"), ("miqa_sample", "validation")]
+    text = (released / "README.md").read_text()
+    assert content["command"] in text
+    assert re.search(r"\| accuracy \| \d+\.\d\d % \| \d+\.\d ± \d+\.\d \|", text)
+    assert "## Contamination" in text
+    assert "| miqa_sample | validation | " in text
+
+
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # by peft 0.21, which the lines call
+def test_the_lines_on_the_card_need_no_figlang(released: Path) -> None:
+    first = data.load("validation", DataConfig(root=SAMPLES), PathsConfig()).items[0]
+    found = re.search(r"```python\n(.*?)```", (released / "README.md").read_text(), flags=re.DOTALL)
+    assert found is not None
+    assert "figlang" not in found[1]
+    names: dict[str, Any] = {"folder": str(released), "metaphor": word(first.context, "clean")}
+    names["answer1"], names["answer2"] = (word(option, "clean") for option in first.options)
+    exec(found[1], names)
+    assert names["scores"].tolist() == pytest.approx(read_predictions(released / "predictions.jsonl")[0].scores, abs=1e-4)
+
+
+def test_neither_text_of_a_data_set_nor_a_folder_of_this_machine_is_released(home: Path, released: Path) -> None:
+    items = [item for split in ("train", "validation") for item in data.load(split, DataConfig(root=SAMPLES), PathsConfig()).items]
+    written = [path for path in released.rglob("*") if path.suffix in (".json", ".jsonl", ".md", ".yaml", ".txt")]
+    for path in written:
+        text = path.read_text()
+        assert not any(item.context in text or any(option in text for option in item.options) for item in items), path
+        assert str(home) not in text, path
+    assert len(written) >= 8
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run=nowhere"], "nowhere is no finished run"),
+        (["run=HOME/runs/seed0/evaluations/miqa"], "is no finished run"),
+        (["seeds=[HOME/runs/seed2]"], "HOME/runs/seed2 differs from HOME/runs/seed0 in more than its seed"),
+        (["limit_mb=0.01"], "more than limit_mb=0.01"),
+        (["name=a/b"], "is no plain name"),
+        (["run="], "give run=FOLDER"),
+        (["against=[figqa]"], "'figqa' is no preset of data="),
+    ],
+)
+def test_what_cannot_be_released_is_one_line_and_leaves_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    given = dict(word.replace("HOME", str(home)).split("=", 1) for word in words)
+    whole = {"run": f"{home}/runs/seed0", "name": "tiny", "output": str(tmp_path), "against": "[figqa_sample]", **given}
+    with pytest.raises(SystemExit) as stopped:
+        call(monkeypatch, release_command, *(f"{key}={value}" for key, value in whole.items()))
+    assert stopped.value.code == 2
+    assert said.replace("HOME", str(home)) in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def changed(home: Path, folder: Path, file: str, edit: dict[str, Any]) -> Path:
+    """A copy of a run with other values in a JSON file of it."""
+    shutil.copytree(home / "runs" / "seed0", folder)
+    content = json.loads((folder / file).read_text())
+    (folder / file).write_text(json.dumps({**content, **edit}))
+    return folder
+
+
+def test_other_data_a_taken_name_and_a_base_that_nobody_else_has_are_refused(
+    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = json.loads((home / "runs" / "seed0" / "metrics.json").read_text())["data"]
+    other = changed(home, tmp_path / "other", "metrics.json", {"data": {**content, "train": {"sha256": "0" * 64}}})
+    based = changed(home, tmp_path / "based", "model/adapter_config.json", {"base_model_name_or_path": str(home)})
+    (tmp_path / "taken" / "tiny").mkdir(parents=True)
+    for run, output, said in (
+        (other, "new", "is not the train data of the run"),
+        (based, "new", "which nobody else has"),
+        (home / "runs" / "seed0", "taken", "tiny is there already"),
+    ):
+        with pytest.raises(SystemExit):
+            release(monkeypatch, run, tmp_path / output)
+        assert said in capsys.readouterr().err
+        assert not (tmp_path / "new").exists()
