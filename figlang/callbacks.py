@@ -188,9 +188,10 @@ class Preemption(Callback):
             self._stop(trainer)
 
     def _agreed(self, module: LightningModule) -> bool:
+        if not distributed.is_initialized():
+            return self._asked  # without a tensor, which a GPU would have to be waited for
         asked = torch.tensor(int(self._asked), device=module.device)
-        if distributed.is_initialized():
-            distributed.all_reduce(asked)
+        distributed.all_reduce(asked)
         return bool(asked)
 
     def _stop(self, trainer: Trainer) -> None:
