@@ -41,11 +41,11 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         raise FiglangError(f"{folder} is there already; take another name=, or overwrite=true if it is a checkpoint")
     content = _finished(run)
     _check_base(run)
-    seeds = _seeds(run, config.seeds)
+    seeds = _seeds(run, config.seeds or content.get("averaged", []), "averaged" in content)
     settings = DataConfig(**content["data"]["settings"])
     train, validation = data.for_training(settings, config.paths)
     _check_data(content, train, validation)
-    splits = overlap_table.evaluated(settings, [settings, *(one for one in against if one.name != settings.name)], config.paths)
+    splits = overlap_table.evaluated(settings, [*against, settings], config.paths)
     with whole_folder(folder) as beside:
         shutil.copytree(run / "model", beside, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
         _cast(beside, config.dtype)
@@ -56,12 +56,13 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         evaluated = results.Evaluated(content["model"], facts, validation, "validation", content["data_name"], content["seed"])
         document = evaluated.document(beside)
         document |= {
-            **{name: content[name] for name in ("command", "data", "training", "health")},
+            **{name: content[name] for name in ("command", "data", "training", "health", "averaged") if name in content},
             "contamination": overlap.check(train, splits, config.n),
             "release": {
                 "name": config.name,
                 "command": document["command"],
                 "dtype": config.dtype,
+                "run": _values(content),
                 "seeds": [_values(system.content) for system in seeds],
                 "evaluations": _evaluations(run),
             },
@@ -97,14 +98,15 @@ def _check_base(run: Path) -> None:
         )
 
 
-def _seeds(run: Path, given: Sequence[str]) -> list[System]:
-    """The runs of one recipe, that of `run` among them, by seed: those given, else all that are finished beside it."""
+def _seeds(run: Path, given: Sequence[str], averaged: bool) -> list[System]:
+    """The runs of one recipe by seed: `run`, unless it is a mean of them, and those given, else all that are finished beside it."""
     beside = [str(path.parent) for path in sorted(run.parent.glob("seed*/metrics.json"))]
-    folders = list(dict.fromkeys([str(run), *(str(Path(folder)) for folder in given or beside)]))
+    own = [] if averaged else [str(run)]
+    folders = list(dict.fromkeys([*own, *(str(Path(folder)) for folder in given or beside)]))
     found = systems.read(folders)
     other = [system for system in found if system.recipe != found[0].recipe]
     if other and given:
-        raise FiglangError(f"{other[0].folder} differs from {run} in more than its seed; seeds= takes runs of one recipe")
+        raise FiglangError(f"{other[0].folder} differs from {found[0].folder} in more than its seed; give seeds of one recipe")
     for system in other:
         log.info("left out of the mean, since it differs in more than its seed: %s", system.folder)
     return sorted((system for system in found if system not in other), key=lambda system: system.seed or 0)
@@ -117,7 +119,7 @@ def _check_data(content: dict[str, Any], train: Split, validation: Split) -> Non
 
 
 def _cast(folder: Path, dtype: str) -> None:
-    for path in folder.rglob("*.safetensors"):
+    for path in folder.glob("*.safetensors"):  # a network below adapters keeps the weights that they were trained on
         weights = load_file(path)
         cast = {name: value.to(getattr(torch, dtype)) if value.is_floating_point() else value for name, value in weights.items()}
         if lost := [name for name, value in cast.items() if value.is_floating_point() and not value.isfinite().all()]:
