@@ -5,8 +5,9 @@ The folder holds no text of a data set: ids, scores and counts.
 
 import json
 import logging
+import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ log = logging.getLogger("figlang")
 
 MEGABYTE = 2**20
 METRICS = ("accuracy", "pair_accuracy")
+TEXT = (".json", ".jsonl", ".md", ".yaml")
 
 
 def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
@@ -54,13 +56,13 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         loaded = checkpoint.load(str(beside), cache=config.paths.cache)
         facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
         evaluated = results.Evaluated(content["model"], facts, validation, "validation", content["data_name"], content["seed"])
-        document = evaluated.document(beside)
-        document |= {
+        document: dict[str, Any] = {
+            **evaluated.document(beside),
             **{name: content[name] for name in ("command", "data", "training", "health", "averaged") if name in content},
             "contamination": overlap.check(train, splits, config.n),
             "release": {
                 "name": config.name,
-                "command": document["command"],
+                "command": evaluated.about()["command"],
                 "dtype": config.dtype,
                 "run": _values(content),
                 "seeds": [_values(system.content) for system in seeds],
@@ -71,8 +73,11 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         results.write(beside / "metrics.json", document)
         write_text(beside / "README.md", card.card(loaded.recipe, document))
         write_text(beside / "config.yaml", (run / "config.yaml").read_text(encoding="utf-8"))
-        for path in (beside / "metrics.json", beside / "README.md", beside / "config.yaml"):
-            write_text(path, _portable(path.read_text(encoding="utf-8"), config.paths.data))
+        places = _places(run, config.paths.data)
+        for path in (path for path in beside.iterdir() if path.suffix in TEXT):
+            before = path.read_text(encoding="utf-8")
+            if (after := _portable(before, places)) != before:
+                write_text(path, after)
     return folder
 
 
@@ -154,9 +159,15 @@ def _evaluations(run: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _portable(text: str, root: str | None) -> str:
-    """Without the folders of this machine: paths below the data folder and below the current one begin there."""
-    folders = {str(Path.cwd()): ".", **({} if root is None else {str(Path(root).expanduser()): "$FIGLANG_DATA"})}
-    for folder, name in sorted(folders.items(), key=lambda pair: -len(pair[0])):
-        text = text.replace(folder, name)
+def _places(run: Path, root: str | None) -> dict[str, str]:
+    """Folders of this machine, and how a checkpoint calls them."""
+    places = {run.absolute().parent.parent: "runs", Path.cwd(): "."}
+    if root is not None:
+        places[Path(root).expanduser()] = "$FIGLANG_DATA"
+    return {str(folder): name for folder, name in places.items() if folder != folder.parent}
+
+
+def _portable(text: str, places: Mapping[str, str]) -> str:
+    for folder, name in sorted(places.items(), key=lambda pair: -len(pair[0])):
+        text = re.sub(rf"(?<![\w.~-]){re.escape(folder)}(?![\w.-])", name, text)
     return text
