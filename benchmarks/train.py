@@ -21,7 +21,6 @@ from typing import Any
 import torch
 from rich.console import Console
 from rich.table import Table
-from torch import nn
 from transformers import (
     AutoModelForMultipleChoice,
     DataCollatorForMultipleChoice,
@@ -46,6 +45,7 @@ from figlang.models.weights import locate
 from figlang.preparation import Prepared, prepare
 from figlang.runs import Run
 from figlang.scoring.head import scorer
+from figlang.throughput import product_rate
 from figlang.training import fit
 
 PRECISIONS = {"bf16": ("bf16-mixed", torch.bfloat16), "float32": ("32-true", torch.float32)}
@@ -165,20 +165,6 @@ def hugging_face(setting: Setting) -> Fit:
     return Fit(watch.seconds, cpu, [float(loss) for loss in trainer.losses], setting.quality(network))
 
 
-def product_rate(dtype: torch.dtype, size: int, repeats: int = 5) -> float:
-    """Floating-point operations per second of a square product, median; of the faster one of torch's and figlang's."""
-    rates = []
-    for kind in (nn.Linear, OneDnnLinear):
-        layer, input = kind(size, size, bias=False).to(dtype).requires_grad_(False), torch.randn(size, size).to(dtype)
-        seconds = []
-        for _ in range(repeats + 1):
-            started = time.perf_counter()
-            layer(input)
-            seconds.append(time.perf_counter() - started)
-        rates.append(2 * size**3 / median(seconds[1:]))
-    return max(rates)
-
-
 def compose_round(options: argparse.Namespace, precision: str, batch_size: int, seed: int) -> Setting:
     """The configuration of a round, and its items, tokenised before any clock runs."""
     overrides = [
@@ -203,7 +189,7 @@ def compare(options: argparse.Namespace, precision: str, batch_size: int, table:
             with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
                 fits[name].append(process.submit(side, setting).result())
         for size in SIZES:
-            rates[size].append(product_rate(PRECISIONS[precision][1], size))
+            rates[size].append(product_rate(PRECISIONS[precision][1], [size], repeats=5))
     rate = max(median(values) for values in rates.values())
     whole = AutoModelForMultipleChoice.from_pretrained(locate(setting.config.model.name_or_path))
     weights = sum(weight.numel() for name, weight in whole.named_parameters() if "embeddings" not in name)

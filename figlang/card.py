@@ -74,6 +74,7 @@ def card(recipe: Recipe, document: Mapping[str, Any]) -> str:
     warnings = [f"- epoch {finding['epoch']}: {finding['message']}" for finding in document["health"]] or ["- none"]
     worded = {"clean": "one final period, first letter upper-case", "gpt3": "a period added, first letter upper-case"}
     selected = SELECTED[training["selection"]].format(epoch=training["exported_epoch"])
+    seeded = "" if recipe.seed is None else f", seed {recipe.seed}"
     return f"""---
 library_name: {"transformers" if recipe.base_sha256 is None else "peft"}
 base_model: {recipe.base}
@@ -82,7 +83,7 @@ tags: [figurative-language, figlang]
 
 # {recipe.name} trained on {recipe.trained_on}
 
-{recipe.method} training, input format `{recipe.format}`, from `{recipe.base}`, seed {recipe.seed}.
+{recipe.method} training, input format `{recipe.format}`, from `{recipe.base}`{seeded}.
 
 | {data["validation"]["items"]} validation items | value | 95 % interval | n | chance |
 |---|---|---|---|---|
@@ -99,7 +100,7 @@ Intervals resample pairs. {selected}
 ```
 
 - {training["items"]} items, {training["epochs"]} epochs, {training["steps"]} steps, {training["precision"]}
-- {training["seconds"]:.0f} s of training
+- {_cost(training)}
 - training file sha256 `{data["train"]["sha256"]}`
 - validation file sha256 `{data["validation"]["sha256"]}`
 
@@ -119,18 +120,28 @@ Or `python evaluate.py checkpoint=<this folder> data=figqa_medium`.
 {_released(document)}{_contamination(document)}"""
 
 
+def _cost(training: Mapping[str, Any]) -> str:
+    """Time and memory of a training, as far as its run has measured them."""
+    said = [f"{training['seconds']:.0f} s of training"]
+    if "tokens_per_second" in training:
+        said += [f"{training['tokens_per_second']:,.0f} tokens a second", f"{training['peak_memory_mb']:,.0f} MB of memory at most"]
+    if (reached := training.get("peak_share")) is not None:
+        said.append(f"{100 * reached:.0f} % of what matrix products alone reached on the same CPU right afterwards")
+    return ", ".join(said)
+
+
 def _released(document: Mapping[str, Any]) -> str:
     """The released seed beside the others of its recipe, and what it does on other data; empty for a run that is not released."""
     if (released := document.get("release")) is None:
         return ""
-    seeds = released["seeds"]
-    own = next(one for one in seeds if one["seed"] == document["seed"])
+    seeds, own = released["seeds"], released["run"]
+    which = f"mean of {len(seeds)} seeds" if "averaged" in document else f"seed {own['seed']}"
     rows: list[tuple[Cell, ...]] = [
         (name.replace("_", " "), percent(own[name]), Spread(one[name] for one in seeds), *(percent(one[name]) for one in seeds))
         for name in own
         if name != "seed"
     ]
-    columns = ("of the runs", f"seed {own['seed']}, released", "mean ± sd", *(f"seed {one['seed']}" for one in seeds))
+    columns = ("of the runs", f"{which}, released", "mean ± sd", *(f"seed {one['seed']}" for one in seeds))
     text = f"\n## Seeds of the recipe\n\n{markdown(Table('seeds', f'{len(seeds)} seeds in %', columns, tuple(rows)))}"
     text += f"\nThe runs are in float32. This folder is in {released['dtype']}, and what stands above was measured with it.\n"
     if elsewhere := released["evaluations"]:

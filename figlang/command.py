@@ -25,6 +25,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from figlang import config as schemas
 from figlang.config import (
+    AverageConfig,
     CompareConfig,
     ContaminationConfig,
     DataConfig,
@@ -66,6 +67,7 @@ _store.store(name="report_schema", node=ReportConfig)
 _store.store(name="describe_schema", node=DescribeConfig)
 _store.store(name="contamination_schema", node=ContaminationConfig)
 _store.store(name="release_schema", node=ReleaseConfig)
+_store.store(name="average_schema", node=AverageConfig)
 
 
 def resolve(config: DictConfig, schema: type[T]) -> T:

@@ -6,6 +6,7 @@ from typing import Any
 
 from figlang import data as readers
 from figlang.config import DataConfig, PathsConfig
+from figlang.data import mix
 from figlang.report.tables import Table
 from figlang.types import Split
 
@@ -17,13 +18,14 @@ def evaluated(trained: DataConfig, against: Sequence[DataConfig], paths: PathsCo
 
     MUNCH has no training part of its own: where it was trained on, the sentences then held out are looked at, else all of them.
     """
-    held_out = trained.held_out if "munch" in readers.parts(trained) else 1.0
-    found = []
-    for one in against:
+    held_out = trained.held_out if any(part.dataset == "munch" for part in mix.parts(trained)) else 1.0
+    found: dict[tuple[str, str], tuple[str, str, Split]] = {}
+    for one in (part for whole in against for part in mix.parts(whole)):
         settings = replace(one, root=trained.root, seed=trained.seed, held_out=held_out)
-        roles = ("validation", "test")
-        found += [(one.name, role, split) for role, split in zip(roles, readers.evaluated(settings, paths), strict=False)]
-    return found
+        for role, split in zip(("validation", "test"), readers.evaluated(settings, paths), strict=False):
+            # Another size of a data set, or a limited one, has the same evaluation splits.
+            found.setdefault((split.name, split.sha256), (one.name, role, split))
+    return list(found.values())
 
 
 def table(found: Mapping[str, Any], title: str) -> Table:

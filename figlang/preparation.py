@@ -11,7 +11,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.checkpoint import ancestry, causal_recipe
 from figlang.config import MethodConfig, PromptConfig, TrainConfig
-from figlang.data.nli import DATASETS as NLI_DATASETS
+from figlang.config.groups import NLI
+from figlang.data.mix import original
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.evaluation import encode_all
@@ -89,13 +90,17 @@ def check(config: TrainConfig) -> None:
         )
     if method.name == "lm" and not causal:
         raise FiglangError(f"method=lm trains causal models, and model={model.name} is an encoder; use method=contrastive")
-    if method.name == "nli" and (causal or config.data.dataset not in NLI_DATASETS):
+    inferences = config.data.dataset in NLI and config.data.question != "choice"
+    if method.name == "nli" and (causal or not inferences):
         raise FiglangError(
             f"method=nli trains encoders on premises with hypotheses, not model={model.name} on data={config.data.name}; "
-            f"choose an encoder and data={', '.join(NLI_DATASETS)}"
+            f"choose an encoder and data={', '.join(NLI)}"
         )
-    if method.name != "nli" and config.data.dataset in NLI_DATASETS:
-        raise FiglangError(f"data={config.data.name} has premises with hypotheses, which method=nli trains on; add method=nli")
+    if method.name != "nli" and inferences:
+        raise FiglangError(
+            f"data={config.data.name} has premises with hypotheses, which method=nli trains on; add method=nli or "
+            "data.question=choice"
+        )
     if method.text == "legacy" and method.name != "lm":
         raise FiglangError("method.text=legacy is the authors' wording for method=lm; choose clean or raw")
     if causal and (method.text == "raw" or method.format != "pair"):
@@ -138,13 +143,13 @@ def _select(
         if not labelled:
             raise FiglangError(f"{validation.source}: every label is hidden, so none can select an epoch; use selection=heldout")
         return train.items, labelled, ["the exported epoch is selected on the validation split: its numbers are optimistic"]
-    groups = sorted({item.group for item in train.items})
+    groups = sorted({original(item.group) for item in train.items})
     count = max(1, round(method.held_out * len(groups)))
     if count == len(groups):
         raise FiglangError(f"{train.source} has {len(groups)} group of items and none can be held out; use method.selection=none")
     out = set(random.Random(seed).sample(groups, count))
-    kept = tuple(item for item in train.items if item.group not in out)
-    selected = tuple(item for item in train.items if item.group in out)
+    kept = tuple(item for item in train.items if original(item.group) not in out)
+    selected = tuple(item for item in train.items if original(item.group) in out)
     return kept, selected, [f"{train.name}: {len(selected)} items of {count} groups held out to select the exported epoch"]
 
 
@@ -202,7 +207,7 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         causal_recipe(model, scoring, _method_name(config)),
         **_lineage(config, train, validation),
     )
-    if method.text == "legacy" and train.items[0].cut:
+    if method.text == "legacy" and any(item.cut for item in train.items):
         raise FiglangError(
             f"method.text=legacy makes two sentences of each of data={config.data.name}, which is cut at a blank; use clean"
         )
@@ -262,7 +267,7 @@ def _line(item: Item, text: str, wording: Wording) -> str:
     answer = item.options[item.gold]
     if text == "legacy":  # python-capitalised, which lowers all other letters, and no space between the sentences
         return f"{item.context.rstrip(',.! ').capitalize()}.{answer.replace('.', '').strip().capitalize()}."
-    return "".join(Wording(wording.scoring, PromptConfig(), item.cut).span("", item.context, answer))
+    return "".join(wording.of(item).span("", item.context, answer))
 
 
 def _texts(item: Item) -> tuple[str, ...]:
@@ -272,10 +277,11 @@ def _texts(item: Item) -> tuple[str, ...]:
 def _lineage(config: TrainConfig, train: Split, validation: Split) -> dict[str, Any]:
     """What a network has been trained on, one after the other, and what determined it."""
     before, settings = ancestry(config.model), recipe_of(config, train, validation)
+    trained_on = config.data.name + (f"({train.drawn})" if config.data.mix else "")
     if before is None:
-        return {"trained_on": config.data.name, "settings": digest(settings), "seed": config.seed}
+        return {"trained_on": trained_on, "settings": digest(settings), "seed": config.seed}
     return {
-        "trained_on": f"{before.trained_on}>{config.data.name}",
+        "trained_on": f"{before.trained_on}>{trained_on}",
         "settings": digest([before.settings, settings]),
         "seed": config.seed,
     }

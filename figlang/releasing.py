@@ -5,8 +5,9 @@ The folder holds no text of a data set: ids, scores and counts.
 
 import json
 import logging
+import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ log = logging.getLogger("figlang")
 
 MEGABYTE = 2**20
 METRICS = ("accuracy", "pair_accuracy")
+TEXT = (".json", ".jsonl", ".md", ".yaml")
 
 
 def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
@@ -41,11 +43,11 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         raise FiglangError(f"{folder} is there already; take another name=, or overwrite=true if it is a checkpoint")
     content = _finished(run)
     _check_base(run)
-    seeds = _seeds(run, config.seeds)
+    seeds = _seeds(run, config.seeds or content.get("averaged", []), "averaged" in content)
     settings = DataConfig(**content["data"]["settings"])
     train, validation = data.for_training(settings, config.paths)
     _check_data(content, train, validation)
-    splits = overlap_table.evaluated(settings, [settings, *(one for one in against if one.name != settings.name)], config.paths)
+    splits = overlap_table.evaluated(settings, [*against, settings], config.paths)
     with whole_folder(folder) as beside:
         shutil.copytree(run / "model", beside, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
         _cast(beside, config.dtype)
@@ -54,14 +56,15 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         loaded = checkpoint.load(str(beside), cache=config.paths.cache)
         facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
         evaluated = results.Evaluated(content["model"], facts, validation, "validation", content["data_name"], content["seed"])
-        document = evaluated.document(beside)
-        document |= {
-            **{name: content[name] for name in ("command", "data", "training", "health")},
+        document: dict[str, Any] = {
+            **evaluated.document(beside),
+            **{name: content[name] for name in ("command", "data", "training", "health", "averaged") if name in content},
             "contamination": overlap.check(train, splits, config.n),
             "release": {
                 "name": config.name,
-                "command": document["command"],
+                "command": evaluated.about()["command"],
                 "dtype": config.dtype,
+                "run": _values(content),
                 "seeds": [_values(system.content) for system in seeds],
                 "evaluations": _evaluations(run),
             },
@@ -70,8 +73,11 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         results.write(beside / "metrics.json", document)
         write_text(beside / "README.md", card.card(loaded.recipe, document))
         write_text(beside / "config.yaml", (run / "config.yaml").read_text(encoding="utf-8"))
-        for path in (beside / "metrics.json", beside / "README.md", beside / "config.yaml"):
-            write_text(path, _portable(path.read_text(encoding="utf-8"), config.paths.data))
+        places = _places(run, config.paths.data)
+        for path in (path for path in beside.iterdir() if path.suffix in TEXT):
+            before = path.read_text(encoding="utf-8")
+            if (after := _portable(before, places)) != before:
+                write_text(path, after)
     return folder
 
 
@@ -97,14 +103,15 @@ def _check_base(run: Path) -> None:
         )
 
 
-def _seeds(run: Path, given: Sequence[str]) -> list[System]:
-    """The runs of one recipe, that of `run` among them, by seed: those given, else all that are finished beside it."""
+def _seeds(run: Path, given: Sequence[str], averaged: bool) -> list[System]:
+    """The runs of one recipe by seed: `run`, unless it is a mean of them, and those given, else all that are finished beside it."""
     beside = [str(path.parent) for path in sorted(run.parent.glob("seed*/metrics.json"))]
-    folders = list(dict.fromkeys([str(run), *(str(Path(folder)) for folder in given or beside)]))
+    own = [] if averaged else [str(run)]
+    folders = list(dict.fromkeys([*own, *(str(Path(folder)) for folder in given or beside)]))
     found = systems.read(folders)
     other = [system for system in found if system.recipe != found[0].recipe]
     if other and given:
-        raise FiglangError(f"{other[0].folder} differs from {run} in more than its seed; seeds= takes runs of one recipe")
+        raise FiglangError(f"{other[0].folder} differs from {found[0].folder} in more than its seed; give seeds of one recipe")
     for system in other:
         log.info("left out of the mean, since it differs in more than its seed: %s", system.folder)
     return sorted((system for system in found if system not in other), key=lambda system: system.seed or 0)
@@ -117,7 +124,7 @@ def _check_data(content: dict[str, Any], train: Split, validation: Split) -> Non
 
 
 def _cast(folder: Path, dtype: str) -> None:
-    for path in folder.rglob("*.safetensors"):
+    for path in folder.glob("*.safetensors"):  # a network below adapters keeps the weights that they were trained on
         weights = load_file(path)
         cast = {name: value.to(getattr(torch, dtype)) if value.is_floating_point() else value for name, value in weights.items()}
         if lost := [name for name, value in cast.items() if value.is_floating_point() and not value.isfinite().all()]:
@@ -152,9 +159,15 @@ def _evaluations(run: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _portable(text: str, root: str | None) -> str:
-    """Without the folders of this machine: paths below the data folder and below the current one begin there."""
-    folders = {str(Path.cwd()): ".", **({} if root is None else {str(Path(root).expanduser()): "$FIGLANG_DATA"})}
-    for folder, name in sorted(folders.items(), key=lambda pair: -len(pair[0])):
-        text = text.replace(folder, name)
+def _places(run: Path, root: str | None) -> dict[str, str]:
+    """Folders of this machine, and how a checkpoint calls them."""
+    places = {run.absolute().parent.parent: "runs", Path.cwd(): "."}
+    if root is not None:
+        places[Path(root).expanduser()] = "$FIGLANG_DATA"
+    return {str(folder): name for folder, name in places.items() if folder != folder.parent}
+
+
+def _portable(text: str, places: Mapping[str, str]) -> str:
+    for folder, name in sorted(places.items(), key=lambda pair: -len(pair[0])):
+        text = re.sub(rf"(?<![\w.~-]){re.escape(folder)}(?![\w.-])", name, text)
     return text

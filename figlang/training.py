@@ -12,7 +12,7 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 from torch import nn
 from transformers import PreTrainedModel
 
-from figlang import runtime, selection
+from figlang import runtime, selection, throughput
 from figlang.callbacks import Health, History, Preemption
 from figlang.config import TrainConfig
 from figlang.data.datamodule import ChoiceData
@@ -31,12 +31,20 @@ TERMINATED, INTERRUPTED = 143, 130
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a fit reports besides the weights. `seconds` is the time in training steps and validation, of all its parts."""
+    """What a fit reports besides the weights. `seconds` is the time in training steps and validation, of all its parts.
+
+    Tokens are those that the network reads, without padding. `peak_memory_mb` is that of the first process in the last part.
+    `peak_share` is the least share of what matrix products reach on this CPU, measured after the fit (figlang/throughput.py);
+    None for a short fit, on another device or with several processes.
+    """
 
     items: int
     precision: str
     seconds: float
     examples_per_second: float
+    tokens_per_second: float
+    peak_memory_mb: float
+    peak_share: float | None
     parameters: int
     trained: int
     steps: int
@@ -125,11 +133,20 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         restore(network, whole)
     network.to("cpu").eval()
     seconds = history.seconds or perf_counter() - started
+    tokens = sum(example.tokens for example in ready.examples) * epochs
+    alone = trainer.world_size == 1 and trainer.strategy.root_device.type == "cpu"
+    measurable = alone and seconds >= throughput.WORTH and precision in throughput.DTYPES
+    memory = throughput.peak_memory()
     return Fitted(
         items=items,
         precision=precision,
         seconds=seconds,
         examples_per_second=items * epochs / seconds,
+        tokens_per_second=tokens / seconds,
+        peak_memory_mb=memory,
+        peak_share=throughput.work(network, tokens) / seconds / throughput.product_rate(throughput.DTYPES[precision])
+        if measurable
+        else None,
         parameters=parameters,
         trained=trained,
         steps=trainer.global_step,

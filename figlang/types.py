@@ -51,6 +51,13 @@ class Paraphrase(Item):
 
 
 @dataclass(frozen=True, slots=True)
+class Consequence(Item):
+    """Which of these sentences follows from the context? `group` is the premise, which may be asked about in several ways."""
+
+    paired: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
 class Marked(Item):
     """An item about one word (or word part) of its context, MUNCH's metaphorically used target: `target` is its place there,
     first character and the one after the last. `group` is the sentence."""

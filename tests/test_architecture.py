@@ -23,6 +23,7 @@ MODULES = (
     "describe",
     "contamination",
     "release",
+    "average",
     "report/__main__",
 )
 COMMANDS = [*ENTRIES, *(f"figlang/{name}.py" for name in MODULES)]
@@ -108,6 +109,7 @@ def test_imports_make_no_circle() -> None:
         "figlang/report/assembly.py",
         "figlang/miqa/table.py",
         "figlang/data/munch.py",
+        "figlang/data/mix.py",
         "figlang/prompts/munch.py",
         "figlang/munch/table.py",
         "figlang/association.py",

@@ -8,6 +8,7 @@ import pytest
 
 from figlang.command import compose
 from figlang.config import (
+    AverageConfig,
     CompareConfig,
     ContaminationConfig,
     DescribeConfig,
@@ -40,6 +41,7 @@ SCHEMAS = {
     "describe": DescribeConfig,
     "contamination": ContaminationConfig,
     "release": ReleaseConfig,
+    "average": AverageConfig,
 }
 STARTERS = ("python", "torchrun", "srun", "sbatch", "wandb")
 COMMANDS = [line.split(" #")[0].strip() for block in BLOCKS for line in block.splitlines() if line.strip()]

@@ -4,6 +4,7 @@ A sentence stands with every field: it is what `--help` prints. `figlang.command
 """
 
 from figlang.config.commands import (
+    AverageConfig,
     CompareConfig,
     ContaminationConfig,
     DescribeConfig,
@@ -34,6 +35,7 @@ from figlang.config.groups import (
 )
 
 __all__ = [
+    "AverageConfig",
     "CompareConfig",
     "ContaminationConfig",
     "DataConfig",

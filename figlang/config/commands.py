@@ -333,3 +333,20 @@ class ReleaseConfig(Command):
         if not self.run or not self.name:
             raise FiglangError("give run=FOLDER, a finished run, and name=NAME for the checkpoint")
         plain("", name=self.name)
+
+
+@dataclass
+class AverageConfig(Command):
+    """The mean of the weights of runs that differ in their seed, as a run of its own; of adapters, the mean of what they add."""
+
+    runs: list[str] = field(default_factory=list, metadata=RUNS)
+    output: str = option("", "Folder of the averaged run.")
+    rank: int | None = option(None, "Adapters: rank of the mean; null keeps it exact, with the ranks of all runs together.")
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("", rank=self.rank)
+        if len(self.runs) < 2 or not self.output:
+            raise FiglangError("give two runs or more and a folder: python -m figlang.average RUN RUN … output=FOLDER")

@@ -7,8 +7,12 @@ from typing import Any
 from figlang.config.section import Section, holds_places, option, plain, positive, seed_in_range, share
 from figlang.errors import FiglangError
 
+NLI = ("snli", "mnli", "anli", "fever_nli", "snli_dev_test", "nli_mix")
+# What data.mix may be made of.
+MIXABLE = ("figqa", "munch", "winogrande", *NLI)
 # data.dataset: its question types
 QUESTIONS = {
+    **dict.fromkeys(NLI, ("both", "choice")),
     "miqa": ("both", "implies", "implied-by"),
     "munch": ("both", "word", "sentence", "generation", "paraphrase"),
 }
@@ -20,7 +24,16 @@ class DataConfig(Section):
     dataset: str = option(
         "figqa",
         "Reader of the files.",
-        ("figqa", "figqa_csv", "winogrande", "snli", "snli_dev_test", "mnli", "anli", "fever_nli", "nli_mix", "miqa", "munch"),
+        ("figqa", "figqa_csv", "winogrande", "miqa", "munch", *NLI, "mix"),
+    )
+    mix: dict[str, float] = field(
+        default_factory=dict,
+        metadata={
+            "help": "dataset=mix: how often an epoch sees the items of each data set, of "
+            + ", ".join(MIXABLE)
+            + "; 0 leaves one out.",
+            "choices": (),
+        },
     )
     size: str = option(
         "medium",
@@ -30,15 +43,15 @@ class DataConfig(Section):
     question: str = option(
         "both",
         "Question type. MiQA: both, implies, implied-by; MUNCH: judgement of a word, a sentence or both; generation; paraphrase, "
-        "the choice between an apt and an inapt sentence.",
-        ("both", "implies", "implied-by", "word", "sentence", "generation", "paraphrase"),
+        "the choice between an apt and an inapt sentence; NLI: choice, between an entailed and a contradicted hypothesis.",
+        ("both", "implies", "implied-by", "word", "sentence", "generation", "paraphrase", "choice"),
     )
     order: str = option(
         "seeded",
         "MUNCH: candidates in an order drawn for each triple, in both orders, or in the file's, which has apt ones first.",
         ("seeded", "both", "upstream"),
     )
-    seed: int = option(0, "MUNCH: seed of the candidates' order and of the sentences held out.")
+    seed: int = option(0, "MUNCH: seed of the candidates' order and of the sentences held out; mix: of what a proportion takes.")
     held_out: float = option(0.25, "MUNCH: share of the sentences that is question=paraphrase's validation part; 1 takes all.")
     pos: str | None = option(
         None,
@@ -64,11 +77,22 @@ class DataConfig(Section):
         if self.question not in types:
             raise FiglangError(f"data.question={self.question} is none of data={self.name}, which has {', '.join(types)}")
         plain("data.", name=self.name)
+        self._check_mix()
         given = [name for name in ("train", "validation", "test") if getattr(self, name) is not None]
         if self.dataset != "figqa_csv" and given:
             raise FiglangError(f"data.{given[0]} is only read by data=figqa_csv; this is data={self.name}")
         if self.test_labels is not None and self.dataset not in ("figqa", "figqa_csv"):
             raise FiglangError(f"data.test_labels is only read with Fig-QA's test split; this is data={self.name}")
+
+    def _check_mix(self) -> None:
+        if (self.dataset == "mix") != bool(self.mix):
+            raise FiglangError(f"data.mix and data.dataset=mix go together; this is data={self.name} with dataset={self.dataset}")
+        if unknown := [name for name in self.mix if name not in MIXABLE]:
+            raise FiglangError(f"data.mix has no part {unknown[0]!r}; choose some of {', '.join(MIXABLE)}")
+        if odd := [name for name, proportion in self.mix.items() if not 0 <= proportion < inf]:
+            raise FiglangError(f"data.mix.{odd[0]}={self.mix[odd[0]]} must be at least 0 and finite")
+        if self.mix and not any(self.mix.values()):
+            raise FiglangError("every part of data.mix is 0, so that nothing is left to train on; raise one")
 
 
 @dataclass
@@ -140,6 +164,9 @@ class MethodConfig(Section):
         None, "Token budget of a batch, padding included; fewer items than batch_size if they are long."
     )
     weight_decay: float = option(0.0, "Decay of AdamW.")
+    layer_decay: float = option(
+        1.0, "Learning rate of a layer as a share of that of the layer above it; the uppermost one and what is on top have lr."
+    )
     warmup: float = option(0.1, "Share of the steps with a rising learning rate; it falls linearly afterwards.")
     clip: float = option(1.0, "Largest gradient norm.")
 
@@ -148,6 +175,8 @@ class MethodConfig(Section):
         positive("method.", lr=self.lr, epochs=self.epochs, batch_size=self.batch_size, max_tokens=self.max_tokens, clip=self.clip)
         positive("method.", scale=self.scale, patience=self.patience, held_out=self.held_out)
         share("method.", warmup=self.warmup, held_out=self.held_out)
+        if not 0 < self.layer_decay <= 1:
+            raise FiglangError(f"method.layer_decay={self.layer_decay} must be above 0 and at most 1")
         if not 0 <= self.weight_decay < inf:
             raise FiglangError(f"method.weight_decay={self.weight_decay} must be at least 0 and finite")
 

@@ -4,13 +4,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from figlang.config import DataConfig, PathsConfig
-from figlang.data import figqa, miqa, munch, nli, winogrande
+from figlang.config.groups import NLI
+from figlang.data import figqa, miqa, mix, munch, nli, winogrande
 from figlang.errors import FiglangError
 from figlang.types import Split
 
 
 def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
-    """One split (train, validation or test) of the configured data set."""
+    """One split (train, validation or test) of the configured data set; of a mixture, but for training, that of its first part."""
+    if data.dataset == "mix":
+        each = mix.parts(data)
+        return mix.mixed(data, [load(split, part, paths) for part in each]) if split == "train" else load(split, each[0], paths)
     if data.dataset == "figqa_csv":
         file = {"train": data.train, "validation": data.validation, "test": data.test}[split]
         if file is None:
@@ -20,8 +24,9 @@ def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
             loaded = figqa.with_labels(loaded, Path(data.test_labels).expanduser(), data.strict)
     elif data.dataset == "winogrande":
         loaded = winogrande.load(split, data.size, data.root or paths.data, data.strict)
-    elif data.dataset in nli.DATASETS:
+    elif data.dataset in NLI:
         loaded = nli.load(split, data.dataset, data.root or paths.data, data.strict)
+        loaded = nli.choices(loaded) if data.question == "choice" else loaded
     elif data.dataset == "miqa":
         loaded = miqa.load(split, data.question, data.root or paths.data, paths.cache, data.strict, upstream=data.root is None)
     elif data.dataset == "munch":
@@ -39,6 +44,9 @@ def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
 
     Raises FiglangError if no training item has a label; some without one are left out with a note.
     """
+    if data.dataset == "mix":
+        each = [for_training(part, paths) for part in mix.parts(data)]
+        return mix.mixed(data, [train for train, _ in each]), each[0][1]
     train, others = _labelled(load("train", data, paths)), evaluated(data, paths)
     if data.dataset not in ("figqa", "figqa_csv"):
         return train, others[0]
@@ -62,11 +70,6 @@ def evaluated(data: DataConfig, paths: PathsConfig) -> list[Split]:
     """What is evaluated on: the validation split and, of Fig-QA, the test split if there is one."""
     tested = data.dataset == "figqa" or data.test is not None
     return [load(split, data, paths) for split in ("validation", *(["test"] if tested else []))]
-
-
-def parts(data: DataConfig) -> tuple[str, ...]:
-    """The data sets that are trained on."""
-    return (data.dataset,)
 
 
 def _labelled(train: Split) -> Split:

@@ -11,14 +11,15 @@ before punctuation. The hub's copy of FEVER-NLI has claim and evidence the wrong
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256 as digest_of
 from pathlib import Path
 
+from figlang.data.mix import joined
 from figlang.data.tables import Problems, Row, read_aligned, read_json_lines, read_tabs
 from figlang.errors import FiglangError
 from figlang.sources import hub_rows, local_path, sha256
-from figlang.types import CLASSES, Inference, Split
+from figlang.types import CLASSES, Consequence, Inference, Split
 
 PREMISE, HYPOTHESIS = ("sentence1", "premise", "context"), ("sentence2", "hypothesis", "query")
 LABEL, IDENTIFIER = ("gold_label", "label"), ("pairID", "uid", "fid")
@@ -77,7 +78,6 @@ CORPORA = {
         {"premise": "hypothesis", "hypothesis": "premise"},
     ),
 }
-DATASETS = (*CORPORA, "snli_dev_test", "nli_mix")
 
 
 def load(split: str, dataset: str, root: str | None, strict: bool = False) -> Split:
@@ -87,29 +87,51 @@ def load(split: str, dataset: str, root: str | None, strict: bool = False) -> Sp
     four fifths of test, chosen by premise; the other fifth is its validation.
     """
     if dataset == "nli_mix":
-        return _joined(f"{dataset}_{split}", [_corpus(name, split, root, strict) for name in CORPORA])
+        return joined(f"{dataset}_{split}", [_corpus(name, split, root, strict) for name in CORPORA])
     if dataset == "snli_dev_test":
         return _dev_test(split, _corpus("snli", "validation", root, strict), _corpus("snli", "test", root, strict))
     return _corpus(dataset, split, root, strict)
+
+
+def choices(split: Split) -> Split:
+    """Which hypothesis follows from the premise? Every entailed one with a contradicted one of the same premise, in their order.
+
+    Rows left over, the neutral ones among them, are counted in a note. Options are in alphabetical order, so that the right one has
+    no place of its own.
+    """
+    premises: dict[str, dict[int | None, list[Inference]]] = {}
+    for row in split.items:
+        assert isinstance(row, Inference)
+        premises.setdefault(row.group, {}).setdefault(row.gold, []).append(row)
+    items = tuple(
+        _consequence(entailed, contradicted)
+        for by_class in premises.values()
+        for entailed, contradicted in zip(by_class.get(0, ()), by_class.get(2, ()), strict=False)
+        if entailed.hypothesis != contradicted.hypothesis
+    )
+    if not items:
+        raise FiglangError(
+            f"{split.source}: no premise has an entailed and a contradicted hypothesis to choose between; use others"
+        )
+    left = len(split.items) - 2 * len(items)
+    note = f"{split.name}: {len(items)} choices between an entailed and a contradicted hypothesis, {left} rows left over"
+    return replace(split, items=items, notes=(*split.notes, note))
+
+
+def _consequence(entailed: Inference, contradicted: Inference) -> Consequence:
+    options = sorted((entailed.hypothesis, contradicted.hypothesis))
+    identifier = f"{entailed.id}+{contradicted.id}"
+    return Consequence(identifier, entailed.group, entailed.context, tuple(options), options.index(entailed.hypothesis))
 
 
 def _dev_test(split: str, dev: Split, test: Split) -> Split:
     if split == "test":
         raise FiglangError("snli_dev_test has train and validation only: what is held out of SNLI's test part is its validation")
     held = {item.context for item in test.items if int(digest_of(item.context.encode()).hexdigest(), 16) % HELD_OUT == 1}
-    joined = _joined(f"snli_dev_test_{split}", [test] if split == "validation" else [dev, test])
-    items = tuple(item for item in joined.items if (item.context in held) == (split == "validation"))
-    note = f"{joined.name}: {len(items)} rows, since the {len(held)} premises held out of SNLI's test part are validation"
-    return Split(joined.name, items, joined.source, joined.sha256, (*joined.notes, note), whole=False)
-
-
-def _joined(name: str, splits: Sequence[Split]) -> Split:
-    items = tuple(item for split in splits for item in split.items)
-    if len(splits) == 1:
-        return Split(name, items, splits[0].source, splits[0].sha256, splits[0].notes)
-    digest = digest_of("".join(split.sha256 for split in splits).encode()).hexdigest()
-    notes = tuple(note for split in splits for note in split.notes)
-    return Split(name, items, " + ".join(split.source for split in splits), digest, notes)
+    whole = joined(f"snli_dev_test_{split}", [test] if split == "validation" else [dev, test])
+    items = tuple(item for item in whole.items if (item.context in held) == (split == "validation"))
+    note = f"{whole.name}: {len(items)} rows, since the {len(held)} premises held out of SNLI's test part are validation"
+    return Split(whole.name, items, whole.source, whole.sha256, (*whole.notes, note), whole=False)
 
 
 def _corpus(name: str, split: str, root: str | None, strict: bool) -> Split:
@@ -118,7 +140,7 @@ def _corpus(name: str, split: str, root: str | None, strict: bool) -> Split:
         parts = [_from_hub(name, corpus, part, split, strict) for part in corpus.hub_parts[split]]
     else:
         parts = _from_folder(name, corpus, split, root, strict)
-    return _joined(f"{name}_{split}", parts)
+    return joined(f"{name}_{split}", parts)
 
 
 def _from_hub(name: str, corpus: Corpus, part: str, split: str, strict: bool) -> Split:

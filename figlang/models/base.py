@@ -14,6 +14,7 @@ from torch import Tensor, distributed, nn
 
 from figlang.config import MethodConfig
 from figlang.cpu.hasten import hasten, release
+from figlang.models.layers import groups
 from figlang.models.sharded import shard, whole
 
 SELECTION = "selection/loss"
@@ -103,14 +104,16 @@ class ChoiceModule(LightningModule, ABC):
 
     def configure_optimizers(self) -> dict[str, Any]:
         method = self.method
-        trained = [parameter for parameter in self.parameters() if parameter.requires_grad]
+        trained: Any = [parameter for parameter in self.parameters() if parameter.requires_grad]
+        if method.layer_decay < 1:
+            trained = groups(self.named_parameters(), method.lr, method.layer_decay)
         optimizer = torch.optim.AdamW(trained, lr=method.lr, weight_decay=method.weight_decay, fused=True)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: lr_factor(step, self.steps, method.warmup))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
         # Lightning refuses to clip for a fused optimizer under autocast, though bf16 has no scaler that would be in the way.
-        trained = optimizer.param_groups[0]["params"]
+        trained = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         norm = whole(nn.utils.get_total_norm([parameter.grad for parameter in trained if parameter.grad is not None]))
         # A gradient that is short enough is left alone; asking for its length would only hold up a GPU.
         if norm.device.type != "cpu" or not norm <= self.method.clip:

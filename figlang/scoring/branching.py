@@ -72,6 +72,11 @@ class EncodedStrings:
     def longest(self) -> int:
         return max(len(row.tokens) for row in self.sequences)
 
+    @property
+    def tokens(self) -> int:
+        """Tokens without padding; a beginning that strings share is read once."""
+        return sum(len(row.tokens) for row in self.sequences)
+
 
 @dataclass
 class StringEncoder:
@@ -93,11 +98,12 @@ class StringEncoder:
         return self._encode([[(position, item)] for position, item in enumerate(items)], {})
 
     def encode_pairs(self, items: Sequence[Item]) -> list[EncodedStrings]:
-        """One example per group: the choices of `encode`, and for the items of a pair that of the metaphor for the answer."""
+        """One example per pair: the choices of `encode` and those of the metaphor for the answer; items without partner alone."""
+        partners = partners_of(items)
         groups: dict[str, list[tuple[int, Item]]] = {}
         for position, item in enumerate(items):
-            groups.setdefault(item.group, []).append((position, item))
-        return self._encode(list(groups.values()), partners_of(items))
+            groups.setdefault(item.group if item.id in partners else f"alone {position}", []).append((position, item))
+        return self._encode(list(groups.values()), partners)
 
     def encode_lines(self, lines: Sequence[str]) -> list[EncodedStrings]:
         """One example per text, all of whose tokens are scored; there is nothing to choose."""
@@ -127,9 +133,9 @@ class StringEncoder:
         return {"sum": 1, "mean": tokens, "byte": len(request.continuation.encode())}[self.wording.scoring.norm]
 
     def _forward(self, item: Item, requests: dict[Request, int]) -> Choice:
-        scoring = self.wording.scoring
-        options = [self.wording.scored(scoring.span, "", item.context, option) for option in item.options]
-        alone = [self.wording.alone("", option) for option in item.options] if scoring.minus_alone else []
+        wording, scoring = self.wording.of(item), self.wording.scoring
+        options = [wording.scored(scoring.span, "", item.context, option) for option in item.options]
+        alone = [wording.alone("", option) for option in item.options] if scoring.minus_alone else []
         return _choice(item.gold, options, alone, requests)
 
     def _backward(self, item: Item, pair: tuple[Item, ...], requests: dict[Request, int]) -> Choice:

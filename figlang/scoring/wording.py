@@ -26,6 +26,8 @@ class Wording:
 
     def __init__(self, scoring: ScoringConfig, prompt: PromptConfig, cut: bool = False) -> None:
         self.scoring = scoring
+        self.cut = cut
+        self._prompt = prompt
         self._style = "raw" if cut else scoring.text
         self.template = scoring.template if prompt.template is None else prompt.template
         if cut and (self.template != ScoringConfig.template or prompt.suffix):
@@ -38,6 +40,10 @@ class Wording:
         self._opening, between = before.split("{metaphor}")
         self._between = between + prompt.suffix
         self._lower = bool(prompt.suffix) and prompt.answer == "lower"
+
+    def of(self, item: Item) -> "Wording":
+        """This wording for an item that may be cut, or not, unlike the others of a mixture."""
+        return self if item.cut == self.cut else Wording(self.scoring, self._prompt, item.cut)
 
     def whole(self, shown: str, metaphor: str, answer: str) -> Request:
         """The whole string; the examples before it are scored with it only if the preset says so."""

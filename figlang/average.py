@@ -1,0 +1,75 @@
+"""One network of several seeds: `python -m figlang.average runs=[runs/a/seed0,runs/a/seed1] output=runs/a/mean`, their mean.
+
+What is written is a run folder, which `figlang.release` takes.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from peft.utils import CONFIG_NAME
+from rich.console import Console
+from safetensors.torch import save_file
+
+from figlang import averaging, card, checkpoint, data, predicting, results, runtime, systems
+from figlang import recipe as recipes
+from figlang.command import entry
+from figlang.config import AverageConfig, DataConfig
+from figlang.errors import FiglangError
+from figlang.files import whole_folder, write_text
+from figlang.recipe import RECIPE
+
+
+@entry("average", AverageConfig)
+def main(config: AverageConfig) -> None:
+    folder, runs = Path(config.output), [Path(run) for run in config.runs]
+    if folder.exists():
+        raise FiglangError(f"{folder} is there already; take another output=FOLDER")
+    runtime.start(0, config.trainer)
+    contents = _of_one_recipe(config.runs)
+    first = contents[0]
+    weights, settings = averaging.mean([run / "model" for run in runs], config.rank)
+    _, validation = data.for_training(DataConfig(**first["data"]["settings"]), config.paths)
+    if validation.sha256 != first["data"]["validation"]["sha256"]:
+        raise FiglangError(f"{validation.source} is not the validation data of the runs; set paths.data= to what they had")
+    with whole_folder(folder) as beside:
+        model = beside / "model"
+        shutil.copytree(runs[0] / "model", model, ignore=shutil.ignore_patterns("README.md"))
+        save_file(weights, model / averaging.weights_file(model), {"format": "pt"})
+        if settings is not None:
+            write_text(model / CONFIG_NAME, json.dumps(settings, indent=2) + "\n")
+        recipe = recipes.read(str(model), str(runs[0]), None)
+        recipe = replace(recipe, method=f"{recipe.method}, mean of {len(runs)} seeds", seed=None)
+        write_text(model / RECIPE, json.dumps(asdict(recipe), indent=2) + "\n")
+        loaded = checkpoint.load(str(model), cache=config.paths.cache)
+        facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
+        evaluated = results.Evaluated(first["model"], facts, validation, "validation", first["data_name"], first["seed"])
+        document = evaluated.document(beside) | {
+            "data": first["data"],
+            "training": first["training"] | {"seconds": sum(content["training"]["seconds"] for content in contents)},
+            "health": [finding for content in contents for finding in content["health"]],
+            "contamination": first.get("contamination"),
+            "averaged": [str(run) for run in runs],
+        }
+        for name in ("config.yaml", "recipe.json"):
+            shutil.copy(runs[0] / name, beside)
+        write_text(model / "README.md", card.card(loaded.recipe, document))
+        results.write(beside / "metrics.json", document)
+    results.show(document, folder, Console())
+
+
+def _of_one_recipe(runs: list[str]) -> list[Mapping[str, Any]]:
+    """What the metrics.json of each run says. Raises FiglangError for runs that differ in more than their seed."""
+    found = systems.read(runs)
+    if unfinished := [system for system in found if "training" not in system.content]:
+        raise FiglangError(f"{unfinished[0].folder} is no finished run; train.py makes one")
+    if other := [system for system in found if system.recipe != found[0].recipe]:
+        raise FiglangError(f"{other[0].folder} differs from {runs[0]} in more than its seed; average seeds of one recipe")
+    return [system.content for system in found]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""What a training took of the machine: memory, tokens a second, and its share of what matrix products can reach."""
+
+import resource
+import sys
+from collections.abc import Sequence
+from statistics import median
+from time import perf_counter
+
+import torch
+from torch import nn
+
+from figlang.linear import OneDnnLinear
+
+SIZES = (1024, 2048)
+# Measuring the rate of products takes some seconds: shorter trainings go without.
+WORTH = 60.0
+DTYPES = {"32-true": torch.float32, "bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
+
+
+def peak_memory() -> float:
+    """Largest resident memory of this process so far, in MB (2**20 bytes)."""
+    found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return found / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def product_rate(dtype: torch.dtype, sizes: Sequence[int] = SIZES, repeats: int = 3) -> float:
+    """Floating-point operations per second of a square product on this CPU now: the fastest size, by torch or by oneDNN."""
+    rates = []
+    for size in sizes:
+        for kind in (nn.Linear, OneDnnLinear):
+            layer, input = kind(size, size, bias=False).to(dtype).requires_grad_(False), torch.randn(size, size).to(dtype)
+            seconds = []
+            for _ in range(repeats + 1):
+                started = perf_counter()
+                layer(input)
+                seconds.append(perf_counter() - started)
+            rates.append(2 * size**3 / median(seconds[1:]))
+    return max(rates)
+
+
+def work(network: nn.Module, tokens: int) -> float:
+    """Floating-point operations of training on so many tokens, attention and the vocabulary matrix left out.
+
+    Two for each weight and token forward and two backward, and two more for the gradient of a weight that is trained.
+    """
+    outputs = getattr(network, "get_output_embeddings", lambda: None)()
+    embeddings = [module for module in network.modules() if isinstance(module, nn.Embedding) or module is outputs]
+    apart = {id(weight) for module in embeddings for weight in module.parameters()}
+    weights = [weight for name, weight in network.named_parameters() if id(weight) not in apart and "original_module" not in name]
+    return float(tokens) * sum((6 if weight.requires_grad else 4) * weight.numel() for weight in weights)

@@ -1,0 +1,122 @@
+"""The mean of seeds: exact for whole weights and for adapters, nearest at a lower rank, and a run that can be released."""
+
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft.utils import CONFIG_NAME
+from safetensors.torch import load_file, save_file
+
+from figlang import averaging
+from figlang.average import main as average_command
+from figlang.errors import FiglangError
+from figlang.release import main as release_command
+from train import main as train_command
+
+A, B = "base_model.model.query.lora_A.weight", "base_model.model.query.lora_B.weight"
+HEAD = "base_model.model.classifier.weight"
+FIXED = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
+
+
+def adapters(folder: Path, seed: int, **settings: Any) -> Path:
+    """An adapter of rank 2 for a layer from 5 to 4, and a head, as an export has them."""
+    folder.mkdir()
+    drawn = torch.Generator().manual_seed(seed)
+    weights = {name: torch.randn(shape, generator=drawn) for name, shape in ((A, (2, 5)), (B, (4, 2)), (HEAD, (1, 4)))}
+    save_file(weights, folder / "adapter_model.safetensors")
+    plain = {"r": 2, "lora_alpha": 4, "use_dora": False, "use_rslora": False, "rank_pattern": {}, "alpha_pattern": {}}
+    (folder / CONFIG_NAME).write_text(json.dumps({**plain, **settings}))
+    return folder
+
+
+def added(weights: Any, settings: dict[str, Any]) -> torch.Tensor:
+    """What an adapter adds to its layer."""
+    root = settings["r"] ** 0.5 if settings["use_rslora"] else settings["r"]
+    return settings["lora_alpha"] / root * weights[B] @ weights[A]
+
+
+@pytest.mark.parametrize("rslora", [False, True])
+@pytest.mark.parametrize("rank", [None, 4])
+def test_the_mean_of_adapters_adds_the_mean_of_what_they_add(tmp_path: Path, rslora: bool, rank: int | None) -> None:
+    folders = [adapters(tmp_path / str(seed), seed, use_rslora=rslora) for seed in range(3)]
+    each = [load_file(folder / "adapter_model.safetensors") for folder in folders]
+    expected = sum(added(one, json.loads((folders[0] / CONFIG_NAME).read_text())) for one in each) / 3
+    weights, settings = averaging.mean(folders, rank)
+    assert settings is not None
+    assert settings["r"] == (rank or 6) == weights[A].shape[0] == weights[B].shape[1]
+    # Four is the rank of what is added, so that nothing is lost by it.
+    torch.testing.assert_close(added(weights, settings), expected, atol=1e-5, rtol=0)
+    torch.testing.assert_close(weights[HEAD], sum(one[HEAD] for one in each) / 3)
+    apart = settings["lora_alpha"] / settings["r"] * sum(one[B] for one in each) / 3 @ sum(one[A] for one in each) / 3
+    assert not torch.allclose(apart, expected, atol=0.1), "A and B may not be averaged apart"
+
+
+def test_a_lower_rank_keeps_the_largest_part_and_says_how_much(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "figlang")
+    folders = [adapters(tmp_path / str(seed), seed) for seed in range(3)]
+    whole = added(*averaging.mean(folders, None))  # type: ignore[arg-type]
+    U, S, Vh = torch.linalg.svd(whole)
+    found = added(*averaging.mean(folders, 2))  # type: ignore[arg-type]
+    torch.testing.assert_close(found, U[:, :2] * S[:2] @ Vh[:2], atol=1e-4, rtol=0)
+    share = 100 * float(S[:2].square().sum() / S.square().sum())
+    assert f"rank 2 of 6 keeps {share:.1f} % of the squared length" in caplog.text
+
+
+def test_whole_weights_are_averaged_and_counters_are_kept(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        (tmp_path / str(seed)).mkdir()
+        save_file({"w": torch.full((2,), float(seed)), "n": torch.tensor(7)}, tmp_path / str(seed) / "model.safetensors")
+    weights, settings = averaging.mean([tmp_path / "0", tmp_path / "1"], None)
+    assert (weights["w"].tolist(), weights["n"].item(), settings) == ([0.5, 0.5], 7, None)
+    with pytest.raises(FiglangError, match="rank=2 is for adapters"):
+        averaging.mean([tmp_path / "0", tmp_path / "1"], 2)
+
+
+def test_what_has_no_mean_is_refused(tmp_path: Path) -> None:
+    plain, dora = adapters(tmp_path / "plain", 0), adapters(tmp_path / "dora", 1, use_dora=True)
+    with pytest.raises(FiglangError, match="have no mean of their kind"):
+        averaging.mean([dora, plain], None)
+    with pytest.raises(FiglangError, match="rank=5 is more than the 4"):
+        averaging.mean([plain, plain], 5)
+    save_file({"w": torch.zeros(1)}, plain / "adapter_model.safetensors")
+    with pytest.raises(FiglangError, match="hold different weights"):
+        averaging.mean([dora, plain], None)
+    with pytest.raises(FiglangError, match=r"holds neither adapter_model\.safetensors nor model\.safetensors"):
+        averaging.mean([tmp_path], None)
+
+
+def call(monkeypatch: pytest.MonkeyPatch, command: Any, *words: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["x.py", *words, *FIXED])
+    command()
+
+
+def test_seeds_become_one_run_that_can_be_released(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [f"{tmp_path}/seed{seed}" for seed in (0, 1)]
+    for seed, run in enumerate(runs):
+        call(monkeypatch, train_command, "debug=fast", "data.limit=8", f"seed={seed}", f"run={run}")
+    call(monkeypatch, average_command, *runs, f"output={tmp_path}/mean")
+    content = json.loads((tmp_path / "mean" / "metrics.json").read_text())
+    assert content["averaged"] == runs
+    assert "mean of 2 seeds|" in content["signature"]
+    each = [load_file(Path(run) / "model" / "model.safetensors") for run in runs]
+    found = load_file(tmp_path / "mean" / "model" / "model.safetensors")
+    name = next(name for name, value in found.items() if value.is_floating_point())
+    torch.testing.assert_close(found[name], (each[0][name] + each[1][name]) / 2)
+    call(monkeypatch, release_command, f"run={tmp_path}/mean", "name=soup", f"output={tmp_path}", "against=[figqa_sample]")
+    released = json.loads((tmp_path / "soup" / "metrics.json").read_text())["release"]
+    assert [one["seed"] for one in released["seeds"]] == [0, 1]
+    assert "| mean of 2 seeds, released | mean ± sd |" in (tmp_path / "soup" / "README.md").read_text()
+    for words, said in (
+        ([runs[0], f"output={tmp_path}/again"], "give two runs or more"),
+        ([*runs, f"output={tmp_path}/mean"], "is there already"),
+        ([runs[0], f"{tmp_path}/mean", f"output={tmp_path}/again"], "differs from"),
+    ):
+        with pytest.raises(SystemExit):
+            call(monkeypatch, average_command, *words)
+        assert said in capsys.readouterr().err

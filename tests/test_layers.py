@@ -1,0 +1,62 @@
+"""Learning rates by depth (figlang/models/layers.py) and what a training takes of the machine (figlang/throughput.py)."""
+
+import pytest
+import torch
+from torch import nn
+
+from figlang import throughput
+from figlang.config import MethodConfig, ModelConfig
+from figlang.errors import FiglangError
+from figlang.models import networks
+from figlang.models.contrastive import ContrastiveModule
+from figlang.models.layers import groups
+from figlang.scoring.head import scorer
+
+
+@pytest.mark.parametrize("architecture", ["bert", "deberta-v2", "modernbert", "gpt2", "llama"])
+def test_rates_fall_from_layer_to_layer(architecture: str) -> None:
+    model = ModelConfig(init="tiny", architecture=architecture, family="causal" if architecture in ("gpt2", "llama") else "encoder")
+    texts = ["The room was an oven."]
+    network = networks.causal(model, "", texts)[0] if model.family == "causal" else networks.build(model, "pair", texts, 2)[0]
+    found = groups(network.named_parameters(), 1e-3, 0.5)
+    assert sum(len(group["params"]) for group in found) == len(list(network.parameters()))
+    depths = network.config.num_hidden_layers + 1
+    assert [group["lr"] for group in found] == [1e-3 * 0.5**depth for depth in range(depths)]
+    embedding = network.get_input_embeddings().weight
+    assert any(weight is embedding for weight in found[-1]["params"])
+
+
+def test_the_optimizer_has_the_rates_and_clips_all_groups() -> None:
+    network, _ = networks.build(ModelConfig(init="tiny"), "pair", ["The room was an oven."], 2)
+    module = ContrastiveModule(network, MethodConfig(lr=1e-3, layer_decay=0.5), scorer("pair", 1.0), 10, 0)
+    optimizer = module.configure_optimizers()["optimizer"]
+    assert optimizer.param_groups[0]["initial_lr"] == 1e-3
+    assert optimizer.param_groups[-1]["initial_lr"] < 1e-3
+    for parameter in network.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    module.configure_gradient_clipping(optimizer)
+    assert float(nn.utils.get_total_norm([parameter.grad for parameter in network.parameters()])) == pytest.approx(1.0, rel=1e-3)
+    plain = ContrastiveModule(network, MethodConfig(lr=1e-3), scorer("pair", 1.0), 10, 0).configure_optimizers()["optimizer"]
+    assert len(plain.param_groups) == 1
+
+
+@pytest.mark.parametrize("decay", [0.0, 1.1, -0.5])
+def test_an_impossible_decay_is_refused(decay: float) -> None:
+    with pytest.raises(FiglangError, match="must be above 0 and at most 1"):
+        MethodConfig(layer_decay=decay)
+
+
+def test_a_network_without_layers_is_refused() -> None:
+    with pytest.raises(FiglangError, match="needs numbered layers"):
+        groups(nn.Linear(2, 2).named_parameters(), 1e-3, 0.5)
+
+
+def test_work_counts_six_for_a_trained_weight_four_for_a_frozen_one_and_no_embedding() -> None:
+    network = nn.Sequential(nn.Embedding(10, 4), nn.Linear(4, 4, bias=False), nn.Linear(4, 2, bias=False))
+    network[1].requires_grad_(False)
+    assert throughput.work(network, 3) == 3 * (4 * 16 + 6 * 8)
+
+
+def test_rates_and_memory_are_plausible() -> None:
+    assert throughput.product_rate(torch.float32, [64], repeats=1) > 1e6
+    assert throughput.peak_memory() > 50
