@@ -26,7 +26,7 @@ def train(monkeypatch: pytest.MonkeyPatch, folder: Path, *arguments: str) -> Non
         *TINY,
         f"run={folder}",
         "model.name_or_path=https://ann:swordfish@host/a/model",
-        "model.name='tiny: first'",
+        "model.name='tiny: ${oc.env:HF_TOKEN}'",
         "logger=wandb",
         "data.limit=16",
         "method.selection=heldout",
