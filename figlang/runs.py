@@ -14,6 +14,7 @@ from pytorch_lightning.utilities import rank_zero_only
 from figlang.config import EvaluateConfig, TrainConfig
 from figlang.errors import FiglangError, one_line
 from figlang.files import write_text
+from figlang.redaction import redacted_values
 from figlang.signature import digest
 from figlang.types import Split
 
@@ -56,10 +57,10 @@ class Run:
 
 
 def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, Any]:
-    """Everything that determines a run's result: its settings and the hashes of its data."""
+    """Everything that determines a run's result: its settings, without secrets as they are written, and the hashes of its data."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE}
     settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
-    return {"settings": settings, "data": {"train": train.sha256, "validation": validation.sha256}}
+    return {"settings": redacted_values(settings), "data": {"train": train.sha256, "validation": validation.sha256}}
 
 
 def finished(config: TrainConfig, train: Split, validation: Split) -> bool:

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +16,7 @@ from pytorch_lightning.utilities import rank_zero_only
 from figlang.config import TrainConfig
 from figlang.errors import FiglangError, one_line
 from figlang.models.base import SELECTION
-from figlang.redaction import arguments_without_secrets, redacted_values
+from figlang.redaction import arguments_without_secrets, redacted, redacted_values
 from figlang.runs import Run
 
 log = logging.getLogger("figlang")
@@ -81,9 +82,8 @@ def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: S
             current.summary[SELECTION] = min(losses)
         current.summary["signature"] = content["signature"]
         if config.logger.model:
-            artifact = wandb.Artifact(
-                f"{config.model.name}-{current.id}", type="model", metadata={"signature": content["signature"]}
-            )
+            plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", redacted(config.model.name))
+            artifact = wandb.Artifact(f"{plain}-{current.id}", type="model", metadata={"signature": content["signature"]})
             artifact.add_dir(str(run.model))
             current.log_artifact(artifact)
         current.finish()

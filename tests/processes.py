@@ -16,6 +16,7 @@ from torch import Tensor
 from figlang.models.contrastive import ContrastiveModule
 from tests.test_train import environment
 
+Strike = tuple[signal.Signals, int]  # a signal and the step of training, from 1, in which it comes
 forks = multiprocessing.get_context("forkserver")
 
 
@@ -27,10 +28,10 @@ def preload(*modules: str) -> None:
 class Group:
     """Processes that run `python script arguments` together in `home`; one alone knows of no others. `said` is all their output.
 
-    The last one gets SIGTERM in training step `stopped_in` (from 1), if that is given.
+    The last one gets a signal in a training step, if `struck` says so.
     """
 
-    def __init__(self, size: int, home: Path, script: str, *arguments: str, stopped_in: int | None = None) -> None:
+    def __init__(self, size: int, home: Path, script: str, *arguments: str, struck: Strike | None = None) -> None:
         self.output = home / f"output-{time.monotonic_ns()}.txt"
         self.processes: list[ForkServerProcess] = []
         with socket.socket() as free:
@@ -44,9 +45,8 @@ class Group:
         for rank in range(size):
             place = {**shared, "RANK": rank, "LOCAL_RANK": rank, "TORCHELASTIC_RUN_ID": "test"} if size > 1 else {}
             known = environment(home) | compiled | {name: str(value) for name, value in place.items()}
-            # The last process alone gets the signal.
-            step = stopped_in if rank == size - 1 else None
-            process = forks.Process(target=_enter, args=(script, arguments, str(home), known, str(self.output), step))
+            strike = struck if rank == size - 1 else None
+            process = forks.Process(target=_enter, args=(script, arguments, str(home), known, str(self.output), strike))
             process.start()
             self.processes.append(process)
 
@@ -55,34 +55,27 @@ class Group:
         return self.output.read_text() if self.output.exists() else ""
 
     def wait(self) -> "Group":
-        # As torchrun does: where one has failed, the others would wait for it for ever.
-        while any(process.is_alive() for process in self.processes) and not any(process.exitcode for process in self.processes):
-            time.sleep(0.01)
-        for process in self.processes:
-            if any(other.exitcode for other in self.processes):
-                process.kill()
-            process.join()
-        assert [process.exitcode for process in self.processes] == [0] * len(self.processes), self.said
+        codes = self.codes()
+        assert codes == [0] * len(codes), self.said
         return self
 
-    def kill_after(self, text: str) -> None:
-        """Kill all processes (SIGKILL) when one of them has said `text`."""
-        while text not in self.said:
-            assert any(process.is_alive() for process in self.processes), self.said
+    def codes(self) -> list[int | None]:
+        """The exit codes, when all have ended."""
+        # As torchrun does: where one has failed, the others would wait for it for ever.
+        while any(process.is_alive() for process in self.processes) and not self._failed:
             time.sleep(0.01)
         for process in self.processes:
-            process.kill()
-        for process in self.processes:
-            process.join()
-
-    def codes(self) -> list[int | None]:
-        """The exit codes, when all have ended by themselves."""
-        for process in self.processes:
+            if self._failed:
+                process.kill()
             process.join()
         return [process.exitcode for process in self.processes]
 
+    @property
+    def _failed(self) -> bool:
+        return any(process.exitcode not in (None, 0, 143) for process in self.processes)
 
-def _enter(script: str, arguments: tuple[str, ...], home: str, known: dict[str, str], output: str, step: int | None) -> None:
+
+def _enter(script: str, arguments: tuple[str, ...], home: str, known: dict[str, str], output: str, strike: Strike | None) -> None:
     os.chdir(home)
     os.environ.clear()
     os.environ.update(known)
@@ -90,18 +83,18 @@ def _enter(script: str, arguments: tuple[str, ...], home: str, known: dict[str, 
     os.dup2(file, 1)
     os.dup2(file, 2)
     rank_zero_only.rank = int(known.get("RANK", 0))  # Lightning has read it when it was imported
-    if step is not None:
-        _terminate_in(step)
+    if strike is not None:
+        _prepare(*strike)
     sys.argv = [script, *arguments]
     __import__(script.removesuffix(".py")).main()
 
 
-def _terminate_in(step: int) -> None:
+def _prepare(number: signal.Signals, step: int) -> None:
     whole = ContrastiveModule.loss
 
     def loss(module: ContrastiveModule, batch: Any) -> dict[str, Tensor]:
         if module.global_step == step - 1 and module.trainer.training:
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), number)
         return whole(module, batch)
 
     ContrastiveModule.loss = loss  # type: ignore[method-assign]

@@ -213,6 +213,10 @@ def test_secrets_are_in_no_table_and_no_warning(
     with nothing_secret_said():
         Console().print("model hf_stapled")
         sys.stderr.writelines(["warning: ", "hf_stapled\n"])
+        heard: list[str] = []
+        sys.stdout.write = heard.append
+        Console().print("hf_stapled again")
+        assert heard == ["<HF_TOKEN> again\n"]
     assert capsys.readouterr() == ("model <HF_TOKEN>\n", "warning: <HF_TOKEN>\n")
     monkeypatch.setattr(sys, "argv", ["train.py", *TINY, "run=runs/run", "data.limit=16", "model.name=${oc.env:HF_TOKEN}"])
     train_command()

@@ -25,7 +25,8 @@ def train(monkeypatch: pytest.MonkeyPatch, folder: Path, *arguments: str) -> Non
     words = [
         *TINY,
         f"run={folder}",
-        "model.name_or_path=https://ann:swordfish@host/model",
+        "model.name_or_path=https://ann:swordfish@host/a/model",
+        "model.name='tiny: ${oc.env:HF_TOKEN}'",
         "logger=wandb",
         "data.limit=16",
         "method.selection=heldout",
