@@ -9,7 +9,7 @@ from time import perf_counter
 import torch
 from torch import nn
 
-from figlang.linear import OneDnnLinear
+from figlang.cpu.linear import OneDnnLinear
 
 SIZES = (1024, 2048)
 # Measuring the rate of products takes some seconds: shorter trainings go without.
