@@ -36,7 +36,6 @@ from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 from figlang import runtime
 from figlang.command import compose
 from figlang.config import TrainConfig
-from figlang.cpu.linear import OneDnnLinear
 from figlang.data import for_training
 from figlang.encode import Encoder
 from figlang.evaluation import predict
