@@ -114,7 +114,7 @@ def test_a_mixture_trains_every_kind_of_model(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(sys, "argv", ["train.py", "data=multitask", "data.mix.munch=1.5", *words, *fixed])
     train_command()
     content = json.loads((tmp_path / "run" / "metrics.json").read_text())
-    assert "|trained:multitask(figqa=1,munch=1.5,winogrande=0.25,snli_dev_test=0.5,seed=0)@" in content["signature"]
+    assert "|trained:multitask_sample(figqa=1,munch=1.5,winogrande=0.25,snli_dev_test=0.5,seed=0)@" in content["signature"]
     assert content["data"]["validation"]["items"] == 16
     looked_in = {(one["data"], one["split"]) for one in content["contamination"]["evaluated"]}
     assert looked_in == {

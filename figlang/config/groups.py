@@ -29,9 +29,7 @@ class DataConfig(Section):
     mix: dict[str, float] = field(
         default_factory=dict,
         metadata={
-            "help": "dataset=mix: how often an epoch sees the items of each data set, of "
-            + ", ".join(MIXABLE)
-            + "; 0 leaves one out.",
+            "help": f"dataset=mix: how often an epoch sees the items of each data set, of {', '.join(MIXABLE)}; 0 leaves one out.",
             "choices": (),
         },
     )

@@ -33,14 +33,12 @@ def mixed(data: DataConfig, splits: Sequence[Split]) -> Split:
     """The training splits of `parts(data)`, in that order, in their proportions."""
     shares = [data.mix[part.name] for part in parts(data)]
     taken = [replace(split, items=tuple(_taken(split, share, data.seed))) for split, share in zip(splits, shares, strict=True)]
-    notes = [
-        f"{split.name}: {len(split.items)} items of data.mix.{part.name}" for part, split in zip(parts(data), taken, strict=True)
-    ]
+    sizes = ", ".join(f"{part.name} {len(split.items)}" for part, split in zip(parts(data), taken, strict=True))
     whole = joined("mix_train", taken)
     named = [f"{part.name}={share:g}" for part, share in zip(parts(data), shares, strict=True)]
     drawn = ",".join([*named, f"seed={data.seed}"])
     dropped = tuple(identifier for split in splits for identifier in split.dropped)
-    return replace(whole, notes=(*whole.notes, *notes), drawn=drawn, dropped=dropped)
+    return replace(whole, notes=(f"items of each part of data.mix: {sizes}", *whole.notes), drawn=drawn, dropped=dropped)
 
 
 def joined(name: str, splits: Sequence[Split]) -> Split:

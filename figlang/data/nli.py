@@ -110,9 +110,7 @@ def choices(split: Split) -> Split:
         if entailed.hypothesis != contradicted.hypothesis
     )
     if not items:
-        raise FiglangError(
-            f"{split.source}: no premise has an entailed and a contradicted hypothesis to choose between; use others"
-        )
+        raise FiglangError(f"{split.source}: no premise has both an entailed and a contradicted hypothesis; use other files")
     left = len(split.items) - 2 * len(items)
     note = f"{split.name}: {len(items)} choices between an entailed and a contradicted hypothesis, {left} rows left over"
     return replace(split, items=items, notes=(*split.notes, note))
