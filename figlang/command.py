@@ -143,12 +143,15 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
     def decorate(task: Callable[[T], None]) -> Callable[[], None]:
         entered = False
 
-        @nothing_secret_said()
         def job(composed: DictConfig) -> str | None:
             nonlocal entered
             entered = True
+            with nothing_secret_said():  # again, since submitit's jobs begin here
+                logging.basicConfig(level=logging.INFO, format="%(message)s")
+                return work(composed)
+
+        def work(composed: DictConfig) -> str | None:
             config = None
-            logging.basicConfig(level=logging.INFO, format="%(message)s")  # submitit's jobs begin here
             try:
                 config = _named(composed, schema)
                 task(config)
