@@ -18,10 +18,10 @@ test: $(READY)
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow $(ARGS)
 
-# Every strategy on two CPU processes: as one process, killed and resumed; and a real agent of W&B.
+# Every strategy on two CPU processes: as one process, stopped, killed and resumed; jobs by submitit; a real agent of W&B.
 test-distributed: $(READY)
-	$(BIN)/pip install -q -c constraints.txt deepspeed
-	$(BIN)/python -m pytest tests/test_distributed.py tests/test_sweep_agent.py $(ARGS)
+	$(BIN)/pip install -q -c constraints.txt deepspeed hydra-submitit-launcher
+	$(BIN)/python -m pytest tests/test_distributed.py tests/test_launcher.py tests/test_sweep_agent.py $(ARGS)
 
 # figlang's training side by side with the Trainer of transformers.
 bench-train: $(READY)

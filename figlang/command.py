@@ -161,6 +161,11 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
         def job(composed: DictConfig) -> str | None:
             nonlocal entered
             entered = True
+            with nothing_secret_said():  # again, since submitit's jobs begin here
+                logging.basicConfig(level=logging.INFO, format="%(message)s")
+                return work(composed)
+
+        def work(composed: DictConfig) -> str | None:
             config = None
             try:
                 config = _named(composed, schema)
@@ -195,6 +200,10 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
                 if traceback_wanted:
                     raise
                 _fail(error)
+            except RuntimeError as error:
+                if type(error).__module__.split(".")[0] != "submitit" and "slurm" not in str(error):
+                    raise
+                _fail(FiglangError(_of_submitit(str(error))))
             except ValueError as error:  # Hydra's words for an override it cannot read; ours would be a bug
                 if entered:
                     raise
@@ -261,6 +270,8 @@ def _fail(error: Exception) -> None:
     message = " ".join(kept)
     if "Could not override 'peft'" in message:
         message = "this model= trains adapters; name what it starts from (model=gpt2, say), or a trained run by checkpoint=FOLDER"
+    if "'hydra/launcher/submitit_" in message:
+        message = "hydra/launcher=submitit_… needs the launcher for jobs: `pip install figlang[slurm]`"
     single = re.search(r"override (\w+)\.(\w+)=(.*) Invalid value assigned: .* is not a ListConfig", message)
     if single and (section := getattr(schemas, f"{single[1].capitalize()}Config", None)) is not None:
         sentence = next(spec.metadata["help"] for spec in fields(section) if spec.name == single[2])
@@ -270,6 +281,13 @@ def _fail(error: Exception) -> None:
         message = f"unknown key {unknown[1]!r}; {_section_name(section)} has {', '.join(spec.name for spec in fields(section))}"
     sys.stderr.write(f"error: {message}\n")
     raise SystemExit(2)
+
+
+def _of_submitit(words: str) -> str:
+    """What submitit says of a job that failed or could not begin; the job's own error stands in its middle."""
+    said = next((line.removeprefix("error: ") for line in words.splitlines() if line.startswith("error: ")), None)
+    job = re.match(r"Job (\S+)", words)
+    return f"job {job[1]}: {said}" if said and job else f"submitit: {' '.join(words.split())[:300]}"
 
 
 def _section_name(section: type) -> str:

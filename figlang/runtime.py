@@ -126,7 +126,7 @@ def trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Callb
             # Under SLURM a new fit would go on from any hpc_ckpt_1.ckpt of the working directory.
             default_root_dir=run.checkpoint.parent,
             logger=logger,
-            plugins=[] if settings.strategy in SHARDED else [WholeStates()],  # which save by themselves
+            plugins=[WholeStates()],
             # History and Health come first: the checkpoint that follows them holds their state of this epoch.
             callbacks=[*callbacks, *keeping, saver, *bars],
             enable_progress_bar=settings.progress,

@@ -6,6 +6,7 @@ from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 from torch import nn
 
 from figlang.config import MethodConfig
+from figlang.errors import FiglangError, one_line
 from figlang.models.base import SELECTION
 from figlang.runs import Run
 
@@ -31,8 +32,14 @@ def callbacks(run: Run, method: MethodConfig, sharded: bool) -> list[Callback]:
 
 
 def restore(network: nn.Module, run: Run) -> int:
-    """Put the kept weights into the network that a module was made of; returns the epoch they are of, from 1."""
-    content = torch.load(run.best, map_location="cpu", weights_only=True)
+    """Put the kept weights into the network that a module was made of; returns the epoch they are of, from 1.
+
+    Raises FiglangError for a damaged file.
+    """
+    try:
+        content = torch.load(run.best, map_location="cpu", weights_only=True)
+    except Exception as error:  # it can fail in any way
+        raise FiglangError(f"{run.best} cannot be read ({one_line(error)}); overwrite=true starts the run anew") from error
     # Frozen weights are not saved.
     network.load_state_dict({name.removeprefix("network."): value for name, value in content["state_dict"].items()}, strict=False)
     return int(content["epoch"]) + 1

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import pickle
 import signal
 import sys
 from pathlib import Path
@@ -13,12 +14,13 @@ from filelock import FileLock
 from rich.console import Console
 from safetensors.torch import load_file
 
-from figlang import checkpoint
-from figlang.config import DataConfig, EvaluateConfig, ModelConfig
+from figlang import checkpoint, runtime, selection
+from figlang.config import DataConfig, EvaluateConfig, ModelConfig, TrainConfig, TrainerConfig
 from figlang.errors import FiglangError
 from figlang.faults import explain
 from figlang.models.contrastive import ContrastiveModule
 from figlang.redaction import nothing_secret_said, redacted
+from figlang.runs import Run
 from figlang.sources import package_path
 from tests.test_train import TINY
 from train import main as train_command
@@ -144,6 +146,22 @@ def test_a_disk_that_fills_up_while_a_state_is_saved_keeps_the_one_before(
     assert {path.parent for path in saved} == {tmp_path / "run" / "checkpoints"}, "beside its place, so that renaming is enough"
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["last.ckpt"]
     assert torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)["global_step"] == 6
+
+
+@pytest.mark.parametrize("strategy", ["auto", "ddp", "fsdp"])
+def test_every_strategy_writes_its_state_beside_its_place(tmp_path: Path, strategy: str) -> None:
+    config = TrainConfig(trainer=TrainerConfig(accelerator="cpu", strategy=strategy))
+    made = runtime.trainer(config, Run(tmp_path), "32-true", [])
+    assert isinstance(made.strategy.checkpoint_io, runtime.WholeStates)
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", pickle.dumps(print)])
+def test_damaged_weights_of_the_best_epoch_are_one_sentence(tmp_path: Path, content: bytes) -> None:
+    run = Run(tmp_path)
+    run.best.parent.mkdir()
+    run.best.write_bytes(content)
+    with pytest.raises(FiglangError, match=r"best\.ckpt cannot be read .* overwrite=true"):
+        selection.restore(torch.nn.Linear(1, 1), run)
 
 
 def test_a_state_in_the_working_directory_of_a_slurm_job_is_not_gone_on_with(
