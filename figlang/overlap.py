@@ -36,23 +36,19 @@ class Overlap:
 
 def check(train: Split, evaluated: Sequence[tuple[str, str, Split]], n: int = N) -> dict[str, Any]:
     """What metrics.json says about contamination. `evaluated` are names of data, roles and splits; `n` is in words."""
-    known = index(train.items, n)
+    # What is evaluated is small; all n-grams of a large training set would fill the memory.
+    wanted = {key for _, _, split in evaluated for item in split.items for key in every(item, n)}
+    known: dict[Words, str] = {}
+    for item in train.items:
+        for key in every(item, n):
+            if key in wanted:
+                known.setdefault(key, item.id)
     found = [asdict(against(known, data, role, split, n)) for data, role, split in evaluated]
     return {"n": n, "shortest": SHORTEST, "dropped": list(train.dropped), "evaluated": found}
 
 
-def index(items: Sequence[Item], n: int) -> dict[Words, str]:
-    """The first item that holds each key."""
-    known: dict[Words, str] = {}
-    for item in items:
-        for _, text in texts(item):
-            for key in keys(text, n):
-                known.setdefault(key, item.id)
-    return known
-
-
 def against(known: Mapping[Words, str], data: str, role: str, split: Split, n: int) -> Overlap:
-    """The items of a split that hold a key of `known`."""
+    """The items of a split that hold a key of `known`, which maps keys to training items."""
     found: dict[str, dict[str, str]] = {"context": {}, "option": {}}
     for item in split.items:
         for part, text in texts(item):
@@ -60,6 +56,12 @@ def against(known: Mapping[Words, str], data: str, role: str, split: Split, n: i
             if same is not None:
                 found[part].setdefault(item.id, same)
     return Overlap(data, role, split.sha256, len(split.items), **found)
+
+
+def every(item: Item, n: int) -> Iterator[Words]:
+    """The keys of all texts of an item."""
+    for _, text in texts(item):
+        yield from keys(text, n)
 
 
 def texts(item: Item) -> Iterator[tuple[str, str]]:
