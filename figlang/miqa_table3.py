@@ -7,7 +7,6 @@ from rich.console import Console
 from figlang import assessment, data, miqa_grid, miqa_table, predicting, results
 from figlang.command import entry
 from figlang.config import MiqaTable3Config
-from figlang.scoring.causal import CausalScorer
 
 
 @entry("miqa_table3", MiqaTable3Config)
@@ -15,7 +14,7 @@ def main(config: MiqaTable3Config) -> None:
     grid = miqa_grid.grid(config)
     split, loaded, folder = assessment.causal(config)
     bos = loaded.recipe.bos if grid.scoring.bos is None else grid.scoring.bos
-    scorer = CausalScorer(loaded.network, loaded.tokenizer, bos, grid.scoring.overflow)
+    scorer = predicting.engine(loaded, grid.scoring, bos)
     facts = predicting.origin(loaded) | grid.facts(config.prompt) | {"bos": bos}
     about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()
     miqa_grid.claim(folder, about["signature"])

@@ -4,7 +4,7 @@ import time
 
 from rich.console import Console
 
-from figlang import assessment, filling, munch_factors, munch_table3, predicting, rankings, results, tables
+from figlang import assessment, checkpoint, filling, munch_factors, munch_table3, predicting, rankings, results, tables
 from figlang.command import entry
 from figlang.config import MunchGenerateConfig
 from figlang.prompts import munch_generation
@@ -12,7 +12,8 @@ from figlang.prompts import munch_generation
 
 @entry("munch_generate", MunchGenerateConfig)
 def main(config: MunchGenerateConfig) -> None:
-    split, loaded, folder = assessment.opened(config)
+    split, model, folder = assessment.opened(config)
+    loaded = checkpoint.local(model)
     way = filling.way(config, loaded)
     names = config.prompts or list(munch_generation.PROMPTS)
     asked = {name: munch_generation.ask(split.items, name, way.form) for name in names}
