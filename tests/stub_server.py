@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 MODEL = "stub-1"
-WORDS = re.compile(r" ?[^\W\d_]+|\s|\d|[^\w\s]|_")
+WORDS = re.compile(r"<\|\w+\|>| ?[^\W\d_]+|\s|\d|[^\w\s]|_")
 
 
 def log_prob(before: str, token: str) -> float:
@@ -23,7 +23,8 @@ def log_prob(before: str, token: str) -> float:
 
 @dataclass
 class Stub:
-    """What the server does and has seen. `fault` answers instead of the model where it returns a status with headers and a body;
+    """What the server does and has seen. `fault` answers instead of the model where it returns a status with headers and a body,
+    and breaks the connection if the status is 0; `likeliest` and `following` are the tokens and the text after a prompt, and
     `shifted` gives every token of a prompt the value of its neighbour, as llama-cpp-python does without a bos.
 
     `seen` are the bodies of all requests but the probe's; `open` and `most` count those in flight.
@@ -37,6 +38,9 @@ class Stub:
     bos: str = ""
     shifted: bool = False
     delay: float = 0.0
+    ranks: bool = True
+    likeliest: Callable[[str], dict[str, float]] = lambda text: {}
+    following: Callable[[str], str] = lambda text: " so"
     reply: Callable[[str], str] = lambda message: "B"
     fault: Callable[["Stub", dict[str, Any]], tuple[int, dict[str, str], str] | None] = lambda stub, body: None
     refuses: tuple[str, ...] = ()
@@ -74,9 +78,11 @@ class Stub:
         following = log_prob("".join(tokens), " so")
         if self.shifted:
             values = [None, *values[2:], following]
-        choice: dict[str, Any] = {"index": 0, "text": " so", "logprobs": None, "finish_reason": "length"}
+        choice: dict[str, Any] = {"index": 0, "text": self.following(text), "logprobs": None, "finish_reason": "length"}
         if "logprobs" in body and not body.get("echo"):
             choice["logprobs"] = {"tokens": [" so"], "token_logprobs": [following]}
+            if self.ranks:
+                choice["logprobs"]["top_logprobs"] = [self.likeliest(text) or {" so": following}]
         elif body.get("echo") and self.echo:
             choice["text"] = text + " so"
             choice["logprobs"] = {"tokens": [*tokens, " so"], "token_logprobs": [*values, following]}
@@ -104,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
         stub, body = self.stub, json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         with self.lock:
             stub.requests.append(body)
-            stub.headers.append(dict(self.headers))
+            stub.headers.append({name.lower(): value for name, value in self.headers.items()})
             stub.flying += 1
             stub.most = max(stub.most, stub.flying)
         time.sleep(stub.delay)
@@ -114,7 +120,11 @@ class _Handler(BaseHTTPRequestHandler):
             found = stub.answer(self.path, body)
         with self.lock:
             stub.flying -= 1
-        self._send(*found)
+        if found[0]:
+            self._send(*found)
+        else:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def _send(self, status: int, headers: dict[str, str], text: str) -> None:
         data = text.encode()
@@ -133,9 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-
-    def shutdown_request(self, request: Any) -> None:
-        super().shutdown_request(request)
+    request_queue_size = 128  # with the usual 5, connections that come all at once are reset
 
 
 @contextmanager

@@ -12,10 +12,12 @@ from figlang.config import ModelConfig
 from figlang.errors import FiglangError
 from figlang.generate import main as generate_command
 from figlang.miqa_table3 import main as table3_command
+from figlang.munch_generate import main as munch_generate_command
 from figlang.scoring.requests import Request
 from figlang.scoring.served import ServedScorer
 from figlang.served.endpoint import connect
 from figlang.served.spans import lay, tokens_of
+from figlang.served_filling import one_word
 from tests.stub_server import MODEL, WORDS, Stub, log_prob, serving
 from train import main as train_command
 
@@ -147,8 +149,8 @@ def run(command: Any, monkeypatch: pytest.MonkeyPatch, stub: Stub, *arguments: s
     command()
 
 
-def metrics(here: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((here / "out" / "metrics.json").read_text())
+def metrics(here: Path, folder: str = "out") -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((here / folder / "metrics.json").read_text())
     return content
 
 
@@ -187,8 +189,8 @@ def test_miqa_by_statement_and_the_paper_table(here: Path, monkeypatch: pytest.M
     with serving(Stub()) as stub:
         run(evaluate_command, monkeypatch, stub, "data=miqa_sample", "data.limit=8", "prompt=miqa_qa")
         assert metrics(here)["metrics"]["accuracy"]["n"] == 8
-        run(table3_command, monkeypatch, stub, "data=miqa_sample", "data.limit=4", "shots=[0,1]")
-    assert (here / "out" / "table3.md").is_file()
+        run(table3_command, monkeypatch, stub, "data=miqa_sample", "data.limit=4", "shots=[0,1]", "output=table")
+    assert (here / "table" / "table3.md").is_file()
 
 
 def option(message: str, wanted: str) -> str:
@@ -242,11 +244,12 @@ def test_letters_after_examples_from_the_training_items(here: Path, monkeypatch:
 
 
 def test_a_chat_is_asked_in_the_words_it_takes(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for refuses, expected in ((("max_tokens",), "chat,greedy"), (("max_tokens", "temperature"), "chat,sampled")):
+    for refuses, expected in ((("max_tokens",), "greedy"), (("max_tokens", "temperature"), "sampled")):
         with serving(Stub(refuses=refuses, completes=False)) as stub:
-            run(evaluate_command, monkeypatch, stub, "data.limit=2", "scoring=letter", f"paths.cache=cache-{len(expected)}")
+            own = [f"paths.cache=cache-{expected}", f"output={expected}"]
+            run(evaluate_command, monkeypatch, stub, "data.limit=2", "scoring=letter", *own)
             assert all(not set(refuses) & set(body) and body["max_completion_tokens"] == 512 for body in stub.seen)
-        assert f"|scoring:letter({expected}," in metrics(here)["signature"]
+        assert f"|scoring:letter(chat,{expected}," in metrics(here, expected)["signature"]
 
 
 @pytest.mark.parametrize(
@@ -255,6 +258,7 @@ def test_a_chat_is_asked_in_the_words_it_takes(here: Path, monkeypatch: pytest.M
         ({"completes": False}, ["scoring=clean"], "likelihood scoring needs log-probabilities of prompts, and http"),
         ({"completes": False}, ["scoring=clean"], "scoring=letter works with this endpoint"),
         ({"shifted": True}, ["scoring=clean"], "its log-probabilities of prompts are wrong: ' so' has"),
+        ({}, ["scoring=clean", "scoring.bos=<s>"], "model.bos=<s> is no token of this model, whose first is '<'"),
         ({"echo": False, "chats": False}, ["scoring=clean"], "python -m figlang.generate works with this endpoint"),
         ({"chats": False}, ["scoring=letter"], "scoring=letter needs a chat, and http"),
         ({"chats": False}, ["scoring=letter"], "scoring=clean works with this endpoint"),
@@ -309,7 +313,7 @@ def test_the_key_is_sent_and_written_nowhere(
 ) -> None:
     with serving(Stub(key="sk-of-the-environment")) as stub:
         run(evaluate_command, monkeypatch, stub, "data.limit=2", "scoring=letter")
-        assert {headers["Authorization"] for headers in stub.headers} == {"Bearer sk-of-the-environment"}
+        assert {headers["authorization"] for headers in stub.headers} == {"Bearer sk-of-the-environment"}
     files = [path for path in here.rglob("*") if path.is_file()]
     assert any("served" in str(path) for path in files)
     assert all(b"sk-of" not in path.read_bytes() for path in files)
@@ -321,11 +325,82 @@ def test_free_text_is_continued_or_asked_for(here: Path, monkeypatch: pytest.Mon
     with serving(Stub(reply=lambda message: "<think>Hm.</think>No, it could not.", **able)) as stub:
         run(generate_command, monkeypatch, stub, "data=miqa_sample", "data.limit=4")
         asked = len(stub.requests)
-        run(generate_command, monkeypatch, stub, "data=miqa_sample", "data.limit=4")
+        run(generate_command, monkeypatch, stub, "data=miqa_sample", "data.limit=4", "output=again")
         assert len(stub.requests) == asked
     rows = [json.loads(line) for line in (here / "out" / "answers.jsonl").read_text().splitlines()]
     assert {row["answer"] for row in rows} == {"No, it could not."} if able else {"so"}
     assert f"|protocol:{'chat,greedy' if able else 'continued'}|" in metrics(here)["signature"]
+
+
+MUNCH = ["data=munch_generation", "data.root=package:figlang/data/samples", "data.limit=6", "prompts=[PTGS54]"]
+
+
+def rankings(here: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (here / "out" / "rankings" / "PTGS54.jsonl").read_text().splitlines()]
+
+
+def test_munch_ranks_are_of_the_likeliest_tokens_that_are_shown(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    likeliest = {"hello": -1.0, "ann": -2.0, "re": -3.0, "present": -3.0, "x": -4.0, " disclose": -5.0}
+    rest = {"ann": 'ounce" for', "re": 'veal"', "present": "-day", "hello": '"'}
+
+    def following(text: str) -> str:
+        return next((more for token, more in rest.items() if text.endswith(f'"{token}')), "")
+
+    with serving(Stub(likeliest=lambda text: likeliest, following=following)) as stub:
+        run(munch_generate_command, monkeypatch, stub, *MUNCH)
+        assert {body["logprobs"] for body in stub.seen if "logprobs" in body} == {5}
+        asked = [body["prompt"].rpartition('"')[2] for body in stub.seen if "chancellor will *unveil" in body["prompt"]]
+        assert sorted(asked) == ["", "ann", "hello", "present", "re"]
+    row = rankings(here)[0]
+    assert row["answers"] == ["announce", "reveal", "present", "disclose"]
+    # Of two equals none is before the other; what is beyond the fifth is not known.
+    assert row["ranks"] == [2, 4, None, None]
+    assert (row["written"], row["top"]) == ("hello", ["hello", "ann", "re", "present", "x"])
+    assert "max_rank=5)" in metrics(here)["signature"]
+    assert "recall@10" not in metrics(here)["over_prompts"]
+
+
+def test_a_chat_writes_the_word_of_a_blank(here: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def reply(message: str) -> str:
+        return "<think>Hm.</think>**Announce.**" if "*unveil*" in message else "It should be another word."
+
+    with serving(Stub(completes=False, reply=reply)) as stub:
+        run(munch_generate_command, monkeypatch, stub, *MUNCH)
+        assert stub.seen[0]["messages"][0]["content"].endswith("\n[blank]: which word should it be? Answer with one word only.")
+    assert [row["ranks"][0] for row in rankings(here)] == [1, None, None, None, None, None]
+    assert "5 of 6 replies are no single word" in caplog.text
+    assert "|scoring:reply(" in metrics(here)["signature"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "word"), [("Rose", "Rose"), ('"head-office".', "head-office"), ("a word", ""), ("", ""), ("<think>Rose", "")]
+)
+def test_one_word_is_all_of_a_reply(reply: str, word: str) -> None:
+    assert one_word(reply) == word
+
+
+@pytest.mark.parametrize(
+    ("able", "arguments", "message"),
+    [
+        ({}, ["form=insert"], "form=insert needs a network here"),
+        ({}, ["candidates=words.txt"], "candidates= changes nothing under rank=first_token"),
+        ({"ranks": False}, ["max_rank=5"], "shows no likeliest tokens (logprobs); leave form=, rank= and max_rank= out"),
+        ({"ranks": False, "chats": False}, [], "figlang.generate works with this endpoint"),
+    ],
+)
+def test_ranks_that_cannot_be_had_are_refused(
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    able: dict[str, Any],
+    arguments: list[str],
+    message: str,
+) -> None:
+    with serving(Stub(**able)) as stub:
+        with pytest.raises(SystemExit):
+            run(munch_generate_command, monkeypatch, stub, *MUNCH, *arguments)
+        assert not stub.seen
+    assert message in refused(capsys)
 
 
 def test_it_cannot_be_trained(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -77,7 +77,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def llama_cpp() -> Iterator[Server]:
     port = free_port()
     arguments = ["llama_cpp.server", "--model", str(local_path(GGUF)), "--model_alias", "smollm2", "--port", str(port)]
-    with started([*arguments, "--logits_all", "true", "--n_ctx", "2048", "--n_threads", "1"], port, "smollm2") as server:
+    with started([*arguments, "--logits_all", "true", "--n_ctx", "1024", "--n_threads", "1"], port, "smollm2") as server:
         yield server
 
 
@@ -85,7 +85,7 @@ def llama_cpp() -> Iterator[Server]:
 def transformers_serve(cache: Path) -> Iterator[Server]:
     port, folder = free_port(), gguf.folder(GGUF, str(cache))
     arguments = ["transformers.cli.transformers", "serve", "--device", "cpu", "--dtype", "float32", "--port", str(port)]
-    with started([*arguments, "--host", "127.0.0.1", "--force-model", str(folder)], port, str(folder)) as server:
+    with started([*arguments, "--host", "127.0.0.1", str(folder)], port, str(folder)) as server:
         yield server
 
 
@@ -120,6 +120,7 @@ LIKELIHOOD = {
     "figqa answer": ["data=figqa_medium", "scoring=answer"],
     "figqa whole": ["data=figqa_medium", "scoring=clean", "scoring.norm=sum"],
     "miqa": ["data=miqa", "prompt=miqa_qa"],
+    "munch letters": ["data=munch_word", "prompt=munch"],
 }
 LETTERS = {
     "figqa letters": ["data=figqa_medium", "scoring=letter", "scoring.max_tokens=16"],

@@ -7,7 +7,7 @@ from typing import Any
 from figlang.errors import FiglangError
 from figlang.served.client import Answer, Client, EndpointError
 from figlang.served.cost import BYTES_PER_TOKEN
-from figlang.served.spans import PROMPT_FORMS, Token, tokens_of
+from figlang.served.spans import PROMPT_FORMS, Token, likeliest, tokens_of
 from figlang.served.store import Call
 
 PROBE = "The room was as hot as an oven. It was very hot in there, and nobody could sleep that night."
@@ -26,13 +26,15 @@ REFUSALS = (400, 404, 405, 422, 500, 501)
 @dataclass(frozen=True)
 class Abilities:
     """`prompts` is the form in which the endpoint gives log-probabilities of a prompt (see PROMPT_FORMS), `completes` whether it
-    continues a text, `reply` what its chat is asked with; each is None or False where it cannot.
+    continues a text, `ranks` whether it then shows the likeliest tokens, `reply` what its chat is asked with; each is None or
+    False where it cannot.
 
     `starts` says that the endpoint puts a token of its own before a prompt. `refusals` are its words for what it cannot do.
     """
 
     prompts: str | None = None
     completes: bool = False
+    ranks: bool = False
     reply: Mapping[str, Any] | None = None
     starts: bool = False
     bytes_per_token: float = BYTES_PER_TOKEN
@@ -43,10 +45,15 @@ class Abilities:
         """Whether it gives free text, one way or another."""
         return self.completes or self.reply is not None
 
+    @property
+    def words(self) -> bool:
+        """Whether words at a blank can be had of it, by their ranks or by a reply."""
+        return self.ranks or self.reply is not None
+
     def __str__(self) -> str:
         found = [f"log-probabilities of prompts (by {self.prompts})"] if self.prompts else []
         if self.completes:
-            found.append("completions")
+            found.append("completions with the likeliest tokens" if self.ranks else "completions")
         if self.reply is not None:
             found.append("chat" if "temperature" in self.reply else "chat (not greedy: it takes no temperature)")
         return ", ".join(found)
@@ -91,6 +98,9 @@ def _probe(client: Client) -> Abilities:
     ahead = tried("completions", "completions", {"prompt": before + PROBE, "logprobs": 1, "max_tokens": 1, "temperature": 0})
     # Without the field that some servers do not know: free text needs none.
     completes = ahead is not None or tried("completions", "completions", {"prompt": PROBE, "max_tokens": 1}) is not None
+    ranks = bool(likeliest(ahead or {}))
+    if not ranks:
+        refusals["ranks"] = refusals.get("completions", f"{client.model.base_url} shows no likeliest tokens (logprobs)")
     for form, fields in PROMPT_FORMS.items():
         text = before + PROBE + _next(ahead)[0]
         answer = tried(form, "completions", {"prompt": text, **fields}) if completes else None
@@ -109,7 +119,7 @@ def _probe(client: Client) -> Abilities:
         listed = client.models()
         here = f"; its models are {', '.join(listed[:10])}" if listed and name not in listed else ""
         raise FiglangError(f"model.name={name}: {refusals['chat']}{here}")
-    return Abilities(prompts, completes, reply, starts, ratio, refusals)
+    return Abilities(prompts, completes, ranks, reply, starts, ratio, refusals)
 
 
 def _next(answer: Answer | None) -> tuple[str, float | None]:

@@ -9,7 +9,7 @@ from figlang.config import ModelConfig, SamplingConfig
 from figlang.errors import FiglangError
 from figlang.served.abilities import Abilities, abilities
 from figlang.served.client import Answer, Client
-from figlang.served.spans import PROMPT_FORMS, has_log_probs
+from figlang.served.spans import PROMPT_FORMS, has_log_probs, likeliest
 from figlang.served.store import Call
 
 log = logging.getLogger("figlang")
@@ -40,6 +40,12 @@ class Endpoint:
         form = PROMPT_FORMS[str(self.abilities.prompts)]
         return self._ask("completions", [{"prompt": text, **form} for text in texts], _unread, progress)
 
+    def likeliest(self, texts: Sequence[str], count: int, progress: bool = False) -> list[list[tuple[str, float]]]:
+        """The likeliest next tokens of every text with their log-probabilities, likeliest first, `count` at most."""
+        fields = {"logprobs": count, "max_tokens": 1, "temperature": 0}
+        answers = self._ask("completions", [{"prompt": text, **fields} for text in texts], _unranked, progress)
+        return [likeliest(answer)[:count] for answer in answers]
+
     def chat(self, prompts: Sequence[str], sampling: SamplingConfig, progress: bool = False) -> list[list[Reply]]:
         """`sampling.n` replies to every prompt, each sent as a message of the user."""
         manner = dict(self.abilities.reply or {})
@@ -66,8 +72,8 @@ class Endpoint:
 
 
 def connect(model: ModelConfig, cache: str, needed: str) -> Endpoint:
-    """The endpoint of `model`, probed for what an evaluation needs of it: `prompts` (their log-probabilities), `reply` or, for
-    free text, `writes`.
+    """The endpoint of `model`, probed for what an evaluation needs of it: `prompts` (their log-probabilities), `reply`, for free
+    text `writes`, or, for words at a blank, `words`.
 
     Raises FiglangError for what the endpoint cannot do, with its reason and what would work.
     """
@@ -83,6 +89,11 @@ def connect(model: ModelConfig, cache: str, needed: str) -> Endpoint:
     if needed == "reply" and found.reply is None:
         works = "scoring=clean works with this endpoint" if found.prompts else "python -m figlang.generate works with this endpoint"
         raise FiglangError(f"scoring=letter needs a chat, and {found.refusals['chat']}; {works}")
+    if needed == "words" and not found.words:
+        raise FiglangError(
+            f"ranks of words need the likeliest tokens or a chat, and {found.refusals['ranks']}; python -m figlang.generate works "
+            "with this endpoint"
+        )
     return Endpoint(client, found)
 
 
@@ -97,6 +108,10 @@ def _seeds(sampling: SamplingConfig) -> list[dict[str, Any]]:
 
 def _unread(answer: Answer) -> str | None:
     return None if has_log_probs(answer) else "an answer holds no log-probabilities of its prompt, though earlier ones did"
+
+
+def _unranked(answer: Answer) -> str | None:
+    return None if likeliest(answer) else "an answer does not show the likeliest tokens, though earlier ones did"
 
 
 def _unspoken(answer: Answer) -> str | None:

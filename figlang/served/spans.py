@@ -41,6 +41,15 @@ def tokens_of(answer: Mapping[str, Any], text: str, opening: str = "") -> list[T
     return [Token(start, end, value) for (start, end), (_, value) in zip(spans, found, strict=False)]
 
 
+def likeliest(answer: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """The likeliest tokens after a prompt with their log-probabilities, likeliest first; empty if that is not in the answer."""
+    try:
+        found = answer["choices"][0]["logprobs"]["top_logprobs"][0]
+        return sorted(((str(token), float(value)) for token, value in found.items()), key=lambda one: -one[1])
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+        return []
+
+
 def _words(answer: Mapping[str, Any]) -> list[tuple[str, float | None]]:
     """The text of every token with its log-probability, which none but the first may lack; empty if that is not in the answer."""
     try:
@@ -76,6 +85,8 @@ def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, i
         if place == len(text) and waiting == number:
             break
         if number == 0 and opening and word != opening:
+            if word and opening.startswith(word):
+                raise FiglangError(f"model.bos={opening} is no token of this model, whose first is {word!r}; use the text of one")
             spans.append((0, len(opening)))
             place, waiting = len(opening), 1
             continue
