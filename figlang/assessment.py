@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang import checkpoint, data, predicting, prompting, results, runs, runtime, sharding, submission
-from figlang.checkpoint import Loaded
+from figlang.checkpoint import Loaded, Served
 from figlang.config import EvaluateConfig
 from figlang.errors import FiglangError
 from figlang.models import layout
@@ -12,7 +12,7 @@ from figlang.predictions import FORWARD, read_predictions
 from figlang.types import Split
 
 
-def causal(config: EvaluateConfig) -> tuple[Split, Loaded, Path]:
+def causal(config: EvaluateConfig) -> tuple[Split, Loaded | Served, Path]:
     """The items, the model and the folder of a command that only a causal model can do.
 
     Raises FiglangError for another model.
@@ -23,13 +23,14 @@ def causal(config: EvaluateConfig) -> tuple[Split, Loaded, Path]:
     return split, loaded, folder
 
 
-def opened(config: EvaluateConfig) -> tuple[Split, Loaded, Path]:
-    """The items, the model and the folder of an evaluation."""
+def opened(config: EvaluateConfig, needed: str | None = None) -> tuple[Split, Loaded | Served, Path]:
+    """The items, the model and the folder of an evaluation; `needed` as in checkpoint.named_by."""
     runtime.start(config.seed, config.trainer)
     split = data.load(config.split, config.data, config.paths)
     runtime.log_notes(split.notes)
-    loaded = checkpoint.named_by(config)
-    layout.place(loaded.network, runtime.device(config.trainer))
+    loaded = checkpoint.named_by(config, needed)
+    if isinstance(loaded, Loaded):
+        layout.place(loaded.network, runtime.device(config.trainer))
     return split, loaded, runs.evaluation_folder(config)
 
 
@@ -44,7 +45,8 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     runtime.log_notes(split.notes)
     pool = prompting.pool(config.prompt, config.data, config.paths)
     loaded = checkpoint.named_by(config)
-    layout.place(loaded.network, runtime.device(config.trainer))
+    if isinstance(loaded, Loaded):
+        layout.place(loaded.network, runtime.device(config.trainer))
     folder = runs.evaluation_folder(config)
     progress = config.trainer.progress and processes.first
     how = predicting.How(

@@ -18,6 +18,7 @@ from figlang.errors import FiglangError
 from figlang.files import whole_folder, write_text
 from figlang.models import gguf, lora, networks, weights
 from figlang.recipe import RECIPE, UNTRAINED, Recipe
+from figlang.served.endpoint import Endpoint, connect
 from figlang.types import CLASSES
 
 
@@ -28,6 +29,21 @@ class Loaded:
     network: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     recipe: Recipe
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model behind an endpoint, which has no network here."""
+
+    endpoint: Endpoint
+    recipe: Recipe
+
+
+def local(loaded: Loaded | Served) -> Loaded:
+    """A model whose network is here; FiglangError for a served one."""
+    if isinstance(loaded, Served):
+        raise FiglangError(f"{loaded.recipe.name} is served, and this needs a network; take a model by model.name_or_path=")
+    return loaded
 
 
 def export(
@@ -87,11 +103,36 @@ def _open(model: ModelConfig, recipe: Recipe, cache: str) -> Loaded:
     return Loaded(network.eval(), tokenizer, recipe)
 
 
-def named_by(config: EvaluateConfig) -> Loaded:
-    """What an evaluation is of: its checkpoint, or its `model=` as it comes."""
-    if config.checkpoint is None:
-        return pretrained(config.model, config.scoring, config.paths.cache)
-    return load(config.checkpoint, replace(config.model, revision=config.revision), config.paths.cache)
+def named_by(config: EvaluateConfig, needed: str | None = None) -> Loaded | Served:
+    """What an evaluation is of: its checkpoint, or its `model=` as it comes.
+
+    `needed` is what a served model has to be able to do (see `connect`), if that is not what the scoring says.
+    """
+    if config.checkpoint is not None:
+        loaded = load(config.checkpoint, replace(config.model, revision=config.revision), config.paths.cache)
+        if config.scoring is not None and config.scoring.kind == "letter" and loaded.recipe.format == "causal":
+            return replace(loaded, recipe=replace(loaded.recipe, format="letter"))
+        return loaded
+    if config.model.family == "served":
+        return served(config.model, config.scoring or ScoringConfig(), config.paths.cache, needed)
+    return pretrained(config.model, config.scoring, config.paths.cache)
+
+
+def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str | None = None) -> Served:
+    """The model behind `model.endpoint`, probed for what the scoring needs.
+
+    Raises FiglangError for what it cannot do, see `connect`.
+    """
+    if scoring.kind not in ("likelihood", "letter"):
+        raise FiglangError(f"scoring={scoring.name} needs a network here, and model=served has none; use scoring=clean or letter")
+    chat = scoring.kind == "letter"
+    recipe = causal_recipe(model, scoring)
+    if recipe.bos == "add":
+        raise FiglangError("bos=add needs a tokenizer here, which a served model has not; give the token's text, <|endoftext|> say")
+    endpoint = connect(replace(model, bos=recipe.bos), cache, needed or ("reply" if chat else "prompts"))
+    if recipe.bos == "none" and endpoint.abilities.starts:
+        recipe = replace(recipe, bos="server")
+    return Served(endpoint, replace(recipe, base=model.name_or_path, format="letter" if chat else "causal"))
 
 
 def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) -> Loaded:
@@ -105,7 +146,7 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
         network, tokenizer = networks.masked(model, cache)
         return Loaded(network, tokenizer, replace(causal_recipe(model, scoring), format="pll", bos="none"))
     if model.family != "causal":
-        if scoring is not None and scoring.kind == "likelihood":
+        if scoring is not None and scoring.kind in ("likelihood", "letter"):
             raise FiglangError(
                 f"scoring={scoring.name} is for causal models, and model={model.name} is an encoder; leave scoring out, or take pll"
             )
@@ -126,12 +167,13 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
             recipe = replace(recipe, max_length=length, text=scoring.text if scoring else recipe.text)
             model = replace(model, max_length=length)
         return _open(model, recipe, cache)
-    if scoring is not None and scoring.kind != "likelihood":
+    if scoring is not None and scoring.kind not in ("likelihood", "letter"):
         raise FiglangError(
             f"scoring={scoring.name} is not for causal models like model={model.name}; use scoring=clean or scoring=pmi"
         )
     network, tokenizer = networks.causal(model, cache)
-    return Loaded(network, tokenizer, causal_recipe(model, scoring or ScoringConfig()))
+    recipe = causal_recipe(model, scoring or ScoringConfig())
+    return Loaded(network, tokenizer, replace(recipe, format="letter") if scoring and scoring.kind == "letter" else recipe)
 
 
 def causal_recipe(model: ModelConfig, scoring: ScoringConfig, method: str = "zero-shot") -> Recipe:

@@ -254,7 +254,7 @@ def _text(plain: str) -> str:
 def _quoted(word: str) -> str:
     # Text of the user's own: Hydra would read braces as a dictionary and take spaces and commas for its grammar.
     key, equals, value = word.partition("=")
-    if not key.endswith((".template", ".suffix", ".separator")) or value.startswith(("'", '"')):
+    if not key.endswith((".template", ".suffix", ".separator", ".bos")) or value.startswith(("'", '"')):
         return word
     return f"{key}{equals}{_text(value)}"
 
@@ -297,6 +297,7 @@ def _section_name(section: type) -> str:
 # What does not belong into a run folder's name: it changes no result, or is in the name already.
 _UNNAMED = re.compile(
     r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|trainer|logger)=|^(paths|logger)\."
+    r"|^model\.(endpoint|key_env|concurrency|timeout|retries|input_price|output_price|max_cost)="
     r"|^(checkpoint|split|name|output|batch_size|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
 )
 LONGEST = 120

@@ -26,20 +26,21 @@ def main(config: GenerateConfig) -> None:
         scale, rated = sheets.read(Path(config.rated), [Path(path) for path in config.ratings])
         if scale != answers.scale_of(asked):
             raise FiglangError(f"rated={config.rated} has answers to other questions than data={config.data.name}")
-    loaded = checkpoint.named_by(config)
+    loaded = checkpoint.named_by(config, needed="writes")
     if loaded.recipe.format != "causal":
         raise FiglangError(f"{loaded.recipe.name} is no causal model, and only those write")
     pool: list[Generation] = []
     if config.rated is not None:
         pool = questions.pool(ratings.found_correct(rated, loaded.recipe.name), config.sampling.seed)
         asked = questions.with_examples(asked, pool, config.shots, config.sampling.seed)
-    loaded.network.to(runtime.device(config.trainer))
+    if isinstance(loaded, checkpoint.Loaded):
+        loaded.network.to(runtime.device(config.trainer))
     folder = runs.evaluation_folder(config)
-    written = generation.answer(loaded, asked, config.sampling, config.cut, config.trainer.progress)
+    written, manner = generation.answer(loaded, asked, config.sampling, config.cut, config.trainer.progress)
     answers.write(folder, written)
     sheets.write(folder, {loaded.recipe.name: written}, answers.scale_of(written), config.seed)
 
-    facts = predicting.origin(loaded) | generation.facts(config.sampling, config.shots, config.kinds, config.cut, pool)
+    facts = predicting.origin(loaded) | generation.facts(config.sampling, manner, config.shots, config.kinds, config.cut, pool)
     evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
     proxy = answers.begins_as_expected(written, config.seed)
     results.write(folder / "metrics.json", evaluated.about() | {"answers": len(written), "begins_as_expected": proxy})

@@ -1,4 +1,4 @@
-"""Answers that a causal model writes, and the part of them that is rated."""
+"""Texts and replies that a causal model writes, here or behind an endpoint, and the part of them that is rated."""
 
 import re
 from collections.abc import Sequence
@@ -10,11 +10,14 @@ from rich.progress import track
 from torch import Tensor
 from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-from figlang.checkpoint import Loaded
+from figlang.checkpoint import Loaded, Served
 from figlang.config import SamplingConfig
 from figlang.errors import FiglangError
 from figlang.prompts.open import MIQA
+from figlang.scoring.replies import final
 from figlang.scoring.requests import bos_ids
+from figlang.served.abilities import opening
+from figlang.served.endpoint import Reply
 from figlang.signature import digest
 from figlang.types import Generation, Open
 
@@ -107,15 +110,53 @@ def first_sentence(text: str, end: str = "sentence") -> str:
     return paragraph
 
 
-def answer(loaded: Loaded, asked: Sequence[Open], sampling: SamplingConfig, cut: str, progress: bool = False) -> list[Generation]:
-    """Answers to all questions in their order, each with the part that is rated."""
-    writer = Writer(loaded.network, loaded.tokenizer, bos_ids(loaded.tokenizer, loaded.recipe.bos))
-    texts = writer.write([one.prompt for one in asked], sampling, progress=progress)
-    return [
+def answer(
+    loaded: Loaded | Served, asked: Sequence[Open], sampling: SamplingConfig, cut: str, progress: bool = False
+) -> tuple[list[Generation], str]:
+    """Answers to all questions in their order, each with the part that is rated, and how they were asked for.
+
+    A text is continued where the model can do that; an endpoint that has only a chat is sent it as a message.
+    """
+    prompts = [one.prompt for one in asked]
+    manner = "continued"
+    if isinstance(loaded, Loaded):
+        writer = Writer(loaded.network, loaded.tokenizer, bos_ids(loaded.tokenizer, loaded.recipe.bos))
+        texts = writer.write(prompts, sampling, progress=progress)
+    elif loaded.endpoint.abilities.completes:
+        texts = loaded.endpoint.complete([opening(loaded.recipe.bos) + prompt for prompt in prompts], sampling, progress)
+    else:
+        replies, manner = converse(loaded, prompts, sampling, progress)
+        texts = [[final(reply.text) for reply in several] for several in replies]
+    written = [
         Generation(one.item, one.group, one.kind, sample, one.prompt, text, rated_part(one.kind, text, cut))
         for one, several in zip(asked, texts, strict=True)
         for sample, text in enumerate(several)
     ]
+    return written, manner
+
+
+def converse(
+    loaded: Loaded | Served, messages: Sequence[str], sampling: SamplingConfig, progress: bool = False
+) -> tuple[list[list[Reply]], str]:
+    """Replies to messages, each the first of a chat, and how they were asked for.
+
+    Raises FiglangError for a model without a chat format.
+    """
+    drawn = "greedy" if sampling.temperature == 0 else f"temperature={sampling.temperature:g}"
+    if isinstance(loaded, Served):
+        takes = "temperature" in (loaded.endpoint.abilities.reply or {})
+        return loaded.endpoint.chat(messages, sampling, progress), f"chat,{drawn if takes else 'sampled'}"
+    tokenizer = loaded.tokenizer
+    if not tokenizer.chat_template:
+        raise FiglangError(f"{loaded.recipe.name} has no chat format, so that it cannot reply; use scoring=clean, or a chat model")
+    chats = [[{"role": "user", "content": message}] for message in messages]
+    prompts = [tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True) for chat in chats]
+    texts = Writer(loaded.network, tokenizer).write(prompts, sampling, progress=progress)
+    return [[Reply(text, _is_cut(tokenizer, text, sampling)) for text in several] for several in texts], f"chat,{drawn}"
+
+
+def _is_cut(tokenizer: PreTrainedTokenizerBase, text: str, sampling: SamplingConfig) -> bool:
+    return len(tokenizer(text, add_special_tokens=False)["input_ids"]) >= sampling.max_tokens
 
 
 def rated_part(kind: str, text: str, cut: str = "sentence") -> str:
@@ -123,8 +164,11 @@ def rated_part(kind: str, text: str, cut: str = "sentence") -> str:
     return first_paragraph(text) if kind in MIQA else first_sentence(text, cut)
 
 
-def facts(sampling: SamplingConfig, shots: int, kinds: Sequence[str], cut: str, pool: Sequence[Generation] = ()) -> dict[str, Any]:
+def facts(
+    sampling: SamplingConfig, manner: str, shots: int, kinds: Sequence[str], cut: str, pool: Sequence[Generation] = ()
+) -> dict[str, Any]:
     """What can change an answer, for the signature."""
     drawn = f"temperature={sampling.temperature:g},top_p={sampling.top_p:g},n={sampling.n},max_tokens={sampling.max_tokens}"
-    found = {"sampling": f"{sampling.name}({drawn},seed={sampling.seed})", "kinds": "+".join(kinds), "shots": shots, "cut": cut}
+    how = f"{sampling.name}({drawn},seed={sampling.seed})"
+    found = {"sampling": how, "protocol": manner, "kinds": "+".join(kinds), "shots": shots, "cut": cut}
     return found | ({"pool": digest([asdict(one) for one in pool])} if pool else {})

@@ -9,7 +9,6 @@ from figlang.command import entry
 from figlang.config import MiqaTable3Config
 from figlang.miqa import grid as miqa_grid
 from figlang.miqa import table
-from figlang.scoring.causal import CausalScorer
 
 
 @entry("miqa_table3", MiqaTable3Config)
@@ -17,7 +16,7 @@ def main(config: MiqaTable3Config) -> None:
     grid = miqa_grid.grid(config)
     split, loaded, folder = assessment.causal(config)
     bos = loaded.recipe.bos if grid.scoring.bos is None else grid.scoring.bos
-    scorer = CausalScorer(loaded.network, loaded.tokenizer, bos, grid.scoring.overflow)
+    scorer = predicting.engine(loaded, grid.scoring, bos)
     facts = predicting.origin(loaded) | grid.facts(config.prompt) | {"bos": bos}
     about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()
     miqa_grid.claim(folder, about["signature"])

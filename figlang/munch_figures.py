@@ -53,7 +53,7 @@ def _vectors(config: MunchFiguresConfig, items: tuple[Item, ...]) -> tuple[str, 
         path = Path(str(config.vectors)).expanduser()
         found = vectors.load(path, words)
         return path.name, {"vectors": f"{path.name}@{sha256(path)[:8]}", "lower": config.lower}, found
-    loaded = checkpoint.named_by(config)
+    loaded = checkpoint.local(checkpoint.named_by(config))
     known = loaded.tokenizer
     matrix = loaded.network.get_input_embeddings().weight.detach().float().numpy()
     # With the space before it, as a word stands in a sentence.

@@ -5,21 +5,24 @@ import time
 from rich.console import Console
 
 from figlang import assessment, predicting, results, tables
+from figlang.checkpoint import Served
 from figlang.command import entry
 from figlang.config import MunchGenerateConfig
 from figlang.munch import factors as munch_factors
-from figlang.munch import filling, rankings, table3
+from figlang.munch import filling, rankings, served_filling, table3
 from figlang.prompts import munch_generation
 
 
 @entry("munch_generate", MunchGenerateConfig)
 def main(config: MunchGenerateConfig) -> None:
-    split, loaded, folder = assessment.opened(config)
-    way = filling.way(config, loaded)
+    split, loaded, folder = assessment.opened(config, needed="words")
+    way = served_filling.way(config, loaded) if isinstance(loaded, Served) else filling.way(config, loaded)
     names = config.prompts or list(munch_generation.PROMPTS)
     asked = {name: munch_generation.ask(split.items, name, way.form) for name in names}
     words = filling.candidates(config.candidates, [item.options for item in split.items]) if way.rank == "word" else []
-    filler = filling.Filler(loaded, way, words)
+    filler: filling.Filler | served_filling.ServedFiller = (
+        served_filling.ServedFiller(loaded, way) if isinstance(loaded, Served) else filling.Filler(loaded, way, words)
+    )
     started = time.perf_counter()
     for name, blanks in asked.items():
         rankings.write(folder / "rankings" / f"{name}.jsonl", filler.fill(blanks, config.trainer.progress))
@@ -28,7 +31,7 @@ def main(config: MunchGenerateConfig) -> None:
     facts = predicting.origin(loaded) | way.facts() | {"prompt": "+".join(names), "bos": loaded.recipe.bos}
     evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
     cells = {name: rankings.read(folder / "rankings" / f"{name}.jsonl") for name in names}
-    measured = table3.measure(cells, config.max_rank, config.ddof, config.seed)
+    measured = table3.measure(cells, way.config.max_rank, config.ddof, config.seed)
     best = rankings.cases(cells[measured["best"]])
     factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least, config.seed)
     content = evaluated.about() | measured | {"factors": factors, "took": took, "notes": list(split.notes)}

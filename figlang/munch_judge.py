@@ -3,6 +3,7 @@
 from rich.console import Console
 
 from figlang import assessment, association, cells, predicting, results, tables
+from figlang.checkpoint import Loaded
 from figlang.command import entry
 from figlang.config import MunchJudgeConfig
 from figlang.errors import FiglangError
@@ -17,6 +18,10 @@ def main(config: MunchJudgeConfig) -> None:
     if config.one_by_one and config.prompt.reply != "letter":
         raise FiglangError("one_by_one= measures what scoring letters together spares; leave prompt.reply=greedy out")
     split, loaded, folder = assessment.causal(config)
+    if not isinstance(loaded, Loaded):
+        raise FiglangError(
+            "this scores letters as tokens of a network that is here; evaluate.py data=munch_word prompt=munch asks an endpoint"
+        )
     judge = Judge(loaded, config.prompt, config.scoring)
     asked = munch.by_prompt(split.items, config.prompts)
     filled = cells.Cells(folder)

@@ -1,31 +1,32 @@
 """Predictions of a loaded network for a split, by its input format, into files; and what their numbers depend on."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from figlang import evaluation, prompting
-from figlang.checkpoint import Loaded
+from figlang import asking, evaluation, prompting
+from figlang.checkpoint import Loaded, Served
 from figlang.config import NliConfig, PromptConfig, ScoringConfig
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.models import layout, networks
 from figlang.munch import judging
-from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, write_predictions
+from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, MEASURED, REPLIES, write_predictions
 from figlang.prompting import Pool
 from figlang.prompts import miqa, munch
 from figlang.scoring import choices, likelihood, nli
 from figlang.scoring.causal import CausalScorer
 from figlang.scoring.head import scorer
 from figlang.scoring.masked import MaskedScorer
+from figlang.scoring.served import ServedScorer
 from figlang.scoring.wording import Wording, check_alone
 from figlang.sharding import Processes
 from figlang.types import CLASSES, Inference, Item, Judgement, Prediction, Split, Substitution
 
 # The format that each kind of scoring is for.
-SCORED = {"likelihood": "causal", "pll": "pll", "nli": "nli"}
+SCORED = {"likelihood": "causal", "pll": "pll", "nli": "nli", "letter": "letter"}
 # Of questions, whatever a checkpoint was trained with: no normalisation was published.
 ANSWER = ScoringConfig("answer", span="answer", backward_span="answer", norm="sum")
 
@@ -66,25 +67,23 @@ class How:
 
 @dataclass(frozen=True)
 class Rows:
-    """What the files hold for some items: predictions, and by format backward ones, log-probabilities or judgements."""
+    """What the files hold for some items: predictions, and by format backward ones, log-probabilities, judgements or replies."""
 
     forward: list[Prediction]
     backward: list[Prediction] | None = None
     measured: list[dict[str, Any]] | None = None
     judged: list[Prediction] | None = None
+    replies: list[dict[str, Any]] | None = None
 
 
-Way = Callable[[Loaded, Split, Sequence[Item], How], tuple[Rows, dict[str, Any]]]
-
-
-def predict(loaded: Loaded, split: Split, folder: Path, how: How) -> dict[str, Any]:
+def predict(loaded: Loaded | Served, split: Split, folder: Path, how: How) -> dict[str, Any]:
     """Write predictions.jsonl and, by format, what else there is; returns what can change a score.
 
     Raises FiglangError for a scoring, prompt or split that the network's format has no use for.
     """
     recipe = loaded.recipe
     idle = None if how.scoring is None or SCORED[how.scoring.kind] == recipe.format else f"scoring={how.scoring.name}"
-    if recipe.format not in ("causal", "pll") and how.prompt != PromptConfig():
+    if recipe.format not in ("causal", "pll", "letter") and how.prompt != PromptConfig():
         idle = idle or f"prompt={how.prompt.name}"
     if recipe.format in ("causal", "pll") and how.max_length is not None:
         idle = idle or f"max_length={how.max_length}"
@@ -99,17 +98,20 @@ def predict(loaded: Loaded, split: Split, folder: Path, how: How) -> dict[str, A
         )
     if isinstance(split.items[0], Substitution):
         raise FiglangError(f"{split.source} asks for words and gives none to choose from; data=munch has choices")
-    if isinstance(split.items[0], Judgement):
-        way: Way = _judgements
+    asks, judges = miqa.are_questions(split.items), isinstance(split.items[0], Judgement)
+    if how.prompt.question is not None and not (asks or judges or recipe.format == "letter"):
+        raise FiglangError(
+            f"prompt={how.prompt.name} asks questions of MiQA or MUNCH, and {split.source} holds none; use data=miqa"
+        )
+    share = how.processes.share(split.items)
+    if recipe.format == "letter":
+        rows, facts = _letters(loaded, split, share, how)
+    elif isinstance(loaded, Served) or recipe.format in ("causal", "pll"):
+        way = _judgements if judges else _questions if asks else _likelihood
+        rows, facts = way(loaded, split, share, how)
     else:
-        asks = miqa.are_questions(split.items)
-        if how.prompt.question is not None and not asks:
-            raise FiglangError(
-                f"prompt={how.prompt.name} asks questions of MiQA or MUNCH, and {split.source} holds none; use data=miqa"
-            )
-        words = _questions if asks else _likelihood
-        way = {"causal": words, "pll": words, "nli": _nli}.get(recipe.format, _encoder)
-    rows, facts = way(loaded, split, how.processes.share(split.items), how)
+        plain = _judgements if judges else _nli if recipe.format == "nli" else _encoder
+        rows, facts = plain(loaded, split, share, how)
     if parts := how.processes.gather(rows):
         _write(folder, split, parts)
     return facts
@@ -118,12 +120,13 @@ def predict(loaded: Loaded, split: Split, folder: Path, how: How) -> dict[str, A
 def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
     order = {item.id: number for number, item in enumerate(split.items)}
 
-    def place(row: Prediction) -> int:
-        # A judgement's id is its item's with the option; an item's judgements stay in order, since sorting is stable.
-        return order[row.id] if row.id in order else order[row.id.rpartition("/")[0]]
+    def place(name: str) -> int:
+        # A judgement's id is its item's with the option, that of a swapped question its item's with the order; those of an item
+        # stay as they are, since sorting is stable.
+        return order[name] if name in order else order[name.rpartition("/")[0]]
 
     def joined(lists: Sequence[list[Prediction] | None]) -> list[Prediction]:
-        return sorted((row for rows in lists for row in rows or ()), key=place)
+        return sorted((row for rows in lists for row in rows or ()), key=lambda row: place(row.id))
 
     write_predictions(folder / FORWARD, joined([part.forward for part in parts]))
     for name, lists in ((BACKWARD, [part.backward for part in parts]), (JUDGEMENTS, [part.judged for part in parts])):
@@ -131,10 +134,13 @@ def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
             (folder / name).unlink(missing_ok=True)  # of an earlier evaluation
         else:
             write_predictions(folder / name, joined(lists))
-    if parts[0].measured is not None:
-        measured = sorted((row for part in parts for row in part.measured or ()), key=lambda row: order[row["id"]])
-        with (folder / "log_probabilities.jsonl").open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row) + "\n" for row in measured)
+    for name, records in ((MEASURED, [part.measured for part in parts]), (REPLIES, [part.replies for part in parts])):
+        if records[0] is None:
+            (folder / name).unlink(missing_ok=True)
+            continue
+        rows = sorted((row for some in records for row in some or ()), key=lambda row: place(row["id"]))
+        with (folder / name).open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
 def _encoder(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
@@ -180,7 +186,7 @@ def _tokens(loaded: Loaded, how: How) -> Encoder:
     return Encoder(loaded.tokenizer, recipe.format, recipe.text, how.max_length or recipe.max_length)
 
 
-def _likelihood(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
+def _likelihood(loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
     recipe, prompt = loaded.recipe, how.prompt
     scoring = how.scoring or ScoringConfig(**recipe.scoring or {})
     bos = recipe.bos if scoring.bos is None else scoring.bos
@@ -189,7 +195,7 @@ def _likelihood(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -
     wording = Wording(scoring, prompt, cut)
     # Of all items, not of the share: a draw for the whole split leaves out all its metaphors.
     shown = prompting.draw(split.items, how.pool.examples, wording.example, prompt)
-    found = likelihood.choose(_engine(loaded, scoring, bos), share, wording, shown, how.progress)
+    found = likelihood.choose(engine(loaded, scoring, bos), share, wording, shown, how.progress)
     masking = f"masking={scoring.masking}," if scoring.kind == "pll" else ""
     backward = f"backward={scoring.backward_span},minus_alone={scoring.minus_alone},examples={scoring.examples}"
     return Rows(found.forward, found.backward, found.measured), {
@@ -203,14 +209,14 @@ def _likelihood(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -
     }
 
 
-def _questions(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
+def _questions(loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
     recipe, prompt = loaded.recipe, how.prompt
     scoring = answer_scoring(how.scoring)
     bos = recipe.bos if scoring.bos is None else scoring.bos
     shots = miqa.Shots(prompt.k, prompt.seed, prompt.per, prompt.separator)
     pool = [one for one in how.pool.examples if isinstance(one, Item)]
     asked = miqa.ask(share, miqa.wording_of(prompt), shots, pool)
-    measured = choices.measure(_engine(loaded, scoring, bos), asked, scoring.minus_alone, how.progress)
+    measured = choices.measure(engine(loaded, scoring, bos), asked, scoring.minus_alone, how.progress)
     return Rows(measured.predictions(scoring.norm, scoring.minus_alone), measured=measured.records()), {
         **origin(loaded),
         "scoring": f"{scoring.name}(minus_alone={scoring.minus_alone})",
@@ -221,19 +227,39 @@ def _questions(loaded: Loaded, split: Split, share: Sequence[Item], how: How) ->
     }
 
 
-def _judgements(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
-    judge = judging.Judge(loaded, how.prompt, how.scoring)
+def _letters(loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
+    scoring = how.scoring or ScoringConfig(**loaded.recipe.scoring or {})
+    asked = asking.ask(loaded, split.items, share, scoring, how.prompt, how.pool, how.progress)
+    return Rows(asked.predictions, replies=asked.replies), {**origin(loaded), **asked.facts}
+
+
+def _judgements(loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
     if how.prompt.question is None:
         raise FiglangError(
             f"prompt={how.prompt.name} asks no question; MUNCH needs prompt=munch, with the prompt.question of an id"
         )
+    munch.form_of(how.prompt.question)  # or it is none
+    place = "/".join(map(str, munch.PROMPTS[how.prompt.question][:3]))
+    if isinstance(loaded, Served):
+        judging.check(how.prompt, how.scoring)
+        if how.prompt.reply != "letter" or how.prompt.chat != "none":
+            raise FiglangError("a served model judges by log-probabilities, prompt.reply=letter, or by replies, scoring=letter")
+        # How the endpoint's tokenizer writes a letter without a space is unknown, so that one form is scored, not their sum.
+        asked = munch.ask(share, how.prompt.question)
+        measured = choices.measure(engine(loaded, ANSWER, loaded.recipe.bos), asked, False, how.progress)
+        facts = {"scoring": "letters(with space)", "norm": "sum", "prompt": f"{how.prompt.question}(chat=none)"}
+        found = Rows(measured.predictions("sum"), measured=measured.records())
+        return found, {**origin(loaded), **facts, "bos": loaded.recipe.bos, "question": place}
+    judge = judging.Judge(loaded, how.prompt, how.scoring)
     judged = judge.judge(judge.ask(share, how.prompt.question), how.progress)
-    place = munch.PROMPTS[how.prompt.question][:3]
-    facts = {**origin(loaded), **judge.facts(how.prompt.question), "question": "/".join(map(str, place))}
+    facts = {**origin(loaded), **judge.facts(how.prompt.question), "question": place}
     return Rows(judged.predictions, measured=judged.records), facts
 
 
-def _engine(loaded: Loaded, scoring: ScoringConfig, bos: str) -> likelihood.Scorer:
+def engine(loaded: Loaded | Served, scoring: ScoringConfig, bos: str) -> likelihood.Scorer:
+    """What gives the log-probabilities of a model; `bos` stands before every string."""
+    if isinstance(loaded, Served):
+        return ServedScorer(loaded.endpoint, bos)
     if loaded.recipe.format == "pll":
         return MaskedScorer(loaded.network, loaded.tokenizer, scoring.masking)
     return CausalScorer(loaded.network, loaded.tokenizer, bos, scoring.overflow)
@@ -250,9 +276,11 @@ def describe(prompt: PromptConfig, source: str) -> str:
     return f"{name}({','.join(parts)})" if parts else "none"
 
 
-def origin(loaded: Loaded) -> dict[str, Any]:
-    """What a network is and what it was trained on, for a signature."""
+def origin(loaded: Loaded | Served) -> dict[str, Any]:
+    """What a model is and what it was trained on, for a signature."""
     recipe = loaded.recipe
+    if isinstance(loaded, Served):
+        return {"model": recipe.name, "base": recipe.base, "method": recipe.method, **loaded.endpoint.facts}
     return {
         "model": recipe.name,
         "base": recipe.base,

@@ -11,6 +11,8 @@ from figlang.types import Prediction
 
 # What an evaluation's folder holds: choices, choices of the metaphor for a given answer, what an NLI network said of each answer.
 FORWARD, BACKWARD, JUDGEMENTS = "predictions.jsonl", "predictions_backward.jsonl", "judgements.jsonl"
+# And what choices were made of: log-probabilities of strings, replies of a chat model.
+MEASURED, REPLIES = "log_probabilities.jsonl", "replies.jsonl"
 
 
 def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:

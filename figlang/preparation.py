@@ -74,6 +74,8 @@ def check(config: TrainConfig) -> None:
     """Raises FiglangError for settings that do not go together."""
     model, method, peft = config.model, config.method, config.peft
     causal = model.family == "causal"
+    if model.family == "served":
+        raise FiglangError("model=served is behind an endpoint, and only weights that are here can be trained; evaluate it")
     if config.scoring.kind != "likelihood":
         raise FiglangError(f"scoring={config.scoring.name} is for zero-shot evaluation, by evaluate.py; use scoring=answer")
     if model.device_map is not None or (model.quantization != "none" and peft.name != "qlora"):

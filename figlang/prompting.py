@@ -33,7 +33,7 @@ def pool(prompt: PromptConfig, data_config: DataConfig, paths: PathsConfig) -> P
     """
     if not prompt.k:
         return Pool()
-    if prompt.question is not None:
+    if data_config.dataset == "miqa":
         # MiQA has one set, so that examples come from the other rows of what is evaluated, also of those that a limit leaves out.
         split = data.load("validation", replace(data_config, limit=None), paths)
         return Pool(split.items, f"other rows@{split.sha256[:8]}")

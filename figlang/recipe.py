@@ -19,8 +19,9 @@ class Recipe:
     """What a network needs besides its weights, and where it comes from.
 
     `format` says how inputs are laid out and scores are read: pair, joint, dual or nli (see Encoder), causal, by the
-    log-probabilities that `scoring` names after the token `bos`, or pll, by those of a masked-LM head. `settings`
-    identifies everything that determined the training: settings and hashes of the data (recipe.json of the run).
+    log-probabilities that `scoring` names after the token `bos`, pll, by those of a masked-LM head, or letter, by replies to
+    messages. `settings` identifies everything that determined the training: settings and hashes of the data (recipe.json of
+    the run).
 
     Of adapters, `base_precision` and `base_sha256` say in which number format the network below them was trained with and
     what its weights were (figlang/models/lora.py); a network that stands on its own has None.

@@ -15,7 +15,7 @@ from figlang.config import DataConfig
 from figlang.data import figqa, miqa, munch
 from figlang.errors import FiglangError, one_line
 from figlang.files import write_text
-from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, read_predictions
+from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, REPLIES, read_predictions
 from figlang.redaction import redacted
 from figlang.types import CLASSES, Judgement, Prediction, Split, Substitution
 
@@ -38,6 +38,8 @@ class Evaluated:
             measured["backward"] = metrics.measure(read_predictions(folder / BACKWARD), self.seed)
         if (folder / JUDGEMENTS).is_file():
             measured["three_way"] = _three_way(read_predictions(folder / JUDGEMENTS), self.seed)
+        if (folder / REPLIES).is_file():
+            measured["replies"] = _replies(folder, self.seed)
         return self.about() | measured
 
     def about(self) -> dict[str, Any]:
@@ -75,6 +77,19 @@ def _three_way(judgements: Sequence[Prediction], seed: int) -> dict[str, Any]:
     return {} if found is None else {"accuracy": asdict(replace(found, chance=None, p=None)), "items": len(judgements)}
 
 
+def _replies(folder: Path, seed: int) -> dict[str, Any]:
+    """How many replies there are, which share names no option, and how many of these ran into the limit of tokens."""
+    replies = [json.loads(line) for line in (folder / REPLIES).read_bytes().splitlines()]
+    group = {row.id: row.group for row in read_predictions(folder / FORWARD)}
+    invalid: dict[str, list[bool]] = {}
+    for reply in replies:
+        invalid.setdefault(group[reply["id"]], []).append(reply["letter"] is None)
+    hits, sizes = [sum(several) for several in invalid.values()], [len(several) for several in invalid.values()]
+    low, high = metrics.clustered_interval(hits, sizes, seed)
+    cut = sum(reply["letter"] is None and reply["cut"] for reply in replies)
+    return {"n": len(replies), "invalid": asdict(metrics.Estimate(sum(hits) / sum(sizes), low, high, sum(sizes))), "cut": cut}
+
+
 def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
     """The tables of a metrics.json, its signature, and the folder it is in."""
     compared = compare(content)
@@ -87,10 +102,15 @@ def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
 def compare(content: Mapping[str, Any]) -> list[reference.Comparison]:
     """Published numbers of the benchmark that a metrics.json is about."""
     if questions := content["metrics"]["accuracy_by"].get("question"):
-        return reference.miqa(content["data_name"], questions, content["facts"].get("shots"), content["published_file"])
-    if "form" in content["metrics"]["accuracy_by"]:
-        return reference.munch(content["data_name"], content["facts"]["question"].split("/"), content["published_file"])
-    return reference.fig_qa(content["data_name"], content["split"], content["published_file"])
+        found = reference.miqa(content["data_name"], questions, content["facts"].get("shots"), content["published_file"])
+    elif "form" in content["metrics"]["accuracy_by"]:
+        found = reference.munch(content["data_name"], content["facts"]["question"].split("/"), content["published_file"])
+    else:
+        found = reference.fig_qa(content["data_name"], content["split"], content["published_file"])
+    if "replies" not in content:
+        return found
+    reason = "measured by scores of the options, this is by letters in replies"
+    return [replace(one, comparable=False, reason=one.reason or reason) for one in found]
 
 
 def describe(split: Split) -> dict[str, Any]:

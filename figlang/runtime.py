@@ -30,7 +30,7 @@ SHOWN = 5
 
 def start(seed: int, settings: TrainerConfig) -> None:
     """Seeds, threads and quiet libraries; call before a network is built, since new heads are random."""
-    for name in ("pytorch_lightning", "lightning", "transformers", "datasets", "httpx", "bitsandbytes"):
+    for name in ("pytorch_lightning", "lightning", "transformers", "datasets", "httpx", "httpx2", "openai", "bitsandbytes"):
         logging.getLogger(name).setLevel(logging.ERROR)
     # One process, in-memory data: workers would only copy it; and a single process needs no strategy.
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")

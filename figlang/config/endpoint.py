@@ -1,0 +1,50 @@
+"""The fields of `model=served`: a model behind an OpenAI-compatible endpoint."""
+
+import re
+from dataclasses import dataclass, fields
+from urllib.parse import urlsplit
+
+from figlang.config.section import Section, option, positive
+from figlang.errors import FiglangError
+
+
+@dataclass
+class EndpointConfig(Section):
+    endpoint: str | None = option(None, "served: address of the OpenAI-compatible server, http://localhost:8000/v1 say.")
+    key_env: str = option("OPENAI_API_KEY", "served: name of the environment variable that holds the key, if one is needed.")
+    concurrency: int = option(16, "served: requests in flight.")
+    timeout: float = option(120.0, "served: seconds until an answer is given up and asked for again.")
+    retries: int = option(6, "served: how often a request is repeated after 408, 409, 429, 5xx, time-outs and lost connections.")
+    input_price: float = option(0.0, "served: price of a million tokens that are sent, in your currency.")
+    output_price: float = option(0.0, "served: price of a million tokens that come back.")
+    max_cost: float | None = option(None, "served: stop before a command's requests cost more than this.")
+
+    def check_endpoint(self, served: bool) -> None:
+        """Raises FiglangError for an endpoint that cannot be asked, and for its settings with other models."""
+        if not served:
+            given = [spec.name for spec in fields(EndpointConfig) if getattr(self, spec.name) != spec.default]
+            if given:
+                raise FiglangError(f"model.{given[0]} is for a model behind an endpoint; use model=served, or leave it out")
+            return
+        if not self.endpoint:
+            raise FiglangError("model.endpoint is missing; give the server's address, model.endpoint=http://localhost:8000/v1 say")
+        parts = urlsplit(self.endpoint)
+        # Neither message repeats the value: it would hold the key.
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise FiglangError("model.endpoint holds more than an address; keys belong into the variable that model.key_env names")
+        if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", self.key_env):
+            raise FiglangError("model.key_env is the name of an environment variable (OPENAI_API_KEY), never a key itself")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise FiglangError(f"model.endpoint={self.endpoint} is no address; it looks like http://localhost:8000/v1")
+        positive("model.", concurrency=self.concurrency, timeout=self.timeout, max_cost=self.max_cost)
+        if self.retries < 0 or self.input_price < 0 or self.output_price < 0:
+            raise FiglangError("model.retries, model.input_price and model.output_price must be at least 0")
+        if self.max_cost is not None and not self.input_price + self.output_price:
+            raise FiglangError(f"model.max_cost={self.max_cost:g} needs prices: set model.input_price and model.output_price")
+
+    @property
+    def base_url(self) -> str:
+        """The address requests go below; a bare host gets the usual /v1."""
+        assert self.endpoint is not None
+        bare = self.endpoint.rstrip("/")
+        return bare if urlsplit(bare).path else f"{bare}/v1"

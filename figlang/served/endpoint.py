@@ -1,0 +1,127 @@
+"""A model behind an endpoint, as evaluations use it: prompts read, texts continued, replies."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from figlang.config import ModelConfig, SamplingConfig
+from figlang.errors import FiglangError
+from figlang.served.abilities import Abilities, abilities
+from figlang.served.client import Answer, Client
+from figlang.served.spans import PROMPT_FORMS, has_log_probs, likeliest
+from figlang.served.store import Call
+
+log = logging.getLogger("figlang")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model answered in a chat. `cut` says that it ran into the limit of tokens."""
+
+    text: str
+    cut: bool
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A served model and what its endpoint can do."""
+
+    client: Client
+    abilities: Abilities
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it is, for a signature: which weights answer, and how precisely, is the server's."""
+        return {"endpoint": self.client.model.base_url, "precision": "unknown"}
+
+    def read(self, texts: Sequence[str], progress: bool = False) -> list[Answer]:
+        """The endpoint's answers about every text, with the log-probabilities of its tokens (see spans.tokens_of)."""
+        form = PROMPT_FORMS[str(self.abilities.prompts)]
+        return self._ask("completions", [{"prompt": text, **form} for text in texts], _unread, progress)
+
+    def likeliest(self, texts: Sequence[str], count: int, progress: bool = False) -> list[list[tuple[str, float]]]:
+        """The likeliest next tokens of every text with their log-probabilities, likeliest first, `count` at most."""
+        fields = {"logprobs": count, "max_tokens": 1, "temperature": 0}
+        answers = self._ask("completions", [{"prompt": text, **fields} for text in texts], _unranked, progress)
+        return [likeliest(answer)[:count] for answer in answers]
+
+    def chat(self, prompts: Sequence[str], sampling: SamplingConfig, progress: bool = False) -> list[list[Reply]]:
+        """`sampling.n` replies to every prompt, each sent as a message of the user."""
+        manner = dict(self.abilities.reply or {})
+        limit = next(name for name in manner if name.endswith("tokens"))
+        manner = {**manner, limit: sampling.max_tokens, **_drawn(sampling)}
+        bodies = [
+            {"messages": [{"role": "user", "content": prompt}], **manner, **seed} for prompt in prompts for seed in _seeds(sampling)
+        ]
+        answers = self._ask("chat/completions", bodies, _unspoken, progress)
+        choices = [answer["choices"][0] for answer in answers]
+        replies = [Reply(choice["message"].get("content") or "", choice.get("finish_reason") == "length") for choice in choices]
+        return [replies[start : start + sampling.n] for start in range(0, len(replies), sampling.n)]
+
+    def complete(self, prompts: Sequence[str], sampling: SamplingConfig, progress: bool = False) -> list[list[str]]:
+        """`sampling.n` continuations of every prompt, without the prompt."""
+        manner = {"max_tokens": sampling.max_tokens, "temperature": 0, **_drawn(sampling)}
+        bodies = [{"prompt": prompt, **manner, **seed} for prompt in prompts for seed in _seeds(sampling)]
+        texts = [str(answer["choices"][0]["text"]) for answer in self._ask("completions", bodies, _unwritten, progress)]
+        return [texts[start : start + sampling.n] for start in range(0, len(texts), sampling.n)]
+
+    def _ask(self, route: str, bodies: Sequence[dict[str, Any]], unusable: Any, progress: bool) -> list[Answer]:
+        calls = [Call(route, {"model": self.client.model.name_or_path, **body}) for body in bodies]
+        return self.client.ask(calls, unusable, progress)
+
+
+def connect(model: ModelConfig, cache: str, needed: str) -> Endpoint:
+    """The endpoint of `model`, probed for what an evaluation needs of it: `prompts` (their log-probabilities), `reply`, for free
+    text `writes`, or, for words at a blank, `words`.
+
+    Raises FiglangError for what the endpoint cannot do, with its reason and what would work.
+    """
+    client = Client(model, cache)
+    found = abilities(client, needed)
+    log.info("%s, model %s: %s", model.base_url, model.name_or_path, found)
+    client.meter.bytes_per_token = found.bytes_per_token
+    if needed == "prompts" and not found.prompts:
+        works = "scoring=letter" if found.reply is not None else "python -m figlang.generate"
+        raise FiglangError(
+            f"likelihood scoring needs log-probabilities of prompts, and {found.refusals['echo']}; {works} works with this endpoint"
+        )
+    if needed == "reply" and found.reply is None:
+        works = "scoring=clean works with this endpoint" if found.prompts else "python -m figlang.generate works with this endpoint"
+        raise FiglangError(f"scoring=letter needs a chat, and {found.refusals['chat']}; {works}")
+    if needed == "words" and not found.words:
+        raise FiglangError(
+            f"ranks of words need the likeliest tokens or a chat, and {found.refusals['ranks']}; python -m figlang.generate works "
+            "with this endpoint"
+        )
+    return Endpoint(client, found)
+
+
+def _drawn(sampling: SamplingConfig) -> dict[str, Any]:
+    return {"temperature": sampling.temperature, "top_p": sampling.top_p} if sampling.temperature > 0 else {}
+
+
+def _seeds(sampling: SamplingConfig) -> list[dict[str, Any]]:
+    # A seed for each, not the field `n`, which many servers do not know; greedy texts need none.
+    return [{"seed": sampling.seed + number} for number in range(sampling.n)] if sampling.temperature > 0 else [{}]
+
+
+def _unread(answer: Answer) -> str | None:
+    return None if has_log_probs(answer) else "an answer holds no log-probabilities of its prompt, though earlier ones did"
+
+
+def _unranked(answer: Answer) -> str | None:
+    return None if likeliest(answer) else "an answer does not show the likeliest tokens, though earlier ones did"
+
+
+def _unspoken(answer: Answer) -> str | None:
+    return None if isinstance(_choice(answer).get("message"), dict) else "an answer holds no message"
+
+
+def _unwritten(answer: Answer) -> str | None:
+    return None if isinstance(_choice(answer).get("text"), str) else "an answer holds no text"
+
+
+def _choice(answer: Answer) -> dict[str, Any]:
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}

@@ -1,0 +1,114 @@
+"""Tokens of a prompt and their log-probabilities, read from an endpoint's answer and laid onto the text that was sent."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from figlang.errors import FiglangError
+
+# How to ask for the log-probabilities of a prompt: as OpenAI's legacy completions do (llama-cpp-python, vLLM, SGLang), or by vLLM's
+# own field. One token is generated too: some servers take max_tokens=0 for "no limit", others refuse it.
+PROMPT_FORMS: dict[str, dict[str, Any]] = {
+    "echo": {"echo": True, "logprobs": 1, "max_tokens": 1, "temperature": 0},
+    "prompt_logprobs": {"prompt_logprobs": 0, "max_tokens": 1, "temperature": 0},
+}
+
+
+class Token(NamedTuple):
+    """Where a token of the prompt begins and ends in the text, in characters, and its log-probability; the first has none.
+
+    A token that the endpoint put before the text has no width.
+    """
+
+    start: int
+    end: int
+    log_prob: float | None
+
+
+def has_log_probs(answer: Mapping[str, Any]) -> bool:
+    """Whether an answer to either of PROMPT_FORMS holds what was asked for."""
+    return bool(_words(answer))
+
+
+def tokens_of(answer: Mapping[str, Any], text: str, opening: str = "") -> list[Token]:
+    """The tokens of the prompt `text` in an answer to either of PROMPT_FORMS; `opening` is the special token that begins it.
+
+    Raises FiglangError if the answer holds no log-probabilities, or if its tokens do not spell the text.
+    """
+    found = _words(answer)
+    if not found:
+        raise FiglangError("the endpoint's answer holds no log-probabilities of the prompt")
+    spans = lay([word for word, _ in found], text, opening)
+    return [Token(start, end, value) for (start, end), (_, value) in zip(spans, found, strict=False)]
+
+
+def likeliest(answer: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """The likeliest tokens after a prompt with their log-probabilities, likeliest first; empty if that is not in the answer."""
+    try:
+        found = answer["choices"][0]["logprobs"]["top_logprobs"][0]
+        return sorted(((str(token), float(value)) for token, value in found.items()), key=lambda one: -one[1])
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+        return []
+
+
+def _words(answer: Mapping[str, Any]) -> list[tuple[str, float | None]]:
+    """The text of every token with its log-probability, which none but the first may lack; empty if that is not in the answer."""
+    try:
+        choice = answer["choices"][0]
+        if choice.get("prompt_logprobs"):
+            # A position maps token ids to what is known of them; the one that stands in the prompt comes first.
+            rows = [next(iter(row.values())) if row else None for row in choice["prompt_logprobs"]]
+            # The first position has no entry, so nothing says which token it is.
+            words = ["" if row is None else str(row["decoded_token"]) for row in rows]
+            values = [None if row is None else row["logprob"] for row in rows]
+        else:
+            count = (answer.get("usage") or {}).get("prompt_tokens")
+            words, values = choice["logprobs"]["tokens"][:count], choice["logprobs"]["token_logprobs"][:count]
+        found = [(str(word), None if value is None else float(value)) for word, value in zip(words, values, strict=True)]
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+        return []
+    return [] if any(value is None for _, value in found[1:]) else found
+
+
+def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, int]]:
+    """Begin and end of every token in the text, which the tokens spell one after the other.
+
+    Servers make exceptions: a first token that is not of the text (one that begins every string) has no width; `opening`, a
+    special token at the beginning of the text, may come as nothing; a space before the first word may be added; parts of a
+    character come as nothing or as U+FFFD, and share the place up to the next token that can be read. What is generated after
+    the text is left out.
+
+    Raises FiglangError if they spell something else.
+    """
+    spans: list[tuple[int, int]] = []
+    place = waiting = 0  # tokens from `waiting` on have no readable text; the next one begins at or after `place`
+    for number, word in enumerate(words):
+        if place == len(text) and waiting == number:
+            break
+        if number == 0 and opening and word != opening:
+            if word and opening.startswith(word):
+                raise FiglangError(f"model.bos={opening} is no token of this model, whose first is {word!r}; use the text of one")
+            spans.append((0, len(opening)))
+            place, waiting = len(opening), 1
+            continue
+        if not word or "\ufffd" in word:
+            spans.append((place, place))
+            continue
+        found = _find(word, text, place, anywhere=waiting < number)
+        if found is None and number:
+            raise FiglangError(f"the endpoint's tokens do not spell the text: {word!r} is not in {text[place : place + 40]!r}")
+        begin, end = found or (0, 0)
+        spans[waiting:] = [(place, begin)] * (number - waiting)
+        spans.append((begin, end))
+        place, waiting = end, number + 1
+    spans[waiting:] = [(place, len(text))] * (len(spans) - waiting)
+    if waiting == len(spans) and place < len(text):
+        raise FiglangError(f"the endpoint's tokens end before the text does, at {text[place : place + 40]!r}")
+    return spans
+
+
+def _find(word: str, text: str, place: int, anywhere: bool) -> tuple[int, int] | None:
+    for form in (word, word.removeprefix(" ")) if place == 0 else (word,):
+        begin = text.find(form, place) if anywhere else place
+        if form and begin >= 0 and text.startswith(form, begin):
+            return begin, begin + len(form)
+    return None
