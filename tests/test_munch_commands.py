@@ -145,7 +145,7 @@ MISTAKES: list[tuple[Callable[[], None], list[str], str]] = [
     (judge_command, ["ddof=2"], "ddof=2 is not a choice; choose one of 0, 1"),
     (judge_command, ["class_test=t"], "class_test=t is not a choice"),
     (judge_command, ["prompt.k=2"], "prompt.k changes no judgement"),
-    (evaluate_command, ["data=munch_word"], "judged by letters, not by prompt.reply=statement; use prompt=munch"),
+    (evaluate_command, ["data=munch_word"], "prompt=none asks no question; MUNCH needs prompt=munch"),
     (evaluate_command, ["data=munch_word", "prompt.reply=letter"], "prompt=none asks no question; MUNCH needs prompt=munch"),
     (evaluate_command, ["data=munch_sentence", "prompt=munch"], "prompt CTWT52 asks about words of MUNCH; use data=munch_word"),
     (evaluate_command, ["data=munch_generation"], "asks for words and gives none to choose from"),
