@@ -36,7 +36,8 @@ class History(Callback):
 
     Rows are (step, epoch, split, metric, value). They are part of the checkpoint, so that a resumed run's log is whole;
     Lightning's CSV logger would begin a new file. `train_accuracy` and `seen`, the choices it is a share of, are those of
-    the last epoch, dropout on; `seen` is 0 where training makes no choices.
+    the last epoch, dropout on; `seen` is 0 where training makes no choices. `seconds` is the time of the epochs, of which
+    `validating` went into validation.
     """
 
     def __init__(self, path: Path, validation: tuple[Item, ...], logger: logging.Logger) -> None:
@@ -44,7 +45,7 @@ class History(Callback):
         self.logger = logger
         self.validation = validation
         self.rows: list[tuple[int, int, str, str, float]] = []
-        self.seconds = 0.0
+        self.seconds = self.validating = 0.0
         self._loss, self._right, self._seen = MeanMetric(), SumMetric(), SumMetric()
         for metric in self._epoch:
             metric.persistent(True)
@@ -57,11 +58,12 @@ class History(Callback):
         return self._loss, self._right, self._seen
 
     def state_dict(self) -> dict[str, Any]:
-        return {"rows": self.rows, "seconds": self.seconds, "epoch": [_over_all_processes(metric) for metric in self._epoch]}
+        times = {"seconds": self.seconds, "validating": self.validating}
+        return {"rows": self.rows, **times, "epoch": [_over_all_processes(metric) for metric in self._epoch]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.rows = [tuple(row) for row in state["rows"]]
-        self.seconds = state["seconds"]
+        self.seconds, self.validating = state["seconds"], state["validating"]
         for metric, content in zip(self._epoch, state["epoch"], strict=True):
             if rank_zero_only.rank == 0:  # in the others they begin at nothing: they are sums over all
                 metric.load_state_dict(content)
@@ -92,6 +94,7 @@ class History(Callback):
 
     def on_validation_epoch_start(self, trainer: Trainer, module: LightningModule) -> None:
         self._scores = {}
+        self._validated = perf_counter()
 
     def on_validation_batch_end(self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, *_: Any) -> None:
         if "scores" not in outputs:
@@ -101,6 +104,7 @@ class History(Callback):
     def on_validation_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
         if trainer.sanity_checking:
             return
+        self.validating += perf_counter() - self._validated
         rows = [prediction(item, self._scores[position]) for position, item in enumerate(self.validation)]
         for metric in (accuracy, pair_accuracy) if all(item.paired for item in self.validation) else (accuracy,):
             if (estimate := metric(rows)) is not None:

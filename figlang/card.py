@@ -1,7 +1,7 @@
 """The model card of an export, filled from its run."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +120,12 @@ Or `python evaluate.py checkpoint=<this folder> data=figqa_medium`.
 {_released(document)}{_contamination(document)}"""
 
 
+def _spread(values: Iterable[float]) -> Spread | None:
+    """Mean and deviation; None for one seed, which has none."""
+    found = Spread(values)
+    return found if len(found) > 1 else None
+
+
 def _cost(training: Mapping[str, Any]) -> str:
     """Time and memory of a training, as far as its run has measured them."""
     said = [f"{training['seconds']:.0f} s of training"]
@@ -137,12 +143,13 @@ def _released(document: Mapping[str, Any]) -> str:
     seeds, own = released["seeds"], released["run"]
     which = f"mean of {len(seeds)} seeds" if "averaged" in document else f"seed {own['seed']}"
     rows: list[tuple[Cell, ...]] = [
-        (name.replace("_", " "), percent(own[name]), Spread(one[name] for one in seeds), *(percent(one[name]) for one in seeds))
+        (name.replace("_", " "), percent(own[name]), _spread(one[name] for one in seeds), *(percent(one[name]) for one in seeds))
         for name in own
         if name != "seed"
     ]
     columns = ("of the runs", f"{which}, released", "mean ± sd", *(f"seed {one['seed']}" for one in seeds))
-    text = f"\n## Seeds of the recipe\n\n{markdown(Table('seeds', f'{len(seeds)} seeds in %', columns, tuple(rows)))}"
+    title = "One seed was trained" if len(seeds) == 1 else f"{len(seeds)} seeds were trained, in %"
+    text = f"\n## Seeds of the recipe\n\n{markdown(Table('seeds', title, columns, tuple(rows)))}"
     text += f"\nThe runs are in float32. This folder is in {released['dtype']}, and what stands above was measured with it.\n"
     if elsewhere := released["evaluations"]:
         cells: list[tuple[Cell, ...]] = [

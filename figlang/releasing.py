@@ -8,6 +8,7 @@ import logging
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from peft.utils import CONFIG_NAME
 from safetensors.torch import load_file, save_file
 
 from figlang import card, checkpoint, data, overlap, overlap_table, predicting, results, systems
+from figlang import recipe as recipes
 from figlang.config import DataConfig, ReleaseConfig
 from figlang.errors import FiglangError
 from figlang.files import whole_folder, write_text
 from figlang.models import lora
 from figlang.recipe import RECIPE
+from figlang.signature import digest
 from figlang.sources import PACKAGE
 from figlang.systems import LOG_PROBABILITIES, System
 from figlang.types import Split
@@ -124,12 +127,17 @@ def _check_data(content: dict[str, Any], train: Split, validation: Split) -> Non
 
 
 def _cast(folder: Path, dtype: str) -> None:
+    """Round the weights, and name what they are now in the recipe: a score of theirs must not have the signature of the run's."""
     for path in folder.glob("*.safetensors"):  # a network below adapters keeps the weights that they were trained on
         weights = load_file(path)
         cast = {name: value.to(getattr(torch, dtype)) if value.is_floating_point() else value for name, value in weights.items()}
         if lost := [name for name, value in cast.items() if value.is_floating_point() and not value.isfinite().all()]:
             raise FiglangError(f"{lost[0]} has a weight that {dtype} cannot hold; release it with dtype=float32")
         save_file(cast, path, {"format": "pt"})
+    if dtype != "float32":
+        recipe = recipes.read(str(folder), str(folder), None)
+        rounded = replace(recipe, settings=digest([recipe.settings, dtype]))
+        write_text(folder / RECIPE, json.dumps(asdict(rounded), indent=2) + "\n")
 
 
 def _check_size(folder: Path, limit: float) -> None:

@@ -33,9 +33,9 @@ TERMINATED, INTERRUPTED = 143, 130
 class Fitted:
     """What a fit reports besides the weights. `seconds` is the time in training steps and validation, of all its parts.
 
-    Tokens are those that the network reads, without padding. `peak_memory_mb` is that of the first process in the last part.
-    `peak_share` is the least share of what matrix products reach on this CPU, measured after the fit (figlang/throughput.py);
-    None for a short fit, on another device or with several processes.
+    Tokens are those that training steps read, without padding; their rate is over the time without validation. `peak_memory_mb` is
+    that of the first process in the last part. `peak_share` is the least share of what matrix products reach on this CPU, measured
+    after the fit (figlang/throughput.py); None for a short fit, on another device or with several processes.
     """
 
     items: int
@@ -135,16 +135,17 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     seconds = history.seconds or perf_counter() - started
     tokens = sum(example.tokens for example in ready.examples) * epochs
     alone = trainer.world_size == 1 and trainer.strategy.root_device.type == "cpu"
-    measurable = alone and seconds >= throughput.WORTH and precision in throughput.DTYPES
+    stepping = max(seconds - history.validating, 1e-9)
+    measurable = alone and stepping >= throughput.WORTH and precision in throughput.DTYPES
     memory = throughput.peak_memory()
     return Fitted(
         items=items,
         precision=precision,
         seconds=seconds,
         examples_per_second=items * epochs / seconds,
-        tokens_per_second=tokens / seconds,
+        tokens_per_second=tokens / stepping,
         peak_memory_mb=memory,
-        peak_share=throughput.work(network, tokens) / seconds / throughput.product_rate(throughput.DTYPES[precision])
+        peak_share=throughput.work(network, tokens) / stepping / throughput.product_rate(throughput.DTYPES[precision])
         if measurable
         else None,
         parameters=parameters,

@@ -1,6 +1,7 @@
 """The health of a training: what is found, and that a healthy one is left in peace."""
 
 import logging
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -69,3 +70,15 @@ def test_findings_survive_a_checkpoint(tmp_path: Path) -> None:
     again = health(tmp_path, [])
     again.load_state_dict(watch.state_dict())
     assert codes(again) == ["collapsed"]
+
+
+def test_the_time_of_validation_is_kept_apart_and_in_the_state(tmp_path: Path) -> None:
+    history = History(tmp_path / "log.csv", (), LOGGER)
+    checked: Any = SimpleNamespace(sanity_checking=False)
+    history.on_validation_epoch_start(checked, checked)
+    time.sleep(0.01)
+    history.on_validation_epoch_end(checked, checked)
+    assert history.validating >= 0.01
+    again = History(tmp_path / "log.csv", (), LOGGER)
+    again.load_state_dict(history.state_dict())
+    assert again.validating == history.validating

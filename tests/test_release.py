@@ -70,6 +70,7 @@ def test_metrics_and_card_name_training_seeds_and_contamination(home: Path, rele
     assert content["training"] == run["training"]
     assert content["command"] == run["command"].replace(str(home), ".")
     assert [one["seed"] for one in content["release"]["seeds"]] == [0, 1], "the third run has another learning rate"
+    assert content["signature"] != run["signature"], "rounded weights are others"
     assert content["release"]["seeds"][0]["accuracy"] == run["metrics"]["accuracy"]["value"]
     assert [one["data_name"] for one in content["release"]["evaluations"]] == ["miqa_sample"]
     looked_in = [(one["data"], one["split"]) for one in content["contamination"]["evaluated"]]
