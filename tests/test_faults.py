@@ -142,7 +142,8 @@ def test_a_disk_that_fills_up_while_a_state_is_saved_keeps_the_one_before(
         patch.setattr(Path, "write_bytes", half)
         code, said = train("run=run")
     assert code == 2
-    assert said.splitlines()[-1].startswith("error: no room to write run (No space left on device); what was whole before is kept")
+    assert said.splitlines()[-1].startswith("error: no room to write ")
+    assert "/run/checkpoints/last.ckpt (No space left on device); what was whole before is kept" in said
     assert {path.parent for path in saved} == {tmp_path / "run" / "checkpoints"}, "beside its place, so that renaming is enough"
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["last.ckpt"]
     assert torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)["global_step"] == 6
