@@ -17,6 +17,7 @@ from torch import Tensor, distributed, nn
 from torchmetrics import MeanMetric, Metric, SumMetric
 
 from figlang.evaluation import prediction
+from figlang.files import whole_file
 from figlang.metrics import accuracy, pair_accuracy
 from figlang.models.base import SELECTION
 from figlang.models.sharded import local
@@ -132,7 +133,7 @@ class History(Callback):
             if (split, metric) in latest
         )
         self.logger.info("epoch %d of %s: %s", trainer.current_epoch + 1, trainer.max_epochs, shown)
-        with self.path.open("w", newline="") as file:
+        with whole_file(self.path) as beside, beside.open("w", newline="") as file:
             csv.writer(file).writerows([("step", "epoch", "split", "metric", "value"), *self.rows])
 
     def _add(self, trainer: Trainer, split: str, metric: str, value: float) -> None:

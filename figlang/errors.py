@@ -1,5 +1,7 @@
 """Errors that are meant for the person at the keyboard."""
 
+from pickle import UnpicklingError
+
 
 class FiglangError(Exception):
     """What is wrong, where, and what to do, in one line.
@@ -11,3 +13,8 @@ class FiglangError(Exception):
 def one_line(error: BaseException) -> str:
     """A library's message on one line of at most 300 characters; the name of its type if it has none."""
     return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+def damage(error: BaseException) -> str:
+    """Why a file of tensors cannot be read, on one line; torch's own words advise to run whatever is in it."""
+    return "it is damaged or holds more than tensors" if isinstance(error, UnpicklingError) else one_line(error)

@@ -13,11 +13,17 @@ from figlang.redaction import redacted
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A path beside `path` to write to, renamed to it at the end and removed if that is not reached."""
+    """A path beside `path` to write to, renamed to it at the end and removed if that is not reached.
+
+    Raises OSError that names `path` where a write fails half-way, which alone names nothing.
+    """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         yield beside
         beside.replace(path)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
     finally:
         beside.unlink(missing_ok=True)
 

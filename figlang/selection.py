@@ -6,7 +6,7 @@ from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 from torch import nn
 
 from figlang.config import MethodConfig
-from figlang.errors import FiglangError, one_line
+from figlang.errors import FiglangError, damage
 from figlang.models.base import SELECTION
 from figlang.runs import Run
 
@@ -39,7 +39,7 @@ def restore(network: nn.Module, run: Run) -> int:
     try:
         content = torch.load(run.best, map_location="cpu", weights_only=True)
     except Exception as error:  # it can fail in any way
-        raise FiglangError(f"{run.best} cannot be read ({one_line(error)}); overwrite=true starts the run anew") from error
+        raise FiglangError(f"{run.best} cannot be read ({damage(error)}); overwrite=true starts the run anew") from error
     # Frozen weights are not saved.
     network.load_state_dict({name.removeprefix("network."): value for name, value in content["state_dict"].items()}, strict=False)
     return int(content["epoch"]) + 1

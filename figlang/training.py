@@ -16,7 +16,7 @@ from figlang import runtime, selection, throughput
 from figlang.callbacks import Health, History, Preemption
 from figlang.config import TrainConfig
 from figlang.data.datamodule import ChoiceData
-from figlang.errors import FiglangError, one_line
+from figlang.errors import FiglangError, damage
 from figlang.models.base import NonFiniteLossError
 from figlang.models.embedding import restore, trim
 from figlang.preparation import Prepared
@@ -121,9 +121,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         raise SystemExit(0 if "WANDB_SWEEP_ID" in os.environ else TERMINATED) from stop
     except Exception as error:  # a damaged checkpoint can fail in any way
         if resumed and not trainer.global_step:
-            raise FiglangError(
-                f"{resumed} cannot be resumed from ({one_line(error)}); overwrite=true starts the run anew"
-            ) from error
+            raise FiglangError(f"{resumed} cannot be resumed from ({damage(error)}); overwrite=true starts the run anew") from error
         raise
     if not trainer.is_global_zero:
         return None

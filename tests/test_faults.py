@@ -125,6 +125,14 @@ def test_a_fault_of_the_machine_is_one_line_and_the_run_goes_on_later(
     assert (tmp_path / "run" / "checkpoints" / "last.ckpt").is_file()
 
 
+def test_memory_that_torch_does_not_get_is_one_line(monkeypatch: pytest.MonkeyPatch, train: Any) -> None:
+    with monkeypatch.context() as patch:
+        at_step(patch, 3, lambda _: torch.empty(2**46))
+        code, said = train("run=run")
+    assert code == 2
+    assert said.splitlines()[-1].startswith("error: out of memory; lower method.batch_size")
+
+
 def test_a_disk_that_fills_up_while_a_state_is_saved_keeps_the_one_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any
 ) -> None:
@@ -142,7 +150,8 @@ def test_a_disk_that_fills_up_while_a_state_is_saved_keeps_the_one_before(
         patch.setattr(Path, "write_bytes", half)
         code, said = train("run=run")
     assert code == 2
-    assert said.splitlines()[-1].startswith("error: no room to write run (No space left on device); what was whole before is kept")
+    assert said.splitlines()[-1].startswith("error: no room to write ")
+    assert "/run/checkpoints/last.ckpt (No space left on device); what was whole before is kept" in said
     assert {path.parent for path in saved} == {tmp_path / "run" / "checkpoints"}, "beside its place, so that renaming is enough"
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["last.ckpt"]
     assert torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)["global_step"] == 6
@@ -160,8 +169,9 @@ def test_damaged_weights_of_the_best_epoch_are_one_sentence(tmp_path: Path, cont
     run = Run(tmp_path)
     run.best.parent.mkdir()
     run.best.write_bytes(content)
-    with pytest.raises(FiglangError, match=r"best\.ckpt cannot be read .* overwrite=true"):
+    with pytest.raises(FiglangError, match=r"best\.ckpt cannot be read .* overwrite=true") as refused:
         selection.restore(torch.nn.Linear(1, 1), run)
+    assert "weights_only" not in str(refused.value), "torch's advice is to run what is in the file"
 
 
 def test_a_state_in_the_working_directory_of_a_slurm_job_is_not_gone_on_with(

@@ -23,15 +23,15 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**kept, "HOME": str(tmp_path), "HF_HUB_OFFLINE": "1", "COLUMNS": "160"}
 
 
-def run(tmp_path: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(tmp_path: Path, script: str, *arguments: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / script), f"paths.runs={tmp_path / 'runs'}", *arguments]
     return subprocess.run(
-        command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=300, check=False
+        command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=timeout, check=False
     )
 
 
-def train(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run(tmp_path, "train.py", *TINY, *arguments)
+def train(tmp_path: Path, *arguments: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:
+    return run(tmp_path, "train.py", *TINY, *arguments, timeout=timeout)
 
 
 @pytest.fixture(scope="module")
