@@ -98,6 +98,11 @@ def test_tokens_are_laid_onto_the_text(words: list[str], text: str, spans: list[
 def test_a_special_token_that_comes_as_nothing_keeps_its_place() -> None:
     assert lay(["", "end", " of"], "<|endoftext|>end of", "<|endoftext|>") == [(0, 13), (13, 16), (16, 19)]
     assert lay(["<|endoftext|>", "end"], "<|endoftext|>end", "<|endoftext|>") == [(0, 13), (13, 16)]
+    assert lay(["<BOS>", " end"], "<|endoftext|>end", "<|endoftext|>") == [(0, 13), (13, 16)]
+
+
+def test_a_special_token_that_is_not_shown_has_no_span() -> None:
+    assert lay(["end", " of"], "<|endoftext|>end of", "<|endoftext|>") == [(13, 16), (16, 19)]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """What a user sees of an endpoint's faults (figlang/served), and that nothing is asked for twice: a stub server on loopback."""
 
+import ast
 import errno
 import json
 import os
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
@@ -247,6 +249,18 @@ def test_interrupting_waits_for_what_is_paid_for(tmp_path: Path) -> None:
         assert 0 < before < 12
         client(stub, tmp_path, concurrency=12).ask(CALLS, usable)
         assert once(stub)
+
+
+def test_no_one_else_pays_for_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = list(Path(sys.modules["figlang"].__path__[0]).rglob("*.py"))
+    tops = [node for path in sources for node in ast.parse(path.read_text()).body]
+    names = {alias.name for node in tops if isinstance(node, ast.Import) for alias in node.names}
+    names |= {str(node.module) for node in tops if isinstance(node, ast.ImportFrom)}
+    assert len(sources) > 100
+    assert not {name.partition(".")[0] for name in names} & {"openai", "httpx2"}
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(FiglangError, match=r"install it with `pip install figlang\[served\]`"):
+        client(Stub(url="http://127.0.0.1:1"), tmp_path)
 
 
 PRICED = {"input_price": 1e6, "output_price": 1e6}  # a token costs 1

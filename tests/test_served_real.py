@@ -22,8 +22,10 @@ import pytest
 from scipy.stats import pearsonr
 
 from evaluate import main as evaluate_command
-from figlang.evaluation import read_predictions
+from figlang import rankings
 from figlang.models import gguf
+from figlang.munch_generate import main as munch_generate_command
+from figlang.predictions import read_predictions
 from figlang.sources import local_path
 from figlang.types import Prediction
 from tests.conftest import published
@@ -90,13 +92,22 @@ def transformers_serve(cache: Path) -> Iterator[Server]:
 
 
 def evaluate(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, cache: Path, name: str, arguments: list[str]
-) -> tuple[list[Prediction], dict[str, Any]]:
+    monkeypatch: pytest.MonkeyPatch, folder: Path, cache: Path, name: str, arguments: list[str], command: Any = evaluate_command
+) -> None:
     data = published("figqa/filtered/dev.csv")
-    limit = [f"data.limit={ITEMS}"] if ITEMS else []
+    # MUNCH's prompts are ten times as long, and are asked about fewer items.
+    limit = [f"data.limit={max(ITEMS // 4, 2) if 'munch' in arguments[-1] else ITEMS}"] if ITEMS else []
     fixed = ["trainer=cpu", "trainer.progress=false", f"paths.cache={cache}", f"paths.data={data}", f"output={folder / name}"]
     monkeypatch.setattr("sys.argv", ["evaluate.py", *fixed, *limit, *arguments])
-    evaluate_command()
+    started = time.perf_counter()
+    command()
+    print(f"{name}: {time.perf_counter() - started:.0f} s for {' '.join(arguments)}")
+
+
+def evaluated(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, cache: Path, name: str, arguments: list[str]
+) -> tuple[list[Prediction], dict[str, Any]]:
+    evaluate(monkeypatch, folder, cache, name, arguments)
     content = json.loads((folder / name / "metrics.json").read_text())
     return read_predictions(folder / name / "predictions.jsonl"), content
 
@@ -120,11 +131,12 @@ LIKELIHOOD = {
     "figqa answer": ["data=figqa_medium", "scoring=answer"],
     "figqa whole": ["data=figqa_medium", "scoring=clean", "scoring.norm=sum"],
     "miqa": ["data=miqa", "prompt=miqa_qa"],
-    "munch letters": ["data=munch_word", "prompt=munch"],
+    "munch": ["prompt=munch", "data=munch_word"],
 }
 LETTERS = {
-    "figqa letters": ["data=figqa_medium", "scoring=letter", "scoring.max_tokens=16"],
-    "miqa letters": ["data=miqa", "scoring=letter", "scoring.max_tokens=16"],
+    "figqa letters": ["data=figqa_medium", "scoring=letter", "scoring.max_tokens=8"],
+    "miqa letters": ["data=miqa", "scoring=letter", "scoring.max_tokens=8"],
+    "munch letters": ["prompt=munch", "scoring=letter", "scoring.max_tokens=8", "data=munch_word"],
 }
 
 
@@ -133,8 +145,8 @@ def test_llama_cpp_scores_as_the_local_engine(
     llama_cpp: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     task = LIKELIHOOD[name]
-    theirs, content = evaluate(monkeypatch, tmp_path, cache, "served", [*beside(llama_cpp), "model.bos=<|im_start|>", *task])
-    ours, _ = evaluate(monkeypatch, tmp_path, cache, "local", ["model=smollm2", "model.bos=1", *task])
+    theirs, content = evaluated(monkeypatch, tmp_path, cache, "served", [*beside(llama_cpp), "model.bos=<|im_start|>", *task])
+    ours, _ = evaluated(monkeypatch, tmp_path, cache, "local", ["model=smollm2", "model.bos=1", *task])
     same, correlation = agreement(ours, theirs)
     print(f"{name}: llama.cpp, {len(ours)} items: same choice {100 * same:.1f} %, r = {correlation:.4f}")
     assert "endpoint:" in content["signature"]
@@ -148,13 +160,31 @@ def test_chats_reply_as_the_local_engine(
     request: pytest.FixtureRequest, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str, name: str
 ) -> None:
     task = LETTERS[name]
-    theirs, content = evaluate(monkeypatch, tmp_path, cache, "served", [*beside(request.getfixturevalue(server)), *task])
-    ours, _ = evaluate(monkeypatch, tmp_path, cache, "local", ["model=smollm2", *task])
+    theirs, content = evaluated(monkeypatch, tmp_path, cache, "served", [*beside(request.getfixturevalue(server)), *task])
+    ours, _ = evaluated(monkeypatch, tmp_path, cache, "local", ["model=smollm2", *task])
     same = float(np.mean([one.choice == other.choice for one, other in zip(ours, theirs, strict=True)]))
     invalid = content["replies"]["invalid"]["value"]
     print(f"{name}: {server}, {len(ours)} items: same choice {100 * same:.1f} %, {100 * invalid:.1f} % invalid")
     # The same float32 values and the same code give the same letters; 4-bit kernels may tip a near tie.
     assert same > (0.99 if server == "transformers_serve" else 0.7)
+
+
+def test_llama_cpp_ranks_words_as_the_local_engine(
+    llama_cpp: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = ["prompts=[PTGS54]", "max_rank=5", "data=munch_generation"]
+    found = {}
+    for name, whose in (("served", [*beside(llama_cpp), "model.bos=<|im_start|>"]), ("local", ["model=smollm2", "model.bos=1"])):
+        evaluate(monkeypatch, tmp_path, cache, name, [*whose, *task], munch_generate_command)
+        found[name] = rankings.read(tmp_path / name / "rankings" / "PTGS54.jsonl")
+    rows = list(zip(found["served"], found["local"], strict=True))
+    shared = float(np.mean([len({*one.top} & {*other.top}) / 5 for one, other in rows]))
+    same = float(np.mean([rank == other for one, two in rows for rank, other in zip(one.ranks, two.ranks, strict=True)]))
+    print(
+        f"munch top-5 ranks: llama.cpp, {len(rows)} items: {100 * same:.1f} % same ranks, {100 * shared:.1f} % of the tokens shared"
+    )
+    assert shared > 0.7
+    assert same > 0.8
 
 
 def test_values_of_the_wrong_tokens_are_noticed(

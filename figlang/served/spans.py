@@ -73,9 +73,9 @@ def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, i
     """Begin and end of every token in the text, which the tokens spell one after the other.
 
     Servers make exceptions: a first token that is not of the text (one that begins every string) has no width; `opening`, a
-    special token at the beginning of the text, may come as nothing; a space before the first word may be added; parts of a
-    character come as nothing or as U+FFFD, and share the place up to the next token that can be read. What is generated after
-    the text is left out.
+    special token at the beginning of the text, may come as nothing, or not at all; a space before the first word may be added;
+    parts of a character come as nothing or as U+FFFD, and share the place up to the next token that can be read. What is
+    generated after the text is left out.
 
     Raises FiglangError if they spell something else.
     """
@@ -87,13 +87,15 @@ def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, i
         if number == 0 and opening and word != opening:
             if word and opening.startswith(word):
                 raise FiglangError(f"model.bos={opening} is no token of this model, whose first is {word!r}; use the text of one")
-            spans.append((0, len(opening)))
-            place, waiting = len(opening), 1
-            continue
+            place = len(opening)
+            if _find(word, text, place, first=True) is None:
+                spans.append((0, place))
+                waiting = 1
+                continue
         if not word or "\ufffd" in word:
             spans.append((place, place))
             continue
-        found = _find(word, text, place, anywhere=waiting < number)
+        found = _find(word, text, place, first=place in (0, len(opening)), anywhere=waiting < number)
         if found is None and number:
             raise FiglangError(f"the endpoint's tokens do not spell the text: {word!r} is not in {text[place : place + 40]!r}")
         begin, end = found or (0, 0)
@@ -106,8 +108,8 @@ def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, i
     return spans
 
 
-def _find(word: str, text: str, place: int, anywhere: bool) -> tuple[int, int] | None:
-    for form in (word, word.removeprefix(" ")) if place == 0 else (word,):
+def _find(word: str, text: str, place: int, first: bool, anywhere: bool = False) -> tuple[int, int] | None:
+    for form in (word, word.removeprefix(" ")) if first else (word,):
         begin = text.find(form, place) if anywhere else place
         if form and begin >= 0 and text.startswith(form, begin):
             return begin, begin + len(form)
