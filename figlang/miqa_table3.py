@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from figlang import assessment, data, miqa_grid, miqa_table, predicting, results
+from figlang import assessment, data, miqa_grid, miqa_table, predicting, results, tables
 from figlang.command import entry
 from figlang.config import MiqaTable3Config
 from figlang.scoring.causal import CausalScorer
@@ -28,6 +28,7 @@ def main(config: MiqaTable3Config) -> None:
     content = about | {"questions": measured, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
     (folder / "table3.md").write_text(miqa_table.markdown(content), encoding="utf-8")
+    tables.write(miqa_table.made(content), folder / "tables")
     miqa_table.show(content, Console())
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 

@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from figlang import miqa_table, reference
+from figlang.tables import text
 from figlang.types import Prediction
 
 KINDS = ("implies", "implied-by")
@@ -79,7 +80,8 @@ def test_without_a_run_without_examples_nothing_is_best() -> None:
 
 
 def test_rows_are_prompts_baselines_sums_and_published_numbers() -> None:
-    asking, baselines, summed, published = miqa_table.rows(MEASURED, "implies", published=True)
+    blocks = miqa_table.rows(MEASURED, "implies", published=True)
+    asking, baselines, summed, published = [[[text(cell, brief=True) for cell in row] for row in block] for block in blocks]
     assert asking[1] == ["qa", "60.0 (30–90)", "60.0 (30–90)", "50 / 50"]
     assert [row[0] for row in baselines] == ["baseline: no_choices"]
     assert [row[:3] for row in summed] == [
@@ -113,13 +115,13 @@ def test_published_rows_by_shots(question: str) -> None:
 def test_the_terminal_and_markdown_show_the_same_cells() -> None:
     out = StringIO()
     miqa_table.show(CONTENT, Console(file=out, width=200))
-    text = miqa_table.markdown(CONTENT)
-    for question in KINDS:
-        for row in (row for block in miqa_table.rows(MEASURED, question, False) for row in block):
-            for value in filter(None, row):
-                assert value in out.getvalue()
-                assert value.replace("*", "\\*") in text
-    assert "selected by its accuracy on these very items" in text
+    whole = miqa_table.markdown(CONTENT)
+    tables = miqa_table.made(CONTENT)
+    assert [table.name for table in tables] == ["table3_implies", "table3_implied_by"]
+    for value in (value for table in tables for row in table.texts for value in row if value):
+        assert value in out.getvalue()
+        assert value.replace("*", "\\*") in whole
+    assert "selected by its accuracy on these very items" in whole
 
 
 def test_the_table_fits_an_ordinary_terminal() -> None:
