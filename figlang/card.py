@@ -12,8 +12,8 @@ from figlang.models.lora import OWN
 from figlang.models.weights import address
 from figlang.recipe import Recipe
 from figlang.report import TITLES, percent
-from figlang.report.tables import Cell, Spread, Table, markdown
 from figlang.sources import PACKAGE
+from figlang.tables import Cell, Mean, Table, markdown
 
 LOAD = {
     "pair": """from transformers import AutoModelForMultipleChoice, AutoTokenizer
@@ -120,10 +120,10 @@ Or `python evaluate.py checkpoint=<this folder> data=figqa_medium`.
 {_released(document)}{_contamination(document)}"""
 
 
-def _spread(values: Iterable[float]) -> Spread | None:
+def _spread(values: Iterable[float]) -> Mean | None:
     """Mean and deviation; None for one seed, which has none."""
-    found = Spread(values)
-    return found if len(found) > 1 else None
+    found = tuple(values)
+    return Mean.over(found) if len(found) > 1 else None
 
 
 def _cost(training: Mapping[str, Any]) -> str:

@@ -6,17 +6,14 @@ the same runs lets the items be browsed on which they differ.
 
 from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as Screen
 
-from figlang import systems
+from figlang import systems, tables
 from figlang.command import entry
 from figlang.comparison import every_pair, mean_accuracy, mean_pair_accuracy
 from figlang.config import CompareConfig
-from figlang.report import differences, tables
-from figlang.report.tables import Table
+from figlang.report import differences
+from figlang.tables import Table
 
 
 @entry("compare", CompareConfig)
@@ -29,23 +26,10 @@ def main(config: CompareConfig) -> None:
     )
     shown = [Table("systems", "Systems", ("system", "runs", "accuracy", "pair accuracy"), each), differences.table(pools, found)]
     console = Console()
-    for table in shown:
-        console.print(_screen(table))
-    for note in differences.NOTES:
-        console.print(note, style="dim", highlight=False, markup=False, soft_wrap=True)
+    tables.show(shown, differences.NOTES, console, left=("against",))
     if config.output is not None:
         tables.write(shown, Path(config.output))
         console.print(config.output, style="bold", highlight=False, markup=False, emoji=False, soft_wrap=True)
-
-
-def _screen(table: Table) -> Screen:
-    screen = Screen(title=table.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for column in table.columns:
-        left = column in ("system", "against")
-        screen.add_column(column, justify="left" if left else "right", no_wrap=not left, overflow="fold")
-    for row in table.rows:
-        screen.add_row(*(escape(tables.text(cell)) for cell in row))
-    return screen
 
 
 if __name__ == "__main__":

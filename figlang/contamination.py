@@ -4,10 +4,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import data, overlap, overlap_table, results
+from figlang import data, overlap, overlap_table, results, tables
 from figlang.command import data_presets, entry
 from figlang.config import ContaminationConfig
-from figlang.report import tables
 
 
 @entry("contamination", ContaminationConfig)

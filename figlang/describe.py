@@ -1,17 +1,21 @@
 """What is in a data set (`data=figqa_medium split=train`): counts by attribute; of Fig-QA the words of Figure 1, §3.1 and §3.2."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from figlang import data, drawing, reference
+from figlang import data, drawing, reference, tables
 from figlang.analysis import linguistic
 from figlang.command import entry
 from figlang.config import DescribeConfig
-from figlang.report import plots, tables
-from figlang.report.tables import Cell, Table
+from figlang.errors import FiglangError
+from figlang.report import plots
+from figlang.tables import Cell, Table
 from figlang.types import Item, Split
+
+log = logging.getLogger("figlang")
 
 MOST = 50  # an attribute with more values than this is a number or a name
 
@@ -23,9 +27,13 @@ def main(config: DescribeConfig) -> None:
     folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-{config.split}")
     made = [counts(split)]
     if config.data.dataset in ("figqa", "figqa_csv"):
-        found = linguistic.frequencies(split.items)
-        made.append(unique(found))
-        drawing.save(plots.frequencies(found), folder / "segments", ("svg", "pdf"))
+        try:
+            found = linguistic.frequencies(split.items)
+        except FiglangError as error:  # counts need no parser
+            log.warning("without subjects, relations and objects: %s", error)
+        else:
+            made.append(unique(found))
+            drawing.save(plots.frequencies(found), folder / "segments", ("svg", "pdf"))
     tables.write(made, folder)
     for table in made:
         console.print(tables.markdown(table), highlight=False, markup=False, soft_wrap=True)

@@ -6,16 +6,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from figlang import figures
+from figlang import figures, tables
 from figlang.files import whole_folder, write_text
 from figlang.metrics import Estimate, as_row
 from figlang.report.terminal import TITLES
 from figlang.signature import digest
+from figlang.tables import Table
 
 SHOWN = ("accuracy", "pair_accuracy")
 
@@ -71,44 +69,34 @@ class Matrix:
         return list(dict.fromkeys(cell.reason for cell in self.cells.values() if cell.reason))
 
 
-def text(estimate: Estimate | None) -> str:
-    """A cell in per cent with its 95 % interval."""
-    if estimate is None:
-        return "–"
-    return f"{100 * estimate.value:.1f} ({100 * estimate.low:.1f} – {100 * estimate.high:.1f})"
+def made(matrix: Matrix) -> list[Table]:
+    """A table for each metric that was measured anywhere."""
+    found = []
+    for metric in SHOWN:
+        named = zip(matrix.rows.values(), matrix.estimates(metric), strict=True)
+        rows = tuple((name, *estimates) for name, estimates in named)
+        if any(cell is not None for _, *cells in rows for cell in cells):
+            title = f"{TITLES[metric]} in % (95 % CI), trained on (rows) and tested on"
+            found.append(Table(metric, title, ("trained on", *matrix.columns), rows))
+    return found
 
 
 def write(matrix: Matrix, parent: Path) -> Path:
-    """matrix.json, matrix.md and heat maps, in a folder of their own whose name follows from all that made the cells."""
+    """matrix.json, matrix.md, tables and heat maps, in a folder of their own whose name follows from all that made the cells."""
     folder = parent / digest([{**asdict(cell), "metrics": sorted(cell.metrics)} for cell in matrix.cells.values()])
     cells = [asdict(cell) | {"trained": matrix.rows[cell.row]} for cell in matrix.cells.values()]
-    shown = {metric: rows for metric in SHOWN if any(map(any, rows := matrix.estimates(metric)))}
-    tables = []
+    tables_made = made(matrix)
     with whole_folder(folder) as beside:
         write_text(beside / "matrix.json", json.dumps(cells, indent=2, ensure_ascii=False) + "\n")
-        for metric, estimates in shown.items():
-            lines = [f"| {TITLES[metric]}, trained on | {' | '.join(matrix.columns)} |", "|---" * (len(matrix.columns) + 1) + "|"]
-            named = zip(matrix.rows.values(), estimates, strict=True)
-            lines += [f"| {name} | {' | '.join(map(text, row))} |" for name, row in named]
-            tables.append("\n".join(lines))
-            figures.heat_map(estimates, list(matrix.rows.values()), matrix.columns, TITLES[metric], beside / metric)
-        write_text(beside / "matrix.md", "\n\n".join([*tables, *matrix.reasons]) + "\n")
+        write_text(beside / "matrix.md", tables.document("Transfer", tables_made, matrix.reasons))
+        tables.write(tables_made, beside / "tables")
+        for table in tables_made:
+            estimates = matrix.estimates(table.name)
+            figures.heat_map(estimates, list(matrix.rows.values()), matrix.columns, TITLES[table.name], beside / table.name)
     return folder
 
 
 def show(matrix: Matrix, folder: Path, console: Console) -> None:
     """The tables, and why cells are empty."""
-    for metric in SHOWN:
-        estimates = matrix.estimates(metric)
-        if not any(estimate for row in estimates for estimate in row):
-            continue
-        table = Table(title=f"{TITLES[metric]} (95 % CI), tested on", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-        table.add_column("trained on", overflow="fold")
-        for column in matrix.columns:
-            table.add_column(column, justify="right", no_wrap=True)
-        for name, row in zip(matrix.rows.values(), estimates, strict=True):
-            table.add_row(escape(name), *map(text, row))
-        console.print(table)
-    for reason in matrix.reasons:
-        console.print(f"–: {reason}", style="dim", highlight=False, markup=False, soft_wrap=True)
+    tables.show(made(matrix), [f"–: {reason}" for reason in matrix.reasons], console)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)

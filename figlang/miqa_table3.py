@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from figlang import assessment, data, predicting, results
+from figlang import assessment, data, predicting, results, tables
 from figlang.command import entry
 from figlang.config import MiqaTable3Config
 from figlang.miqa import grid as miqa_grid
@@ -29,6 +29,7 @@ def main(config: MiqaTable3Config) -> None:
     content = about | {"questions": measured, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
     (folder / "table3.md").write_text(table.markdown(content), encoding="utf-8")
+    tables.write(table.made(content), folder / "tables")
     table.show(content, Console())
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 

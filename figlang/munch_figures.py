@@ -40,7 +40,8 @@ def main(config: MunchFiguresConfig) -> None:
     content = evaluated.about() | content | {"triples": results.describe(judged), "notes": list(sentences.notes)}
     results.write(folder / "metrics.json", content)
     made, below = overview.tables(content), [overview.FOOTNOTE, f"signature {content['signature']}"]
-    (folder / "tables.md").write_text(tables.markdown("MUNCH, its sentences and candidates", made, below), encoding="utf-8")
+    (folder / "tables.md").write_text(tables.document("MUNCH, its sentences and candidates", made, below), encoding="utf-8")
+    tables.write(made, folder / "tables")
     tables.show(made, below, Console())
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 

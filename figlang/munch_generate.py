@@ -37,7 +37,8 @@ def main(config: MunchGenerateConfig) -> None:
     content = evaluated.about() | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
     made, below = table3.tables(content), table3.below(content)
-    (folder / "tables.md").write_text(tables.markdown(f"MUNCH generation, {content['model']}", made, below), encoding="utf-8")
+    (folder / "tables.md").write_text(tables.document(f"MUNCH generation, {content['model']}", made, below), encoding="utf-8")
+    tables.write(made, folder / "tables")
     tables.show(made, below, Console())
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 

@@ -45,7 +45,8 @@ def main(config: MunchJudgeConfig) -> None:
     content = evaluated.about() | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
     made, below = table.tables(content), table.below(content)
-    (folder / "tables.md").write_text(tables.markdown(f"MUNCH judgement, {content['model']}", made, below), encoding="utf-8")
+    (folder / "tables.md").write_text(tables.document(f"MUNCH judgement, {content['model']}", made, below), encoding="utf-8")
+    tables.write(made, folder / "tables")
     tables.show(made, below, Console())
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 

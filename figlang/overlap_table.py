@@ -7,7 +7,7 @@ from typing import Any
 from figlang import data as readers
 from figlang.config import DataConfig, PathsConfig
 from figlang.data import mix
-from figlang.report.tables import Table
+from figlang.tables import Table
 from figlang.types import Split
 
 SHOWN = 12  # ids that a card lists; all are in metrics.json

@@ -92,6 +92,10 @@ def read(sources: Sequence[str]) -> list[System]:
 
 def _read(path: Path) -> System:
     file = path / FORWARD if path.is_dir() else path
+    if path.is_dir() and not file.exists() and (cells := sorted((path / "predictions").glob("*.jsonl"))):
+        raise FiglangError(
+            f"{path} holds {len(cells)} prompts; give those that are wanted, {cells[0]} say, with data=PRESET for texts"
+        )
     folder = file.parent
     predictions = tuple(read_predictions(file))
     if not predictions:

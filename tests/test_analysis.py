@@ -5,7 +5,7 @@ from math import exp, log
 import numpy as np
 import pytest
 import torch
-from scipy.stats import pointbiserialr, spearmanr
+from scipy.stats import bootstrap, pearsonr, pointbiserialr, spearmanr
 from torchmetrics.functional.classification import binary_calibration_error
 
 from figlang.analysis.breakdown import by_attribute
@@ -81,6 +81,17 @@ def test_point_biserial_is_that_of_scipy() -> None:
     assert found is not None
     assert (found.r, found.p) == pytest.approx((theirs.statistic, theirs.pvalue))
     assert found.low < found.r < found.high
+
+
+def test_the_interval_of_independent_cases_is_that_of_scipys_bootstrap() -> None:
+    draw = np.random.default_rng(7)
+    x = draw.normal(size=120)
+    y = 0.5 * x + draw.normal(size=120)
+    found = pearson(list(x), list(y), [str(place) for place in range(120)])
+    rng = np.random.default_rng(8)
+    theirs = bootstrap((x, y), lambda a, b: pearsonr(a, b).statistic, paired=True, vectorized=False, method="percentile", rng=rng)
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval), abs=0.015)
 
 
 def test_the_interval_of_repeated_cases_is_that_of_their_groups() -> None:

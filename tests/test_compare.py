@@ -3,9 +3,11 @@
 import sys
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
-from scipy.stats import binom
+from scipy.stats import binom, bootstrap, norm
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from torchmetrics.functional import cohen_kappa
@@ -107,6 +109,45 @@ def test_a_wider_spread_over_seeds_makes_a_wider_interval() -> None:
     unlike = compare_pooled([system("rrrr" * 15), system("rrww" * 15)], theirs)[0]
     assert unlike.value == pytest.approx(alike.value)
     assert unlike.high - unlike.low > alike.high - alike.low
+
+
+def drawn(seed: int, share: float, pairs: int = 150) -> list[Prediction]:
+    right = np.random.default_rng(seed).random(2 * pairs) < share
+    return system("".join("r" if each else "w" for each in right))
+
+
+def per_pair(rows: list[Prediction]) -> npt.NDArray[np.float64]:
+    return np.array([bool(row.correct) for row in rows], float).reshape(-1, 2).mean(1)
+
+
+def test_the_interval_of_a_difference_is_that_of_scipys_paired_bootstrap() -> None:
+    ours, theirs = drawn(1, 0.8), drawn(2, 0.6)
+    found = compare(ours, theirs)[0]
+    paired = (per_pair(ours), per_pair(theirs))
+    rng = np.random.default_rng(3)
+    one = bootstrap(paired, lambda a, b, axis: a.mean(axis) - b.mean(axis), paired=True, method="percentile", rng=rng)
+    assert (found.low, found.high) == pytest.approx(tuple(one.confidence_interval), abs=0.006)
+
+
+def test_the_interval_of_pooled_seeds_is_that_of_a_plain_bootstrap_of_pairs_and_seeds() -> None:
+    ours, theirs = [drawn(seed, 0.7 + seed / 20) for seed in range(3)], [drawn(seed + 10, 0.6) for seed in range(2)]
+    found = compare_pooled(ours, theirs)[0]
+    rng = np.random.default_rng(4)
+    ours_SG, theirs_TG = (np.array([per_pair(rows) for rows in runs]) for runs in (ours, theirs))
+    differences = []
+    for _ in range(4000):
+        pairs = rng.integers(0, 150, 150)
+        shares = [runs[rng.integers(0, len(runs), len(runs))][:, pairs].mean() for runs in (ours_SG, theirs_TG)]
+        differences.append(shares[0] - shares[1])
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(differences, (0.025, 0.975))), abs=0.01)
+
+
+def test_a_permutation_test_that_is_drawn_comes_near_the_normal_one() -> None:
+    # Turning pairs round: for many pairs the sum of their differences is normal around 0.
+    ours, theirs = [drawn(5, 0.68), drawn(6, 0.68)], [drawn(7, 0.62)]
+    moved = np.mean([per_pair(rows) for rows in ours], axis=0) - per_pair(theirs[0])
+    z = moved.sum() / np.sqrt((moved**2).sum())
+    assert compare_pooled(ours, theirs)[0].p == pytest.approx(2 * norm.sf(abs(z)), abs=0.02)
 
 
 # Agreement and correction

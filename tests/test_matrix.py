@@ -58,10 +58,11 @@ def test_what_is_written_can_be_read_and_found_again(tmp_path: Path) -> None:
     found = Matrix.of(cells())
     folder = matrix.write(found, tmp_path)
     assert matrix.write(found, tmp_path) == folder
-    assert {path.name for path in folder.iterdir()} == {"matrix.json", "matrix.md", "accuracy.svg", "accuracy.png"}
+    assert {path.name for path in folder.iterdir()} == {"matrix.json", "matrix.md", "tables", "accuracy.svg", "accuracy.png"}
     table = (folder / "matrix.md").read_text()
     assert "| figqa (minilm, seed 0) | 80.0 (75.0 – 85.0) | – |" in table
     assert "it reads pairs" in table
+    assert {path.name for path in (folder / "tables").iterdir()} == {"accuracy.md", "accuracy.csv", "accuracy.tex"}
     first = json.loads((folder / "matrix.json").read_text())[0]
     assert first["metrics"]["accuracy"]["n"] == 100
     assert first["signature"] == "data:figqa"

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from figlang import reference
 from figlang.miqa import table
+from figlang.tables import text
 from figlang.types import Prediction
 
 KINDS = ("implies", "implied-by")
@@ -80,7 +81,8 @@ def test_without_a_run_without_examples_nothing_is_best() -> None:
 
 
 def test_rows_are_prompts_baselines_sums_and_published_numbers() -> None:
-    asking, baselines, summed, published = table.rows(MEASURED, "implies", published=True)
+    blocks = table.rows(MEASURED, "implies", published=True)
+    asking, baselines, summed, published = [[[text(cell, brief=True) for cell in row] for row in block] for block in blocks]
     assert asking[1] == ["qa", "60.0 (30–90)", "60.0 (30–90)", "50 / 50"]
     assert [row[0] for row in baselines] == ["baseline: no_choices"]
     assert [row[:3] for row in summed] == [
@@ -114,13 +116,13 @@ def test_published_rows_by_shots(question: str) -> None:
 def test_the_terminal_and_markdown_show_the_same_cells() -> None:
     out = StringIO()
     table.show(CONTENT, Console(file=out, width=200))
-    text = table.markdown(CONTENT)
-    for question in KINDS:
-        for row in (row for block in table.rows(MEASURED, question, False) for row in block):
-            for value in filter(None, row):
-                assert value in out.getvalue()
-                assert value.replace("*", "\\*") in text
-    assert "selected by its accuracy on these very items" in text
+    whole = table.markdown(CONTENT)
+    tables = table.made(CONTENT)
+    assert [each.name for each in tables] == ["table3_implies", "table3_implied_by"]
+    for value in (value for each in tables for row in each.texts for value in row if value):
+        assert value in out.getvalue()
+        assert value.replace("*", "\\*") in whole
+    assert "selected by its accuracy on these very items" in whole
 
 
 def test_the_table_fits_an_ordinary_terminal() -> None:

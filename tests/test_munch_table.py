@@ -102,7 +102,7 @@ def test_the_published_confusion_has_every_class_of_ours(model: str) -> None:
 
 def cells_of(title: str, content: dict[str, Any] = CONTENT) -> list[list[str]]:
     (found,) = [table for table in munch_table.tables(content) if table.title.startswith(title)]
-    return [list(row) for block in found.blocks for row in block]
+    return found.texts
 
 
 def test_table_2_stands_beside_the_published_rows() -> None:
@@ -160,17 +160,17 @@ def test_tests_are_corrected_together() -> None:
 
 
 def test_published_rows_stand_only_beside_the_published_triples() -> None:
-    text = tables.markdown("t", munch_table.tables(CONTENT | {"published_file": False}), [])
+    text = tables.document("t", munch_table.tables(CONTENT | {"published_file": False}), [])
     assert "LLaMA" not in text
-    assert "LLaMA" in tables.markdown("t", munch_table.tables(CONTENT), [])
+    assert "LLaMA" in tables.document("t", munch_table.tables(CONTENT), [])
 
 
 def test_the_terminal_and_markdown_show_the_same_cells_and_fit() -> None:
     out = StringIO()
     made, below = munch_table.tables(CONTENT), munch_table.below(CONTENT)
     tables.show(made, below, Console(file=out, width=100))
-    text = tables.markdown("MUNCH", made, below)
-    for row in (row for table in made for block in table.blocks for row in block):
+    text = tables.document("MUNCH", made, below)
+    for row in (row for table in made for row in table.texts):
         for value in filter(None, row[1:]):
             assert value in out.getvalue()
             assert value.replace("*", "\\*") in text

@@ -1,6 +1,7 @@
 """`python -m figlang.report`: the page, its item browser in a real browser, tables and figures beside it."""
 
 import json
+import random
 import re
 import shutil
 import sys
@@ -17,11 +18,11 @@ from figlang.describe import counts
 from figlang.errors import FiglangError
 from figlang.metrics import Estimate, measure
 from figlang.predictions import write_predictions
-from figlang.report import assembly, elsewhere, page, tables
+from figlang.report import assembly, elsewhere, page
 from figlang.report.__main__ import main
 from figlang.report.parts import Prose, Section, Task
-from figlang.report.tables import Number, PValue, Spread, Table
 from figlang.systems import Pool, System
+from figlang.tables import Table
 from figlang.types import Prediction, Split
 
 SAMPLE = DataConfig(root="package:figlang/data/samples")
@@ -219,40 +220,6 @@ def test_sizes_of_one_recipe_are_a_curve(tmp_path: Path, sample: Split) -> None:
     assert learning.around(tmp_path) == {}
 
 
-# Tables
-
-
-TABLE = Table(
-    "t",
-    "50 % & more",
-    ("system", "share", "p", "r", "spread"),
-    (("a_b|c", Estimate(0.5, 0.4, 0.6, 10), PValue(0.0001), Number(0.25), Spread((0.5, 0.7))), ("none", None, None, None, None)),
-    ("A note.",),
-)
-
-
-def test_a_table_as_markdown() -> None:
-    assert tables.markdown(TABLE).splitlines()[2:6] == [
-        "| system | share | p | r | spread |",
-        "|---|---:|---:|---:|---:|",
-        "| a_b\\|c | 50.0 (40.0 – 60.0) | < 0.001 | 0.250 | 60.0 ± 14.1 |",
-        "| none | – | – | – | – |",
-    ]
-
-
-def test_a_table_as_csv_has_every_part_of_an_estimate() -> None:
-    lines = tables.comma_separated(TABLE).splitlines()
-    assert lines[0] == "system,share,share low,share high,share n,share sd,p,r,spread,spread sd"
-    assert lines[1].startswith("a_b|c,0.5,0.4,0.6,10,,0.0001,0.25,0.6,0.1414")
-
-
-def test_a_table_as_latex_is_booktabs_with_everything_escaped() -> None:
-    whole = tables.latex(TABLE)
-    assert r"\caption{50 \% \& more}" in whole
-    assert r"a\_b$|$c & 50.0 (40.0 -- 60.0) & $<$ 0.001 & 0.250 & 60.0 $\pm$ 14.1 \\" in whole
-    assert all(rule in whole for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
-
-
 # In a browser
 
 
@@ -308,6 +275,39 @@ def test_the_item_browser_filters(written: Path, sample: Split, chromium: Any, w
     asked = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
     addresses = [one["params"]["request"]["url"] for one in asked if one["method"] == "Network.requestWillBeSent"]
     assert all(address.startswith(("file:", "data:")) for address in addresses), addresses
+
+
+@pytest.mark.slow
+def test_a_report_over_100_000_rows_opens_in_under_three_seconds(tmp_path: Path, chromium: Any) -> None:
+    draw = random.Random(0)
+    metaphors = [f"The plan was like a house of cards, number {number}" for number in range(100_000)]
+    lines = [f'"{text}","It was firm, {place // 2}","It was not, {place // 2}",{place % 2}' for place, text in enumerate(metaphors)]
+    (tmp_path / "mine.csv").write_text("\n".join(["startphrase,ending1,ending2,labels", *lines]) + "\n")
+    settings = DataConfig(dataset="figqa_csv", train=str(tmp_path / "mine.csv"), validation=str(tmp_path / "mine.csv"))
+    items = data.load("validation", settings, PathsConfig()).items
+    write_predictions(
+        tmp_path / "big.jsonl",
+        [
+            Prediction(item.id, item.group, item.gold, (draw.random(), draw.random()), {"kind": (draw.choice("abc"),)})
+            for item in items
+        ],
+    )
+    whole = report(tmp_path / "out", str(tmp_path / "big.jsonl"), data=settings)
+    assert metaphors[-1] in whole
+    # Of this page's thread, in CPU time: what others do on the machine is not counted.
+    chromium.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+    chromium.get(f"file://{tmp_path}/out/report.html")
+    measured = chromium.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    seconds = {one["name"]: one["value"] for one in measured}["TaskDuration"]
+    print(f"100,000 rows, {len(whole) / 1e6:.1f} MB, open after {seconds:.2f} s of CPU time")
+    assert chromium.find_element("css selector", ".count").text == "100,000 of 100,000 items"
+    assert seconds < 3
+
+
+def test_a_grid_of_prompts_says_how_to_name_one(tmp_path: Path) -> None:
+    write_predictions(tmp_path / "predictions" / "CTWT52.jsonl", [Prediction("x", "g", 0, (1.0, 0.0))])
+    with pytest.raises(FiglangError, match=r"holds 1 prompts; give those that are wanted, .*CTWT52\.jsonl say"):
+        systems.read([str(tmp_path)])
 
 
 def test_a_run_that_is_none_is_named(tmp_path: Path) -> None:

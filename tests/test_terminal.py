@@ -64,11 +64,6 @@ def test_a_share_is_shown_in_per_cent(share: float, shown: str) -> None:
     assert report.percent(share) == shown
 
 
-@pytest.mark.parametrize(("p", "shown"), [(None, "–"), (0.0009, "< 0.001"), (0.001, "0.001"), (0.0499, "0.050"), (1.0, "1.000")])
-def test_a_p_value_is_never_shown_as_zero(p: float | None, shown: str) -> None:
-    assert report.p_value(p) == shown
-
-
 def test_the_summary_has_the_title() -> None:
     assert "minilm on mine, validation" in words(summary(ROWS))
 

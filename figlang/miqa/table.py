@@ -6,11 +6,11 @@ from typing import Any
 
 from rich.console import Console
 
-from figlang import reference, tables
+from figlang import cost, reference, tables
 from figlang.data.miqa import QUESTIONS
 from figlang.metrics import Estimate, accuracy, first_option, spread
 from figlang.prompts.miqa import BASELINES
-from figlang.tables import PaperTable, cost
+from figlang.tables import Cell, Mean, Table
 from figlang.types import Prediction
 
 Cells = Mapping[tuple[str, int], Sequence[Prediction]]  # (prompt, shots): predictions
@@ -48,7 +48,7 @@ def _measure(cells: Cells, question: str, seed: int) -> dict[str, Any]:
     return {"prompts": prompts, "over_prompts": over, "best": max(zero, key=lambda name: zero[name]) if zero else None}
 
 
-def rows(measured: Mapping[str, Any], question: str, published: bool) -> list[list[list[str]]]:
+def rows(measured: Mapping[str, Any], question: str, published: bool) -> list[list[list[Cell]]]:
     """The blocks of the table of one question type, made of rows of cells: prompts, baselines, what sums them up, published rows.
 
     A row has a name, an accuracy per number of shots and the shares of first options. `published` says whether the items are
@@ -59,15 +59,16 @@ def rows(measured: Mapping[str, Any], question: str, published: bool) -> list[li
     named = {name: _row(name, by_shots, shots) for name, by_shots in found["prompts"].items()}
     asking = [row for name, row in named.items() if name not in BASELINES]
     baselines = [[f"baseline: {name}", *row[1:]] for name, row in named.items() if name in BASELINES]
-    summed = []
+    summed: list[list[Cell]] = []
     if found["over_prompts"]:
         over = [found["over_prompts"].get(count) for count in shots]
-        cells = ["" if one is None else f"{100 * one['mean']:.1f} ± {100 * one['sd']:.1f}" for one in over]
+        cells = ["" if one is None else Mean(one["mean"], one["sd"]) for one in over]
         summed.append([f"mean ± sd of {len(asking)} prompts", *cells, ""])
     if found["best"] is not None:
         summed.append([SELECTED.format(found["best"]), *named[found["best"]][1:]])
     theirs = [_published(name, by_shots, shots) for name, by_shots in reference.miqa_table(question).items()] if published else []
-    return [asking, baselines, summed, [[PUBLISHED, *[""] * (len(shots) + 1)], *theirs] if theirs else []]
+    heading: list[Cell] = [PUBLISHED, *[""] * (len(shots) + 1)]
+    return [asking, baselines, summed, [heading, *theirs] if theirs else []]
 
 
 def _shots(measured: Mapping[str, Any]) -> list[str]:
@@ -75,18 +76,13 @@ def _shots(measured: Mapping[str, Any]) -> list[str]:
     return sorted(found, key=int)
 
 
-def _row(name: str, by_shots: Mapping[str, Any], shots: Sequence[str]) -> list[str]:
-    right = [_interval(by_shots[count]["accuracy"]) if count in by_shots else "" for count in shots]
+def _row(name: str, by_shots: Mapping[str, Any], shots: Sequence[str]) -> list[Cell]:
+    right = [Estimate(**by_shots[count]["accuracy"]) if count in by_shots else "" for count in shots]
     first = [f"{100 * by_shots[count]['first_option']['value']:.0f}" if count in by_shots else "–" for count in shots]
     return [name, *right, " / ".join(first)]
 
 
-def _interval(plain: Mapping[str, Any]) -> str:
-    estimate = Estimate(**plain)
-    return f"{100 * estimate.value:.1f} ({100 * estimate.low:.0f}–{100 * estimate.high:.0f})"
-
-
-def _published(name: str, by_shots: Mapping[str, float], shots: Sequence[str]) -> list[str]:
+def _published(name: str, by_shots: Mapping[str, float], shots: Sequence[str]) -> list[Cell]:
     # Rows without shots (NLI models, people) stand under no examples.
     by_shots = {"0": by_shots[""]} if "" in by_shots else by_shots
     return [name, *(f"{by_shots[count]:.1f}" if count in by_shots else "" for count in shots), ""]
@@ -99,25 +95,28 @@ def _heading(measured: Mapping[str, Any]) -> list[str]:
 
 def show(content: Mapping[str, Any], console: Console) -> None:
     """The table in the paper's layout, one a question type, in a terminal."""
-    tables.show(_tables(content), _below(content), console)
+    tables.show(made(content), _below(content), console)
 
 
 def markdown(content: Mapping[str, Any]) -> str:
     """The same as Markdown."""
-    return tables.markdown(f"MiQA, {content['model']}", _tables(content), _below(content))
+    return tables.document(f"MiQA, {content['model']}", made(content), _below(content))
 
 
-def _tables(content: Mapping[str, Any]) -> list[PaperTable]:
+def made(content: Mapping[str, Any]) -> list[Table]:
+    """The tables of a metrics.json of `figlang.miqa_table3`, one a question type."""
     measured, heading = content["questions"], _heading(content["questions"])
     return [
-        PaperTable(
+        Table.of_blocks(
+            f"table3_{question.replace('-', '_')}",
             f"{content['model']}, {question}-questions, accuracy in % (95 % CI)",
             heading,
             rows(measured, question, content["published_file"]),
+            brief=True,
         )
         for question in measured
     ]
 
 
 def _below(content: Mapping[str, Any]) -> list[str]:
-    return [FOOTNOTE, cost(content["took"]), f"signature {content['signature']}"]
+    return [FOOTNOTE, cost.sentence(content["took"]), f"signature {content['signature']}"]

@@ -8,9 +8,9 @@ from typing import Any
 from figlang import association, reference
 from figlang.association import Case
 from figlang.data.munch import GENRES
+from figlang.metrics import Estimate
 from figlang.reference import Published
-from figlang.report import p_value
-from figlang.tables import PaperTable
+from figlang.tables import Cell, PValue, Table
 
 # Universal tags: the letters of the paper's Tables 1 and 12.
 PARTS = {"NOUN": "N", "PROPN": "N", "VERB": "V", "AUX": "V", "ADJ": "A", "ADV": "R"}
@@ -44,7 +44,7 @@ def measure(rows: Sequence[Case], quantity_test: str, class_test: str, least: in
     return {"n": len(rows), "novelty": asdict(novelty), **shares, "tests": tests, **how}
 
 
-def tables(found: Mapping[str, Any], model: str, what: str, task: str, published: bool) -> list[PaperTable]:
+def tables(found: Mapping[str, Any], model: str, what: str, task: str, published: bool) -> list[Table]:
     """The three tables, of `what`, with the published rows of a `task`, judgement or generation; and the tests."""
     theirs = {number: _rows(number, task) if published else {} for number in (10, 11, 12)}
     novelty = found["novelty"]
@@ -52,7 +52,8 @@ def tables(found: Mapping[str, Any], model: str, what: str, task: str, published
         " ± ".join("–" if value is None else f"{value:.3f}" for value in (novelty[side]["mean"], novelty[side]["sd"]))
         for side in ("right", "wrong")
     ]
-    ten = PaperTable(
+    ten = Table.of_blocks(
+        "table10",
         f"Table 10, novelty of right and wrong answers, {what}",
         ["", "right", "wrong", ""],
         [
@@ -68,28 +69,32 @@ def tables(found: Mapping[str, Any], model: str, what: str, task: str, published
         ],
     )
     made = [ten]
+    rows: list[list[Cell]]
     for number, attribute in ((11, "genre"), (12, "pos")):
         shares = found[attribute]
-        own = [
-            [model, *(_share(shares[name]) if name in shares else "–" for name in CLASSES[attribute])],
-            ["n", *(str(shares[name]["n"]) if name in shares else "–" for name in CLASSES[attribute])],
+        own: list[list[Cell]] = [
+            [model, *(Estimate(**shares[name]) if name in shares else None for name in CLASSES[attribute])],
+            ["n", *(shares[name]["n"] if name in shares else None for name in CLASSES[attribute])],
         ]
         rows = [
             [name, *(_of(some, attribute, value, "{:.0%}") for value in CLASSES[attribute])]
             for name, some in theirs[number].items()
         ]
-        made.append(PaperTable(f"Table {number}, right answers in %, {what}", ["", *CLASSES[attribute]], [own, rows]))
-    tested = [
+        title = f"Table {number}, right answers in %, {what}"
+        made.append(Table.of_blocks(f"table{number}", title, ["", *CLASSES[attribute]], [own, rows], brief=True))
+    tested: list[list[Cell]] = [
         [
             f"{test['of']}: {test['high']} – {test['low']}",
             f"{test['value']:+.3f} ({test['interval'][0]:+.3f} – {test['interval'][1]:+.3f})",
-            *(p_value(test[name]) for name in ("p", "p_holm", "p_clustered")),
+            *(None if test[name] is None else PValue(test[name]) for name in ("p", "p_holm", "p_clustered")),
         ]
         for test in found["tests"]
     ]
     return [
         *made,
-        PaperTable(f"Tests of Tables 10 to 12, {what}", ["difference", "value (95 % CI)", "p", "Holm", "p by sentence"], [tested]),
+        Table.of_blocks(
+            "tests", f"Tests of Tables 10 to 12, {what}", ["difference", "value (95 % CI)", "p", "Holm", "p by sentence"], [tested]
+        ),
     ]
 
 
@@ -111,7 +116,3 @@ def _rows(number: int, task: str) -> dict[str, list[Published]]:
 
 def _of(rows: Sequence[Published], key: str, value: str, form: str) -> str:
     return next((form.format(row.value).removesuffix("%") for row in rows if row.setting.get(key) == value), "–")
-
-
-def _share(plain: Mapping[str, Any]) -> str:
-    return f"{100 * plain['value']:.1f} ({100 * plain['low']:.0f}–{100 * plain['high']:.0f})"

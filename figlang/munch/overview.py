@@ -9,9 +9,10 @@ import numpy as np
 from figlang import association, reference
 from figlang.association import Case
 from figlang.data.munch import GENRES
+from figlang.metrics import Estimate
 from figlang.munch.factors import PARTS
 from figlang.munch.similarity import PAIRS
-from figlang.tables import PaperTable
+from figlang.tables import Cell, Number, Table
 from figlang.types import Item
 
 TOTAL = "TOTAL"
@@ -59,7 +60,7 @@ def _spread(values: Sequence[float]) -> dict[str, float | None]:
     return {"mean": float(np.mean(values)), "sd": sd, **dict(zip(("least", "q1", "median", "q3", "most"), quarters, strict=True))}
 
 
-def tables(content: Mapping[str, Any]) -> list[PaperTable]:
+def tables(content: Mapping[str, Any]) -> list[Table]:
     """The tables of a metrics.json of `figlang.munch_figures`, with the published numbers if they are of the same sentences."""
     genres = content["genres"]
     made = [_first(genres, content["published_file"]), _novelties(genres)]
@@ -68,34 +69,31 @@ def tables(content: Mapping[str, Any]) -> list[PaperTable]:
     return made
 
 
-def _first(genres: Mapping[str, Any], published: bool) -> PaperTable:
-    own = [["sentences", *(str(found["n"]) for found in genres.values())]]
-    own.append(["with part of speech", *(str(found["tagged"]) for found in genres.values())])
+def _first(genres: Mapping[str, Any], published: bool) -> Table:
+    own: list[list[Cell]] = [["sentences", *(found["n"] for found in genres.values())]]
+    own.append(["with part of speech", *(found["tagged"] for found in genres.values())])
     for name in ("N", "V", "A", "other"):
-        own.append([name, *(_share(found["shares"].get(name)) for found in genres.values())])
+        shares = [found["shares"].get(name) for found in genres.values()]
+        own.append([name, *(None if share is None else Estimate(**share) for share in shares)])
     theirs: dict[str, dict[str, str]] = {}
     for row in reference.munch_table("Table 1") if published else []:
         name = row.setting.get("pos", "sentences")
         theirs.setdefault(name, {})[row.setting["genre"]] = f"{row.value:.0f}"
-    rows = [[f"published: {name}", *(cells.get(genre, "") for genre in genres)] for name, cells in theirs.items()]
-    return PaperTable("Table 1, sentences by genre and part of speech", ["", *genres], [own, rows])
+    rows: list[list[Cell]] = [[f"published: {name}", *(cells.get(genre, "") for genre in genres)] for name, cells in theirs.items()]
+    return Table.of_blocks("table1", "Table 1, sentences by genre and part of speech", ["", *genres], [own, rows], brief=True)
 
 
-def _share(found: Mapping[str, Any] | None) -> str:
-    return "–" if found is None else f"{100 * found['value']:.1f} ({100 * found['low']:.0f}–{100 * found['high']:.0f})"
-
-
-def _novelties(genres: Mapping[str, Any]) -> PaperTable:
+def _novelties(genres: Mapping[str, Any]) -> Table:
     columns = ("mean", "sd", "least", "q1", "median", "q3", "most")
-    rows = [
-        [genre, *("–" if found["novelty"][name] is None else f"{found['novelty'][name]:.3f}" for name in columns), str(found["n"])]
-        for genre, found in genres.items()
-    ]
-    return PaperTable("Figure 8, novelty", ["", *columns, "n"], [rows])
+    rows: list[list[Cell]] = []
+    for genre, found in genres.items():
+        values = [found["novelty"][name] for name in columns]
+        rows.append([genre, *(None if value is None else Number(value) for value in values), found["n"]])
+    return Table.of_blocks("figure8", "Figure 8, novelty", ["", *columns, "n"], [rows])
 
 
-def _third(found: Mapping[str, Any], name: str) -> PaperTable:
-    rows = [
+def _third(found: Mapping[str, Any], name: str) -> Table:
+    rows: list[list[Cell]] = [
         [
             pair,
             f"{one['mean']:.3f} ({one['low']:.3f}–{one['high']:.3f})",
@@ -109,4 +107,5 @@ def _third(found: Mapping[str, Any], name: str) -> PaperTable:
         one = found["apt_minus_inapt"]
         rows.append(["target-apt − target-inapt", f"{one['mean']:+.3f} ({one['low']:+.3f} – {one['high']:+.3f})", "", "", ""])
     counts = f"{found['used']} of {found['triples']} triples, {found['left_out']} hold a word without a vector"
-    return PaperTable(f"Figure 3, {name}: {counts}", ["cosine", "mean (95 % CI)", "sd", "median", "above 0, %"], [rows])
+    columns = ["cosine", "mean (95 % CI)", "sd", "median", "above 0, %"]
+    return Table.of_blocks("figure3", f"Figure 3, {name}: {counts}", columns, [rows])

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from figlang import reference
+from figlang import cost, reference
 from figlang.data.munch import FORMS
-from figlang.metrics import accuracy, by_group, clustered_interval
+from figlang.metrics import Estimate, accuracy, by_group, clustered_interval
 from figlang.munch import factors
 from figlang.prompts.munch import CONDITIONS, LETTERS, PROMPTS
-from figlang.tables import PaperTable, cost
+from figlang.tables import Cell, Mean, Table
 from figlang.types import Prediction
 
 Cells = Mapping[str, Sequence[Prediction]]  # by id of the prompt
@@ -66,7 +66,7 @@ def _condition(cells: Cells, form: str, condition: str, ddof: int, seed: int) ->
     return {**facts, "mean": float(np.mean(shares)), "sd": sd, "low": low, "high": high}
 
 
-def tables(content: Mapping[str, Any]) -> list[PaperTable]:
+def tables(content: Mapping[str, Any]) -> list[Table]:
     """All tables of a metrics.json of `figlang.munch_judge`, with the published rows if they are of the same triples."""
     model, published, best = content["model"], content["published_file"], content["best"]
     return [
@@ -79,18 +79,22 @@ def tables(content: Mapping[str, Any]) -> list[PaperTable]:
 
 def below(content: Mapping[str, Any]) -> list[str]:
     """The lines below the tables."""
-    return [FOOTNOTE, factors.footnote(content["factors"]), cost(content["took"]), f"signature {content['signature']}"]
+    return [
+        FOOTNOTE,
+        factors.footnote(content["factors"]),
+        cost.sentence(content["took"]),
+        f"signature {content['signature']}",
+    ]
 
 
-def _second(content: Mapping[str, Any], model: str, published: bool) -> PaperTable:
+def _second(content: Mapping[str, Any], model: str, published: bool) -> Table:
     theirs = reference.munch_table("Table 2") if published else []
     names = MODELS if published else ()
 
-    def row(found: Mapping[str, Any]) -> list[str]:
+    def row(found: Mapping[str, Any]) -> list[Cell]:
         prompts = {one["number"]: one["accuracy"]["value"] for one in content["prompts"].values() if _same(one, found)}
         own = [_percent(prompts.get(number)) for number in (1, 2, 3)]
-        sd = "" if found["sd"] is None else f" ± {100 * found['sd']:.1f}"
-        mean = f"{100 * found['mean']:.1f}{sd} ({100 * found['low']:.0f}–{100 * found['high']:.0f})"
+        mean = Mean(found["mean"], found["sd"], found["low"], found["high"], found["n"])
         printed = {
             (one.model, one.metric): one.value
             for one in theirs
@@ -108,25 +112,25 @@ def _second(content: Mapping[str, Any], model: str, published: bool) -> PaperTab
 
     blocks = [[row(found) for found in content["conditions"] if found["form"] == form] for form in FORMS]
     heading = ["accuracy in %", f"{model}, mean ± sd (95 % CI)", "1", "2", "3", *(name.partition(" ")[0] for name in names)]
-    return PaperTable("Table 2, mean ± sd over the prompts 1 to 3", heading, blocks)
+    return Table.of_blocks("table2", "Table 2, mean ± sd over the prompts 1 to 3", heading, blocks, brief=True)
 
 
-def _letters(prompts: Mapping[str, Any]) -> PaperTable:
+def _letters(prompts: Mapping[str, Any]) -> Table:
     def shares(counts: Mapping[str, int]) -> list[str]:
         n = sum(counts.values())
         return [f"{100 * counts[letter] / n:.1f}" for letter in (*LETTERS, NONE)]
 
-    rows: dict[str, list[list[str]]] = {form: [] for form in FORMS}
+    rows: dict[str, list[list[Cell]]] = {form: [] for form in FORMS}
     gold: dict[str, int] = {}
     for name, found in prompts.items():
         confusion, right = found["confusion"], found["accuracy"]
         counts = {letter: sum(by_letter[letter] for by_letter in confusion.values()) for letter in (*LETTERS, NONE)}
-        value = f"{100 * right['value']:.1f} ({100 * right['low']:.0f}–{100 * right['high']:.0f})"
-        rows[found["form"]].append([f"{name} {found['condition']} {found['number']}", value, *shares(counts)])
+        rows[found["form"]].append([f"{name} {found['condition']} {found['number']}", Estimate(**right), *shares(counts)])
         gold = {letter: sum(confusion[letter].values()) if letter in confusion else 0 for letter in (*LETTERS, NONE)}
-    blocks = [[[f"{form} judgement", *[""] * 6], *some] for form, some in rows.items() if some]
+    blocks: list[list[list[Cell]]] = [[[f"{form} judgement", *[""] * 6], *some] for form, some in rows.items() if some]
     blocks.append([["expected", "", *shares(gold)]])
-    return PaperTable("Every prompt: accuracy and answers in %", ["prompt", "accuracy (95 % CI)", *LETTERS, NONE], blocks)
+    title = "Every prompt: accuracy and answers in %"
+    return Table.of_blocks("prompts", title, ["prompt", "accuracy (95 % CI)", *LETTERS, NONE], blocks, brief=True)
 
 
 def combine(confusion: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str], int]:
@@ -144,7 +148,7 @@ def combine(confusion: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str],
     return found
 
 
-def _ninth(confusion: Mapping[str, Mapping[str, int]], model: str, what: str, published: bool) -> PaperTable:
+def _ninth(confusion: Mapping[str, Mapping[str, int]], model: str, what: str, published: bool) -> Table:
     theirs = {
         (row.setting["expected"], row.setting["predicted"], row.model): row.value
         for row in (reference.munch_table("Table 9") if published else [])
@@ -153,13 +157,13 @@ def _ninth(confusion: Mapping[str, Mapping[str, int]], model: str, what: str, pu
     counts = combine(confusion)
     if not any(counts[key] for key in counts if key[1] == NONE):
         counts = {key: count for key, count in counts.items() if key[1] != NONE}
-    rows: dict[str, list[list[str]]] = {}
+    rows: dict[str, list[list[Cell]]] = {}
     for (expected, predicted), count in counts.items():
         printed = [theirs.get((expected, predicted, one)) for one in models]
-        cells = [str(count), *("" if value is None else f"{value:.0f}" for value in printed)]
+        cells = [count, *("" if value is None else int(value) for value in printed)]
         rows.setdefault(expected, []).append([f"{expected} → {predicted}", *cells])
     heading = ["triples, expected → predicted", model, *(one.partition(" ")[0] for one in models)]
-    return PaperTable(f"Table 9, {what}", heading, list(rows.values()))
+    return Table.of_blocks("table9", f"Table 9, {what}", heading, list(rows.values()))
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from figlang import reference
+from figlang import cost, reference
+from figlang.metrics import Estimate
 from figlang.munch import factors as munch_factors
 from figlang.munch import rankings
 from figlang.prompts.munch_generation import PROMPTS
-from figlang.tables import PaperTable, cost
+from figlang.tables import Cell, Mean, Table
 from figlang.types import Ranking
 
 COLUMNS = {
@@ -47,7 +48,7 @@ def measure(cells: Mapping[str, Sequence[Ranking]], max_rank: int | None = None,
     return {"prompts": prompts, "over_prompts": over, "ddof": ddof, "max_rank": max_rank, "best": best}
 
 
-def tables(content: Mapping[str, Any]) -> list[PaperTable]:
+def tables(content: Mapping[str, Any]) -> list[Table]:
     """All tables of a metrics.json of `figlang.munch_generate`, with the published rows if they are of the same sentences."""
     model, published, best = content["model"], content["published_file"], content["best"]
     factors = munch_factors.tables(content["factors"], model, f"generation, best prompt, here {best}", "generation", published)
@@ -56,32 +57,33 @@ def tables(content: Mapping[str, Any]) -> list[PaperTable]:
 
 def below(content: Mapping[str, Any]) -> list[str]:
     """The lines below the tables."""
-    return [FOOTNOTE, munch_factors.footnote(content["factors"]), cost(content["took"]), f"signature {content['signature']}"]
+    return [
+        FOOTNOTE,
+        munch_factors.footnote(content["factors"]),
+        cost.sentence(content["took"]),
+        f"signature {content['signature']}",
+    ]
 
 
-def _third(content: Mapping[str, Any], model: str, published: bool) -> PaperTable:
+def _third(content: Mapping[str, Any], model: str, published: bool) -> Table:
     over, count = content["over_prompts"], len(content["prompts"])
     shown = [name for name in COLUMNS if name in over]
-    own = [[f"{model}, mean ± sd of {count}" if count > 1 else model, *(_mean(over[name]) for name in shown)]]
+    means = [Mean(over[name]["mean"], over[name]["sd"]) for name in shown]
+    own: list[list[Cell]] = [[f"{model}, mean ± sd of {count}" if count > 1 else model, *means]]
     own += [
-        [f"{name} ({found['number']})", *(_interval(found[name_]) for name_ in shown)] for name, found in content["prompts"].items()
+        [f"{name} ({found['number']})", *(Estimate(**found[measure_]) for measure_ in shown)]
+        for name, found in content["prompts"].items()
     ]
     theirs: dict[str, dict[str, float]] = {}
     for row in reference.munch_table("Table 3") if published else []:
         theirs.setdefault(row.model, {})[row.metric] = row.value or 0.0
-    rows = [[name, *(_printed(values, PRINTED.get(column, column)) for column in shown)] for name, values in theirs.items()]
+    rows: list[list[Cell]] = [
+        [name, *(_printed(values, PRINTED.get(column, column)) for column in shown)] for name, values in theirs.items()
+    ]
     heading = ["in %", *(COLUMNS[name] for name in shown)]
     sentences = next(iter(content["prompts"].values()))
-    return PaperTable(f"Table 3, {sentences['items']} sentences, {sentences['answers']} answers", heading, [own, rows])
-
-
-def _mean(found: Mapping[str, Any]) -> str:
-    sd = "" if found["sd"] is None else f" ± {100 * found['sd']:.1f}"
-    return f"{100 * found['mean']:.1f}{sd}"
-
-
-def _interval(found: Mapping[str, Any]) -> str:
-    return f"{100 * found['value']:.1f} ({100 * found['low']:.1f}–{100 * found['high']:.1f})"
+    title = f"Table 3, {sentences['items']} sentences, {sentences['answers']} answers"
+    return Table.of_blocks("table3", title, heading, [own, rows])
 
 
 def _printed(values: Mapping[str, float], metric: str) -> str:

@@ -4,14 +4,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from figlang import drawing, systems
+from figlang import drawing, systems, tables
 from figlang.analysis import linguistic
 from figlang.config import ReportConfig
 from figlang.errors import FiglangError
-from figlang.report import browser, differences, elsewhere, hardness, overview, page, tables
+from figlang.report import browser, differences, elsewhere, hardness, overview, page
 from figlang.report.parts import Picture, Section, Task
-from figlang.report.tables import Table
 from figlang.systems import System
+from figlang.tables import Table
 
 log = logging.getLogger("figlang")
 

@@ -8,8 +8,8 @@ from figlang.figures import prompt_bars, prompt_series
 from figlang.metrics import Estimate
 from figlang.report import plots
 from figlang.report.parts import Part, Picture, Section, Task
-from figlang.report.tables import Cell, Number, PValue, Spread, Table
 from figlang.systems import Pool
+from figlang.tables import Cell, Mean, Number, PValue, Table
 
 NOTES = (
     "Differences are paired, in points, with 95 % intervals that resample pairs (and seeds, where several are pooled).",
@@ -76,7 +76,7 @@ def sizes(task: Task) -> Section | None:
 
 
 def _over_seeds(estimates: Sequence[Estimate]) -> Cell:
-    return estimates[0] if len(estimates) == 1 else Spread(one.value for one in estimates)
+    return estimates[0] if len(estimates) == 1 else Mean.over(one.value for one in estimates)
 
 
 def prompts(task: Task) -> Section | None:
@@ -87,7 +87,7 @@ def prompts(task: Task) -> Section | None:
         parts.append(Picture(name, "Accuracy and pair accuracy by prompt.", prompt_bars(bars, title)))
         rows: list[tuple[Cell, ...]] = [(label.replace("\n", " "), accuracy, pairs) for label, accuracy, pairs in bars]
         paired = [pairs.value for *_, pairs in bars if pairs is not None]
-        spread = Spread(accuracy.value for _, accuracy, _ in bars)
-        rows.append((f"mean ± sd of {len(bars)}", spread, Spread(paired) if len(paired) == len(bars) else None))
+        spread = Mean.over(accuracy.value for _, accuracy, _ in bars)
+        rows.append((f"mean ± sd of {len(bars)}", spread, Mean.over(paired) if len(paired) == len(bars) else None))
         parts.append(Table(name, f"By prompt, {title.splitlines()[0]}", ("prompt", "accuracy", "pair accuracy"), tuple(rows)))
     return Section("Prompts", tuple(parts)) if parts else None

@@ -7,8 +7,8 @@ from figlang import results
 from figlang.metrics import Estimate
 from figlang.reference import Comparison
 from figlang.report.parts import Part, Prose, Section, Task
-from figlang.report.tables import Cell, Table
 from figlang.report.terminal import TITLES
+from figlang.tables import Cell, Table
 
 COLUMNS = ("model", "training", "metric", "value", "where", "note")
 

@@ -10,7 +10,7 @@ from figlang.analysis.reliance import ANSWER, LENGTH, Alone, alone, factors, rel
 from figlang.data.figqa import COMMONSENSE
 from figlang.report import plots
 from figlang.report.parts import Part, Picture, Prose, Section, Task
-from figlang.report.tables import Cell, Number, PValue, Table
+from figlang.tables import Cell, Number, PValue, Table
 
 Values = Mapping[str, Mapping[str, Sequence[str]]]  # attribute: item id: values
 ON_TEST = "Published values were measured on the test split, whose labels are hidden: for orientation."

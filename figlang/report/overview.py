@@ -8,9 +8,9 @@ from figlang.figures import training_curves
 from figlang.metrics import Estimate, as_row
 from figlang.report import elsewhere, plots
 from figlang.report.parts import Part, Picture, Prose, Section, Task
-from figlang.report.tables import Cell, Spread, Table
 from figlang.report.terminal import TITLES, stayed_at_chance
 from figlang.systems import Pool
+from figlang.tables import Cell, Mean, Table
 
 METRICS = ("accuracy", "pair_accuracy", "consistency", "same_answer", "first_option")
 
@@ -34,7 +34,8 @@ def summary(task: Task, seed: int) -> Section:
     notes += [text for pool in task.pools for text in _warnings(pool)]
     beside, about = elsewhere.beside(task, columns)
     headings = ("system", "n", *(heading for heading, _ in columns))
-    table = Table("summary", f"Results on {task.name}", headings, (*rows, *beside), (*notes, *about))
+    ruled = (len(rows),) if beside else ()
+    table = Table("summary", f"Results on {task.name}", headings, (*rows, *beside), (*notes, *about), ruled)
     parts: list[Part] = [table]
     lines = [
         (
@@ -59,7 +60,7 @@ def _metric(pool: Pool, name: str, part: str, seed: int) -> Cell:
     if len(estimates) == 1:
         return estimates[0]
     mean = {"accuracy": mean_accuracy, "pair_accuracy": mean_pair_accuracy}.get(name) if part == "metrics" else None
-    return mean(pool.runs, seed) if mean else Spread(estimate.value for estimate in estimates)
+    return mean(pool.runs, seed) if mean else Mean.over(estimate.value for estimate in estimates)
 
 
 def _warnings(pool: Pool) -> list[str]:
@@ -78,7 +79,7 @@ def _seeds(task: Task) -> list[Part]:
                     seeds = ", ".join(
                         f"{system.seed}: {100 * value:.1f}" for system, value in zip(pool.systems, values, strict=True)
                     )
-                    rows.append((pool.name, TITLES[name], Spread(values), _percent(min(values)), _percent(max(values)), seeds))
+                    rows.append((pool.name, TITLES[name], Mean.over(values), _percent(min(values)), _percent(max(values)), seeds))
     columns = ("system", "metric", "mean ± sd", "lowest", "highest", "seed: value")
     return [Table("seeds", "Spread over seeds", columns, tuple(rows))] if rows else []
 

@@ -14,7 +14,7 @@ from figlang.comparison import Difference
 from figlang.metrics import Estimate
 from figlang.report.overview import slug
 from figlang.report.parts import Picture, Prose, Section
-from figlang.report.tables import Cell, Table, text
+from figlang.tables import Cell, Table, text
 
 FOLDER = Path(__file__).parent
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from figlang.report.tables import Table
 from figlang.systems import Pool, System
+from figlang.tables import Table
 from figlang.types import Item
 
 

@@ -12,7 +12,7 @@ from figlang.analysis.reliance import Reliance
 from figlang.drawing import FAINT, INK, MARKERS, MUTED, SERIES
 from figlang.learning import Point
 from figlang.metrics import Estimate
-from figlang.report.tables import text
+from figlang.tables import text
 
 CLIPPED = (-2.0, 3.0)  # log odds of the answers alone, as in the paper's Figure 3
 

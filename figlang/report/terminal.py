@@ -12,6 +12,7 @@ from rich.table import Table
 
 from figlang.metrics import Estimate, as_row, spread
 from figlang.reference import Comparison
+from figlang.tables import p_value
 
 TITLES = {
     "accuracy": "accuracy",
@@ -24,12 +25,6 @@ TITLES = {
 
 def percent(share: float) -> str:
     return f"{100 * share:.2f} %"
-
-
-def p_value(p: float | None) -> str:
-    if p is None:
-        return "–"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def summary(content: Mapping[str, Any], comparisons: Sequence[Comparison], title: str, console: Console) -> None:

@@ -1,75 +1,37 @@
-"""Tables with typed cells, as Markdown, CSV and LaTeX (booktabs). A share is written in per cent with its 95 % interval."""
+"""Tables in files: Markdown, CSV for further computing, LaTeX (booktabs)."""
 
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from figlang.comparison import Difference
-from figlang.metrics import Estimate, spread
-from figlang.report.terminal import p_value
-
-
-class PValue(float):
-    """A p value: never shown as zero."""
-
-
-class Number(float):
-    """A number that is no share: a correlation, a loss."""
-
-
-class Spread(tuple[float, ...]):
-    """Shares of several seeds or prompts, shown as mean ± sample standard deviation."""
-
-    __slots__ = ()
-
-
-Cell = str | int | PValue | Number | Estimate | Difference | Spread | None
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of cells below their headings. `name` is the stem of its files; `notes` say what has to be known to read it."""
-
-    name: str
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    notes: tuple[str, ...] = ()
-
-
-def text(cell: Cell) -> str:
-    """A cell as people read it; – for what does not exist."""
-    match cell:
-        case None:
-            return "–"
-        case PValue():
-            return p_value(cell)
-        case Number():
-            return f"{cell:.3f}".replace("-0.000", "0.000")
-        case Estimate():
-            return f"{100 * cell.value:.1f} ({100 * cell.low:.1f} – {100 * cell.high:.1f})"
-        case Difference():
-            return f"{100 * cell.value:+.1f} ({100 * cell.low:+.1f} – {100 * cell.high:+.1f})"
-        case Spread():
-            mean, deviation = spread(cell)
-            return f"{100 * mean:.1f} ± {100 * deviation:.1f}"
-        case _:
-            return str(cell)
+from figlang.metrics import Estimate
+from figlang.tables.cells import Cell, Mean
+from figlang.tables.table import Table
 
 
 def markdown(table: Table) -> str:
     """GitHub's Markdown: title, table, notes."""
-    rows = [table.columns, *(tuple(map(text, row)) for row in table.rows)]
+    rows = [table.columns, *table.texts]
     lines = [f"| {' | '.join(_piped(cell) for cell in row)} |" for row in rows]
     rule = f"|---|{'---:|' * (len(table.columns) - 1)}"
-    notes = "".join(f"\n{note}\n" for note in table.notes)
-    return f"**{table.title}**\n\n{lines[0]}\n{rule}\n" + "".join(f"{line}\n" for line in lines[1:]) + notes
+    notes = "".join(f"\n{_plain(note)}\n" for note in table.notes)
+    return f"**{_plain(table.title)}**\n\n{lines[0]}\n{rule}\n" + "".join(f"{line}\n" for line in lines[1:]) + notes
+
+
+def document(title: str, tables: Sequence[Table], below: Sequence[str]) -> str:
+    """Several tables, and lines below them, as one Markdown document."""
+    return "\n".join([f"# {_plain(title)}\n", *map(markdown, tables), *(f"{_plain(line)}\n" for line in below)])
 
 
 def _piped(cell: str) -> str:
-    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+    return _plain(cell).replace("|", "\\|").replace("\n", " ")
+
+
+def _plain(words: str) -> str:
+    """Text that Markdown does not take for its own marks."""
+    return words.replace("\\", "\\\\").replace("*", "\\*")
 
 
 def comma_separated(table: Table) -> str:
@@ -88,14 +50,14 @@ def _parts(cells: Sequence[Cell]) -> tuple[str, ...]:
         return ("", "low", "high", "p", "n", "won", "lost")
     if any(isinstance(cell, Estimate) for cell in cells):
         return ("", "low", "high", "n", "sd")
-    return ("", "sd") if any(isinstance(cell, Spread) for cell in cells) else ("",)
+    means = [cell for cell in cells if isinstance(cell, Mean)]
+    if not means:
+        return ("",)
+    return ("", "sd") if all(one.low is None for one in means) else ("", "low", "high", "n", "sd")
 
 
 def _values(cell: Cell, parts: Sequence[str]) -> list[str | float | int]:
-    if isinstance(cell, Spread):
-        mean, deviation = spread(cell)
-        return [{"": mean, "sd": deviation}.get(part, "") for part in parts]
-    if isinstance(cell, Estimate | Difference):
+    if isinstance(cell, Estimate | Difference | Mean):
         found = [getattr(cell, part or "value", None) for part in parts]
         return ["" if value is None else value for value in found]
     return ["" if cell is None else cell, *[""] * (len(parts) - 1)]
@@ -120,7 +82,9 @@ _LATEX = {
 
 def latex(table: Table) -> str:
     """A table environment that needs the package booktabs only."""
-    rows = [" & ".join(map(_latex, map(text, row))) + r" \\" for row in table.rows]
+    rows = []
+    for place, row in enumerate(table.texts):
+        rows += [r"\midrule"] * (place in table.ruled) + [" & ".join(map(_latex, row)) + r" \\"]
     notes = [rf"\\[2pt] {{\footnotesize {_latex(' '.join(table.notes))}}}"] if table.notes else []
     lines = [
         r"\begin{table}[t]",

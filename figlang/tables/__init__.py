@@ -1,0 +1,22 @@
+"""Tables with typed cells: in a terminal, on a page, as Markdown, CSV and LaTeX (booktabs), the same everywhere."""
+
+from figlang.tables.cells import Cell, Mean, Number, PValue, p_value, text
+from figlang.tables.files import comma_separated, document, latex, markdown, write
+from figlang.tables.screen import show
+from figlang.tables.table import Table
+
+__all__ = [
+    "Cell",
+    "Mean",
+    "Number",
+    "PValue",
+    "Table",
+    "comma_separated",
+    "document",
+    "latex",
+    "markdown",
+    "p_value",
+    "show",
+    "text",
+    "write",
+]

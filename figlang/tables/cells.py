@@ -1,0 +1,68 @@
+"""Cells of a table and how people read them. A share is written in per cent with its 95 % interval."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from figlang.comparison import Difference
+from figlang.metrics import Estimate, spread
+
+
+class PValue(float):
+    """A p value: never shown as zero."""
+
+
+class Number(float):
+    """A number that is no share: a correlation, a loss."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean share over seeds or prompts; its standard deviation over them and its 95 % interval where they are known."""
+
+    value: float
+    sd: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+
+    @classmethod
+    def over(cls, values: Iterable[float]) -> "Mean":
+        """The mean and standard deviation of shares."""
+        mean, deviation = spread(tuple(values))
+        return cls(mean, deviation)
+
+
+Cell = str | int | PValue | Number | Estimate | Difference | Mean | None
+
+
+def p_value(p: float | None) -> str:
+    """p as it is printed: three digits, and < 0.001 below."""
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def text(cell: Cell, brief: bool = False) -> str:
+    """A cell as people read it; – for what does not exist. `brief` writes the intervals of shares in whole per cents."""
+    match cell:
+        case None:
+            return "–"
+        case PValue():
+            return p_value(cell)
+        case Number():
+            return f"{cell:.3f}".replace("-0.000", "0.000")
+        case Estimate():
+            return f"{100 * cell.value:.1f}{_interval(cell.low, cell.high, brief)}"
+        case Difference():
+            return f"{100 * cell.value:+.1f} ({100 * cell.low:+.1f} – {100 * cell.high:+.1f})"
+        case Mean():
+            deviation = "" if cell.sd is None else f" ± {100 * cell.sd:.1f}"
+            return f"{100 * cell.value:.1f}{deviation}{_interval(cell.low, cell.high, brief)}"
+        case _:
+            return str(cell)
+
+
+def _interval(low: float | None, high: float | None, brief: bool) -> str:
+    if low is None or high is None:
+        return ""
+    return f" ({100 * low:.0f}–{100 * high:.0f})" if brief else f" ({100 * low:.1f} – {100 * high:.1f})"

@@ -1,0 +1,89 @@
+"""The house's tables (figlang/tables/): every form of every kind of cell, with what would be read as syntax in it."""
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from figlang import tables
+from figlang.comparison import Difference
+from figlang.metrics import Estimate
+from figlang.tables import Mean, Number, PValue, Table
+
+TABLE = Table(
+    "t",
+    "50 % & more",
+    ("system", "share", "p", "r", "spread"),
+    (("a_b|c", Estimate(0.5, 0.4, 0.6, 10), PValue(0.0001), Number(0.25), Mean.over((0.5, 0.7))), ("none", None, None, None, None)),
+    ("A note.",),
+)
+
+
+def test_a_table_as_markdown() -> None:
+    assert tables.markdown(TABLE).splitlines()[2:6] == [
+        "| system | share | p | r | spread |",
+        "|---|---:|---:|---:|---:|",
+        "| a_b\\|c | 50.0 (40.0 – 60.0) | < 0.001 | 0.250 | 60.0 ± 14.1 |",
+        "| none | – | – | – | – |",
+    ]
+
+
+def test_a_table_as_csv_has_every_part_of_an_estimate() -> None:
+    lines = tables.comma_separated(TABLE).splitlines()
+    assert lines[0] == "system,share,share low,share high,share n,share sd,p,r,spread,spread sd"
+    assert lines[1].startswith("a_b|c,0.5,0.4,0.6,10,,0.0001,0.25,0.6,0.1414")
+
+
+def test_a_table_as_latex_is_booktabs_with_everything_escaped() -> None:
+    whole = tables.latex(TABLE)
+    assert r"\caption{50 \% \& more}" in whole
+    assert r"a\_b$|$c & 50.0 (40.0 -- 60.0) & $<$ 0.001 & 0.250 & 60.0 $\pm$ 14.1 \\" in whole
+    assert all(rule in whole for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
+
+
+def test_how_cells_are_read() -> None:
+    half = Estimate(0.5, 0.425, 0.575, 10)
+    assert [tables.text(cell) for cell in (None, 12, "x", Number(-0.0001), PValue(0.0), PValue(0.25))] == [
+        "–",
+        "12",
+        "x",
+        "0.000",
+        "< 0.001",
+        "0.250",
+    ]
+    assert (tables.text(half), tables.text(half, brief=True)) == ("50.0 (42.5 – 57.5)", "50.0 (42–57)")
+    assert tables.text(Difference(0.025, -0.01, 0.06, 0.2, 10)) == "+2.5 (-1.0 – +6.0)"
+    mean = Mean(0.417, 0.382, 0.2, 0.6, 8)
+    assert tables.text(mean, brief=True) == "41.7 ± 38.2 (20–60)"
+    assert (tables.text(Mean(0.5)), tables.text(Mean(0.5, 0.1))) == ("50.0", "50.0 ± 10.0")
+
+
+BLOCKS = Table.of_blocks(
+    "b", "B", ["", "share"], [[["one", Mean(0.5, 0.1, 0.4, 0.6, 8)], ["two", "*"]], [], [["three", ""]]], brief=True
+)
+
+
+def test_blocks_are_set_off_and_empty_ones_left_out() -> None:
+    assert BLOCKS.ruled == (2,)
+    assert tables.latex(BLOCKS).count(r"\midrule") == 2
+    out = StringIO()
+    tables.show([BLOCKS], ["below"], Console(file=out, width=60))
+    assert "50.0 ± 10.0 (40–60)" in out.getvalue()
+    assert out.getvalue().rstrip().endswith("below")
+
+
+def test_the_parts_of_a_mean_are_columns() -> None:
+    lines = tables.comma_separated(BLOCKS).splitlines()
+    assert lines == [",share,share low,share high,share n,share sd", "one,0.5,0.4,0.6,8,0.1", "two,*,,,,", "three,,,,,"]
+
+
+def test_a_document_has_its_tables_and_no_marks_of_markdown_by_accident() -> None:
+    whole = tables.document("D", [BLOCKS, TABLE], ["* selected"])
+    assert whole.startswith("# D\n\n**B**\n\n|  | share |\n")
+    assert "| two | \\* |" in whole
+    assert whole.endswith("\n\\* selected\n")
+
+
+@pytest.mark.parametrize(("p", "shown"), [(None, "–"), (0.0009, "< 0.001"), (0.001, "0.001"), (0.0499, "0.050"), (1.0, "1.000")])
+def test_a_p_value_is_never_shown_as_zero(p: float | None, shown: str) -> None:
+    assert tables.p_value(p) == shown
