@@ -21,6 +21,7 @@ from figlang.config import AverageConfig, DataConfig
 from figlang.errors import FiglangError
 from figlang.files import whole_folder, write_text
 from figlang.recipe import RECIPE
+from figlang.signature import digest
 
 
 @entry("average", AverageConfig)
@@ -31,6 +32,9 @@ def main(config: AverageConfig) -> None:
     runtime.start(0, config.trainer)
     contents = _of_one_recipe(config.runs)
     first = contents[0]
+    made = [recipes.read(str(run / "model"), str(run), None) for run in runs]
+    if len({recipe.base_sha256 for recipe in made}) > 1:
+        raise FiglangError(f"the adapters of {runs[0]} and the other runs lie over different networks, so that they have no mean")
     weights, settings = averaging.mean([run / "model" for run in runs], config.rank)
     _, validation = data.for_training(DataConfig(**first["data"]["settings"]), config.paths)
     if validation.sha256 != first["data"]["validation"]["sha256"]:
@@ -41,8 +45,8 @@ def main(config: AverageConfig) -> None:
         save_file(weights, model / averaging.weights_file(model), {"format": "pt"})
         if settings is not None:
             write_text(model / CONFIG_NAME, json.dumps(settings, indent=2) + "\n")
-        recipe = recipes.read(str(model), str(runs[0]), None)
-        recipe = replace(recipe, method=f"{recipe.method}, mean of {len(runs)} seeds", seed=None)
+        together = digest([config.rank, *(recipe.settings for recipe in made)])
+        recipe = replace(made[0], method=f"{made[0].method}, mean of {len(runs)} seeds", settings=together, seed=None)
         write_text(model / RECIPE, json.dumps(asdict(recipe), indent=2) + "\n")
         loaded = checkpoint.load(str(model), cache=config.paths.cache)
         facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))

@@ -112,7 +112,10 @@ def test_seeds_become_one_run_that_can_be_released(
     released = json.loads((tmp_path / "soup" / "metrics.json").read_text())["release"]
     assert [one["seed"] for one in released["seeds"]] == [0, 1]
     assert "| mean of 2 seeds, released | mean ± sd |" in (tmp_path / "soup" / "README.md").read_text()
+    other = Path(runs[1]) / "model" / "figlang.json"
+    other.write_text(json.dumps({**json.loads(other.read_text()), "base_sha256": "another"}))
     for words, said in (
+        ([*runs, f"output={tmp_path}/again"], "lie over different networks"),
         ([runs[0], f"output={tmp_path}/again"], "give two runs or more"),
         ([*runs, f"output={tmp_path}/mean"], "is there already"),
         ([runs[0], f"{tmp_path}/mean", f"output={tmp_path}/again"], "differs from"),

@@ -135,3 +135,12 @@ def test_mistakes_are_one_line(
     error = capsys.readouterr().err.strip()
     assert said in error
     assert "\n" not in error
+
+
+def test_what_fig_qa_large_shares_with_dev(figqa_root: str) -> None:
+    data, paths = DataConfig(size="large"), PathsConfig(data=figqa_root)
+    train, dev = for_training(data, paths)
+    whole = overlap.check(train, [("figqa_large", "validation", dev)])
+    assert len(whole["dropped"]) == 4
+    [one] = whole["evaluated"]
+    assert (len(one["context"]), len(one["option"])) == (2, 96)
