@@ -1,7 +1,5 @@
 """Errors that are meant for the person at the keyboard."""
 
-from pickle import UnpicklingError
-
 
 class FiglangError(Exception):
     """What is wrong, where, and what to do, in one line.
@@ -17,4 +15,4 @@ def one_line(error: BaseException) -> str:
 
 def damage(error: BaseException) -> str:
     """Why a file of tensors cannot be read, on one line; torch's own words advise to run whatever is in it."""
-    return "it is damaged or holds more than tensors" if isinstance(error, UnpicklingError) else one_line(error)
+    return "it is damaged or holds more than tensors" if "weights_only" in str(error) else one_line(error)

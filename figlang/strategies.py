@@ -161,11 +161,12 @@ def _nothing_unpickled() -> Iterator[None]:
     # DeepSpeed reads its files with weights_only=False; this variable of torch's overrules that.
     from deepspeed.runtime.fp16.loss_scaler import DynamicLossScaler, LossScaler
     from deepspeed.runtime.zero.config import ZeroStageEnum
+    from deepspeed.utils.tensor_fragment import fragment_address
 
     before = os.environ.get("TORCH_FORCE_WEIGHTS_ONLY_LOAD")
     os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"
     try:
-        with torch.serialization.safe_globals([ZeroStageEnum, LossScaler, DynamicLossScaler]):
+        with torch.serialization.safe_globals([ZeroStageEnum, LossScaler, DynamicLossScaler, fragment_address]):
             yield
     finally:
         os.environ.pop("TORCH_FORCE_WEIGHTS_ONLY_LOAD")

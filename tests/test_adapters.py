@@ -209,6 +209,25 @@ def test_pickled_adapters_need_the_switch(tmp_path: Path) -> None:
     assert scores(loaded.network, loaded.tokenizer, loaded.recipe) == pytest.approx(before, abs=1e-5)
 
 
+class Evil:
+    def __reduce__(self) -> Any:
+        return print, ("it ran",)
+
+
+def test_nothing_in_a_pickle_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, folder = exported(tmp_path)
+    (folder / "adapter_model.safetensors").unlink()
+    torch.save({"weight": Evil()}, folder / "adapter_model.bin")
+    with pytest.raises(FiglangError, match=r"are damaged \(it is damaged or holds more than tensors\)"):
+        checkpoint.load(str(folder), ModelConfig(allow_bin=True))
+    whole = tmp_path / "base"
+    (whole / "model.safetensors").unlink()
+    torch.save({"weight": Evil()}, whole / "pytorch_model.bin")
+    with pytest.raises(FiglangError, match=r"cannot load model .* it is damaged or holds more than tensors"):
+        checkpoint.load(str(whole), ModelConfig(allow_bin=True))
+    assert "it ran" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("broken", [{"megatron_config": {"a": 1}}, {"peft_type": "IA3"}, {"base_model_name_or_path": None}])
 def test_adapter_settings_that_cannot_be_trusted_are_refused(tmp_path: Path, broken: dict[str, Any]) -> None:
     _, folder = exported(tmp_path)

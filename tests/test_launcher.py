@@ -17,8 +17,8 @@ SBATCH = """#!/bin/bash
 script="${@: -1}"
 last=$(sed -n 's/^#SBATCH --array=0-\\([0-9]*\\)%.*/\\1/p' "$script")
 tasks=$(sed -n 's/^#SBATCH --ntasks-per-node=//p' "$script")
-export SLURM_ARRAY_JOB_ID=7 SLURM_JOB_NAME=train SLURM_NTASKS=$tasks SLURM_NNODES=1 SLURM_JOB_NUM_NODES=1
-export SLURM_NODEID=0 SLURM_NODELIST=localhost SLURM_JOB_NODELIST=localhost
+export SLURM_ARRAY_JOB_ID=7 SLURM_JOB_NAME=train SLURM_NTASKS=$tasks SLURM_NTASKS_PER_NODE=$tasks SLURM_NNODES=1
+export SLURM_JOB_NUM_NODES=1 SLURM_NODEID=0 SLURM_NODELIST=localhost SLURM_JOB_NODELIST=localhost
 for number in $(seq 0 "$last"); do
   SLURM_ARRAY_TASK_ID=$number SLURM_JOB_ID=$((7 + number)) setsid bash "$script" > "job$number.txt" 2>&1 &
 done

@@ -9,6 +9,7 @@ import json
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, cast
 
 import torch
@@ -30,7 +31,7 @@ from transformers.pytorch_utils import Conv1D
 from transformers.utils import cached_file
 
 from figlang import config
-from figlang.errors import FiglangError, one_line
+from figlang.errors import FiglangError, damage, one_line
 
 # The base of an adapter folder that brings its own, as that of a tiny random network does: nothing else has it.
 OWN = "base"
@@ -148,9 +149,9 @@ def attach(network: PreTrainedModel, settings: LoraConfig, source: str, revision
             other = sorted(expected.keys() ^ weights.keys())
             raise ValueError(f"{len(other)} weights are not in both, {other[0]} for one")
         set_peft_model_state_dict(adapted, weights)
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+    except (OSError, ValueError, RuntimeError, SafetensorError, UnpicklingError) as error:
         raise FiglangError(
-            f"{source}: its adapters do not fit {settings.base_model_name_or_path} or are damaged ({one_line(error)})"
+            f"{source}: its adapters do not fit {settings.base_model_name_or_path} or are damaged ({damage(error)})"
         ) from error
     return adapted.eval()
 

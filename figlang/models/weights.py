@@ -3,6 +3,7 @@
 import copy
 from dataclasses import replace
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import ModelConfig
-from figlang.errors import FiglangError, one_line
+from figlang.errors import FiglangError, damage
 from figlang.models import gguf, layout, lora
 from figlang.recipe import stored
 from figlang.sources import PACKAGE, local_path
@@ -78,8 +79,8 @@ def load(
         network, found = kind.from_pretrained(
             source, dtype=dtype, use_safetensors=safetensors, output_loading_info=True, **common, **more
         )
-    except (OSError, ValueError, ImportError, KeyError, SafetensorError) as error:
-        raise FiglangError(f"cannot load model {model.name_or_path!r} as {kind.__name__}: {one_line(error)}") from error
+    except (OSError, ValueError, ImportError, KeyError, SafetensorError, UnpicklingError) as error:
+        raise FiglangError(f"cannot load model {model.name_or_path!r} as {kind.__name__}: {damage(error)}") from error
     return network, tokenizer, _missing(found)
 
 
