@@ -46,7 +46,7 @@ def training_curves(rows: Sequence[tuple[int, int, str, str, float]], chance: fl
                 if points := series.get((split, metric)):
                     colour = MUTED if metric == "step_loss" else SERIES[place]
                     marker = None if metric == "step_loss" else MARKERS[place]
-                    axes.plot(*zip(*points, strict=True), color=colour, linewidth=width, marker=marker, markersize=4)
+                    axes.plot(*zip(*points, strict=True), color=colour, linewidth=width, marker=marker, markersize=4, clip_on=False)
                     ends.append((*points[-1], label, colour))
             if name == "accuracy":
                 axes.axhline(chance, color=MUTED, linewidth=0.9, linestyle=":")

@@ -12,6 +12,7 @@ from figlang.analysis.breakdown import by_attribute
 from figlang.analysis.calibration import calibration
 from figlang.analysis.correlation import pearson, probability, spearman
 from figlang.analysis.reliance import ANSWER, LENGTH, alone, factors, reliance
+from figlang.report.plots import USUAL, limits
 from figlang.types import Item, Prediction
 
 
@@ -89,7 +90,7 @@ def test_the_interval_of_independent_cases_is_that_of_scipys_bootstrap() -> None
     y = 0.5 * x + draw.normal(size=120)
     found = pearson(list(x), list(y), [str(place) for place in range(120)])
     rng = np.random.default_rng(8)
-    theirs = bootstrap((x, y), lambda a, b: pearsonr(a, b).statistic, paired=True, vectorized=False, method="percentile", rng=rng)
+    theirs = bootstrap((x, y), lambda a, b, axis: pearsonr(a, b, axis=axis).statistic, paired=True, method="percentile", rng=rng)
     assert found is not None
     assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval), abs=0.015)
 
@@ -141,6 +142,11 @@ def test_one_item_a_pair_is_a_point() -> None:
     assert found.points[1] == (1.0, probability(rows[2], 0))
     assert found.correlation is not None
     assert found.correlation.r == 1  # both grow with n: choices follow the answer alone
+
+
+def test_figure_3_has_the_papers_limits_unless_they_lose_points() -> None:
+    assert limits(np.linspace(-1.5, 1.5, 1001)) == USUAL
+    assert limits(np.linspace(-10, 10, 1001)) == (-10, 10)
 
 
 def test_factors_have_the_true_and_the_continuous_correlation() -> None:

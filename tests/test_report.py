@@ -1,5 +1,6 @@
 """`python -m figlang.report`: the page, its item browser in a real browser, tables and figures beside it."""
 
+import csv
 import json
 import random
 import re
@@ -123,6 +124,13 @@ def test_the_summary_stands_beside_chance_and_on_published_items_beside_people(w
     ]
     assert notes[0] == "people, published: figqa2022, Table 4; measured on test, this is validation."
     assert "GPT-3 Curie, finetuned train.csv, figqa-repo" in notes[2]
+
+
+def test_the_summary_says_what_systems_were_trained_on(tmp_path: Path, sample: Split) -> None:
+    runs = [run(tmp_path / "one", sample, 4, seed=0), run(tmp_path / "two", sample, 3, prompt="x", trained="nothing@none")]
+    report(tmp_path / "out", *runs)
+    rows = list(csv.DictReader((tmp_path / "out" / "tables" / "summary.csv").open()))
+    assert [row["trained on"] for row in rows] == ["sample, 560 items", "", ""]
 
 
 def test_published_rows_that_are_not_comparable_are_folded(sample: Split) -> None:

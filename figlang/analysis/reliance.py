@@ -9,7 +9,7 @@ from figlang.analysis.correlation import Correlation, pearson, probability, spea
 from figlang.metrics import by_group
 from figlang.types import Item, Prediction
 
-LENGTH, ANSWER = "words in the metaphor", "P(right answer alone)"
+LENGTH, ANSWER = "words in the metaphor", "P(right answer alone), per token"
 
 Alone = Mapping[str, Sequence[float]]  # per item id: the normalised log-probability of each of its answers alone
 
@@ -45,7 +45,9 @@ def factors(
 ) -> dict[str, tuple[int, Correlation | None, Correlation | None]]:
     """§6.2: correlations of the metaphor's length in words, and of P(right answer alone), with whether an item is right.
 
-    Each as n, with true correctness (0 or 1) and as the paper computed it, with the continuous P(right answer | metaphor).
+    `answers` are means over tokens, as the paper's are: probabilities of whole answers differ by powers of ten, so that a few would
+    make the coefficient. Each factor has n, the correlation with true correctness (0 or 1) and the one that the paper computed,
+    with the continuous P(right answer | metaphor).
     """
     scored = [row for row in predictions if row.gold is not None]
     measured = {

@@ -110,14 +110,18 @@ def likelihood(task: Task, seed: int) -> Section | None:
             note = "First item of every pair. Intervals after Bonett & Wright (2000). 0: choices do not depend on the answer alone."
             title = "Reliance on the probability of the answer alone (Table 5)"
             parts.append(Table("reliance", title, columns, tuple(rows), (note, ON_TEST)))
-            caption = "P(first answer | metaphor) over the log odds of the answers alone (Figure 3), with regression lines."
+            caption = (
+                "P(first answer | metaphor) over the log odds of the answers alone (Figure 3), with regression lines of all "
+                "points; those beyond the limits stand on the edge."
+            )
             shown = measured[:PANELS]
             parts.append(Picture("reliance", caption, plots.reliance(shown)))
             if len(measured) > PANELS:
                 parts.append(Prose(f"Shown are the first {PANELS} of {len(measured)} systems."))
     correlated: list[tuple[Cell, ...]] = []
+    per_token, _ = _alone(task, "mean")
     for name, system in first:
-        for factor, (_, true, continuous) in factors(system.predictions, task.items, answers.get(system.name, {}), seed).items():
+        for factor, (_, true, continuous) in factors(system.predictions, task.items, per_token.get(system.name, {}), seed).items():
             correlated.append((name, factor, *_correlation(true), *_correlation(continuous)[:3]))
     if correlated:
         headings = (
@@ -144,12 +148,15 @@ PANELS = 4
 FACTORS = {"phrase_length_words": LENGTH, "answer_probability": ANSWER}
 
 
-def _alone(task: Task) -> tuple[dict[str, Alone], str]:
-    """log P(y) of the answers, for every system: its own or, where it has none, another one's of the task."""
+def _alone(task: Task, norm: str | None = None) -> tuple[dict[str, Alone], str]:
+    """log P(y) of the answers, for every system: its own or, where it has none, another one's of the task.
+
+    It is normalised as the system's scores are, or by `norm`.
+    """
     own = {
         system.name: found
         for system in task.systems
-        if (found := alone(system.log_probabilities(), system.content.get("facts", {}).get("norm", "mean")))
+        if (found := alone(system.log_probabilities(), norm or system.content.get("facts", {}).get("norm", "mean")))
     }
     if not own:
         return {}, ""
@@ -179,5 +186,8 @@ def confidence(task: Task, seed: int) -> Section | None:
         "over options; log loss in nats. Mean log-probabilities were not made to be probabilities: they stay near 0.5.",
     )
     columns = ("system", "ECE", "Brier score", "log loss", "n")
-    picture = Picture("calibration", "Accuracy by confidence, 95 % intervals.", plots.calibration(found[:6]))
-    return Section("Calibration", (Table("calibration", "Calibration", columns, rows, notes), picture))
+    picture = Picture("calibration", "Accuracy by confidence, 95 % intervals.", plots.calibration(found[:PANELS]))
+    parts: list[Part] = [Table("calibration", "Calibration", columns, rows, notes), picture]
+    if len(found) > PANELS:
+        parts.append(Prose(f"Shown are the first {PANELS} of {len(found)} systems."))
+    return Section("Calibration", tuple(parts))

@@ -24,6 +24,9 @@ def summary(task: Task, seed: int) -> Section:
     columns = [
         (heading, cells) for name, heading, part in shown if any(cells := [_metric(pool, name, part, seed) for pool in task.pools])
     ]
+    trained: list[Cell] = [_trained(pool) for pool in task.pools]
+    if any(trained):
+        columns = [("trained on", trained), *columns]
     rows = [
         (pool.name, len(pool.systems[0].predictions), *(cells[place] for _, cells in columns))
         for place, pool in enumerate(task.pools)
@@ -50,6 +53,14 @@ def summary(task: Task, seed: int) -> Section:
     if hidden := [pool.name for pool in task.pools if pool.systems[0].content["metrics"].get("hidden")]:
         parts.append(Prose(f"Labels are hidden in part or whole, and hidden ones not counted: {', '.join(hidden)}."))
     return Section("Summary", tuple(parts))
+
+
+def _trained(pool: Pool) -> str | None:
+    """What the systems were trained on, and how much of the last; None for what is used as it comes."""
+    content = pool.systems[0].content
+    names = str(content.get("facts", {}).get("trained", "nothing@none")).rpartition("@")[0]
+    items = content.get("data", {}).get("train", {}).get("items")
+    return None if names == "nothing" else names + (f", {items:,} items" if items else "")
 
 
 def _metric(pool: Pool, name: str, part: str, seed: int) -> Cell:
@@ -95,10 +106,11 @@ def reproduction(task: Task) -> Section:
         for system in pool.systems:
             content = system.content
             seed = f" · seed {system.seed}" if len(pool.systems) > 1 else ""
-            parts.append(Prose(f"{pool.name}{seed}, from {system.folder}"))
+            parts.append(Prose(f"{pool.name}{seed}", "heading"))
+            parts.append(Prose(f"from {system.folder}", "note"))
             if "command" in content:
-                parts.append(Prose(content["command"], code=True))
-                parts.append(Prose(content["signature"], code=True))
+                parts.append(Prose(content["command"], "code"))
+                parts.append(Prose(content["signature"], "code"))
             data = content.get("data", {})
             sources = [
                 f"{role}: {one['source']}, {one['items']} items, sha256 {one['sha256']}"
@@ -107,7 +119,7 @@ def reproduction(task: Task) -> Section:
             ]
             versions = ", ".join(f"{name} {version}" for name, version in content.get("versions", {}).items())
             health = [f"health, epoch {one['epoch']}: {one['message']}" for one in content.get("health", ())]
-            parts += [Prose(line) for line in (*sources, versions, *data.get("notes", ()), *health) if line]
+            parts += [Prose(line, "note") for line in (*sources, versions, *data.get("notes", ()), *health) if line]
     return Section("How to make it again", tuple(parts), folded=True)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from figlang.systems import Pool, System
 from figlang.tables import Table
@@ -20,10 +20,10 @@ class Picture:
 
 @dataclass(frozen=True)
 class Prose:
-    """A sentence or, as `code`, a line to be copied."""
+    """A sentence, or, as `kind` says, a line to be copied, a small remark, or a heading within the section."""
 
     text: str
-    code: bool = False
+    kind: Literal["text", "code", "note", "heading"] = "text"
 
 
 Part = Table | Picture | Prose

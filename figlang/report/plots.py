@@ -11,10 +11,12 @@ from figlang.analysis.calibration import Calibration
 from figlang.analysis.reliance import Reliance
 from figlang.drawing import FAINT, INK, MARKERS, MUTED, SERIES
 from figlang.learning import Point
-from figlang.metrics import Estimate
+from figlang.metrics import Array, Estimate
 from figlang.tables import text
 
-CLIPPED = (-2.0, 3.0)  # log odds of the answers alone, as in the paper's Figure 3
+# Log odds of the answers alone as in the paper's Figure 3, whose log-probabilities are means over tokens; sums reach further.
+USUAL = (-2.0, 3.0)
+SHOWN = 0.95  # of the points that these limits must hold to be kept
 
 
 def colour(place: int) -> str:
@@ -91,44 +93,43 @@ def _wrapped(name: str) -> str:
 
 
 def calibration(found: Sequence[tuple[str, Calibration]]) -> Any:
-    """Accuracy by confidence, in bins of equally many items with 95 % intervals; the diagonal is perfect calibration."""
+    """Accuracy by confidence, in bins of equally many items with 95 % intervals, a panel a system; dotted: perfect calibration."""
+    lowest = min(0.5, min(x for _, each in found for x, _ in each.bins))
 
-    def paint(_: Any, axes: Any) -> None:
-        axes.plot((0, 1), (0, 1), color=MUTED, linewidth=0.9, linestyle=":")
-        ends = [(1.0, 1.0, "calibrated", MUTED)]
-        for place, (name, each) in enumerate(found):
+    def paint(_: Any, all_axes: Any) -> None:
+        for place, ((name, each), axes) in enumerate(zip(found, np.atleast_1d(all_axes), strict=True)):
+            axes.plot((0, 1), (0, 1), color=MUTED, linewidth=0.9, linestyle=":")
             x, estimates = zip(*each.bins, strict=True)
             y = [estimate.value for estimate in estimates]
             error = [[one.value - one.low for one in estimates], [one.high - one.value for one in estimates]]
-            axes.errorbar(
-                x, y, error, color=colour(place), marker=MARKERS[place % len(MARKERS)], markersize=4, linewidth=1.4, elinewidth=0.8
-            )
-            ends.append((x[-1], y[-1], _wrapped(name), colour(place)))
-        lowest = min(x for _, each in found for x, _ in each.bins)
-        axes.set_xlim(min(lowest, 0.5) - 0.02, 1)
-        axes.set_ylim(0, 1.02)
-        axes.set_xlabel("probability of the chosen option")
-        axes.set_ylabel("accuracy")
-        drawing.label_ends(axes, ends)
+            axes.errorbar(x, y, error, color=colour(place), marker="o", markersize=4, linewidth=1.4, elinewidth=0.8, clip_on=False)
+            axes.set_xlim(lowest - 0.02, 1)
+            axes.set_ylim(0, 1)
+            axes.set_title(f"{_wrapped(name)}\nECE {each.ece:.3f}", fontsize=8, loc="left", color=colour(place))
+            axes.set_xlabel("probability of the choice")
+        np.atleast_1d(all_axes)[0].set_ylabel("accuracy")
 
-    return drawing.drawn(6.2, 3.6, paint)
+    return drawing.drawn(max(3.4, 2.7 * len(found)), 3.0, paint, panels=len(found))
 
 
 def reliance(found: Sequence[tuple[str, Reliance]]) -> Any:
-    """Figure 3 of Liu et al. 2022: the probability of the first answer given the metaphor over its log odds without."""
-    low, high = CLIPPED
+    """Figure 3 of Liu et al. 2022: the probability of the first answer given the metaphor over its log odds without.
+
+    Points beyond the limits stand on the edge; the regression line is of all where they are.
+    """
 
     def paint(_: Any, all_axes: Any) -> None:
         for place, ((name, each), axes) in enumerate(zip(found, np.atleast_1d(all_axes), strict=True)):
             x, y = (np.array(values) for values in zip(*each.points, strict=True))
-            x = np.clip(x, low, high)
-            axes.plot(x, y, ".", color=colour(place), markersize=3, alpha=0.45)
+            low, high = limits(x)
+            axes.plot(np.clip(x, low, high), y, ".", color=colour(place), markersize=3, alpha=0.45)
             if np.ptp(x) > 0:
                 slope, height = np.polyfit(x, y, 1)
-                axes.plot((low, high), (height + slope * low, height + slope * high), color=INK, linewidth=1.4)
+                ends = np.array((low, high))
+                axes.plot(ends, height + slope * ends, color=INK, linewidth=1.4)
             axes.axhline(0.5, color=FAINT, linewidth=0.8)
             axes.axvline(0, color=FAINT, linewidth=0.8)
-            axes.set_xlim(low - 0.1, high + 0.1)
+            axes.set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
             axes.set_ylim(-0.02, 1.02)
             r = (
                 ""
@@ -140,6 +141,15 @@ def reliance(found: Sequence[tuple[str, Reliance]]) -> Any:
         np.atleast_1d(all_axes)[0].set_ylabel("P(y₁|x₁)")
 
     return drawing.drawn(max(3.4, 2.7 * len(found)), 3.0, paint, panels=len(found))
+
+
+def limits(x: Array) -> tuple[float, float]:
+    """The paper's limits, or those of nearly all points where too many would stand on the edge."""
+    low, high = USUAL
+    if ((x >= low) & (x <= high)).mean() >= SHOWN:
+        return USUAL
+    reach = float(np.ceil(np.quantile(np.abs(x), SHOWN)))
+    return -reach, reach
 
 
 def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
