@@ -123,17 +123,27 @@ def _recipe(folder: Path, content: Mapping[str, Any]) -> str:
 
 
 def names(systems: Sequence[System]) -> list[str]:
-    """A name for each: its model, as much of the rest as tells them apart, and folders where that is not enough."""
+    """A name for each: its model, as much of the rest as tells them apart, and folders where that is not enough.
+
+    Letters in replies are another measure than scores: among them every system names its own.
+    """
     told = [_telling(system) for system in systems]
-    found = [one["model"] for one in told]
+    mixed = any(one["scoring"] == "letter" for one in told)
+    found = [_with(one["model"], one["scoring"] if mixed else "none") for one in told]
     for key in TELLING[1:]:
+        if key == "scoring" and mixed:
+            continue
         if len(set(found)) < len(found) and len({one[key] for one in told}) > 1:
-            found = [name if one[key] in SILENT else f"{name} · {one[key]}" for name, one in zip(found, told, strict=True)]
+            found = [_with(name, one[key]) for name, one in zip(found, told, strict=True)]
     if len(set(found)) < len(found):
         found = [name if one.seed is None else f"{name} · seed {one.seed}" for name, one in zip(found, systems, strict=True)]
     if len(set(found)) < len(found):
         return [_folder_name(system, systems) for system in systems]
     return found
+
+
+def _with(name: str, word: str) -> str:
+    return name if word in SILENT else f"{name} · {word}"
 
 
 def _telling(system: System) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The letter protocol (figlang/asking.py, scoring/replies.py): messages by hand, replies read strictly."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from figlang.metrics import measure
 from figlang.prompting import Pool
 from figlang.prompts.lettered import Lettered
 from figlang.scoring.replies import choose, letter
+from figlang.systems import System, names
 from figlang.types import Item
 
 PAIR = [
@@ -137,6 +139,15 @@ def test_an_invalid_reply_is_a_tie_and_wrong() -> None:
     predictions, answered = choose(asked, [("Who knows?", False), ("", True)])
     assert [(row.scores, row.choice, row.correct) for row in predictions] == [((0.0, 0.0), None, False)] * 2
     assert [(one.letter, one.cut) for one in answered] == [(None, False), (None, True)]
+
+
+def test_letters_are_named_beside_scores() -> None:
+    def told(*evaluations: tuple[str, str]) -> list[str]:
+        return names([System("", Path(), {"model": model, "facts": {"scoring": how}}, (), "") for model, how in evaluations])
+
+    assert told(("a", "letter(chat,greedy)"), ("b", "clean(span=string)")) == ["a · letter", "b · clean"]
+    assert told(("a", "letter(chat,greedy)"), ("a", "clean(span=string)")) == ["a · letter", "a · clean"]
+    assert told(("a", "answer(span=answer)"), ("b", "clean(span=string)")) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
