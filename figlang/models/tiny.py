@@ -11,6 +11,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreT
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError, one_line
 
+WINDOW = 2048  # tokens
+
 
 def build(model: ModelConfig, kind: Any, texts: Sequence[str], options: int) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A random network of two layers, by the Auto class `kind`, and a tokenizer trained on `texts`."""
@@ -31,6 +33,7 @@ def build(model: ModelConfig, kind: Any, texts: Sequence[str], options: int) -> 
     }
     if kind is AutoModelForCausalLM:
         sizes["num_key_value_heads"] = sizes["num_attention_heads"]
+        sizes["max_position_embeddings"] = WINDOW  # prompts with examples are longer than what encoders read
     if model.architecture == "gpt_neo":  # one entry per layer, twelve by default
         sizes["attention_types"] = [[["global", "local"], 1]]
     try:
