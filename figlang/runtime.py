@@ -98,6 +98,8 @@ class WholeStates(TorchCheckpointIO):
         content = io.BytesIO()
         torch.save(checkpoint, content)
         Path(path).parent.mkdir(parents=True, exist_ok=True)
+        for leftover in Path(path).parent.glob(f".{Path(path).name}.*"):  # of a process that was killed
+            leftover.unlink()
         with whole_file(Path(path)) as beside:
             beside.write_bytes(content.getbuffer())
 

@@ -164,6 +164,13 @@ def test_every_strategy_writes_its_state_beside_its_place(tmp_path: Path, strate
     assert isinstance(made.strategy.checkpoint_io, runtime.WholeStates)
 
 
+def test_what_a_killed_process_left_of_a_state_does_not_stay(tmp_path: Path) -> None:
+    (tmp_path / ".last.ckpt.7").write_bytes(b"half")
+    runtime.WholeStates().save_checkpoint({"step": 1}, tmp_path / "last.ckpt")
+    assert [path.name for path in tmp_path.iterdir()] == ["last.ckpt"]
+    assert torch.load(tmp_path / "last.ckpt", weights_only=True) == {"step": 1}
+
+
 @pytest.mark.parametrize("content", [b"", b"junk", pickle.dumps(print)])
 def test_damaged_weights_of_the_best_epoch_are_one_sentence(tmp_path: Path, content: bytes) -> None:
     run = Run(tmp_path)
