@@ -2,6 +2,9 @@
 
 from pickle import UnpicklingError
 
+# Exit codes as a shell counts them: 128 and the number of the signal.
+TERMINATED, INTERRUPTED = 143, 130
+
 
 class FiglangError(Exception):
     """What is wrong, where, and what to do, in one line.
