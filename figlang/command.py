@@ -44,7 +44,7 @@ from figlang.config import (
     TrainConfig,
 )
 from figlang.config.section import Command
-from figlang.errors import FiglangError
+from figlang.errors import INTERRUPTED, FiglangError
 from figlang.faults import explain
 from figlang.redaction import nothing_secret_said
 from figlang.signature import digest, program
@@ -204,6 +204,9 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
                 if type(error).__module__.split(".")[0] != "submitit" and "slurm" not in str(error):
                     raise
                 _fail(FiglangError(_of_submitit(str(error))))
+            except KeyboardInterrupt:  # a fit says by itself where it goes on
+                sys.stderr.write("interrupted\n")
+                raise SystemExit(INTERRUPTED) from None
             except ValueError as error:  # Hydra's words for an override it cannot read; ours would be a bug
                 if entered:
                     raise

@@ -1,5 +1,8 @@
 """Errors that are meant for the person at the keyboard."""
 
+# Exit codes as a shell counts them: 128 and the number of the signal.
+TERMINATED, INTERRUPTED = 143, 130
+
 
 class FiglangError(Exception):
     """What is wrong, where, and what to do, in one line.

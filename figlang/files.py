@@ -41,11 +41,13 @@ def whole_folder(path: Path) -> Iterator[Path]:
     Raises OSError where a library that writes into it words that in another way.
     """
     beside, before = (path.with_name(f".{path.name}.{state}") for state in ("partial", "before"))
-    for leftover in (beside, before):
-        shutil.rmtree(leftover, ignore_errors=True)
+    _settle(path, beside, before)
     beside.mkdir(parents=True)
     try:
         yield beside
+        # safetensors makes files that only their owner may read, whatever is the rule here.
+        for weights in beside.rglob("*.safetensors"):
+            weights.chmod(beside.stat().st_mode & 0o666)
         # Renamed and not deleted: a deletion that is cut short leaves half a folder under its name.
         if path.exists():
             path.rename(before)
@@ -53,5 +55,12 @@ def whole_folder(path: Path) -> Iterator[Path]:
     except SafetensorError as error:
         raise OSError(f"{path}: {error}") from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
-        shutil.rmtree(before, ignore_errors=True)
+        _settle(path, beside, before)
+
+
+def _settle(path: Path, beside: Path, before: Path) -> None:
+    # Cut short between the two renamings, only the earlier folder is whole, under its other name.
+    if before.exists() and not path.exists():
+        before.rename(path)
+    for leftover in (beside, before):
+        shutil.rmtree(leftover, ignore_errors=True)

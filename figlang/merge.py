@@ -18,12 +18,14 @@ def main(config: MergeConfig) -> None:
     # Only what an export of ours is in may be replaced: `output=` may name any folder.
     if folder.exists() and not (config.overwrite and (folder / RECIPE).is_file()):
         raise FiglangError(f"{folder} is there already; take another output=FOLDER, or overwrite=true if it is an export")
+    metrics = (run.parent if run.name == "model" else run) / "metrics.json"
+    document = results.read(metrics) if metrics.is_file() else None
     runtime.start(0, config.trainer)
     split = data.load("validation", config.data, config.paths)
     loaded = checkpoint.load_unmerged(config.checkpoint, config.model, config.paths.cache)
     merged = merging.merge(loaded, split, folder)
-    if (run / "metrics.json").is_file():
-        write_text(folder / "README.md", card.card(merged.recipe, results.read(run / "metrics.json")))
+    if document is not None:
+        write_text(folder / "README.md", card.card(merged.recipe, document))
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False)
 
 

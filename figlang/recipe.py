@@ -11,6 +11,7 @@ from transformers.utils import cached_file
 from figlang.errors import FiglangError, one_line
 
 RECIPE = "figlang.json"
+FORMATS = ("pair", "joint", "dual", "nli", "causal", "pll", "letter")
 UNTRAINED = "none"  # settings of what has not been trained here
 
 
@@ -50,7 +51,16 @@ def stored(located: str, revision: str | None) -> Recipe | None:
     Raises ValueError, TypeError or OSError if it cannot be read.
     """
     path = cached_file(located, RECIPE, revision=revision, _raise_exceptions_for_missing_entries=False)
-    return None if path is None else Recipe(**json.loads(Path(path).read_text()))
+    if path is None:
+        return None
+    recipe = Recipe(**json.loads(Path(path).read_text()))
+    numbers = {"max_length": recipe.max_length, "options": recipe.options}
+    for name, number in numbers.items():
+        if type(number) is not int or number < 1:
+            raise ValueError(f"{name} is {number!r}")
+    if recipe.format not in FORMATS:
+        raise ValueError(f"format is {recipe.format!r}")
+    return recipe
 
 
 def read(located: str, source: str, revision: str | None) -> Recipe:

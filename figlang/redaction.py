@@ -3,8 +3,10 @@
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from types import TracebackType
 from typing import Any
 
 # Names under which the environment carries secrets: WANDB_API_KEY, HF_TOKEN, AWS_SECRET_ACCESS_KEY …
@@ -52,9 +54,14 @@ class _Redacting:
         super().__setattr__(name, (lambda text: value(redacted(text))) if name == "write" else value)
 
 
+def _tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    sys.stderr.write(redacted("".join(traceback.format_exception(kind, error, trace))))
+
+
 @contextmanager
 def nothing_secret_said() -> Iterator[None]:
-    """Take secrets out of all that is printed: messages, tables, warnings of libraries."""
+    """Take secrets out of all that is printed: messages, tables, warnings of libraries, the traceback of what leaves this."""
+    sys.excepthook = _tell
     with redirect_stdout(_Redacting(sys.stdout)), redirect_stderr(_Redacting(sys.stderr)):  # type: ignore[type-var]
         yield
 

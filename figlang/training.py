@@ -16,7 +16,7 @@ from figlang import runtime, selection, throughput
 from figlang.callbacks import Health, History, Preemption
 from figlang.config import TrainConfig
 from figlang.data.datamodule import ChoiceData
-from figlang.errors import FiglangError, damage
+from figlang.errors import INTERRUPTED, TERMINATED, FiglangError, damage
 from figlang.models.base import NonFiniteLossError
 from figlang.models.embedding import restore, trim
 from figlang.preparation import Prepared
@@ -24,9 +24,6 @@ from figlang.runs import Run
 from figlang.strategies import SHARDED
 
 log = logging.getLogger("figlang")
-
-# Exit codes as a shell counts them: 128 and the number of the signal.
-TERMINATED, INTERRUPTED = 143, 130
 
 
 @dataclass(frozen=True)

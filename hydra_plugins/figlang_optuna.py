@@ -20,12 +20,15 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
+from figlang.config.section import plain
 from figlang.errors import FiglangError, one_line
 
 log = logging.getLogger("figlang")
 # What a sweep file says to W&B's agent only.
 AGENTS = ("logger", "run")
 HOPELESS = 3
+# The exit code of errors, about which one line has been said: a loss that is not a number, say.
+FAULT = 2
 
 
 class OptunaSweeper(Sweeper):  # type: ignore[misc]
@@ -49,6 +52,7 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
         self.n_trials = n_trials or self.sweep_file.get("run_cap")
         self.seed = seed
         self.study = study or (Path(file).stem if file else "search")
+        plain("hydra.sweeper.", study=self.study)
         for name, value, choices in (
             ("goal", self.goal, ("minimize", "maximize")),
             ("method", self.method, ("grid", "random", "bayes")),
@@ -118,7 +122,9 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
             trial = study._storage.get_trial_id_from_study_id_trial_number(study._study_id, number)
             study._storage.set_trial_user_attr(trial, "run", str(run))
             value = self._value(run)
-        except SystemExit:  # one line about it has been said: a loss that is not a number, say
+        except SystemExit as stop:
+            if stop.code != FAULT:  # asked to stop: the whole search is, and this trial goes on at the next start
+                raise
             value = math.nan
         log.info("trial %d: %s %.4f", number, self.metric, value)
         if not math.isnan(value):

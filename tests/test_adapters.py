@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from figlang.config import ModelConfig, PeftConfig
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.evaluation import predict
+from figlang.merge import main as merge_command
 from figlang.models import layout, lora, networks, weights
 from figlang.recipe import Recipe
 from figlang.scoring.head import scorer
@@ -41,18 +43,20 @@ def base(folder: Path, format: str, architecture: str) -> ModelConfig:
     return ModelConfig(name="tiny", name_or_path=str(folder), family="causal" if kind == "causal" else "encoder")
 
 
-def trained(model: ModelConfig, format: str, peft: PeftConfig) -> tuple[PeftModel, Any, Recipe]:
+def trained(model: ModelConfig, format: str, peft: PeftConfig, options: int = 2) -> tuple[PeftModel, Any, Recipe]:
     """Adapters with weights that matter, their tokenizer and recipe."""
     torch.manual_seed(2)
     if format == "causal":
         network, tokenizer = networks.causal(model, "", TEXTS)
         kept: list[str] = []
     else:
-        network, tokenizer, new = networks.begin(model, format, TEXTS, 2)
+        network, tokenizer, new = networks.begin(model, format, TEXTS, options)
         heads = networks.head_modules(network)
         kept = [*heads, *(name for name in new if not lora.within(name, heads))]
     where = lora.OWN if model.init == "tiny" else model.name_or_path
-    recipe = Recipe("tiny", networks.describe(model), "contrastive+lora", format, "clean", 80, 20.0, 2, "figqa_sample", "0" * 12, 0)
+    recipe = Recipe(
+        "tiny", networks.describe(model), "contrastive+lora", format, "clean", 80, 20.0, options, "figqa_sample", "0" * 12, 0
+    )
     if format == "causal":
         recipe = replace(checkpoint.causal_recipe(replace(model, bos="add"), checkpoint.ScoringConfig()), settings="0" * 12)
     recipe = replace(recipe, base_precision="float32", base_sha256=lora.fingerprint(network, kept))
@@ -278,6 +282,33 @@ def test_merged_scores_are_equal_and_the_folder_is_plain(tmp_path: Path, format:
     assert (tmp_path / "whole" / "model.safetensors").is_file()
     assert not list((tmp_path / "whole").glob("adapter*"))
     assert loaded_scores(tmp_path / "whole") == pytest.approx(before, abs=1e-5)
+
+
+@pytest.mark.parametrize(("before", "after"), [("pair", "pair"), ("pair", "joint"), ("dual", "dual"), ("causal", "causal")])
+def test_adapters_over_a_run_with_adapters_are_merged_with_them(tmp_path: Path, before: str, after: str) -> None:
+    _, below = exported(tmp_path, before, FORMATS[before])
+    model = ModelConfig(name_or_path=str(below), family="causal" if after == "causal" else "encoder")
+    adapted, tokenizer, recipe = trained(model, after, PeftConfig(name="dora", dropout=0.0), options=3 if after == "joint" else 2)
+    expected = scores(adapted, tokenizer, recipe)
+    checkpoint.export(adapted, tokenizer, recipe, tmp_path / "above")
+    merging.merge(checkpoint.load_unmerged(str(tmp_path / "above")), ITEMS, tmp_path / "merged")
+    shutil.rmtree(below)
+    assert loaded_scores(tmp_path / "merged") == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_command_writes_a_plain_folder_with_a_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, folder = exported(tmp_path)
+    about = {"model": "tiny", "data_name": "figqa_sample", "split": "validation", "seed": 0, "published_file": False}
+    (tmp_path / "metrics.json").write_text(json.dumps(DOCUMENT | about))
+    monkeypatch.setattr(sys, "argv", ["merge", f"checkpoint={folder}", f"output={tmp_path / 'whole'}"])
+    merge_command()
+    assert loaded_scores(tmp_path / "whole") == pytest.approx(before, abs=1e-5)
+    assert "library_name: transformers" in (tmp_path / "whole" / "README.md").read_text()
+    with pytest.raises(SystemExit, match="2"):
+        merge_command()
+    assert "is there already" in capsys.readouterr().err
 
 
 def test_a_merge_that_changes_scores_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

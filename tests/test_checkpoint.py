@@ -110,6 +110,15 @@ def test_a_broken_figlang_json_is_one_sentence(tmp_path: Path, content: str) -> 
         checkpoint.load(str(tmp_path / "model"))
 
 
+@pytest.mark.parametrize("broken", [{"format": "evil"}, {"max_length": "80"}, {"max_length": 0}, {"options": None}])
+def test_figlang_json_with_values_that_cannot_be_is_one_sentence(tmp_path: Path, broken: dict[str, object]) -> None:
+    exported(tmp_path / "model", "pair")
+    path = tmp_path / "model" / "figlang.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | broken))
+    with pytest.raises(FiglangError, match=rf"cannot be read \({next(iter(broken))} is "):
+        checkpoint.load(str(tmp_path / "model"))
+
+
 def test_broken_weights_are_one_sentence(tmp_path: Path) -> None:
     exported(tmp_path / "model", "pair")
     (tmp_path / "model" / "model.safetensors").write_bytes(b"\x00" * 40)

@@ -12,12 +12,13 @@ import pytest
 import torch
 from filelock import FileLock
 from rich.console import Console
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from figlang import checkpoint, runtime, selection
 from figlang.config import DataConfig, EvaluateConfig, ModelConfig, TrainConfig, TrainerConfig
 from figlang.errors import FiglangError
 from figlang.faults import explain
+from figlang.files import whole_folder
 from figlang.models.contrastive import ContrastiveModule
 from figlang.redaction import nothing_secret_said, redacted
 from figlang.runs import Run
@@ -212,6 +213,36 @@ def test_a_full_disk_leaves_the_last_state_and_the_earlier_export(
     assert not [path.name for path in (tmp_path / "run").iterdir() if path.name.startswith(".model")]
 
 
+def test_an_earlier_folder_outlives_a_stop_between_the_renamings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, rename = tmp_path / "model", Path.rename
+    with whole_folder(folder) as beside:
+        (beside / "card").write_text("first")
+
+    def stopped(path: Path, target: Path) -> Path:
+        if target == folder and path.name == ".model.partial":
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", stopped)
+        with pytest.raises(KeyboardInterrupt), whole_folder(folder) as beside:
+            (beside / "card").write_text("second")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    folder.rename(tmp_path / ".model.before")  # as a kill there leaves it
+    with pytest.raises(OSError, match="full"), whole_folder(folder):
+        raise OSError("full")
+    assert (folder / "card").read_text() == "first"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_weights_may_be_read_by_whoever_may_read_their_card(tmp_path: Path) -> None:
+    with whole_folder(tmp_path / "model") as beside:
+        save_file({"weight": torch.ones(1)}, beside / "model.safetensors")
+        (beside / "README.md").write_text("card")
+    weights, card = ((tmp_path / "model" / name).stat().st_mode for name in ("model.safetensors", "README.md"))
+    assert weights == card
+
+
 def torch_network(tmp_path: Path) -> Any:
     return checkpoint.load(str(tmp_path / "run")).network
 
@@ -258,6 +289,18 @@ def test_secrets_are_in_no_table_and_no_warning(
     said = capsys.readouterr()
     assert "<HF_TOKEN>" in said.out
     assert "hf_stapled" not in said.out + said.err
+
+
+def test_secrets_are_in_no_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_stapled")
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    error = KeyError("hf_stapled")
+    with pytest.raises(KeyError), nothing_secret_said():
+        raise error
+    sys.excepthook(KeyError, error, error.__traceback__)
+    said = capsys.readouterr().err
+    assert said.startswith("Traceback")
+    assert said.endswith("KeyError: '<HF_TOKEN>'\n")
 
 
 def test_passwords_in_addresses_are_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:

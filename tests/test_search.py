@@ -2,7 +2,9 @@
 
 import csv
 import json
+import os
 import re
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from omegaconf import OmegaConf
 
 from figlang.command import CONF, compose
 from figlang.config import TrainConfig
+from tests.test_faults import at_step
 from tests.test_train import TINY
 from train import main as train_command
 
@@ -75,7 +78,7 @@ def test_a_trial_that_was_killed_goes_on_in_its_folder(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(figlang.training, "fit", interrupted)
     words = ["method.selection=heldout", "method.lr=1e-4,2e-4", "hydra.sweeper.method=grid", "hydra.sweeper.study=lr"]
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(SystemExit, match="130"):
         search(tmp_path, monkeypatch, *words)
     assert [trial.state.name for trial in trials(tmp_path, "lr")] == ["COMPLETE", "RUNNING"]
     monkeypatch.setattr(figlang.training, "fit", real)
@@ -85,6 +88,21 @@ def test_a_trial_that_was_killed_goes_on_in_its_folder(tmp_path: Path, monkeypat
     assert {trial.params["method.lr"] for trial in done} == {"0.0001", "0.0002"}
     with pytest.raises(SystemExit):
         search(tmp_path, monkeypatch, "method.lr=1e-4,3e-4", *words[:1], *words[2:])
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_search_that_is_asked_to_stop_stops_and_goes_on_in_the_same_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: int
+) -> None:
+    words = ["method.selection=heldout", "method.lr=1e-4,2e-4", "hydra.sweeper.method=grid", "method.epochs=2"]
+    with monkeypatch.context() as patch:
+        at_step(patch, 1, lambda found: (os.kill(os.getpid(), number), found)[1])
+        with pytest.raises(SystemExit) as stopped:
+            search(tmp_path, monkeypatch, *words)
+    assert stopped.value.code == code
+    assert [trial.state.name for trial in trials(tmp_path, "search")] == ["RUNNING", "WAITING"]
+    search(tmp_path, monkeypatch, *words)
+    assert [trial.state.name for trial in trials(tmp_path, "search")] == ["COMPLETE", "COMPLETE"]
 
 
 def test_a_trial_that_fails_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,6 +119,7 @@ def test_a_trial_that_fails_is_no_end(tmp_path: Path, monkeypatch: pytest.Monkey
     [
         ([], "nothing to search"),
         (["method.lr=1e-4,2e-4", "hydra.sweeper.goal=best"], "hydra.sweeper.goal=best is not a choice"),
+        (["method.lr=1e-4,2e-4", "hydra.sweeper.study=../../lr"], "hydra.sweeper.study=../../lr is no plain name"),
         (["hydra.sweeper.file=nowhere.yaml"], "hydra.sweeper.file=nowhere.yaml cannot be read"),
         (["method.lr=interval(1e-5,1e-4)", "hydra.sweeper.method=grid"], "needs values, not intervals"),
         (["method.lr=1e-4,2e-4", "hydra.sweeper.method=grid"], "needs method.selection=heldout"),

@@ -148,12 +148,14 @@ def _identity(source: str) -> str:
 
 
 def _as(network: PreTrainedModel, kind: Any, dtype: torch.dtype, more: dict[str, Any]) -> tuple[PreTrainedModel, list[str]]:
-    """The network as another class, as if it were loaded from its files, and the weights that it then lacks."""
-    config = copy.deepcopy(network.config)
+    """The network as another class (plain or Auto), as if it were loaded from its files, and the weights that it then lacks."""
+    config = copy.deepcopy(more.get("config", network.config))
     if "num_labels" in more:
         config.num_labels = more["num_labels"]
-    with torch.device("meta"):
-        wanted = type(kind.from_config(config))
+    wanted = kind
+    if not issubclass(kind, PreTrainedModel):  # an Auto class
+        with torch.device("meta"):
+            wanted = type(kind.from_config(config))
     if type(network) is wanted and config.num_labels == network.config.num_labels:
         return network.to(dtype), []
     again, found = wanted.from_pretrained(
