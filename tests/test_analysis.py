@@ -1,5 +1,6 @@
 """Analyses of predictions: hand-worked breakdowns, correlations against scipy, reliance, calibration against torchmetrics."""
 
+from collections import Counter
 from math import exp, log
 
 import numpy as np
@@ -8,7 +9,7 @@ import torch
 from scipy.stats import bootstrap, pearsonr, pointbiserialr, spearmanr
 from torchmetrics.functional.classification import binary_calibration_error
 
-from figlang.analysis.breakdown import by_attribute
+from figlang.analysis.breakdown import by_attribute, quarters
 from figlang.analysis.calibration import calibration
 from figlang.analysis.correlation import pearson, probability, spearman
 from figlang.analysis.reliance import ANSWER, LENGTH, alone, factors, reliance
@@ -54,6 +55,14 @@ def test_an_interval_of_few_pairs_is_marked() -> None:
         ("many", 20, False),
         ("few", 19, True),
     ]
+
+
+def test_a_number_is_broken_down_by_quarters() -> None:
+    found = quarters({f"i{number}": (f"{number / 100}",) for number in range(41)} | {"none": ()})
+    counts = Counter(value for (value,) in found.values())
+    assert counts == {"0.000 – 0.100": 11, "0.100 – 0.200": 10, "0.200 – 0.300": 10, "0.300 – 0.400": 10}
+    assert found["i0"] == found["i10"]
+    assert quarters({"x": ()}) == {}
 
 
 def test_hidden_labels_are_not_counted() -> None:

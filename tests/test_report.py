@@ -126,6 +126,12 @@ def test_the_summary_stands_beside_chance_and_on_published_items_beside_people(w
     assert "GPT-3 Curie, finetuned train.csv, figqa-repo" in notes[2]
 
 
+def test_published_numbers_are_those_of_the_benchmark() -> None:
+    known = {"data_name": "munch_paraphrase", "split": "validation", "published_file": False, "metrics": {"accuracy_by": {}}}
+    task = Task("t", (Pool("s", (System("s", Path(), known, (), ""),)),), {}, dataset="munch")
+    assert elsewhere.sections(task) == []
+
+
 def test_the_summary_says_what_systems_were_trained_on(tmp_path: Path, sample: Split) -> None:
     runs = [run(tmp_path / "one", sample, 4, seed=0), run(tmp_path / "two", sample, 3, prompt="x", trained="nothing@none")]
     report(tmp_path / "out", *runs)

@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from figlang.comparison import Runs, mean_accuracy
 from figlang.metrics import Estimate
 
@@ -57,6 +59,16 @@ def by_attribute(runs: Runs, values: Mapping[str, Sequence[str]], fewest: int = 
         found = _accuracy(runs, together, seed)
         cells += [Cell(f"{len(rare)} rare values", found, groups(together), len(rare))] if found else []
     return cells
+
+
+def quarters(values: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """An attribute that is a number, as the quarter of the ranks that it is in; equal numbers are in one quarter."""
+    numbers = {name: float(each[0]) for name, each in values.items() if each}
+    if not numbers:
+        return {}
+    edges = np.quantile(list(numbers.values()), (0, 0.25, 0.5, 0.75, 1))
+    places = np.clip(np.searchsorted(edges, list(numbers.values()), side="left") - 1, 0, 3)
+    return {name: (f"{edges[place]:.3f} – {edges[place + 1]:.3f}",) for name, place in zip(numbers, places, strict=True)}
 
 
 def _accuracy(runs: Runs, names: Sequence[str], seed: int) -> Estimate | None:

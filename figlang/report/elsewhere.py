@@ -10,6 +10,7 @@ from figlang.report.parts import Part, Prose, Section, Task
 from figlang.report.terminal import TITLES
 from figlang.tables import Cell, Table
 
+BENCHMARKS = {"figqa": "Fig-QA", "figqa_csv": "Fig-QA", "miqa": "MiQA", "munch": "MUNCH"}
 COLUMNS = ("model", "training", "metric", "value", "where", "note")
 
 
@@ -60,7 +61,10 @@ def _known(task: Task) -> dict[str, Any]:
 
 def _compared(task: Task) -> list[Comparison]:
     known = _known(task)
-    return results.compare(known) if known else []
+    found = results.compare(known) if known else []
+    if not task.dataset:  # where the data set is not known, the reasons say what the numbers are of
+        return found
+    return [one for one in found if one.published.benchmark == BENCHMARKS.get(task.dataset)]
 
 
 def sections(task: Task) -> list[Section]:

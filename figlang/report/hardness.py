@@ -11,6 +11,7 @@ from figlang.data.figqa import COMMONSENSE
 from figlang.report import plots
 from figlang.report.parts import Part, Picture, Prose, Section, Task
 from figlang.tables import Cell, Number, PValue, Table
+from figlang.types import QUANTITIES
 
 Values = Mapping[str, Mapping[str, Sequence[str]]]  # attribute: item id: values
 ON_TEST = "Published values were measured on the test split, whose labels are hidden: for orientation."
@@ -32,6 +33,7 @@ def attributes(task: Task, linguistic: Values, reason: str, seed: int) -> Sectio
             own.setdefault(name, {})[row.id] = given
     parts: list[Part] = []
     for name, values in {**own, **linguistic}.items():
+        values = breakdown.quarters(values) if name in QUANTITIES else values
         if table := _breakdown(task, name, values, seed):
             parts.append(table)
     if "commonsense" in own:
