@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from string import ascii_lowercase
 from typing import Any
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
@@ -53,7 +54,8 @@ def train_tokenizer(texts: Sequence[str], max_length: int) -> PreTrainedTokenize
     words = Counter(re.findall(r"\w+|[^\w\s]", " ".join(texts).lower()))
     frequent = sorted(words, key=lambda word: (-words[word], word))[:2000]
     letters = sorted({letter for word in words for letter in word})
-    pieces = dict.fromkeys([*special, *frequent, *letters, *(f"##{letter}" for letter in letters)])
+    # Answers that are letters need tokens of their own, whatever the texts are.
+    pieces = dict.fromkeys([*special, *frequent, *letters, *(f"##{letter}" for letter in letters), *ascii_lowercase])
     tokenizer = Tokenizer(models.WordPiece({piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
