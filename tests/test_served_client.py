@@ -240,9 +240,15 @@ def test_one_process_asks_at_a_time(tmp_path: Path) -> None:
         assert not stub.requests
 
 
+def interrupt_in_flight(stub: Stub) -> None:
+    while len(stub.requests) < 4:
+        time.sleep(0.01)
+    signal.raise_signal(signal.SIGINT)
+
+
 def test_interrupting_waits_for_what_is_paid_for(tmp_path: Path) -> None:
     with serving(Stub(delay=0.4)) as stub:
-        threading.Timer(0.6, lambda: signal.raise_signal(signal.SIGINT)).start()
+        threading.Thread(target=interrupt_in_flight, args=[stub], daemon=True).start()
         with pytest.raises(FiglangError, match=r"interrupted \(\d+ of 12 answers are stored; the same command goes on"):
             client(stub, tmp_path, concurrency=3).ask(CALLS, usable)
         before = len(stub.requests)

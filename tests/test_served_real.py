@@ -22,8 +22,8 @@ import pytest
 from scipy.stats import pearsonr
 
 from evaluate import main as evaluate_command
-from figlang import rankings
 from figlang.models import gguf
+from figlang.munch import rankings
 from figlang.munch_generate import main as munch_generate_command
 from figlang.predictions import read_predictions
 from figlang.sources import local_path
