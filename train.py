@@ -38,6 +38,7 @@ def main(config: TrainConfig) -> None:
     if runs.finished(config, train, validation):
         folder = Path(str(config.run))
         results.show(results.read(folder / "metrics.json"), folder, console)
+        plots.learning_curve_beside(folder)
         log.info("finished before and left as it is; overwrite=true replaces it")
         return report.seeds(folder.parent, console)
     runtime.start(config.seed, config.trainer)

@@ -19,7 +19,7 @@ from figlang.describe import counts
 from figlang.errors import FiglangError
 from figlang.metrics import Estimate, measure
 from figlang.predictions import write_predictions
-from figlang.report import assembly, elsewhere, page
+from figlang.report import assembly, elsewhere, page, plots
 from figlang.report.__main__ import main
 from figlang.report.parts import Prose, Section, Task
 from figlang.systems import Pool, System
@@ -232,6 +232,8 @@ def test_sizes_of_one_recipe_are_a_curve(tmp_path: Path, sample: Split) -> None:
     assert [(point.items, len(point.metrics["accuracy"])) for point in found["tiny"]] == [(200, 1), (1458, 2)]
     assert learning.series([tmp_path / "m" / "seed0", tmp_path / "m1" / "seed1"]) == {}
     assert learning.around(tmp_path) == {}
+    plots.learning_curve_beside(tmp_path / "m" / "seed0")
+    assert {path.suffix for path in tmp_path.glob("learning-curve-tiny-*")} == {".svg", ".png"}
 
 
 # In a browser
