@@ -135,7 +135,7 @@ def test_published_numbers_are_those_of_the_benchmark() -> None:
 def test_the_summary_says_what_systems_were_trained_on(tmp_path: Path, sample: Split) -> None:
     runs = [run(tmp_path / "one", sample, 4, seed=0), run(tmp_path / "two", sample, 3, prompt="x", trained="nothing@none")]
     report(tmp_path / "out", *runs)
-    rows = list(csv.DictReader((tmp_path / "out" / "tables" / "summary.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "out" / "tables" / "summary.csv").read_text().splitlines()))
     assert [row["trained on"] for row in rows] == ["sample, 560 items", "", ""]
 
 
@@ -321,6 +321,7 @@ def test_a_report_over_100_000_rows_opens_in_under_three_seconds(tmp_path: Path,
 
 
 def test_a_grid_of_prompts_says_how_to_name_one(tmp_path: Path) -> None:
+    (tmp_path / "predictions").mkdir()
     write_predictions(tmp_path / "predictions" / "CTWT52.jsonl", [Prediction("x", "g", 0, (1.0, 0.0))])
     with pytest.raises(FiglangError, match=r"holds 1 prompts; give those that are wanted, .*CTWT52\.jsonl say"):
         systems.read([str(tmp_path)])
