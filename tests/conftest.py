@@ -1,11 +1,17 @@
 """Fixtures that several test files share."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
+
+
+def pytest_configure() -> None:
+    # A shell that starts the tests in the background lets them ignore Ctrl-C, which some of them send.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def published(file: str) -> str:
