@@ -19,7 +19,7 @@ from figlang.describe import counts
 from figlang.errors import FiglangError
 from figlang.metrics import Estimate, measure
 from figlang.predictions import write_predictions
-from figlang.report import assembly, elsewhere, page, plots
+from figlang.report import assembly, elsewhere, hardness, page, plots
 from figlang.report.__main__ import main
 from figlang.report.parts import Prose, Section, Task
 from figlang.systems import Pool, System
@@ -130,6 +130,16 @@ def test_published_numbers_are_those_of_the_benchmark() -> None:
     known = {"data_name": "munch_paraphrase", "split": "validation", "published_file": False, "metrics": {"accuracy_by": {}}}
     task = Task("t", (Pool("s", (System("s", Path(), known, (), ""),)),), {}, dataset="munch")
     assert elsewhere.sections(task) == []
+
+
+@pytest.mark.parametrize(("dataset", "beside"), [("figqa", True), ("", True), ("miqa", False), ("winogrande", False)])
+def test_correlations_of_figqa_stand_beside_its_own_items_only(sample: Split, dataset: str, beside: bool) -> None:
+    rows = tuple(Prediction(item.id, item.group, item.gold, (0.0, float(len(item.id) % 2))) for item in sample.items)
+    items = {item.id: item for item in sample.items}
+    section = hardness.likelihood(Task("t", (Pool("s", (System("s", Path(), {}, rows, ""),)),), items, dataset=dataset), seed=0)
+    assert section is not None
+    (table,) = (part for part in section.parts if isinstance(part, Table))
+    assert any("published" in str(row[0]) for row in table.rows) == beside
 
 
 def test_the_summary_says_what_systems_were_trained_on(tmp_path: Path, sample: Split) -> None:

@@ -9,6 +9,7 @@ from figlang.analysis.correlation import Correlation
 from figlang.analysis.reliance import ANSWER, LENGTH, Alone, alone, factors, reliance
 from figlang.data.figqa import COMMONSENSE
 from figlang.report import plots
+from figlang.report.elsewhere import BENCHMARKS
 from figlang.report.parts import Part, Picture, Prose, Section, Task
 from figlang.tables import Cell, Number, PValue, Table
 from figlang.types import QUANTITIES
@@ -105,7 +106,7 @@ def likelihood(task: Task, seed: int) -> Section | None:
                     None,
                     None,
                 )
-                for row in reference.results()
+                for row in _published(task)
                 if row.table == "Table 5" and row.metric == "spearman_r"
             ]
             columns = ("system", "regime", "Spearman r", "95 % CI", "p", "pairs")
@@ -137,13 +138,19 @@ def likelihood(task: Task, seed: int) -> Section | None:
             "95 % CI ",
             "p ",
         )
-        for row in reference.results():
+        for row in _published(task):
             if row.table == "Sec 6.2" and row.metric == "point_biserial_r" and row.value is not None:
                 correlated.append(
                     (f"{row.model}, published", FACTORS[row.setting["x"]], *[None] * 4, Number(row.value), None, None)
                 )
         parts.append(Table("factors", "Length and answer probability (§6.2)", headings, tuple(correlated), (CONTINUOUS, ON_TEST)))
     return Section("Reliance on likely answers", tuple(parts)) if parts else None
+
+
+def _published(task: Task) -> tuple[reference.Published, ...]:
+    """Numbers of Fig-QA's paper; none beside the items of another benchmark."""
+    own = not task.dataset or BENCHMARKS.get(task.dataset) == "Fig-QA"
+    return reference.results() if own else ()
 
 
 PANELS = 4
