@@ -1,9 +1,7 @@
-"""Laws of figlang/data/munch.py: any files in MUNCH's form, and the facts of the published ones."""
+"""Laws of figlang/data/munch.py: any files in MUNCH's form."""
 
 import csv
-import json
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ from figlang.data import for_training, load, munch
 from figlang.data.marks import mark
 from figlang.errors import FiglangError
 from figlang.types import Judgement, Paraphrase, Split, Substitution
-from tests.conftest import published
 
 Row = dict[str, str]
 
@@ -290,116 +287,6 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-# Task files
-
-ENTRY = {"s0": "He *saw* that he saw.", "options": [{"text": "noticed", "label": "apt"}, {"text": "cut", "label": "inapt"}]}
-
-
-def task(root: Path, name: str, content: Any) -> None:
-    folder = root / "munch" / "tasks"
-    folder.mkdir(exist_ok=True)
-    (folder / f"{name}.json").write_text(content if isinstance(content, str) else json.dumps(content))
-
-
-def notes(split: Split) -> list[str]:
-    return [note for note in split.notes if ".json" in note]
-
-
-def test_a_task_file_that_agrees_says_nothing(tmp_path: Path) -> None:
-    root = write(tmp_path, [TRIPLE])
-    task(root, "word_judge", [{"dataset_index": 0, **ENTRY}])
-    task(root, "generation", [{"dataset_index": 0, "s0": SENTENCE["s0"]}, {"dataset_index": 1, "s0": OTHER["s0"]}])
-    assert notes(read(root, strict=True)) == []
-
-
-@pytest.mark.parametrize(
-    ("entries", "note"),
-    [
-        ([{"dataset_index": 0, **ENTRY, "s0": "He saw that he *saw*."}], "row 1: word_judge.json has another s0"),
-        ([{"dataset_index": 0, **ENTRY, "options": ENTRY["options"][::-1]}], "row 1: word_judge.json has another options"),
-        ([], "row 1: word_judge.json lacks it"),
-        (
-            [{"dataset_index": 0, **ENTRY}, {"dataset_index": 5, **ENTRY}],
-            "word_judge.json has 1 entries of no row, dataset_index 5",
-        ),
-    ],
-)
-def test_a_task_file_that_disagrees_is_noted_and_the_table_read(tmp_path: Path, entries: Any, note: str) -> None:
-    root = write(tmp_path, [TRIPLE])
-    task(root, "word_judge", entries)
-    split = read(root, question="word", order="upstream")
-    assert split.items[0].options[:2] == ("noticed", "cut")
-    (found,) = notes(split)
-    assert found.startswith(f"for_judgement.csv {note}" if note.startswith("row") else f"for_judgement.csv: {note}")
-    with pytest.raises(FiglangError, match="refuses the file"):
-        read(root, strict=True)
-
-
-@pytest.mark.parametrize("content", ["{", "[1]", '[{"s0": ""}]', "7"])
-def test_a_damaged_task_file_is_one_line(tmp_path: Path, content: str) -> None:
-    root = write(tmp_path, [TRIPLE])
-    task(root, "word_judge", content)
-    with pytest.raises(FiglangError, match=r"word_judge\.json is no list of JSON objects with a dataset_index") as error:
-        read(root)
-    assert "\n" not in str(error.value)
-
-
-# Parts of speech
-
-
-def tags(root: Path, *rows: tuple[str, str, str], name: str = "munch/derived/pos_from_vua_seq.tsv") -> Path:
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join("\t".join(row) + "\n" for row in (("idx", "target", "upos"), *rows)))
-    return path
-
-
-def pos(split: Split) -> Mapping[str, Sequence[str]]:
-    return {item.id: item.attributes.get("pos", ()) for item in split.items}
-
-
-def test_parts_of_speech_come_from_the_file_beside_the_tables(tmp_path: Path) -> None:
-    root = write(tmp_path)
-    tags(root, ("7", "saw", "VERB"), ("9", "fell", ""))
-    split = read(root, question="generation")
-    assert pos(split) == {"munch-sentence-7": ("VERB",), "munch-sentence-9": ()}
-    assert "1 of 2 targets have no part of speech; data.tagger=en_core_web_sm tags them" in split.notes
-    assert {item.attributes["pos"] for item in read(root).items if item.group == "a-1"} == {("VERB",)}
-
-
-def test_a_file_of_the_users_own_goes_before(tmp_path: Path) -> None:
-    root = write(tmp_path)
-    tags(root, ("7", "saw", "VERB"))
-    own = tags(root, ("7", "saw", "NOUN"), ("9", "climbed", "VERB"), name="mine.tsv")
-    split = read(root, question="generation", pos=str(own))
-    assert pos(split)["munch-sentence-7"] == ("NOUN",)
-    assert "mine.tsv row 2: target 'climbed' is 'fell' in the sentence, row left out; tag the same release" in split.notes
-    with pytest.raises(FiglangError, match="no such file"):
-        read(root, pos=str(tmp_path / "none.tsv"))
-
-
-def test_without_any_file_nothing_has_a_part_of_speech(tmp_path: Path) -> None:
-    assert set(pos(read(write(tmp_path), question="generation")).values()) == {()}
-
-
-def test_a_tagger_fills_what_the_file_lacks(tmp_path: Path) -> None:
-    spacy = pytest.importorskip("spacy")
-    pipeline = spacy.blank("en")
-    ruler = pipeline.add_pipe("attribute_ruler")
-    ruler.add([[{"TEXT": "fell"}]], {"POS": "VERB"})
-    ruler.add([[{"TEXT": "-"}]], {"POS": "PUNCT"})
-    pipeline.to_disk(tmp_path / "tagger")
-    root = write(tmp_path, sentences=[SENTENCE, OTHER | {"s0": "Prices half<b>-fell</b> & rose."}])
-    tags(root, ("7", "saw", "NOUN"))
-    split = read(root, question="generation", tagger=str(tmp_path / "tagger"))
-    # Of a word part in several tokens, the longest.
-    assert pos(split) == {"munch-sentence-7": ("NOUN",), "munch-sentence-9": ("VERB",)}
-    with pytest.raises(FiglangError, match="no spaCy pipeline 'none'"):
-        read(root, tagger="none")
-    with pytest.raises(FiglangError, match="gives no part of speech"):
-        read(write(tmp_path / "more"), tagger=str(tmp_path / "tagger"))
-
-
 # Marks
 
 
@@ -416,7 +303,7 @@ def test_a_marked_word_part() -> None:
     assert (found.plain, found.starred, found.plain[slice(*found.target)]) == ("no-fixed-abode", "no-*fixed-*abode", "fixed-")
 
 
-# The bundled sample, and the published files
+# The bundled sample
 
 
 def test_the_bundled_sample_is_clean() -> None:
@@ -425,55 +312,3 @@ def test_the_bundled_sample_is_clean() -> None:
     assert len(split.items) == 2 * 213
     assert [note for note in split.notes if "left out" in note or ".json" in note] == []
     assert len(load("validation", replace(data, question="generation"), PathsConfig()).items) == 95
-
-
-@pytest.fixture(scope="module")
-def munch_root() -> Path:
-    return Path(published("munch/correct_answers/for_judgement.csv"))
-
-
-def test_counts_of_the_published_sentences(munch_root: Path) -> None:
-    split = read(munch_root, question="generation", strict=True)
-    assert split.sha256 == munch.FILES["generation"][1]
-    assert (len(split.items), sum(len(item.options) for item in split.items)) == (2953, 10261)
-    assert Counter(item.attributes["genre"][0] for item in split.items) == dict(
-        zip(munch.GENRES, (1061, 922, 593, 377), strict=True)
-    )
-    novelties = [float(item.attributes["novelty"][0]) for item in split.items]
-    assert (min(novelties), max(novelties), round(sum(novelties) / 2953, 3)) == (-0.3, 0.71, 0.057)
-    beside = [
-        item.context[: item.target[0]][-1:] + item.context[item.target[1] :][:1]
-        for item in split.items
-        if isinstance(item, Substitution)
-    ]
-    assert sum(any(map(str.isalnum, letters)) for letters in beside) == 15
-    assert sum(">" in item.context for item in split.items) == 13
-
-
-def test_counts_of_the_published_triples(munch_root: Path) -> None:
-    split = read(munch_root, question="sentence", strict=True)
-    assert split.sha256 == munch.FILES["judgement"][1]
-    gold = Counter(item.gold for item in split.items)
-    assert (len(split.items), gold[0] + gold[1], gold[2], gold[3]) == (1492, 1072, 45, 375)
-    assert len({(item.context, item.target) for item in split.items if isinstance(item, Judgement)}) == 728
-    assert Counter(item.attributes["genre"][0] for item in split.items) == {"NEWS": 631, "ACPROSE": 618, "FICTION": 243}
-    assert not any("&gt;" in text for item in split.items for text in (item.context, *item.options))
-    # Near 36, 36, 3 and 25 % once they are shuffled, 71.8 % A if they are not.
-    assert [gold[letter] / 1492 for letter in range(4)] == pytest.approx([0.36, 0.36, 0.03, 0.25], abs=0.02)
-    upstream = read(munch_root, question="word", order="upstream")
-    assert any("always A scores 71.8 %" in note for note in upstream.notes)
-
-
-def test_the_parts_of_the_published_triples(munch_root: Path) -> None:
-    paths = PathsConfig(data=str(munch_root))
-    train, validation = for_training(DataConfig("munch", "munch", question="paraphrase"), paths)
-    assert len(train.items) + len(validation.items) == 1072
-    assert not {item.group for item in train.items} & {item.group for item in validation.items}
-    assert not {item.context for item in train.items} & {item.context for item in validation.items}
-    assert len(read(munch_root, question="paraphrase", held_out=1.0).items) == 1072
-
-
-def test_adverbs_of_the_published_triples_are_ten(munch_root: Path) -> None:
-    published("munch/derived/pos_from_vua_seq.tsv")
-    found = Counter(item.attributes.get("pos", ("",))[0] for item in read(munch_root, question="word").items)
-    assert found["ADV"] == 10

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from figlang.config import DataConfig, PathsConfig
-from figlang.config.groups import NLI
+from figlang.config.data import NLI
 from figlang.data import for_training, load, nli
 from figlang.errors import FiglangError
 from figlang.types import CLASSES, Inference
