@@ -9,10 +9,10 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast, get_args, get_type_hints
+from typing import Any, Generic, TypeVar, cast
 
 import hydra
 from hydra.core.config_store import ConfigStore
@@ -44,10 +44,11 @@ from figlang.config import (
     TrainConfig,
 )
 from figlang.config.section import Command
+from figlang.config.usage import print_help
 from figlang.errors import INTERRUPTED, FiglangError
 from figlang.faults import explain
 from figlang.redaction import nothing_secret_said
-from figlang.signature import digest, program
+from figlang.signature import digest
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 T = TypeVar("T")
@@ -138,7 +139,7 @@ def grid(name: str, schema: type[T]) -> Callable[[Callable[[list[Combination[T]]
         @nothing_secret_said()
         def main() -> None:
             if {"--help", "-h"} & set(sys.argv[1:]):
-                print_help(schema)
+                print_help(schema, CONF)
                 return
             logging.basicConfig(level=logging.INFO, format="%(message)s")
             try:
@@ -183,7 +184,7 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
         @nothing_secret_said()
         def main() -> None:
             if {"--help", "-h"} & set(sys.argv[1:]):
-                print_help(schema)
+                print_help(schema, CONF)
                 return
             # Hydra's parser takes overrides in one run of words only: `model=minilm -m seed=0,1` would fail.
             logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -366,39 +367,3 @@ def _name(*parts: str) -> str:
     # Where more was lost than `=`, other overrides might get the same name.
     told_apart = len(name) <= LONGEST and re.fullmatch(r"[A-Za-z0-9._~=-]*", whole)
     return name if told_apart else f"{name[:LONGEST]}-{digest(whole)}"
-
-
-def print_help(schema: type) -> None:
-    """The groups of the command with their presets, and every field with its sentence."""
-    script = program()
-    usage = f"python {script} [GROUP=PRESET …] [FIELD=VALUE …]        {schema.__doc__}"
-    lines = [usage, "", "Groups and their presets (the first # line of the file says what each is):"]
-    groups = {spec.name for spec in fields(schema)}
-    if schema in (TrainConfig, EvaluateConfig):
-        groups |= {"debug", "experiment"}
-    for folder in sorted(path for path in CONF.iterdir() if path.name in groups):
-        lines.append(f"  {folder.name}=")
-        for file in sorted(folder.glob("*.yaml")):
-            comment = next(
-                (line[1:].strip() for line in file.read_text().splitlines() if line.startswith("# ") and "@package" not in line), ""
-            )
-            lines.append(f"      {file.stem:<22}{comment}")
-    lines += ["", "Fields:"]
-    lines += _field_lines(schema, "")
-    lines += ["", f"Several runs: python {script} -m seed=0,1,2,3,4.  Hydra's own options: --hydra-help."]
-    sys.stdout.write("\n".join(lines) + "\n")
-
-
-def _field_lines(schema: type, prefix: str) -> list[str]:
-    lines = []
-    hints = get_type_hints(schema)
-    for spec in fields(schema):
-        kind = next((one for one in get_args(hints[spec.name]) if is_dataclass(one)), hints[spec.name])
-        if is_dataclass(kind):
-            lines += _field_lines(kind, f"{prefix}{spec.name}.")  # type: ignore[arg-type]
-            continue
-        choices = " [" + "|".join(spec.metadata["choices"]) + "]" if spec.metadata["choices"] else ""
-        given = spec.default if spec.default_factory is MISSING else spec.default_factory()
-        default = "" if given == "???" else f" (default {given})"
-        lines.append(f"  {prefix + spec.name:<32}{spec.metadata['help']}{choices}{default}")
-    return lines

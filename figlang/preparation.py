@@ -11,7 +11,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.checkpoint import ancestry, causal_recipe
 from figlang.config import MethodConfig, PromptConfig, TrainConfig
-from figlang.config.groups import NLI
+from figlang.config.data import NLI
 from figlang.data.mix import original
 from figlang.encode import Encoder
 from figlang.errors import FiglangError

@@ -20,8 +20,8 @@ from figlang.config.commands import (
     ReportConfig,
     TrainConfig,
 )
+from figlang.config.data import DataConfig
 from figlang.config.groups import (
-    DataConfig,
     LoggerConfig,
     MethodConfig,
     ModelConfig,

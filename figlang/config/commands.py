@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from figlang.config.data import DataConfig
 from figlang.config.groups import (
-    DataConfig,
     LoggerConfig,
     MethodConfig,
     ModelConfig,

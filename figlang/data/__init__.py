@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from figlang.config import DataConfig, PathsConfig
-from figlang.config.groups import NLI
+from figlang.config.data import NLI
 from figlang.data import figqa, miqa, mix, munch, nli, winogrande
 from figlang.errors import FiglangError
 from figlang.types import Split

@@ -11,7 +11,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from figlang.config import DataConfig
-from figlang.config.groups import NLI
+from figlang.config.data import NLI
 from figlang.types import Item, Split
 
 AGAIN = " again "
