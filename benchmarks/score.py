@@ -68,6 +68,9 @@ def main() -> None:
     options.add_argument("--shapes", nargs="+", default=["smollm2", "gpt2"], choices=["smollm2", "gpt2"])
     options.add_argument("--cache", default="~/.cache/figlang")
     options.add_argument("--workloads", nargs="+", default=list(ITEMS), choices=list(ITEMS))
+    options.add_argument(
+        "--precisions", nargs="+", default=list(PRECISIONS), choices=list(PRECISIONS), help="bf16 is slow where a CPU lacks it"
+    )
     options.add_argument("--items", type=float, default=1.0, help="factor on the number of items")
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--threads", type=int, default=2)
@@ -80,7 +83,7 @@ def main() -> None:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     asked = workloads(given.data, {name: max(2, round(ITEMS[name] * given.items)) for name in given.workloads})
     for shape in given.shapes:
-        networks = {name: network(shape, folder, dtype) for name, dtype in PRECISIONS.items()}
+        networks = {name: network(shape, folder, PRECISIONS[name]) for name in given.precisions}
         table = Table(title=f"{shape}, {given.threads} threads, medians of {given.rounds} rounds", title_justify="left")
         for column in ("workload", "", "harness s", "figlang s", "ratio", "of the limit", "largest difference"):
             table.add_column(column, justify="left" if column in ("workload", "") else "right")
@@ -160,16 +163,17 @@ def compare(
     for precision, network in networks.items():
         mine, other = median(ours[precision].seconds), median(theirs[precision].seconds)
         share = work(network, scored[precision]) / median(rates[precision]) / mine
-        if precision == "float32":
+        if len(networks) == 1 or precision == "float32":
             difference = f"{largest(ours[precision].sums, theirs[precision].sums):.1e}"
         else:  # against float32: the harness rounds too
             exact = ours["float32"].sums
             difference = f"{largest(ours[precision].sums, exact):.2f} (harness {largest(theirs[precision].sums, exact):.2f})"
-        label = f"{name}, {len(requests)} requests" if precision == "float32" else f"  {scored[precision].tokens} tokens one by one"
         cells = (f"{other:.2f} (batch {best[precision]})", f"{mine:.2f}", f"{other / mine:.1f}", f"{share:.0%}", difference)
-        table.add_row(label, precision, *cells)
-    across = median(theirs["float32"].seconds) / median(ours["bf16"].seconds)
-    table.add_row(f"  {scored['float32'].read} read", "our bf16 to its float32", "", "", f"{across:.1f}", "", "", end_section=True)
+        table.add_row(name if precision == next(iter(networks)) else "", precision, *cells)
+    counts = f"  {len(requests)} requests, {scored[precision].tokens} tokens, {scored[precision].read} read"
+    both = set(networks) == set(PRECISIONS)
+    across = f"{median(theirs['float32'].seconds) / median(ours['bf16'].seconds):.1f}" if both else ""
+    table.add_row(counts, "our bf16 to its float32" if both else "", "", "", across, "", "", end_section=True)
 
 
 def harness(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, size: int, requests: list[Request]) -> list[float]:
