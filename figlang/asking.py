@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from figlang import prompting
+from figlang import generation, prompting
 from figlang.checkpoint import Loaded, Served
 from figlang.config import PromptConfig, SamplingConfig, ScoringConfig
 from figlang.errors import FiglangError
-from figlang.generation import converse
 from figlang.prompting import Pool
 from figlang.prompts import lettered, miqa, munch
 from figlang.scoring.replies import choose
@@ -43,7 +42,7 @@ def ask(
     Raises FiglangError for a prompt that shows no letters, and for a model that has no chat.
     """
     prompt, asked = question(items, share, scoring, prompt, pool)
-    found, manner = converse(model, [one.message for one in asked], SamplingConfig(max_tokens=scoring.max_tokens), progress)
+    found, _ = generation.converse(model, [one.message for one in asked], SamplingConfig(max_tokens=scoring.max_tokens), progress)
     predictions, answered = choose(asked, [(several[0].text, several[0].cut) for several in found])
     if invalid := [one for one in answered if one.letter is None]:
         log.warning(
@@ -52,24 +51,30 @@ def ask(
         )
     asks, judges = miqa.are_questions(items), isinstance(items[0], Judgement)
     orders = "all" if asks else "as read" if judges else scoring.orders
-    facts: dict[str, Any] = {
+    about = facts(model, scoring, orders, prompt, pool)
+    if asks:
+        about["shots"] = prompt.k
+    if judges:
+        about["question"] = "/".join(map(str, munch.PROMPTS[str(prompt.question)][:3]))
+    return Asked(predictions, [one.record() for one in answered], about)
+
+
+def facts(model: Loaded | Served, scoring: ScoringConfig, orders: str, prompt: PromptConfig, pool: Pool) -> dict[str, Any]:
+    """What of asking can change a reply, for the signature."""
+    manner = generation.manner(model, SamplingConfig(max_tokens=scoring.max_tokens))
+    source = f",source={pool.source}" if prompt.k else ""
+    return {
         "scoring": f"{scoring.name}({manner},orders={orders},max_tokens={scoring.max_tokens})",
         "norm": "none",
-        "prompt": _describe(prompt, pool),
+        "prompt": f"{miqa.describe(settled(prompt)).removesuffix(')')}{source},seed={prompt.seed})",
     }
-    if asks:
-        facts["shots"] = prompt.k
-    if judges:
-        facts["question"] = "/".join(map(str, munch.PROMPTS[str(prompt.question)][:3]))
-    return Asked(predictions, [one.record() for one in answered], facts)
 
 
 def question(
     items: Sequence[Item], share: Sequence[Item], scoring: ScoringConfig, prompt: PromptConfig, pool: Pool
 ) -> tuple[PromptConfig, list[lettered.Lettered]]:
     """The messages about the items of `share`, and the prompt with what stands in for what it leaves open."""
-    separator = "\n\n" if prompt.separator == "\n" else prompt.separator  # a question has several lines
-    prompt = replace(prompt, separator=separator, reply="letter", layout="lines")
+    prompt = settled(prompt)
     if miqa.are_questions(items):
         prompt = replace(prompt, question=prompt.question or "numbered")
         wording = miqa.wording_of(prompt)
@@ -90,6 +95,7 @@ def question(
     return prompt, lettered.about_pairs(share, prompt, scoring.orders, shown)
 
 
-def _describe(prompt: PromptConfig, pool: Pool) -> str:
-    source = f",source={pool.source}" if prompt.k else ""
-    return miqa.describe(prompt).removesuffix(")") + f"{source},seed={prompt.seed})"
+def settled(prompt: PromptConfig) -> PromptConfig:
+    """A prompt with what every question with letters has."""
+    separator = "\n\n" if prompt.separator == "\n" else prompt.separator  # a question has several lines
+    return replace(prompt, separator=separator, reply="letter", layout="lines")

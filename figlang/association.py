@@ -64,13 +64,15 @@ def cases(predictions: Sequence[Prediction]) -> list[Case]:
 def means(rows: Sequence[Case], quantity: str, test: str = "welch", seed: int = 0) -> Means:
     """A quantity of right against wrong answers, by Welch's t test or Mann and Whitney's; cases without the quantity are left out.
 
-    With fewer than two answers on either side there is nothing to test.
+    With answers about fewer than two sentences on either side, or a single value on both, there is nothing to test.
     """
     known = [row for row in rows if quantity in row.attributes]
     values = np.array([float(row.attributes[quantity][0]) for row in known])
     right = np.array([row.right for row in known], bool)
     sides = [values[right], values[~right]]
-    if min(map(len, sides)) < 2:
+    if any(_sentences([row for row in known if row.right is side]) < 2 for side in (True, False)) or all(
+        len(set(side)) == 1 for side in sides
+    ):
         return Means(_mean(sides[0]), _mean(sides[1]), None)
     found = stats.ttest_ind(*sides, equal_var=False) if test == "welch" else stats.mannwhitneyu(*sides)
     parts = np.stack([right, ~right], 1).astype(float)
@@ -90,11 +92,12 @@ def share(rows: Sequence[Case], seed: int = 0) -> Estimate:
 def pairs(classes: Mapping[str, Sequence[Case]], test: str = "chi2", least: int = 20, seed: int = 0) -> list[Difference]:
     """Shares of right answers of every two classes, the higher minus the lower, largest difference first.
 
-    Classes with fewer than `least` cases are not tested. Tests are of the table of right and wrong answers: chi-square without
-    continuity correction (which is the two-sided z test of two proportions), with Yates's correction, or Fisher's exact test.
+    Classes with fewer than `least` cases, or about one sentence only, are not tested. Tests are of the table of right and wrong
+    answers: chi-square without continuity correction (which is the two-sided z test of two proportions), with Yates's correction,
+    or Fisher's exact test.
     """
     found = []
-    for one, other in combinations([name for name, rows in classes.items() if len(rows) >= least], 2):
+    for one, other in combinations([name for name, rows in classes.items() if len(rows) >= least and _sentences(rows) > 1], 2):
         high, low = sorted((one, other), key=lambda name: _right(classes[name]) / len(classes[name]), reverse=True)
         rows = [*classes[high], *classes[low]]
         inside = np.array([[1, 0]] * len(classes[high]) + [[0, 1]] * len(classes[low]), float)
@@ -117,6 +120,11 @@ def holm(family: Sequence[Difference]) -> list[Difference]:
 
 def _right(rows: Sequence[Case]) -> int:
     return sum(row.right for row in rows)
+
+
+def _sentences(rows: Sequence[Case]) -> int:
+    """How many sentences are resampled: with a single one every resample is the same, and any difference looks certain."""
+    return len({row.group for row in rows})
 
 
 def _mean(values: Array) -> Mean:

@@ -1,32 +1,84 @@
 """The cells of a grid, each a prompt on the same items: their files, and what scoring them took."""
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from figlang.errors import FiglangError
+from figlang.files import whole_file, write_text
 from figlang.predictions import read_predictions, write_predictions
 from figlang.scoring.requests import Scored
 from figlang.types import Prediction
 
+log = logging.getLogger("figlang")
+
 Asked = TypeVar("Asked")
+
+BEGUN = "begun.txt"  # in a folder whose grid is not finished: what its cells are made by
+
+
+def claim(folder: Path, signature: str, made: Sequence[str], begun: str | None = None) -> None:
+    """Clear a folder of the files that fit the patterns `made`: the cells and tables of an interrupted run, or of a finished one
+    with this signature.
+
+    `begun` says all that the cells depend on: with it, those stay that were made by the same before a run was interrupted.
+
+    Raises FiglangError if the folder holds a finished result of another signature.
+    """
+    finished, mark = folder / "metrics.json", folder / BEGUN
+    if finished.is_file():
+        try:
+            same = json.loads(finished.read_text(encoding="utf-8"))["signature"] == signature
+        except (ValueError, KeyError, TypeError):  # damaged, or not ours
+            same = False
+        if not same:
+            raise FiglangError(f"{folder} holds a finished result of other settings; choose another folder with output=DIR")
+    elif begun is not None and mark.is_file() and mark.read_bytes() == begun.encode():
+        return
+    for path in (finished, mark, *(path for pattern in made for path in folder.glob(pattern))):
+        path.unlink(missing_ok=True)
+    if begun is not None:
+        write_text(mark, begun)
+
+
+def left(folder: Path, kind: str, names: Iterable[str]) -> list[str]:
+    """The cells that an interrupted run left in a claimed folder, which need not be made again."""
+    found = [name for name in names if (folder / kind / f"{name}.jsonl").is_file()]
+    if found:
+        log.info("%s: %s there already, of a run that was interrupted", folder, ", ".join(found))
+    return found
+
+
+def finish(folder: Path) -> None:
+    """Say of a claimed folder that its grid is finished, once it has its metrics.json."""
+    (folder / BEGUN).unlink(missing_ok=True)
 
 
 class Cells:
-    """Writes cells below a folder, by name, and counts: `tokens` that reading every request by itself takes, and those `read`."""
+    """Writes cells below a folder, by name, and counts: `tokens` that reading every request by itself takes, and those `read`.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    `kept` are the names of cells that are there already and not counted.
+    """
+
+    def __init__(self, folder: Path, kept: Sequence[str] = ()) -> None:
+        self._folder, self.kept = folder, kept
         self._started = time.perf_counter()
         self.tokens = self.read = 0
 
-    def write(self, name: str, predictions: Iterable[Prediction], records: Iterable[Mapping[str, Any]]) -> None:
-        """A cell's predictions, and what they are made of, item by item."""
-        write_predictions(_file(self._folder, "predictions", name), predictions)
-        with _file(self._folder, "log_probabilities", name).open("w", encoding="utf-8") as file:
+    def write(
+        self,
+        name: str,
+        predictions: Iterable[Prediction],
+        records: Iterable[Mapping[str, Any]],
+        kind: str = "log_probabilities",
+    ) -> None:
+        """A cell's predictions, and what they are made of, item by item; the predictions last, so that they say it is whole."""
+        with whole_file(_file(self._folder, kind, name)) as beside, beside.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in records)
+        write_predictions(_file(self._folder, "predictions", name), predictions)
 
     def count(self, scored: Scored) -> None:
         """Add what a scoring read."""
@@ -36,7 +88,7 @@ class Cells:
         """Tokens, seconds since the beginning, and the ratio that sharing saved, if anything was scored."""
         seconds = time.perf_counter() - self._started
         ratio = self.tokens / self.read if self.read else None
-        return {"tokens": self.tokens, "read": self.read, "ratio": ratio, "seconds": seconds}
+        return {"tokens": self.tokens, "read": self.read, "ratio": ratio, "seconds": seconds, "kept": list(self.kept)}
 
 
 def read(folder: Path, names: Iterable[str]) -> dict[str, list[Prediction]]:

@@ -118,21 +118,21 @@ def answer(
     A text is continued where the model can do that; an endpoint that has only a chat is sent it as a message.
     """
     prompts = [one.prompt for one in asked]
-    manner = "continued"
+    how = "continued"
     if isinstance(loaded, Loaded):
         writer = Writer(loaded.network, loaded.tokenizer, bos_ids(loaded.tokenizer, loaded.recipe.bos))
         texts = writer.write(prompts, sampling, progress=progress)
     elif loaded.endpoint.abilities.completes:
         texts = loaded.endpoint.complete([opening(loaded.recipe.bos) + prompt for prompt in prompts], sampling, progress)
     else:
-        replies, manner = converse(loaded, prompts, sampling, progress)
+        replies, how = converse(loaded, prompts, sampling, progress)
         texts = [[final(reply.text) for reply in several] for several in replies]
     written = [
         Generation(one.item, one.group, one.kind, sample, one.prompt, text, rated_part(one.kind, text, cut))
         for one, several in zip(asked, texts, strict=True)
         for sample, text in enumerate(several)
     ]
-    return written, manner
+    return written, how
 
 
 def converse(
@@ -142,17 +142,22 @@ def converse(
 
     Raises FiglangError for a model without a chat format.
     """
-    drawn = "greedy" if sampling.temperature == 0 else f"temperature={sampling.temperature:g}"
     if isinstance(loaded, Served):
-        takes = "temperature" in (loaded.endpoint.abilities.reply or {})
-        return loaded.endpoint.chat(messages, sampling, progress), f"chat,{drawn if takes else 'sampled'}"
+        return loaded.endpoint.chat(messages, sampling, progress), manner(loaded, sampling)
     tokenizer = loaded.tokenizer
     if not tokenizer.chat_template:
         raise FiglangError(f"{loaded.recipe.name} has no chat format, so that it cannot reply; use scoring=clean, or a chat model")
     chats = [[{"role": "user", "content": message}] for message in messages]
     prompts = [tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True) for chat in chats]
     texts = Writer(loaded.network, tokenizer).write(prompts, sampling, progress=progress)
-    return [[Reply(text, _is_cut(tokenizer, text, sampling)) for text in several] for several in texts], f"chat,{drawn}"
+    return [[Reply(text, _is_cut(tokenizer, text, sampling)) for text in several] for several in texts], manner(loaded, sampling)
+
+
+def manner(loaded: Loaded | Served, sampling: SamplingConfig) -> str:
+    """How a chat is asked to reply, for the signature."""
+    if isinstance(loaded, Served) and "temperature" not in (loaded.endpoint.abilities.reply or {}):
+        return "chat,sampled"
+    return "chat,greedy" if sampling.temperature == 0 else f"chat,temperature={sampling.temperature:g}"
 
 
 def _is_cut(tokenizer: PreTrainedTokenizerBase, text: str, sampling: SamplingConfig) -> bool:

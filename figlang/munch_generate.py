@@ -1,16 +1,20 @@
 """MUNCH's Tables 3 and 10 to 12: where the words that people gave come in a model's ranking (`model=smollm2`)."""
 
 import time
+from dataclasses import asdict
 
 from rich.console import Console
 
-from figlang import assessment, predicting, results, tables
+from figlang import assessment, cells, predicting, results, tables
 from figlang.checkpoint import Served
 from figlang.command import entry
 from figlang.config import MunchGenerateConfig
 from figlang.munch import factors as munch_factors
 from figlang.munch import filling, rankings, served_filling, table3
 from figlang.prompts import munch_generation
+from figlang.signature import digest
+
+MADE = ("tables.md", "rankings/*.jsonl")
 
 
 @entry("munch_generate", MunchGenerateConfig)
@@ -23,19 +27,23 @@ def main(config: MunchGenerateConfig) -> None:
     filler: filling.Filler | served_filling.ServedFiller = (
         served_filling.ServedFiller(loaded, way) if isinstance(loaded, Served) else filling.Filler(loaded, way, words)
     )
+    facts = predicting.origin(loaded) | way.facts() | {"prompt": "+".join(names), "bos": loaded.recipe.bos}
+    about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()
+    cells.claim(folder, about["signature"], MADE, f"{about['signature']} {digest(asdict(config.data))}")
+    kept = cells.left(folder, "rankings", names)
     started = time.perf_counter()
     for name, blanks in asked.items():
-        rankings.write(folder / "rankings" / f"{name}.jsonl", filler.fill(blanks, config.trainer.progress))
-    took = filler.took() | {"seconds": time.perf_counter() - started}
+        if name not in kept:
+            rankings.write(folder / "rankings" / f"{name}.jsonl", filler.fill(blanks, config.trainer.progress))
+    took = filler.took() | {"seconds": time.perf_counter() - started, "kept": kept}
 
-    facts = predicting.origin(loaded) | way.facts() | {"prompt": "+".join(names), "bos": loaded.recipe.bos}
-    evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
-    cells = {name: rankings.read(folder / "rankings" / f"{name}.jsonl") for name in names}
-    measured = table3.measure(cells, way.config.max_rank, config.ddof, config.seed)
-    best = rankings.cases(cells[measured["best"]])
+    ranked = {name: rankings.read(folder / "rankings" / f"{name}.jsonl") for name in names}
+    measured = table3.measure(ranked, way.config.max_rank, config.ddof, config.seed)
+    best = rankings.cases(ranked[measured["best"]])
     factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least, config.seed)
-    content = evaluated.about() | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
+    content = about | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
+    cells.finish(folder)
     made, below = table3.tables(content), table3.below(content)
     (folder / "tables.md").write_text(tables.document(f"MUNCH generation, {content['model']}", made, below), encoding="utf-8")
     tables.write(made, folder / "tables")

@@ -1,49 +1,51 @@
-"""MUNCH's Tables 2 and 9 to 12 for a causal model: all 18 judgement prompts in one go (`model=smollm2`)."""
+"""MUNCH's Tables 2 and 9 to 12 for a model that judges by letters: all 18 judgement prompts in one go (`model=smollm2`)."""
+
+from dataclasses import asdict
 
 from rich.console import Console
 
 from figlang import assessment, association, cells, predicting, results, tables
-from figlang.checkpoint import Loaded
 from figlang.command import entry
 from figlang.config import MunchJudgeConfig
 from figlang.errors import FiglangError
 from figlang.munch import factors as munch_factors
-from figlang.munch import table
-from figlang.munch.judging import Judge
+from figlang.munch import judging, table
 from figlang.prompts import munch
+from figlang.signature import digest
+
+MADE = ("tables.md", *(f"{kind}/*.jsonl" for kind in ("predictions", "log_probabilities", "replies")))
 
 
 @entry("munch_judge", MunchJudgeConfig)
 def main(config: MunchJudgeConfig) -> None:
-    if config.one_by_one and config.prompt.reply != "letter":
-        raise FiglangError("one_by_one= measures what scoring letters together spares; leave prompt.reply=greedy out")
-    split, loaded, folder = assessment.causal(config)
-    if not isinstance(loaded, Loaded):
-        raise FiglangError(
-            "this scores letters as tokens of a network that is here; evaluate.py data=munch_word prompt=munch asks an endpoint"
-        )
-    judge = Judge(loaded, config.prompt, config.scoring)
+    split, loaded, folder = assessment.opened(config)
+    judge = judging.judge(loaded, config.prompt, config.scoring)
+    if config.one_by_one and not (isinstance(judge, judging.Judge) and config.prompt.reply == "letter"):
+        raise FiglangError("one_by_one= measures what scoring letters together spares, by a network that is here; leave it out")
     asked = munch.by_prompt(split.items, config.prompts)
-    filled = cells.Cells(folder)
+    facts = predicting.origin(loaded) | judge.facts("+".join(asked))
+    about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()
+    cells.claim(folder, about["signature"], MADE, f"{about['signature']} {digest(asdict(config.data))}")
+    filled = cells.Cells(folder, cells.left(folder, "predictions", asked))
     for name, items in asked.items():
-        judged = judge.judge(judge.ask(items, name), config.trainer.progress)
-        filled.write(name, judged.predictions, judged.records)
-        if judged.scored is not None:
-            filled.count(judged.scored)
+        if name not in filled.kept:
+            judged = judge.judge(items, name, config.trainer.progress)
+            filled.write(name, judged.predictions, judged.records, judged.kind)
+            if judged.scored is not None:
+                filled.count(judged.scored)
     took = filled.took()
-    if config.one_by_one:
+    if config.one_by_one and isinstance(judge, judging.Judge):
         some = {name: items[: config.one_by_one] for name, items in asked.items()}
         parts = [judge.sequences([each]) for name, items in some.items() for each in judge.ask(items, name)]
         took["one_by_one"] = cells.one_by_one(judge.scorer.score_tokens, parts, len(parts))
 
-    facts = predicting.origin(loaded) | judge.facts("+".join(asked))
-    evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
     predictions = cells.read(folder, asked)
     measured = table.measure(predictions, config.ddof, config.seed)
     best = association.cases(predictions[measured["best"]])
     factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least, config.seed)
-    content = evaluated.about() | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
+    content = about | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
+    cells.finish(folder)
     made, below = table.tables(content), table.below(content)
     (folder / "tables.md").write_text(tables.document(f"MUNCH judgement, {content['model']}", made, below), encoding="utf-8")
     tables.write(made, folder / "tables")

@@ -240,18 +240,8 @@ def _judgements(loaded: Loaded | Served, split: Split, share: Sequence[Item], ho
         )
     munch.form_of(how.prompt.question)  # or it is none
     place = "/".join(map(str, munch.PROMPTS[how.prompt.question][:3]))
-    if isinstance(loaded, Served):
-        judging.check(how.prompt, how.scoring)
-        if how.prompt.reply != "letter" or how.prompt.chat != "none":
-            raise FiglangError("a served model judges by log-probabilities, prompt.reply=letter, or by replies, scoring=letter")
-        # How the endpoint's tokenizer writes a letter without a space is unknown, so that one form is scored, not their sum.
-        asked = munch.ask(share, how.prompt.question)
-        measured = choices.measure(engine(loaded, ANSWER, loaded.recipe.bos), asked, False, how.progress)
-        facts = {"scoring": "letters(with space)", "norm": "sum", "prompt": f"{how.prompt.question}(chat=none)"}
-        found = Rows(measured.predictions("sum"), measured=measured.records())
-        return found, {**origin(loaded), **facts, "bos": loaded.recipe.bos, "question": place}
-    judge = judging.Judge(loaded, how.prompt, how.scoring)
-    judged = judge.judge(judge.ask(share, how.prompt.question), how.progress)
+    judge = judging.judge(loaded, how.prompt, how.scoring)
+    judged = judge.judge(share, how.prompt.question, how.progress)
     facts = {**origin(loaded), **judge.facts(how.prompt.question), "question": place}
     return Rows(judged.predictions, measured=judged.records), facts
 

@@ -97,6 +97,20 @@ def test_without_two_answers_on_either_side_nothing_is_tested() -> None:
     assert means(some(0, 5), "novelty").right.mean is None
 
 
+def test_a_single_sentence_on_a_side_is_no_evidence() -> None:
+    # Every resample of it is the same, so that any difference would look certain.
+    assert means(some(3, 3, size=3), "novelty").difference is None
+    assert means(some(4, 2, size=2), "novelty").difference is None
+    assert means(some(4, 4, size=2), "novelty").difference is not None
+    assert pairs({"a": some(30, 70, size=100, name="a"), "b": some(50, 50, name="b")}) == []
+
+
+def test_novelties_that_are_all_alike_are_not_tested() -> None:
+    rows = [Case(str(place), place % 2 == 0, {"novelty": ("0.1",)}) for place in range(8)]
+    found = means(rows, "novelty")
+    assert (found.difference, found.right.n, found.wrong.n) == (None, 4, 4)
+
+
 def test_cases_without_the_quantity_are_left_out() -> None:
     rows = [*some(5, 5), Case("x", True, {})]
     assert means(rows, "novelty").right.n == 5

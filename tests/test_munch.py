@@ -291,7 +291,7 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "word", "<b></b>", "<b>a</b><b>b</b>", "<b>a", "a</b>", "<b><b>a</b>", "<b>a</b></b>", "</b>a<b>"]
+    "text", ["", "word", "<b></b>", "<b> </b>", "<b>a</b><b>b</b>", "<b>a", "a</b>", "<b><b>a</b>", "<b>a</b></b>", "</b>a<b>"]
 )
 def test_a_sentence_without_exactly_one_mark(text: str) -> None:
     assert mark(text) is None

@@ -43,6 +43,10 @@ def test_a_task_file_that_agrees_says_nothing(tmp_path: Path) -> None:
             [{"dataset_index": 0, **ENTRY}, {"dataset_index": 5, **ENTRY}],
             "word_judge.json has 1 entries of no row, dataset_index 5",
         ),
+        (
+            [{"dataset_index": 0, **ENTRY, "s0": "He saw."}, {"dataset_index": 0, **ENTRY}],
+            "word_judge.json has 1 entries whose dataset_index another one has",
+        ),
     ],
 )
 def test_a_task_file_that_disagrees_is_noted_and_the_table_read(tmp_path: Path, entries: Any, note: str) -> None:

@@ -10,10 +10,11 @@ import pytest
 
 from evaluate import main as evaluate_command
 from figlang import metrics
+from figlang.cells import BEGUN
 from figlang.config import PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.generation import Writer
-from figlang.munch.judging import check, letter_of
+from figlang.munch.judging import Judge, check, letter_of
 from figlang.munch_judge import main as judge_command
 from figlang.predictions import read_predictions
 from figlang.prompts.munch import PROMPTS
@@ -105,9 +106,70 @@ def test_what_the_model_writes_is_parsed(run: Run, tmp_path: Path, monkeypatch: 
     assert content["facts"]["scoring"] == "greedy(parsed)"
 
 
+def test_a_folder_holds_one_result(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    finished = run(judge_command, "prompts=[CTWT52]", "ddof=0")
+    with pytest.raises(SystemExit):
+        run(judge_command, "prompts=[CTWT52]", "data.seed=1")
+    assert "out holds a finished result of other settings; choose another folder with output=DIR" in capsys.readouterr().err
+    assert json.loads((tmp_path / "out" / "metrics.json").read_text()) == finished
+    assert run(judge_command, "prompts=[CTWT52]")["prompts"] == finished["prompts"]
+
+
+def test_an_interrupted_run_goes_on_with_the_prompts_that_are_left(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked: list[str] = []
+    judge = Judge.judge
+
+    def until_killed(self: Judge, items: Any, name: str, progress: bool = False) -> Any:
+        asked.append(name)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return judge(self, items, name, progress)
+
+    monkeypatch.setattr(Judge, "judge", until_killed)
+    three = "prompts=[CTWT52,SWTC20,GASW94]"
+    with pytest.raises(SystemExit):
+        run(judge_command, three)
+    assert not (tmp_path / "out" / "metrics.json").exists()
+    before = (tmp_path / "out" / "predictions" / "CTWT52.jsonl").stat().st_mtime_ns
+    caplog.set_level("INFO")
+    content = run(judge_command, three)
+    assert asked == ["CTWT52", "SWTC20", "SWTC20", "GASW94"]
+    assert "CTWT52 there already, of a run that was interrupted" in caplog.text
+    assert content["took"]["kept"] == ["CTWT52"]
+    assert "CTWT52 had been made before" in (tmp_path / "out" / "tables.md").read_text()
+    assert (tmp_path / "out" / "predictions" / "CTWT52.jsonl").stat().st_mtime_ns == before
+    assert not (tmp_path / "out" / BEGUN).exists()
+
+
+def test_what_other_settings_left_is_made_again(run: Run, tmp_path: Path) -> None:
+    first = run(judge_command, "prompts=[CTWT52]", "data.limit=4")
+    (tmp_path / "out" / "metrics.json").unlink()
+    (tmp_path / "out" / BEGUN).write_text("of another signature")
+    content = run(judge_command, "prompts=[CTWT52]")
+    assert (first["prompts"]["CTWT52"]["accuracy"]["n"], content["prompts"]["CTWT52"]["accuracy"]["n"]) == (2, 3)
+    assert content["took"]["kept"] == []
+
+
+def test_a_chat_model_here_is_asked_for_a_letter(run: Run, tmp_path: Path) -> None:
+    chatty = tmp_path / "chatty"
+    network("llama", max_position_embeddings=2048).save_pretrained(chatty)
+    built = tokenizer()
+    built.chat_template = TEMPLATE
+    built.save_pretrained(chatty)
+    settings = ["scoring=letter", "scoring.max_tokens=4", f"model.name_or_path={chatty}", "data.limit=4"]
+    content = run(judge_command, "prompts=[CTWT52,GASW94]", *settings)
+    assert "|scoring:letter(chat,greedy,orders=as read,max_tokens=4)|" in content["signature"]
+    assert "|prompt:CTWT52+GASW94(reply=letter," in content["signature"]
+    rows = [json.loads(line) for line in (tmp_path / "out" / "replies" / "GASW94.jsonl").read_text().splitlines()]
+    assert len(rows) == 2
+    assert rows[0]["message"].endswith("Answer with one letter only: A, B, C or D.")
+
+
 def test_a_letter_is_written_greedily_by_a_network(run: Run, tmp_path: Path) -> None:
     run(judge_command, "prompts=[CTWT52]", "prompt.reply=greedy", "data.limit=2")
-    (row,) = [json.loads(line) for line in (tmp_path / "out" / "log_probabilities" / "CTWT52.jsonl").read_text().splitlines()]
+    (row,) = [json.loads(line) for line in (tmp_path / "out" / "replies" / "CTWT52.jsonl").read_text().splitlines()]
     # A space and a letter are two tokens of this vocabulary.
     assert len(tokenizer()(row["text"])["input_ids"]) <= 2
 
@@ -142,6 +204,8 @@ MISTAKES: list[tuple[Callable[[], None], list[str], str]] = [
     (judge_command, ["data=munch_paraphrase"], "these are not MUNCH's judgements"),
     (judge_command, ["prompt.chat=user"], "has no chat template; use prompt.chat=none"),
     (judge_command, ["prompt.reply=greedy", "one_by_one=2"], "one_by_one= measures"),
+    (judge_command, ["scoring=letter", "prompt.chat=user"], "scoring=letter asks in a chat and reads its replies"),
+    (judge_command, ["scoring=letter"], "has no chat format"),
     (judge_command, ["ddof=2"], "ddof=2 is not a choice; choose one of 0, 1"),
     (judge_command, ["class_test=t"], "class_test=t is not a choice"),
     (judge_command, ["prompt.k=2"], "prompt.k changes no judgement"),

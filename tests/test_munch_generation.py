@@ -87,7 +87,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         output = tmp_path / "out"
         monkeypatch.setattr(sys, "argv", ["munch", *SAMPLE, f"output={output}", *overrides])
         command()
-        content: dict[str, Any] = json.loads((output / "metrics.json").read_text())
+        given = [Path(word.partition("=")[2]) for word in overrides if word.startswith("output=")]
+        content: dict[str, Any] = json.loads((*given, output)[0].joinpath("metrics.json").read_text())
         return content
 
     return call
@@ -138,6 +139,42 @@ def test_whole_words(run: Run, causal_folder: Path, tmp_path: Path) -> None:
     )
     assert list(content["prompts"]) == ["GASW45"]
     assert "recall@10" not in content["prompts"]["GASW45"]
+
+
+def test_other_words_are_another_signature(run: Run, causal_folder: Path, tmp_path: Path) -> None:
+    listed = tmp_path / "words.txt"
+    same = ["model=causal", "model.bos=add", f"model.name_or_path={causal_folder}", "data.limit=1", "rank=word", "prompts=[GASW45]"]
+    signatures = []
+    for words in ("light", "heavy"):
+        listed.write_text(words)
+        signatures.append(run(generate_command, *same, f"candidates={listed}", f"output={tmp_path / words}")["signature"])
+    assert signatures[0] != signatures[1]
+    assert "candidates=words.txt@" in signatures[0]
+
+
+def test_a_folder_holds_one_result_and_an_interrupted_one_goes_on(
+    run: Run, causal_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made: list[str] = []
+    write = rankings.write
+
+    def until_killed(path: Path, rows: Any) -> None:
+        made.append(path.stem)
+        if len(made) == 2:
+            raise KeyboardInterrupt
+        write(path, rows)
+
+    monkeypatch.setattr(rankings, "write", until_killed)
+    same = ["model=causal", "model.bos=add", f"model.name_or_path={causal_folder}", "data.limit=2", "max_tokens=2"]
+    with pytest.raises(SystemExit):
+        run(generate_command, *same)
+    content = run(generate_command, *same)
+    assert made == ["PTGS54", "UASW92", "UASW92", "GASW45"]
+    assert content["took"]["kept"] == ["PTGS54"]
+    with pytest.raises(SystemExit):
+        run(generate_command, *same, "max_rank=5")
+    assert "out holds a finished result of other settings" in capsys.readouterr().err
+    assert json.loads((tmp_path / "out" / "metrics.json").read_text()) == content
 
 
 def test_a_masked_model_fills_masks(run: Run, masked_folder: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from figlang.generate import main as generate_command
 from figlang.miqa_table3 import main as table3_command
 from figlang.munch.served_filling import one_word
 from figlang.munch_generate import main as munch_generate_command
+from figlang.munch_judge import main as munch_judge_command
 from tests.stub_server import MODEL, Stub, serving
 from train import main as train_command
 
@@ -255,6 +256,63 @@ def test_a_chat_writes_the_word_of_a_blank(here: Path, monkeypatch: pytest.Monke
     assert [row["ranks"][0] for row in rankings(here)] == [1, None, None, None, None, None]
     assert "5 of 6 replies are no single word" in caplog.text
     assert "|scoring:reply(" in metrics(here)["signature"]
+
+
+JUDGED = ["data=munch_sample", "data.limit=8", "prompts=[CTWT52,GASW94]"]
+
+
+def test_munch_is_judged_by_log_probabilities_of_letters(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(Stub()) as stub:
+        run(munch_judge_command, monkeypatch, stub, *JUDGED)
+        asked = {body["prompt"] for body in stub.seen}
+    assert len(asked) == 2 * 4 * 4  # two prompts, four triples, four letters
+    rows = [json.loads(line) for line in (here / "out" / "predictions" / "GASW94.jsonl").read_text().splitlines()]
+    content = metrics(here)
+    assert "|scoring:letters(with space)|norm:sum|prompt:CTWT52+GASW94(chat=none)|" in content["signature"]
+    # Each cell is what evaluate.py makes of its prompt.
+    with serving(Stub()) as stub:
+        alone = ["data=munch_sample", "data.question=sentence", "data.limit=4", "prompt=munch", "prompt.question=GASW94"]
+        run(evaluate_command, monkeypatch, stub, *alone, "output=alone")
+    assert [json.loads(line) for line in (here / "alone" / "predictions.jsonl").read_text().splitlines()] == rows
+
+
+def test_munch_is_judged_by_letters_of_a_chat(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub = Stub(completes=False, reply=lambda message: "C" if "Choose" in message else "The answer is B.")
+    with serving(stub):
+        run(munch_judge_command, monkeypatch, stub, *JUDGED, "scoring=letter")
+        asked = len(stub.requests)
+        run(munch_judge_command, monkeypatch, stub, *JUDGED, "scoring=letter", "ddof=0")
+        assert len(stub.requests) == asked
+    content = metrics(here)
+    for name, letter in (("CTWT52", "C"), ("GASW94", "B")):
+        assert sum(counts[letter] for counts in content["prompts"][name]["confusion"].values()) == 4
+        rows = [json.loads(line) for line in (here / "out" / "replies" / f"{name}.jsonl").read_text().splitlines()]
+        assert [row["letter"] for row in rows] == [letter] * 4
+    assert "|scoring:letter(chat,greedy,orders=as read,max_tokens=512)|" in content["signature"]
+
+
+@pytest.mark.parametrize(
+    ("able", "arguments", "message"),
+    [
+        ({"completes": False}, [], "scoring=letter works with this endpoint"),
+        ({}, ["prompt.reply=greedy"], "a served model judges by log-probabilities, prompt.reply=letter, or by replies"),
+        ({}, ["one_by_one=2"], "one_by_one= measures what scoring letters together spares, by a network that is here"),
+        ({}, ["scoring=letter", "prompt.k=2"], "prompt.k changes no judgement of MUNCH"),
+    ],
+)
+def test_judgements_that_cannot_be_had_are_refused(
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    able: dict[str, Any],
+    arguments: list[str],
+    message: str,
+) -> None:
+    with serving(Stub(**able)) as stub:
+        with pytest.raises(SystemExit):
+            run(munch_judge_command, monkeypatch, stub, *JUDGED, *arguments)
+        assert not stub.seen
+    assert message in refused(capsys)
 
 
 @pytest.mark.parametrize(

@@ -36,4 +36,4 @@ def mark(text: str) -> Mark | None:
     before, opened, rest = text.strip().partition(OPEN)
     word, closed, after = rest.partition(CLOSE)
     again = any(tag in part for part in (before, word, after) for tag in (OPEN, CLOSE))
-    return Mark(before, word, after) if opened and closed and word and not again else None
+    return Mark(before, word, after) if opened and closed and word.strip() and not again else None

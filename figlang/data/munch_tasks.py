@@ -41,9 +41,12 @@ def differences(rows: Mapping[int, Entries], folder: Path) -> Iterator[tuple[int
         if not path.is_file():
             continue
         try:
-            found = {str(entry["dataset_index"]): entry for entry in json.loads(path.read_text(encoding="utf-8"))}
+            listed = json.loads(path.read_text(encoding="utf-8"))
+            found = {str(entry["dataset_index"]): entry for entry in listed}
         except (ValueError, TypeError, KeyError) as error:
             raise FiglangError(f"{path} is no list of JSON objects with a dataset_index ({error}); restore or delete it") from error
+        if len(found) < len(listed):
+            yield None, f"{path.name} has {len(listed) - len(found)} entries whose dataset_index another one has"
         for number, entries in rows.items():
             entry = found.pop(str(entries[name]["dataset_index"]), {})
             if different := [key for key, value in entries[name].items() if key != "dataset_index" and entry.get(key) != value]:

@@ -1,6 +1,5 @@
 """Every prompt with every number of examples on MiQA, by one causal model that is loaded once."""
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -66,20 +65,8 @@ def grid(config: MiqaTable3Config) -> Grid:
 
 
 def claim(folder: Path, signature: str) -> None:
-    """Clear a folder of the cells and the table of an interrupted run or of one with this signature.
-
-    Raises FiglangError if it holds a finished result of another signature.
-    """
-    finished = folder / "metrics.json"
-    if finished.is_file():
-        try:
-            same = json.loads(finished.read_text(encoding="utf-8"))["signature"] == signature
-        except (ValueError, KeyError, TypeError):  # damaged, or not ours
-            same = False
-        if not same:
-            raise FiglangError(f"{folder} holds a finished result of other settings; choose another folder with output=DIR")
-    for path in (finished, folder / "table3.md", *folder.glob(f"*/{_name('*', '[0-9]*')}.jsonl")):
-        path.unlink(missing_ok=True)
+    """Clear a folder of the cells and the table of an interrupted run or of one with this signature, see `cells.claim`."""
+    cells.claim(folder, signature, ["table3.md", f"*/{_name('*', '[0-9]*')}.jsonl"])
 
 
 def predict(

@@ -17,7 +17,7 @@ PARTS = {"NOUN": "N", "PROPN": "N", "VERB": "V", "AUX": "V", "ADJ": "A", "ADV": 
 CLASSES = {"genre": GENRES, "pos": ("N", "V", "A", "R")}
 FOOTNOTE = (
     "p: {}, which take cases as independent; Holm: corrected for all {} tests of the list; by sentence: a bootstrap that resamples "
-    "sentences, as the intervals do. Classes with fewer than {} cases are not tested."
+    "sentences, as the intervals do. Classes with fewer than {} cases, or of a single sentence, are not tested."
 )
 
 

@@ -16,6 +16,7 @@ from figlang.scoring.masked import MaskedScorer
 from figlang.scoring.word_readers import LONGEST, CausalReader, MaskedReader
 from figlang.scoring.word_search import Reader, WordRanker
 from figlang.scoring.words import Comparison, TokenTexts
+from figlang.sources import sha256
 from figlang.types import Blank, Ranking
 
 log = logging.getLogger("figlang")
@@ -34,7 +35,7 @@ class Way:
         config = self.config
         how = {
             "first_token": f"compare={config.compare},leading_space={config.leading_space},max_tokens={config.max_tokens}",
-            "word": f"candidates={config.candidates}",
+            "word": f"candidates={_named(config.candidates)}",
             "reply": f"compare={config.compare}",
         }[self.rank]
         return {"scoring": f"{self.rank}({how},max_rank={config.max_rank})", "norm": "none", "form": self.form}
@@ -120,6 +121,12 @@ def ranking(blank: Blank, ranked: Ranked) -> Ranking:
     """What was found at a blank, as it is written."""
     item = blank.item
     return Ranking(item.id, item.group, item.options, ranked.ranks, ranked.written, ranked.top, dict(item.attributes))
+
+
+def _named(source: str) -> str:
+    """Candidates in a signature: a file by its name and hash, since other words give other ranks."""
+    path = Path(source).expanduser()
+    return f"{path.name}@{sha256(path)[:8]}" if source != "answers" and path.is_file() else source
 
 
 def candidates(source: str, answers: Sequence[Sequence[str]]) -> list[str]:

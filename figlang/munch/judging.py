@@ -1,18 +1,21 @@
-"""MUNCH's judgements by a causal model: a closed choice among letters, or the letter that it writes."""
+"""MUNCH's judgements by a model, here or behind an endpoint: a closed choice among letters, or the letter that it writes."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from figlang.checkpoint import Loaded
+from figlang import asking
+from figlang.checkpoint import Loaded, Served
 from figlang.config import PromptConfig, SamplingConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.generation import Writer
+from figlang.prompting import Pool
 from figlang.prompts import munch
-from figlang.scoring import letters
+from figlang.scoring import choices, letters
 from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Scored, Tokens, bos_ids
+from figlang.scoring.served import ServedScorer
 from figlang.types import Item, Prediction, Prompted
 
 REPLIES = ("letter", "greedy")
@@ -27,6 +30,21 @@ class Judged:
     predictions: list[Prediction]
     records: list[dict[str, Any]]
     scored: Scored | None
+
+    @property
+    def kind(self) -> str:
+        """What the records are."""
+        return "replies" if self.scored is None else "log_probabilities"
+
+
+def judge(model: Loaded | Served, prompt: PromptConfig, scoring: ScoringConfig | None) -> "Judge | ServedJudge | ChatJudge":
+    """The judge that a model is, by its scoring; made once for all prompts, since that is when a network is probed.
+
+    Raises FiglangError for a model that judges no triples, and for settings that it has no use for.
+    """
+    if model.recipe.format == "letter":
+        return ChatJudge(model, prompt, scoring or ScoringConfig(**model.recipe.scoring or {}))
+    return ServedJudge(model, prompt, scoring) if isinstance(model, Served) else Judge(model, prompt, scoring)
 
 
 class Judge:
@@ -59,8 +77,9 @@ class Judge:
         """The items in the words of a prompt."""
         return munch.ask(items, name, self.prompt.chat, None if self.prompt.chat == "none" else self._template)
 
-    def judge(self, asked: Sequence[Prompted], progress: bool = False) -> Judged:
-        """The answers to these prompts, of which a process may have none."""
+    def judge(self, items: Sequence[Item], name: str, progress: bool = False) -> Judged:
+        """The answers to a prompt about these items, of which a process may have none."""
+        asked = self.ask(items, name)
         if not asked:
             return Judged([], [], None)
         if self.prompt.reply == "letter":
@@ -97,6 +116,54 @@ class Judge:
         )
         assert isinstance(text, str)
         return text
+
+
+class ServedJudge:
+    """A model behind an endpoint that gives log-probabilities of prompts.
+
+    How its tokenizer writes a letter without a space is unknown, so that one form is scored, not the sum of two.
+
+    Raises FiglangError for settings that it has no use for.
+    """
+
+    def __init__(self, served: Served, prompt: PromptConfig, scoring: ScoringConfig | None = None) -> None:
+        check(prompt, scoring)
+        if prompt.reply != "letter" or prompt.chat != "none":
+            raise FiglangError("a served model judges by log-probabilities, prompt.reply=letter, or by replies, scoring=letter")
+        self._bos = served.recipe.bos
+        self._scorer = ServedScorer(served.endpoint, self._bos)
+
+    def judge(self, items: Sequence[Item], name: str, progress: bool = False) -> Judged:
+        """The answers to a prompt about these items."""
+        measured = choices.measure(self._scorer, munch.ask(items, name), False, progress)
+        return Judged(measured.predictions("sum"), measured.records(), measured.scored)
+
+    def facts(self, questions: str) -> dict[str, Any]:
+        """What of the question can change a score, for the signature."""
+        return {"scoring": "letters(with space)", "norm": "sum", "prompt": f"{questions}(chat=none)", "bos": self._bos}
+
+
+class ChatJudge:
+    """A chat model, here or behind an endpoint, that is asked for a letter in a message (`scoring=letter`).
+
+    Raises FiglangError for settings that it has no use for.
+    """
+
+    def __init__(self, model: Loaded | Served, prompt: PromptConfig, scoring: ScoringConfig) -> None:
+        check(prompt, None)
+        if prompt.reply != "letter" or prompt.chat != "none":
+            raise FiglangError("scoring=letter asks in a chat and reads its replies; leave prompt.reply= and prompt.chat= out")
+        self._model, self._prompt, self._scoring = model, prompt, scoring
+
+    def judge(self, items: Sequence[Item], name: str, progress: bool = False) -> Judged:
+        """The answers to a prompt about these items."""
+        prompt = replace(self._prompt, question=name)
+        asked = asking.ask(self._model, items, items, self._scoring, prompt, Pool(), progress)
+        return Judged(asked.predictions, asked.replies, None)
+
+    def facts(self, questions: str) -> dict[str, Any]:
+        """What of the question can change a reply, for the signature."""
+        return asking.facts(self._model, self._scoring, "as read", replace(self._prompt, question=questions), Pool())
 
 
 def check(prompt: PromptConfig, scoring: ScoringConfig | None) -> None:
