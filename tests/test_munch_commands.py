@@ -13,7 +13,7 @@ from figlang import metrics
 from figlang.config import PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.generation import Writer
-from figlang.munch.judging import check, letter_of
+from figlang.munch.judging import Judge, check, letter_of
 from figlang.munch_judge import main as judge_command
 from figlang.predictions import read_predictions
 from figlang.prompts.munch import PROMPTS
@@ -64,6 +64,17 @@ def test_all_prompts(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str
     for title in ("Table 2", "Table 9", "Table 10", "Table 11", "Table 12"):
         assert title in shown
         assert title in (tmp_path / "out" / "tables.md").read_text()
+
+
+def test_ctrl_c_is_one_word(run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Judge, "judge", stop)
+    with pytest.raises(SystemExit) as stopped:
+        run(judge_command)
+    assert stopped.value.code == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
 
 
 def test_a_cell_is_what_its_prompt_gives_alone(run: Run, tmp_path: Path) -> None:
