@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from figlang import (
+    assessment,
     card,
     checkpoint,
     data,
@@ -22,7 +23,7 @@ from figlang import (
     tracking,
     training,
 )
-from figlang.command import entry, to_yaml
+from figlang.command import data_presets, entry, to_yaml
 from figlang.config import TrainConfig
 from figlang.files import write_text
 from figlang.report import plots
@@ -35,9 +36,12 @@ def main(config: TrainConfig) -> None:
     console = Console()
     preparation.check(config)
     train, validation = data.for_training(config.data, config.paths)
+    others = [(one, data.load("validation", one, config.paths)) for one in data_presets(config.also, config.data)]
     if runs.finished(config, train, validation):
         folder = Path(str(config.run))
         results.show(results.read(folder / "metrics.json"), folder, console)
+        for content, place in assessment.beside(config, others):
+            results.show(content, place, console)
         plots.learning_curve_beside(folder)
         log.info("finished before and left as it is; overwrite=true replaces it")
         return report.seeds(folder.parent, console)
@@ -66,10 +70,12 @@ def main(config: TrainConfig) -> None:
         }
         write_text(run.model / "README.md", card.card(loaded.recipe, content))
         figures.curves(fitted.history, 1 / ready.recipe.options, run.figures)
+        measured = list(assessment.beside(config, others, loaded))
         results.write(run.metrics, content)
         tracking.finish(config, run, content, fitted.history)
     plots.learning_curve_beside(run.folder)
-    results.show(content, run.folder, console)
+    for shown, folder in [(content, run.folder), *measured]:
+        results.show(shown, folder, console)
     report.seeds(run.folder.parent, console)
 
 

@@ -1,11 +1,12 @@
 """One evaluation, from a configuration to metrics.json."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from figlang import checkpoint, data, predicting, prompting, results, runs, runtime, sharding, submission
 from figlang.checkpoint import Loaded, Served
-from figlang.config import EvaluateConfig
+from figlang.config import DataConfig, EvaluateConfig, TrainConfig
 from figlang.errors import FiglangError
 from figlang.models import layout
 from figlang.predictions import FORWARD, read_predictions
@@ -61,3 +62,24 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     if config.split == "test" and config.data.dataset.startswith("figqa"):
         submission.write(folder / "submission.json", split.items, read_predictions(folder / FORWARD))
     return content, folder
+
+
+def beside(
+    config: TrainConfig, others: Sequence[tuple[DataConfig, Split]], loaded: Loaded | None = None
+) -> Iterator[tuple[dict[str, Any], Path]]:
+    """Evaluate a training's export on other data sets too, as evaluate.py would: what their metrics.json say, and their folders.
+
+    With `loaded`, the export, all are evaluated; without, the export is loaded for those that have not been.
+    """
+    for settings, split in others:
+        asked = EvaluateConfig(checkpoint=config.run, data=settings)
+        folder = runs.evaluation_folder(asked)
+        if loaded is None and (folder / "metrics.json").is_file():
+            yield results.read(folder / "metrics.json"), folder
+            continue
+        loaded = loaded or checkpoint.load(f"{config.run}/model", config.model, config.paths.cache)
+        facts = predicting.predict(loaded, split, folder, predicting.How(config.trainer.progress))
+        evaluated = results.Evaluated(loaded.recipe.name, facts, split, asked.split, settings.name, asked.seed)
+        content = evaluated.document(folder) | {"data": results.about_data(settings, {asked.split: split}, split.notes)}
+        results.write(folder / "metrics.json", content)
+        yield content, folder

@@ -8,11 +8,12 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NoReturn, TypeVar, cast
 
 import hydra
 from hydra.core.config_store import ConfigStore
@@ -91,13 +92,21 @@ def compose(name: str, schema: type[T], overrides: list[str]) -> T:
         return resolve(hydra.compose(name, overrides), schema)
 
 
-def data_presets(names: Sequence[str]) -> list[DataConfig]:
-    """Presets of data= by name. Raises FiglangError for a name that there is none of."""
+def data_presets(names: Sequence[str], like: DataConfig | None = None) -> list[DataConfig]:
+    """Presets of data= by name; with `like`, in its folder and with its limit.
+
+    Raises FiglangError for a name that there is none of.
+    """
     files = {path.stem: path for path in (CONF / "data").glob("*.yaml")}
     if unknown := [name for name in names if name not in files]:
         raise FiglangError(f"{unknown[0]!r} is no preset of data=; choose some of {', '.join(sorted(files))}")
     merged = (OmegaConf.merge(OmegaConf.structured(DataConfig), OmegaConf.load(files[name])) for name in names)
-    return [cast(DataConfig, OmegaConf.to_object(one)) for one in merged]
+    found = [cast(DataConfig, OmegaConf.to_object(one)) for one in merged]
+    if like is not None:
+        found = [replace(one, root=like.root, limit=like.limit) for one in found]
+        for one in found:
+            _name_data(one)
+    return found
 
 
 @dataclass(frozen=True)
@@ -132,11 +141,22 @@ def combinations(name: str, schema: type[T], words: list[str]) -> list[Combinati
     return found
 
 
+@contextmanager
+def _door() -> Iterator[None]:
+    """What every command is entered by: secrets are never said, and Ctrl-C is one word (a fit says by itself where it goes on)."""
+    with nothing_secret_said():
+        try:
+            yield
+        except KeyboardInterrupt:
+            sys.stderr.write("interrupted\n")
+            raise SystemExit(INTERRUPTED) from None
+
+
 def grid(name: str, schema: type[T]) -> Callable[[Callable[[list[Combination[T]]], None]], Callable[[], None]]:
     """Turn `task(combinations)` into a command that takes several values for an option, as a multirun does, but all at once."""
 
     def decorate(task: Callable[[list[Combination[T]]], None]) -> Callable[[], None]:
-        @nothing_secret_said()
+        @_door()
         def main() -> None:
             if {"--help", "-h"} & set(sys.argv[1:]):
                 print_help(schema, CONF)
@@ -147,6 +167,8 @@ def grid(name: str, schema: type[T]) -> Callable[[Callable[[list[Combination[T]]
                 task(combinations(name, schema, [word for word in words if word not in ("-m", "--multirun")]))
             except (HydraException, OmegaConfBaseException, FiglangError) as error:
                 _fail(error)
+            except (OSError, MemoryError, RuntimeError) as error:
+                _refused(error, training=False)
 
         return main
 
@@ -174,14 +196,10 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
                 return config.run if isinstance(config, TrainConfig) else None  # where a sweeper finds what came of it
             except (FiglangError, OmegaConfBaseException) as error:
                 _fail(error)
-                return None
             except (OSError, MemoryError, RuntimeError) as error:
-                if (fault := explain(error, schema is TrainConfig, getattr(config, "run", None))) is None:
-                    raise
-                _fail(FiglangError(fault))
-                return None
+                _refused(error, schema is TrainConfig, getattr(config, "run", None))
 
-        @nothing_secret_said()
+        @_door()
         def main() -> None:
             if {"--help", "-h"} & set(sys.argv[1:]):
                 print_help(schema, CONF)
@@ -205,9 +223,6 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
                 if type(error).__module__.split(".")[0] != "submitit" and "slurm" not in str(error):
                     raise
                 _fail(FiglangError(_of_submitit(str(error))))
-            except KeyboardInterrupt:  # a fit says by itself where it goes on
-                sys.stderr.write("interrupted\n")
-                raise SystemExit(INTERRUPTED) from None
             except ValueError as error:  # Hydra's words for an override it cannot read; ours would be a bug
                 if entered:
                     raise
@@ -263,7 +278,14 @@ def _quoted(word: str) -> str:
     return f"{key}{equals}{_text(value)}"
 
 
-def _fail(error: Exception) -> None:
+def _refused(error: Exception, training: bool, folder: str | None = None) -> NoReturn:
+    """A fault of the machine in one line; any other error goes on as it is."""
+    if (fault := explain(error, training, folder)) is None:
+        raise error
+    _fail(FiglangError(fault))
+
+
+def _fail(error: Exception) -> NoReturn:
     lines: list[str] = []
     seen: BaseException | None = error
     while seen is not None:
@@ -300,7 +322,7 @@ def _section_name(section: type) -> str:
 
 # What does not belong into a run folder's name: it changes no result, or is in the name already.
 _UNNAMED = re.compile(
-    r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|trainer|logger)=|^(paths|logger)\."
+    r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|also|trainer|logger)=|^(paths|logger)\."
     r"|^model\.(endpoint|key_env|concurrency|timeout|retries|input_price|output_price|max_cost)="
     r"|^(checkpoint|split|name|output|batch_size|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
 )

@@ -67,6 +67,17 @@ def test_all_prompts(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert title in (tmp_path / "out" / "tables.md").read_text()
 
 
+def test_ctrl_c_is_one_word(run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Judge, "judge", stop)
+    with pytest.raises(SystemExit) as stopped:
+        run(judge_command)
+    assert stopped.value.code == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
+
+
 def test_a_cell_is_what_its_prompt_gives_alone(run: Run, tmp_path: Path) -> None:
     run(judge_command, "prompts=[WOTG33]")
     cell = read_predictions(tmp_path / "out" / "predictions" / "WOTG33.jsonl")

@@ -183,6 +183,8 @@ def test_every_experiment_runs_whole_on_the_bundled_sample(
         swept = ["0,1"]
         words.append("hydra.sweeper.params.seed='0,1'")
     monkeypatch.setattr(sys, "argv", ["x.py", *words])
-    COMMANDS[command_of(name)][2]()
-    assert len(list(tmp_path.rglob("metrics.json"))) == prod(len(values.split(",")) for values in swept)
+    command, schema, run = COMMANDS[command_of(name)]
+    run()
+    also = getattr(compose(command, schema, [f"experiment={name}"]), "also", [])
+    assert len(list(tmp_path.rglob("metrics.json"))) == prod(len(values.split(",")) for values in swept) * (1 + len(also))
     assert capsys.readouterr().out

@@ -123,6 +123,51 @@ def test_training_goes_on_from_a_run_and_says_what_it_keeps(
         assert recipe["trained_on"].split(">") == [metrics(source)["data_name"], "figqa_sample"]
 
 
+def test_a_training_is_evaluated_on_other_data_too(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("data=winogrande_m", "method.format=pair", "also=[figqa_medium]")
+    run = train(home, "also", *words)
+    folder = run / "evaluations" / "figqa_medium_sample-validation"
+    assert capsys.readouterr().out.index(str(folder.relative_to(home))) > 0
+    own = metrics(folder)
+    call(home, evaluate_command, f"checkpoint={run}", "data=figqa_medium", *SAMPLES, "data.limit=32", "name=by_hand")
+    by_hand = metrics(run / "evaluations" / "by_hand")
+    assert own["metrics"] == by_hand["metrics"]
+    assert own["facts"] == by_hand["facts"]
+    (folder / "metrics.json").unlink()
+    train(home, "also", *words, "skip_finished=true")
+    assert metrics(folder)["metrics"] == own["metrics"], "what a finished run lacks is made up for"
+
+
+def test_other_data_that_are_none_are_refused_before_training(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        train(home, "none", "data=winogrande_m", "method.format=pair", "also=[figqa_huge]")
+    assert "'figqa_huge' is no preset of data=" in capsys.readouterr().err
+    assert not (home / "runs" / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [(KeyboardInterrupt(), 130, "interrupted\n"), (OSError(28, "No space left on device", "x"), 2, "error: no room to write x (")],
+)
+def test_what_stops_a_matrix_is_one_line(
+    home: Path,
+    schemer: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+    said: str,
+) -> None:
+    def stop(_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("figlang.transfer.assess", stop)
+    with pytest.raises(SystemExit) as stopped:
+        call(home, transfer_command, f"checkpoint={schemer}", "data=figqa_sample,winogrande_m", *SAMPLES)
+    assert stopped.value.code == code
+    assert capsys.readouterr().err.startswith(said)
+
+
 def test_the_matrix_has_every_cell_or_the_reason(
     home: Path, entailer: Path, schemer: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

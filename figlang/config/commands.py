@@ -37,6 +37,10 @@ class TrainConfig(Command):
     resume: str = option("auto", "auto continues an unfinished run; never starts it anew.", ("auto", "never"))
     overwrite: bool = option(False, "Replace a finished run.")
     skip_finished: bool = option(False, "Show a finished run again and go on, as multiruns do.")
+    also: list[str] = field(
+        default_factory=list,
+        metadata={"help": "Presets of data= that the export is evaluated on too, below evaluations/ of the run.", "choices": ()},
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
