@@ -64,6 +64,14 @@ def test_no_number_is_left_to_be_filled_in() -> None:
     assert re.findall(r"@[A-Z0-9_]+@", (ROOT / "README.md").read_text()) == []
 
 
+def test_the_contents_lead_to_headings() -> None:
+    text = (ROOT / "README.md").read_text()
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), flags=re.MULTILINE)
+    # As GitHub makes anchors: lower case, punctuation dropped, spaces to hyphens.
+    anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= anchors
+
+
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command.startswith("make ")])
 def test_make_targets_exist(command: str) -> None:
     target = shlex.split(command)[1]
