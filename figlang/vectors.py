@@ -20,14 +20,20 @@ def load(path: Path, words: Collection[str]) -> dict[str, Array]:
     word2vec and fastText text formats); `.bin` is word2vec's binary format; anything else was saved by gensim, which reads the
     last two.
 
-    Raises FiglangError if the file cannot be read, or has none of the words.
+    Raises FiglangError if the file cannot be read, has none of the words, or numbers that are not finite.
     """
     if not path.is_file():
         raise FiglangError(f"vectors={path} is no file; give a GloVe text file, a file of gensim, or vectors=model")
     found = _text(path, words) if path.suffix in TEXT else _gensim(path, words)
     if not found:
         raise FiglangError(f"vectors={path} has none of the {len(words)} words; are they words, one a line, in this language?")
-    return found
+    return _finite(found, f"vectors={path}")
+
+
+def _finite(vectors: dict[str, Array], source: str) -> dict[str, Array]:
+    if odd := next((word for word, values in vectors.items() if not np.isfinite(values).all()), None):
+        raise FiglangError(f"{source}: the vector of {odd!r} holds what is no finite number; restore the file, or take another one")
+    return vectors
 
 
 def _text(path: Path, words: Collection[str]) -> dict[str, Array]:
@@ -75,9 +81,12 @@ def _gensim(path: Path, words: Collection[str]) -> dict[str, Array]:
 
 
 def embedded(words: Collection[str], matrix: Array, pieces: Callable[[str], list[int]]) -> dict[str, Array]:
-    """Vectors of words from input embeddings (vocabulary, size): the mean over a word's tokens. Without tokens it has none."""
+    """Vectors of words from input embeddings (vocabulary, size): the mean over a word's tokens. Without tokens it has none.
+
+    Raises FiglangError for embeddings that are not finite.
+    """
     tokens = {word: pieces(word) for word in words}
-    return {word: matrix[ids].mean(0) for word, ids in tokens.items() if ids}
+    return _finite({word: matrix[ids].mean(0) for word, ids in tokens.items() if ids}, "vectors=model")
 
 
 def cosine(one: str, other: str, vectors: Mapping[str, Array]) -> float | None:

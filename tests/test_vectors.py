@@ -54,6 +54,8 @@ def test_embeddings_are_means_over_tokens() -> None:
     matrix = np.array([[1.0, 0], [0, 1], [4, 4]])
     found = vectors.embedded(["one", "two", "none"], matrix, lambda word: {"one": [2], "two": [0, 1]}.get(word, []))
     assert {word: list(vector) for word, vector in found.items()} == {"one": [4, 4], "two": [0.5, 0.5]}
+    with pytest.raises(FiglangError, match="vectors=model: the vector of 'one' holds what is no finite number"):
+        vectors.embedded(["one"], np.full((1, 2), np.inf), lambda word: [0])
 
 
 @pytest.mark.parametrize(
@@ -62,6 +64,7 @@ def test_embeddings_are_means_over_tokens() -> None:
         ("missing.txt", None, "is no file; give a GloVe text file"),
         ("other.txt", "und 1 2\n", "has none of the 1 words"),
         ("short.txt", "the 1 2 3\nway 1 2\n", "line 2 has 2 numbers, the first one 3"),
+        ("nan.txt", "way nan 2\n", "the vector of 'way' holds what is no finite number"),
         ("words.txt", "way is clear\n", "is no text file of words with numbers"),
         ("not.gz", "way 1 2\n", "is no text file of words with numbers"),
         ("not.kv", "way 1 2\n", "cannot be read by gensim"),
