@@ -59,7 +59,7 @@ def training_curves(rows: Sequence[tuple[int, int, str, str, float]], chance: fl
 
         return on
 
-    return {name: drawing.drawn(6.2, 3.2, paint(name)) for name in LINES}
+    return {name: drawing.drawn(4.9, 3.0, paint(name)) for name in LINES}
 
 
 def prompts(folder: Path) -> None:
@@ -126,7 +126,7 @@ def prompt_bars(bars: Sequence[tuple[str, Estimate, Estimate | None]], title: st
         axes.set_title(title, fontsize=7, loc="left")
         drawing.label_ends(axes, ends)
 
-    return drawing.drawn(2.6 + 0.95 * len(bars), 3.6, paint)
+    return drawing.drawn(1.8 + 0.75 * len(bars), 3.4, paint)
 
 
 def _bars(axes: Any, bars: Sequence[tuple[float, Estimate]], colour: str) -> None:

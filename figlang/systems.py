@@ -171,7 +171,10 @@ def _folder_name(system: System, systems: Sequence[System]) -> str:
 
 
 def pooled(systems: Sequence[System]) -> list[Pool]:
-    """Systems by recipe, in the order they came. The same seed twice is no pool: it would count one run as two."""
+    """Systems by recipe, in the order they came, named after their pool.
+
+    The same seed twice is no pool: it would count one run as two.
+    """
     pools: dict[str, list[System]] = {}
     for system in systems:
         members = pools.setdefault(system.recipe, [])
@@ -179,9 +182,14 @@ def pooled(systems: Sequence[System]) -> list[Pool]:
             members = pools.setdefault(f"{system.recipe} {system.name}", [])
         members.append(system)
     found = list(pools.values())
-    several = ["" if len(members) == 1 else f" · {len(members)} seeds" for members in found]
-    named = names([members[0] for members in found])
-    return [Pool(name + seeds, tuple(members)) for name, seeds, members in zip(named, several, found, strict=True)]
+    return [_pool(name, members) for name, members in zip(names([members[0] for members in found]), found, strict=True)]
+
+
+def _pool(name: str, members: Sequence[System]) -> Pool:
+    if len(members) == 1:
+        return Pool(name, (replace(members[0], name=name),))
+    seeds = tuple(replace(member, name=f"{name} · seed {member.seed}") for member in members)
+    return Pool(f"{name} · {len(members)} seeds", seeds)
 
 
 def tasks(systems: Sequence[System]) -> list[list[System]]:

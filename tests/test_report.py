@@ -23,7 +23,7 @@ from figlang.report import assembly, elsewhere, hardness, page, plots
 from figlang.report.__main__ import main
 from figlang.report.parts import Prose, Section, Task
 from figlang.systems import Pool, System
-from figlang.tables import Table
+from figlang.tables import Mean, Table
 from figlang.types import Prediction, Split
 
 SAMPLE = DataConfig(root="package:figlang/data/samples")
@@ -118,9 +118,9 @@ def test_the_summary_stands_beside_chance_and_on_published_items_beside_people(w
     half = Estimate(0.5, 0.4, 0.6, 10, 0.5)
     rows, notes = elsewhere.beside(task, [("accuracy", [half]), ("pair accuracy", [half]), ("consistency", [half])])
     assert rows == [
-        ("chance", None, "50.0", "50.0", "50.0"),
-        ("people, published", None, "94.4", "89.7", None),
-        ("best published", None, "79.2", None, None),
+        ("chance", None, Mean(0.5), Mean(0.5), Mean(0.5)),
+        ("people, published", None, Mean(0.9442), Mean(0.897), None),
+        ("best published", None, Mean(0.7916), None, None),
     ]
     assert notes[0] == "people, published: figqa2022, Table 4; measured on test, this is validation."
     assert "GPT-3 Curie, finetuned train.csv, figqa-repo" in notes[2]
@@ -140,6 +140,8 @@ def test_correlations_of_figqa_stand_beside_its_own_items_only(sample: Split, da
     assert section is not None
     (table,) = (part for part in section.parts if isinstance(part, Table))
     assert any("published" in str(row[0]) for row in table.rows) == beside
+    said = " ".join((table.title, *table.columns, *table.notes))
+    assert ("paper" in said, "§6.2" in said, "metaphor" in said) == (beside, beside, beside)
 
 
 def test_the_summary_says_what_systems_were_trained_on(tmp_path: Path, sample: Split) -> None:
@@ -147,6 +149,52 @@ def test_the_summary_says_what_systems_were_trained_on(tmp_path: Path, sample: S
     report(tmp_path / "out", *runs)
     rows = list(csv.DictReader((tmp_path / "out" / "tables" / "summary.csv").read_text().splitlines()))
     assert [row["trained on"] for row in rows] == ["sample, 560 items", "", ""]
+
+
+def test_table_6_has_the_number_of_items_and_the_recomputed_rows(written: Path, sample: Split) -> None:
+    rows = list(csv.reader((written / "tables" / "commonsense.csv").read_text().splitlines()))
+    n = [
+        sum(name in item.attributes["commonsense"] for item in sample.items) for name in ("objects", "visual", "social", "cultural")
+    ]
+    assert [int(cell) for cell in rows[1][2:] if cell] == n
+    published = next(place for place, row in enumerate(rows) if row[1] == "test, published")
+    assert [cell for cell in rows[published] if cell][2:] == ["784", "169", "316", "190"]
+    assert rows[published + 1][0] == "Human"
+    ways = [row[1] for row in rows if row[0] == "GPT-3 Curie"]
+    assert ways == ["untrained, published", "untrained, recomputed", "trained, published", "trained, recomputed"]
+    assert next(row for row in rows if row[1] == "trained, recomputed")[2] == "0.8074"
+
+
+def test_numbers_are_broken_down_from_the_lowest_quarter_on(sample: Split) -> None:
+    rows = tuple(
+        Prediction(item.id, item.group, item.gold, (1.0, 0.0), {"novelty": (f"{place / 100 - 0.5}",)})
+        for place, item in enumerate(sample.items)
+    )
+    section = hardness.attributes(Task("t", (Pool("s", (System("s", Path(), {}, rows, ""),)),), {}), {}, "", 0)
+    assert section is not None
+    (table,) = (part for part in section.parts if isinstance(part, Table))
+    starts = [float(str(row[0]).partition(" – ")[0]) for row in table.rows]
+    assert len(starts) == 4
+    assert starts == sorted(starts)
+
+
+def test_systems_are_named_as_their_pools_everywhere(tmp_path: Path, sample: Split) -> None:
+    runs = [run(tmp_path / name, sample, wrong, seed) for name, wrong, seed in (("a", 4, 0), ("b", 3, 1))]
+    runs.append(run(tmp_path / "c", sample, 5, prompt="suffix(suffix='x')", trained="nothing@none"))
+    pools = systems.pooled(systems.read(runs))
+    assert [pool.name for pool in pools] == ["tiny · contrastive · 2 seeds", "tiny"]
+    assert [one.name for pool in pools for one in pool.systems] == [
+        "tiny · contrastive · seed 0",
+        "tiny · contrastive · seed 1",
+        "tiny",
+    ]
+
+
+def test_items_of_data_sets_of_one_benchmark_are_named_after_it(tmp_path: Path, sample: Split) -> None:
+    one, two = Path(run(tmp_path / "one", sample, 4)), Path(run(tmp_path / "two", sample, 3, prompt="x"))
+    content = json.loads((two / "metrics.json").read_text())
+    (two / "metrics.json").write_text(json.dumps(content | {"data_name": "figqa_large"}))
+    assert f"<h1>Fig-QA, validation, {len(sample.items)} items</h1>" in report(tmp_path / "out", str(one), str(two))
 
 
 def test_published_rows_that_are_not_comparable_are_folded(sample: Split) -> None:
@@ -247,6 +295,29 @@ def test_sizes_of_one_recipe_are_a_curve(tmp_path: Path, sample: Split) -> None:
 
 
 # In a browser
+
+
+CUT = """return [...document.querySelectorAll('.scroll > table, .panels')].filter((one) => one.getBoundingClientRect().width)
+  .filter((one) => one.scrollWidth > innerWidth || one.getBoundingClientRect().right > innerWidth + 1)
+  .map((one) => one.closest('figure').textContent.trim().slice(0, 40))"""
+
+
+def test_on_a_phone_no_table_or_figure_is_cut(written: Path, chromium: Any) -> None:
+    phone = {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    try:
+        chromium.get(f"file://{written}/report.html")
+        chromium.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+        assert chromium.execute_script(CUT) == []
+        value = chromium.find_element("css selector", "table.stacked td.number")
+        assert value.is_displayed()
+        assert chromium.execute_script("return getComputedStyle(arguments[0], '::before').content", value) == '"n"'
+        chromium.execute_script("document.querySelector('.row').click()")
+        assert chromium.execute_script(
+            "const one = document.querySelector('dialog[open]'); return one.scrollWidth <= one.clientWidth"
+        )
+    finally:
+        chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @pytest.fixture(scope="module")

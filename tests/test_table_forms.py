@@ -8,7 +8,7 @@ from rich.console import Console
 from figlang import tables
 from figlang.comparison import Difference
 from figlang.metrics import Estimate
-from figlang.tables import Mean, Number, PValue, Table
+from figlang.tables import Mean, Number, PValue, Range, Table
 
 TABLE = Table(
     "t",
@@ -75,6 +75,12 @@ def test_blocks_are_set_off_and_empty_ones_left_out() -> None:
 def test_the_parts_of_a_mean_are_columns() -> None:
     lines = tables.comma_separated(BLOCKS).splitlines()
     assert lines == [",share,share low,share high,share n,share sd", "one,0.5,0.4,0.6,8,0.1", "two,*,,,,", "three,,,,,"]
+
+
+def test_an_interval_is_two_columns_and_a_share_without_any_is_one() -> None:
+    table = Table("t", "T", ("r", "95 % CI", "same"), ((Number(0.5), Range(0.25, 0.75), Mean(0.9)), (None, None, None)))
+    assert tables.comma_separated(table).splitlines() == ["r,95 % CI low,95 % CI high,same", "0.5,0.25,0.75,0.9", ",,,"]
+    assert table.texts[0] == ["0.500", "0.25 – 0.75", "90.0"]
 
 
 def test_a_document_has_its_tables_and_no_marks_of_markdown_by_accident() -> None:

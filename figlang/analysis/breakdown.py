@@ -61,6 +61,12 @@ def by_attribute(runs: Runs, values: Mapping[str, Sequence[str]], fewest: int = 
     return cells
 
 
+def by_quarters(runs: Runs, values: Mapping[str, Sequence[str]], seed: int = 0) -> list[Cell]:
+    """The same of an attribute that is a number, by its quarters, the lowest first."""
+    cells = by_attribute(runs, quarters(values), 1, seed)
+    return sorted(cells, key=lambda cell: float(cell.value.partition(" – ")[0]))
+
+
 def quarters(values: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     """An attribute that is a number, as the quarter of the ranks that it is in; equal numbers are in one quarter."""
     numbers = {name: float(each[0]) for name, each in values.items() if each}

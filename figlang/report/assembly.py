@@ -35,9 +35,10 @@ def write(config: ReportConfig, folder: Path) -> Path:
         made = _sections(task, attributes, reason, config.seed)
         _files(made, folder, "" if len(found) == 1 else f"{name}/")
         chapters.append((task.name, made, browser.columns(task, attributes)))
-    title = config.title or " and ".join(task.name for task in found)
     count = sum(len(task.systems) for task in found)
-    lead = f"{count} {'run' if count == 1 else 'runs'}. Every share stands with its number of cases and a 95 % interval."
+    runs = f"{count} {'run' if count == 1 else 'runs'}"
+    title = config.title or (found[0].name if len(found) == 1 else f"{len(found)} sets of items")
+    lead = f"{runs}. Every share stands with its number of cases and a 95 % interval."
     path = folder / "report.html"
     page.write(path, title, lead, chapters)
     return path
@@ -45,9 +46,7 @@ def write(config: ReportConfig, folder: Path) -> Path:
 
 def _task(members: Sequence[System], config: ReportConfig) -> Task:
     first = members[0]
-    known = next((one.content for one in members if "data_name" in one.content), None)
-    name = first.name if known is None else f"{known['data_name']}, {known['split']}"
-    name = f"{name}, {len(first.predictions):,} items"
+    name = f"{_called(members)}, {len(first.predictions):,} items"
     pools = tuple(systems.pooled(members))
     source = next((one for one in members if "data" in one.content), first)
     try:
@@ -57,6 +56,17 @@ def _task(members: Sequence[System], config: ReportConfig) -> Task:
         log.warning("without the items' texts: %s", error)
         return Task(name, pools, {}, reason=str(error))
     return Task(name, pools, {item.id: item for item in split.items}, settings.dataset)
+
+
+def _called(members: Sequence[System]) -> str:
+    """The data set that systems were evaluated on; of several names, as after different trainings, the benchmark's."""
+    known = [one.content for one in members if "data_name" in one.content]
+    if not known:
+        return members[0].name
+    called = {content["data_name"] for content in known}
+    dataset = known[0].get("data", {}).get("settings", {}).get("dataset")
+    name = known[0]["data_name"] if len(called) == 1 else elsewhere.BENCHMARKS.get(dataset, known[0]["data_name"])
+    return f"{name}, {known[0]['split']}"
 
 
 def _linguistic(task: Task, config: ReportConfig) -> tuple[Values, str]:

@@ -30,15 +30,15 @@ def compared(task: Task, seed: int) -> Section | None:
 
 def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
     """One row for every two systems."""
-    columns = ["system", "against", "accuracy", "only one right", "p", "p (Holm)", "pairs", "only one right ", "p ", "p (Holm) "]
-    columns += ["same choice", "κ"]
+    tested = ("only one right", "p", "p (Holm)")
+    columns = ["system", "against", "accuracy", *tested, "pairs", *(f"pairs: {name}" for name in tested), "same choice", "κ"]
     rows = [
         (
             pools[one.second].name,
             pools[one.first].name,
             *_cells(one.items, one.items_holm),
             *_cells(one.pairs, one.pairs_holm),
-            f"{100 * one.agreement.share:.1f} %",
+            Mean(one.agreement.share),
             None if one.agreement.kappa is None else Number(one.agreement.kappa),
         )
         for one in found

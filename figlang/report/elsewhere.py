@@ -5,10 +5,10 @@ from typing import Any
 
 from figlang import results
 from figlang.metrics import Estimate
-from figlang.reference import Comparison
+from figlang.reference import Comparison, Published
 from figlang.report.parts import Part, Prose, Section, Task
 from figlang.report.terminal import TITLES
-from figlang.tables import Cell, Table
+from figlang.tables import Cell, Mean, Table
 
 BENCHMARKS = {"figqa": "Fig-QA", "figqa_csv": "Fig-QA", "miqa": "MiQA", "munch": "MUNCH"}
 COLUMNS = ("model", "training", "metric", "value", "where", "note")
@@ -22,7 +22,7 @@ def beside(task: Task, columns: Sequence[tuple[str, Sequence[Cell]]]) -> tuple[l
     chances = [next((cell.chance for cell in cells if isinstance(cell, Estimate)), None) for _, cells in columns]
     rows: list[tuple[Cell, ...]] = []
     if any(chance is not None for chance in chances):
-        rows.append(("chance", None, *(None if chance is None else f"{100 * chance:.1f}" for chance in chances)))
+        rows.append(("chance", None, *(None if chance is None else Mean(chance) for chance in chances)))
     found = _compared(task)
     usable = [one for one in found if one.comparable and one.published.metric == "accuracy" and not _people(one)]
     best = max(usable, key=lambda one: one.published.value or 0, default=None)
@@ -31,9 +31,14 @@ def beside(task: Task, columns: Sequence[tuple[str, Sequence[Cell]]]) -> tuple[l
     for name, members in (("people, published", people), ("best published", [best] if best else [])):
         by_heading = {heading: _of(members, heading) for heading, _ in columns}
         if any(by_heading.values()):
-            rows.append((name, None, *(None if one is None else f"{one.published.value:.1f}" for one in by_heading.values())))
+            rows.append((name, None, *(None if one is None else share(one.published) for one in by_heading.values())))
             notes += [_about(name, one) for one in by_heading.values() if one]
     return rows, notes
+
+
+def share(published: Published) -> Cell:
+    """A published value, in per cent as printed, as a share like those beside it."""
+    return None if published.value is None else Mean(round(published.value / 100, 4))  # printed with two digits
 
 
 def _of(members: Sequence[Comparison], heading: str) -> Comparison | None:
@@ -98,5 +103,6 @@ def _row(one: Comparison) -> tuple[Cell, ...]:
 
 def _training(one: Comparison) -> str:
     given = one.published.setting
-    setting = " ".join(filter(None, (given.get("regime"), given.get("train"), given.get("question"))))
+    parts = (given.get("regime"), given.get("train"), given.get("question"))
+    setting = " ".join(part for part in parts if part and part != "-")  # people are trained on nothing
     return setting + (f", {given['shots']} examples" if given.get("shots") else "")

@@ -1,6 +1,7 @@
 """Sections about what makes items hard: attributes, correlations, reliance on the answer alone, calibration."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from figlang import reference
 from figlang.analysis import breakdown
@@ -9,17 +10,15 @@ from figlang.analysis.correlation import Correlation
 from figlang.analysis.reliance import ANSWER, LENGTH, Alone, alone, factors, reliance
 from figlang.data.figqa import COMMONSENSE
 from figlang.report import plots
-from figlang.report.elsewhere import BENCHMARKS
+from figlang.report.elsewhere import BENCHMARKS, share
 from figlang.report.parts import Part, Picture, Prose, Section, Task
-from figlang.tables import Cell, Number, PValue, Table
+from figlang.tables import Cell, Number, PValue, Range, Table
 from figlang.types import QUANTITIES
 
 Values = Mapping[str, Mapping[str, Sequence[str]]]  # attribute: item id: values
 ON_TEST = "Published values were measured on the test split, whose labels are hidden: for orientation."
-CONTINUOUS = (
-    "The paper's numbers are of the last kind, with the continuous probability, though it calls them point-biserial. Intervals "
-    "resample pairs; p takes items as independent."
-)
+CONTINUOUS = "The paper's numbers are of the last kind, with the continuous probability, though it calls them point-biserial."
+INTERVALS = "Intervals resample pairs or groups; p takes items as independent."
 NO_PAPER = (
     "The paper's tables 12 – 16 are not set beside these: its error rows were joined by exact strings, which lost a third of the "
     "errors, and the model is not named."
@@ -34,7 +33,6 @@ def attributes(task: Task, linguistic: Values, reason: str, seed: int) -> Sectio
             own.setdefault(name, {})[row.id] = given
     parts: list[Part] = []
     for name, values in {**own, **linguistic}.items():
-        values = breakdown.quarters(values) if name in QUANTITIES else values
         if table := _breakdown(task, name, values, seed):
             parts.append(table)
     if "commonsense" in own:
@@ -47,7 +45,11 @@ def attributes(task: Task, linguistic: Values, reason: str, seed: int) -> Sectio
 
 
 def _breakdown(task: Task, name: str, values: Mapping[str, Sequence[str]], seed: int) -> Table | None:
-    cells = [{cell.value: cell for cell in breakdown.by_attribute(pool.runs, values, seed=seed)} for pool in task.pools]
+    if name in QUANTITIES:
+        made = [breakdown.by_quarters(pool.runs, values, seed) for pool in task.pools]
+    else:
+        made = [breakdown.by_attribute(pool.runs, values, seed=seed) for pool in task.pools]
+    cells = [{cell.value: cell for cell in each} for each in made]
     if not cells[0] or len(cells[0]) > MOST:
         return None
     rows = tuple(
@@ -68,26 +70,37 @@ MOST = 100  # an attribute with more values than this is an id, not a category
 
 def _people(task: Task, values: Mapping[str, Sequence[str]], seed: int) -> Table:
     """Table 6 of Liu et al. 2022 with the systems of the task on top."""
-    measured = []
+    measured: list[tuple[Cell, ...]] = []
     for pool in task.pools:
         cells = {cell.value: cell.estimate for cell in breakdown.by_attribute(pool.runs, values, fewest=1, seed=seed)}
-        measured.append((pool.name, "here", *(cells.get(full) for full in COMMONSENSE.values()), ""))
-    found: dict[tuple[str, str], dict[str, reference.Published]] = {}
+        estimates = [cells.get(full) for full in COMMONSENSE.values()]
+        if not measured:
+            measured.append(("items", "here", *(None if one is None else one.n for one in estimates), ""))
+        measured.append((pool.name, "here", *estimates, ""))
+    found: dict[tuple[str, str], dict[str, dict[str, reference.Published]]] = {}
+    items: dict[str, str] = {}
     for row in reference.results():
-        if row.table == "Table 6":
-            found.setdefault((row.model, row.setting["regime"]), {})[row.setting["category"]] = row
-    theirs = []
+        category = row.setting.get("category", "")
+        if row.table == "Sec 3.2":
+            items[category] = row.note.partition(" ")[0]
+        elif row.table in ("Table 6", "recomputed") and category in COMMONSENSE:
+            ways = found.setdefault((row.model, row.setting["regime"]), {})
+            ways.setdefault("published" if row.table == "Table 6" else "recomputed", {})[category] = row
+    theirs: list[tuple[Cell, ...]] = [("items", "test, published", *(items[short] for short in COMMONSENSE), "")]
     # People first: they are what a system is measured by.
-    for (model, regime), categories in sorted(found.items(), key=lambda one: one[0][0] != "Human"):
-        shares: list[Cell] = [f"{categories[short].value:.1f}" if short in categories else None for short in COMMONSENSE]
-        note = next((one.note for one in categories.values() if one.note), "")
-        theirs.append((model, f"{regime}, published", *shares, note))
+    for (model, regime), ways in sorted(found.items(), key=lambda one: one[0][0] != "Human"):
+        for way, categories in ways.items():
+            shares = [share(categories[short]) if short in categories else None for short in COMMONSENSE]
+            note = next((one.note for one in categories.values() if one.note), "")
+            theirs.append((model, f"{regime}, {way}", *shares, note))
     columns = ("system", "regime", *COMMONSENSE.values(), "note")
-    return Table("commonsense", "Common-sense categories beside Table 6", columns, (*measured, *theirs), (ON_TEST,))
+    title = "Common-sense categories beside Table 6"
+    return replace(Table.of_blocks("commonsense", title, columns, (measured, theirs)), notes=(ON_TEST,))
 
 
 def likelihood(task: Task, seed: int) -> Section | None:
     """Table 5 and Figure 3, and the correlations of §6.2."""
+    own = _is_figqa(task)
     answers, given_by = _alone(task)
     first = [(pool.name, pool.systems[0]) for pool in task.pools]
     parts: list[Part] = []
@@ -118,14 +131,15 @@ def likelihood(task: Task, seed: int) -> Section | None:
                 "points; those beyond the limits stand on the edge."
             )
             shown = measured[:PANELS]
-            parts.append(Picture("reliance", caption, plots.reliance(shown)))
+            parts.append(Picture("reliance", caption, plots.reliance(shown), plots.apart(plots.reliance, shown)))
             if len(measured) > PANELS:
                 parts.append(Prose(f"Shown are the first {PANELS} of {len(measured)} systems."))
     correlated: list[tuple[Cell, ...]] = []
     per_token, _ = _alone(task, "mean")
     for name, system in first:
         for factor, (_, true, continuous) in factors(system.predictions, task.items, per_token.get(system.name, {}), seed).items():
-            correlated.append((name, factor, *_correlation(true), *_correlation(continuous)[:3]))
+            called = factor if own else factor.replace("metaphor", "context")
+            correlated.append((name, called, *_correlation(true), *_correlation(continuous)[:3]))
     if correlated:
         headings = (
             "system",
@@ -134,23 +148,28 @@ def likelihood(task: Task, seed: int) -> Section | None:
             "95 % CI",
             "p",
             "n",
-            "P(right answer | metaphor)",
-            "95 % CI ",
-            "p ",
+            f"P(right answer | {'metaphor' if own else 'context'})",
+            "its 95 % CI",
+            "its p",
         )
         for row in _published(task):
             if row.table == "Sec 6.2" and row.metric == "point_biserial_r" and row.value is not None:
                 correlated.append(
                     (f"{row.model}, published", FACTORS[row.setting["x"]], *[None] * 4, Number(row.value), None, None)
                 )
-        parts.append(Table("factors", "Length and answer probability (§6.2)", headings, tuple(correlated), (CONTINUOUS, ON_TEST)))
+        title = f"Length and answer probability{' (§6.2)' if own else ''}"
+        notes = (CONTINUOUS, INTERVALS, ON_TEST) if own else (INTERVALS,)
+        parts.append(Table("factors", title, headings, tuple(correlated), notes))
     return Section("Reliance on likely answers", tuple(parts)) if parts else None
 
 
 def _published(task: Task) -> tuple[reference.Published, ...]:
     """Numbers of Fig-QA's paper; none beside the items of another benchmark."""
-    own = not task.dataset or BENCHMARKS.get(task.dataset) == "Fig-QA"
-    return reference.results() if own else ()
+    return reference.results() if _is_figqa(task) else ()
+
+
+def _is_figqa(task: Task) -> bool:
+    return not task.dataset or BENCHMARKS.get(task.dataset) == "Fig-QA"
 
 
 PANELS = 4
@@ -169,7 +188,9 @@ def _alone(task: Task, norm: str | None = None) -> tuple[dict[str, Alone], str]:
     }
     if not own:
         return {}, ""
-    lender = next(iter(own))
+    # What was not trained on answers knows best how likely they are by themselves.
+    untrained = (system.name for system in task.systems if system.name in own and system.seed is None)
+    lender = next(untrained, next(iter(own)))
     borrowing = [system.name for system in task.systems if system.name not in own]
     text = "P(y) is each system's own probability of the answer without the metaphor."
     if borrowing:
@@ -180,7 +201,7 @@ def _alone(task: Task, norm: str | None = None) -> tuple[dict[str, Alone], str]:
 def _correlation(found: Correlation | None) -> tuple[Cell, ...]:
     if found is None:
         return None, None, None, None
-    return Number(found.r), f"{found.low:.2f} – {found.high:.2f}", PValue(found.p), found.n
+    return Number(found.r), Range(found.low, found.high), PValue(found.p), found.n
 
 
 def confidence(task: Task, seed: int) -> Section | None:
@@ -195,7 +216,8 @@ def confidence(task: Task, seed: int) -> Section | None:
         "over options; log loss in nats. Mean log-probabilities were not made to be probabilities: they stay near 0.5.",
     )
     columns = ("system", "ECE", "Brier score", "log loss", "n")
-    picture = Picture("calibration", "Accuracy by confidence, 95 % intervals.", plots.calibration(found[:PANELS]))
+    shown, caption = found[:PANELS], "Accuracy by confidence, 95 % intervals."
+    picture = Picture("calibration", caption, plots.calibration(shown), plots.apart(plots.calibration, shown))
     parts: list[Part] = [Table("calibration", "Calibration", columns, rows, notes), picture]
     if len(found) > PANELS:
         parts.append(Prose(f"Shown are the first {PANELS} of {len(found)} systems."))

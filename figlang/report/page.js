@@ -146,8 +146,8 @@ class Browser {
   lines(row) {
     const d = this.data, lines = [this.element("div", "about", this.about(row)), this.element("div", "context", this.context(row) || d.ids[row])];
     d.scores[0][row].forEach((_, option) => {
-      const gold = d.gold[row] === option, line = this.element("div", gold ? "gold" : "");
-      line.append((gold ? "● " : "○ ") + this.option(row, option) + " ");
+      const gold = d.gold[row] === option, line = this.element("div", gold ? "option gold" : "option");
+      line.append(this.element("span", "text", (gold ? "● " : "○ ") + this.option(row, option)));
       const chosen = d.systems.map((_, system) => system).filter((system) => d.choices[system][row] === option);
       if (chosen.length) {
         const marks = this.element("span", "marks");
@@ -181,7 +181,7 @@ class Browser {
     const d = this.data, content = this.find("content"), blocks = [];
     for (const row of this.shown[place]) {
       blocks.push(this.element("h4", "", this.context(row) || d.ids[row]), this.element("p", "note", d.ids[row]));
-      const table = this.element("table"), head = this.element("tr");
+      const table = this.element("table", "stacked"), head = this.element("tr");
       head.append(...["", ...d.systems].map((name) => this.element("th", name ? "number" : "", name)));
       table.append(this.element("thead")); table.firstChild.append(head);
       const body = this.element("tbody");
@@ -190,6 +190,7 @@ class Browser {
         line.append(this.element("th", gold ? "gold" : "", (gold ? "● " : "○ ") + this.option(row, option)));
         d.systems.forEach((_, system) => {
           const cell = this.element("td", "number", d.scores[system][row][option] ?? "–");
+          cell.dataset.label = d.systems[system];
           if (d.choices[system][row] === option) cell.append(" ", this.element("span", this.outcome(system, row) === "right" ? "ok" : "bad", this.outcome(system, row) === "right" ? "✓" : "✗"));
           line.append(cell);
         });

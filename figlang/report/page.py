@@ -34,7 +34,9 @@ def write(path: Path, title: str, lead: str, chapters: Sequence[tuple[str, Seque
         ],
         style=Markup((FOLDER / "page.css").read_text(encoding="utf-8")),
         script=Markup((FOLDER / "page.js").read_text(encoding="utf-8")),
-        inline=lambda picture: Markup(drawing.inline(picture.figure, picture.title)),
+        inline=lambda picture: Markup(
+            "".join(drawing.inline(figure, picture.title) for figure in picture.panels or (picture.figure,))
+        ),
     )
     path.write_text(page, encoding="utf-8")
 

@@ -11,11 +11,15 @@ from figlang.types import Item
 
 @dataclass(frozen=True)
 class Picture:
-    """A matplotlib figure; `name` is the stem of its files, `title` says what it shows and how to read it."""
+    """A matplotlib figure; `name` is the stem of its files, `title` says what it shows and how to read it.
+
+    `panels` are its panels as figures of their own, which a narrow page sets below each other.
+    """
 
     name: str
     title: str
     figure: Any
+    panels: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)

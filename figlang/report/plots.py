@@ -1,6 +1,6 @@
 """Figures of a report: systems beside each other, calibration, reliance on the answer alone, learning curves, frequent words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,30 +24,33 @@ def colour(place: int) -> str:
 
 
 def systems(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
-    """One line a system with a dot and an interval for each metric; dotted lines are chance."""
+    """A dot and an interval for each metric below each system's name; dotted lines are chance. As narrow as a phone or a column."""
     metrics = list(dict.fromkeys(metric for _, found in rows for metric in found))
+    lines = len(metrics) + 1.5  # of a system: its name, its metrics, and room to the next
 
     def paint(_: Any, axes: Any) -> None:
+        for row, (name, _found) in enumerate(rows):
+            axes.annotate(name, (0, row * lines), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=INK)
         for place, metric in enumerate(metrics):
-            marked = [(y, found[metric]) for y, (_, found) in enumerate(rows) if metric in found]
-            offset = (place - (len(metrics) - 1) / 2) * 0.3
+            marked = [(row * lines + place + 1, found[metric]) for row, (_, found) in enumerate(rows) if metric in found]
             for y, estimate in marked:
-                axes.plot((estimate.low, estimate.high), (y + offset, y + offset), color=colour(place), linewidth=1.6)
-                axes.plot(estimate.value, y + offset, MARKERS[place], color=colour(place), markersize=5)
+                axes.plot((estimate.low, estimate.high), (y, y), color=colour(place), linewidth=1.6)
+                axes.plot(estimate.value, y, MARKERS[place], color=colour(place), markersize=5)
                 axes.annotate(
                     text(estimate),
-                    (1, y + offset),
-                    (10, 0),
+                    (1, y),
+                    (6, 0),
                     xycoords=("axes fraction", "data"),
                     textcoords="offset points",
                     va="center",
-                    fontsize=7,
+                    fontsize=8,
                     color=colour(place),
                     annotation_clip=False,
                 )
             chance = next((estimate.chance for _, estimate in marked if estimate.chance is not None), None)
             if chance is not None:
-                axes.axvline(chance, color=colour(place), linewidth=0.9, linestyle=":")
+                tops = [row * lines + 0.5 for row in range(len(rows))]
+                axes.vlines([chance] * len(rows), tops, [top + len(metrics) for top in tops], colour(place), ":", linewidth=0.9)
                 axes.annotate(
                     f"chance {100 * chance:.0f}",
                     (chance, 1),
@@ -67,14 +70,13 @@ def systems(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
                 color=colour(place),
             )
         axes.set_xlim(0, 1)
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.set_yticks(range(len(rows)), [_wrapped(name) for name, _ in rows], color=INK)
+        axes.set_ylim(len(rows) * lines - 0.75, -0.75)
+        axes.set_yticks([])
         axes.set_xticks(np.linspace(0, 1, 6), [f"{share}" for share in range(0, 101, 20)])
         axes.set_xlabel("% (bars: 95 % intervals over pairs)")
         axes.spines["left"].set_visible(False)
-        axes.tick_params(left=False)
 
-    return drawing.drawn(6.2, 1.1 + 0.46 * len(rows), paint)
+    return drawing.drawn(4.6, 0.9 + 0.17 * lines * len(rows), paint)
 
 
 MARKS = ("●", "■", "▲", "◆")
@@ -92,12 +94,20 @@ def _wrapped(name: str) -> str:
     return "\n".join(lines)
 
 
-def calibration(found: Sequence[tuple[str, Calibration]]) -> Any:
-    """Accuracy by confidence, in bins of equally many items with 95 % intervals, a panel a system; dotted: perfect calibration."""
+def apart(plot: Callable[..., Any], found: Sequence[Any]) -> tuple[Any, ...]:
+    """The panels of `calibration` or `reliance` as figures of their own."""
+    return tuple(plot([one], place) for place, one in enumerate(found))
+
+
+def calibration(found: Sequence[tuple[str, Calibration]], first: int = 0) -> Any:
+    """Accuracy by confidence, in bins of equally many items with 95 % intervals, a panel a system; dotted: perfect calibration.
+
+    `first` is the place of the first system among all, which gives its colour.
+    """
     lowest = min(0.5, min(x for _, each in found for x, _ in each.bins))
 
     def paint(_: Any, all_axes: Any) -> None:
-        for place, ((name, each), axes) in enumerate(zip(found, np.atleast_1d(all_axes), strict=True)):
+        for place, ((name, each), axes) in enumerate(zip(found, np.atleast_1d(all_axes), strict=True), first):
             axes.plot((0, 1), (0, 1), color=MUTED, linewidth=0.9, linestyle=":")
             x, estimates = zip(*each.bins, strict=True)
             y = [estimate.value for estimate in estimates]
@@ -112,14 +122,14 @@ def calibration(found: Sequence[tuple[str, Calibration]]) -> Any:
     return drawing.drawn(max(3.4, 2.7 * len(found)), 3.0, paint, panels=len(found))
 
 
-def reliance(found: Sequence[tuple[str, Reliance]]) -> Any:
+def reliance(found: Sequence[tuple[str, Reliance]], first: int = 0) -> Any:
     """Figure 3 of Liu et al. 2022: the probability of the first answer given the metaphor over its log odds without.
 
     Points beyond the limits stand on the edge; the regression line is of all where they are.
     """
 
     def paint(_: Any, all_axes: Any) -> None:
-        for place, ((name, each), axes) in enumerate(zip(found, np.atleast_1d(all_axes), strict=True)):
+        for place, ((name, each), axes) in enumerate(zip(found, np.atleast_1d(all_axes), strict=True), first):
             x, y = (np.array(values) for values in zip(*each.points, strict=True))
             low, high = limits(x)
             axes.plot(np.clip(x, low, high), y, ".", color=colour(place), markersize=3, alpha=0.45)
@@ -196,7 +206,7 @@ def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
         axes.set_ylabel("share right")
         drawing.label_ends(axes, ends)
 
-    return drawing.drawn(6.2, 3.4, paint)
+    return drawing.drawn(4.9, 3.4, paint)
 
 
 def learning_curve_beside(folder: Path) -> None:

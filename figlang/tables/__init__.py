@@ -1,6 +1,6 @@
 """Tables with typed cells: in a terminal, on a page, as Markdown, CSV and LaTeX (booktabs), the same everywhere."""
 
-from figlang.tables.cells import Cell, Mean, Number, PValue, p_value, text
+from figlang.tables.cells import Cell, Mean, Number, PValue, Range, p_value, text
 from figlang.tables.files import comma_separated, document, latex, markdown, write
 from figlang.tables.screen import show
 from figlang.tables.table import Table
@@ -10,6 +10,7 @@ __all__ = [
     "Mean",
     "Number",
     "PValue",
+    "Range",
     "Table",
     "comma_separated",
     "document",

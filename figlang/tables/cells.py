@@ -16,6 +16,14 @@ class Number(float):
 
 
 @dataclass(frozen=True)
+class Range:
+    """The interval of a number that is no share."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Mean:
     """A mean share over seeds or prompts; its standard deviation over them and its 95 % interval where they are known."""
 
@@ -32,7 +40,7 @@ class Mean:
         return cls(mean, deviation)
 
 
-Cell = str | int | PValue | Number | Estimate | Difference | Mean | None
+Cell = str | int | PValue | Number | Range | Estimate | Difference | Mean | None
 
 
 def p_value(p: float | None) -> str:
@@ -51,6 +59,8 @@ def text(cell: Cell, brief: bool = False) -> str:
             return p_value(cell)
         case Number():
             return f"{cell:.3f}".replace("-0.000", "0.000")
+        case Range():
+            return f"{cell.low:.2f} – {cell.high:.2f}"
         case Estimate():
             return f"{100 * cell.value:.1f}{_interval(cell.low, cell.high, brief)}"
         case Difference():

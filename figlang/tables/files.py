@@ -7,7 +7,7 @@ from pathlib import Path
 
 from figlang.comparison import Difference
 from figlang.metrics import Estimate
-from figlang.tables.cells import Cell, Mean
+from figlang.tables.cells import Cell, Mean, Range
 from figlang.tables.table import Table
 
 
@@ -51,13 +51,15 @@ def _parts(cells: Sequence[Cell]) -> tuple[str, ...]:
     if any(isinstance(cell, Estimate) for cell in cells):
         return ("", "low", "high", "n", "sd")
     means = [cell for cell in cells if isinstance(cell, Mean)]
-    if not means:
-        return ("",)
-    return ("", "sd") if all(one.low is None for one in means) else ("", "low", "high", "n", "sd")
+    if any(one.low is not None for one in means):
+        return ("", "low", "high", "n", "sd")
+    if any(isinstance(cell, Range) for cell in cells):
+        return ("low", "high")
+    return ("", "sd") if any(one.sd is not None for one in means) else ("",)
 
 
 def _values(cell: Cell, parts: Sequence[str]) -> list[str | float | int]:
-    if isinstance(cell, Estimate | Difference | Mean):
+    if isinstance(cell, Estimate | Difference | Mean | Range):
         found = [getattr(cell, part or "value", None) for part in parts]
         return ["" if value is None else value for value in found]
     return ["" if cell is None else cell, *[""] * (len(parts) - 1)]
