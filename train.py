@@ -5,28 +5,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import (
-    assessment,
-    card,
-    checkpoint,
-    data,
-    figures,
-    merging,
-    overlap,
-    overlap_table,
-    predicting,
-    preparation,
-    report,
-    results,
-    runs,
-    runtime,
-    tracking,
-    training,
-)
+from figlang import assessment, data, figures, overlap, overlap_table, predicting, report, results, runs, runtime
 from figlang.command import data_presets, entry, to_yaml
 from figlang.config import TrainConfig
+from figlang.exports import card, checkpoint, merging
 from figlang.files import write_text
 from figlang.report import plots
+from figlang.training import fitting, preparation, tracking
 
 log = logging.getLogger("figlang")
 
@@ -50,7 +35,7 @@ def main(config: TrainConfig) -> None:
     runtime.log_notes(ready.notes)
 
     with runs.claim(config, train, validation) as run:
-        fitted = training.fit(config, run, ready)
+        fitted = fitting.fit(config, run, ready)
         if fitted is None:
             return  # one of several processes: the first one goes on
         write_text(run.folder / "config.yaml", to_yaml(config))

@@ -1,7 +1,7 @@
 """Training speed beside the Hugging Face Trainer: `python benchmarks/train.py --data DIR`.
 
 Both train the same pretrained MiniLM with a multiple-choice head on the same tokenised items of Fig-QA medium, with the
-same batch size, learning rate, schedule, clipping, precision and number of threads. figlang runs `figlang.training.fit`;
+same batch size, learning rate, schedule, clipping, precision and number of threads. figlang runs `figlang.training.fitting.fit`;
 the Trainer runs as in its multiple-choice recipe, everything not named above at its default, without logging, saving
 and evaluation. Rounds are interleaved and have a seed each. Timed are the epochs alone: neither loading nor tokenising
 nor building the optimizer, on either side.
@@ -41,11 +41,11 @@ from figlang.encode import Encoder
 from figlang.evaluation import predict
 from figlang.models import networks
 from figlang.models.weights import locate
-from figlang.preparation import Prepared, prepare
 from figlang.runs import Run
 from figlang.scoring.head import scorer
-from figlang.throughput import product_rate
-from figlang.training import fit
+from figlang.training.fitting import fit
+from figlang.training.preparation import Prepared, prepare
+from figlang.training.throughput import product_rate
 
 PRECISIONS = {"bf16": ("bf16-mixed", torch.bfloat16), "float32": ("32-true", torch.float32)}
 SIZES = (1024, 2048, 4096)
@@ -77,7 +77,7 @@ class Setting:
 
 
 class Stopwatch(TrainerCallback):
-    """Seconds within epochs, as `figlang.callbacks.History` counts them."""
+    """Seconds within epochs, as `figlang.training.callbacks.History` counts them."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from figlang import checkpoint, data, predicting, prompting, results, runs, runtime, sharding, submission
-from figlang.checkpoint import Loaded, Served
+from figlang import data, predicting, prompting, results, runs, runtime, sharding, submission
 from figlang.config import DataConfig, EvaluateConfig, TrainConfig
 from figlang.errors import FiglangError
+from figlang.exports import checkpoint
+from figlang.exports.checkpoint import Loaded, Served
 from figlang.models import layout
 from figlang.predictions import FORWARD, read_predictions
 from figlang.types import Split

@@ -14,13 +14,14 @@ from peft.utils import CONFIG_NAME
 from rich.console import Console
 from safetensors.torch import save_file
 
-from figlang import averaging, card, checkpoint, data, predicting, results, runtime, systems
-from figlang import recipe as recipes
+from figlang import data, predicting, results, runtime, systems
 from figlang.command import entry
 from figlang.config import AverageConfig, DataConfig
 from figlang.errors import FiglangError
+from figlang.exports import averaging, card, checkpoint
+from figlang.exports import recipe as recipes
+from figlang.exports.recipe import RECIPE
 from figlang.files import whole_folder, write_text
-from figlang.recipe import RECIPE
 from figlang.signature import digest
 
 

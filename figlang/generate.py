@@ -4,10 +4,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import checkpoint, data, generation, predicting, results, runs, runtime
+from figlang import data, generation, predicting, results, runs, runtime
 from figlang.command import entry
 from figlang.config import GenerateConfig
 from figlang.errors import FiglangError
+from figlang.exports import checkpoint
 from figlang.prompts import open as questions
 from figlang.rating import answers, ratings, sheets
 from figlang.types import Generation

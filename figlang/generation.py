@@ -10,9 +10,9 @@ from rich.progress import track
 from torch import Tensor
 from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-from figlang.checkpoint import Loaded, Served
 from figlang.config import SamplingConfig
 from figlang.errors import FiglangError
+from figlang.exports.checkpoint import Loaded, Served
 from figlang.prompts.open import MIQA
 from figlang.scoring.replies import final
 from figlang.scoring.requests import bos_ids

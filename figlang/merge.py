@@ -4,12 +4,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import card, checkpoint, data, merging, results, runtime
+from figlang import data, results, runtime
 from figlang.command import entry
 from figlang.config import MergeConfig
 from figlang.errors import FiglangError
+from figlang.exports import card, checkpoint, merging
+from figlang.exports.recipe import RECIPE
 from figlang.files import write_text
-from figlang.recipe import RECIPE
 
 
 @entry("merge", MergeConfig)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import checkpoint, data, results, runs, runtime, tables, vectors
+from figlang import data, results, runs, runtime, tables, vectors
 from figlang.command import entry
 from figlang.config import MunchFiguresConfig
 from figlang.errors import FiglangError
+from figlang.exports import checkpoint
 from figlang.metrics import Array
 from figlang.munch import figure, overview, similarity
 from figlang.sources import sha256

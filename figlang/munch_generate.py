@@ -6,9 +6,9 @@ from dataclasses import asdict
 from rich.console import Console
 
 from figlang import assessment, cells, predicting, results, tables
-from figlang.checkpoint import Served
 from figlang.command import entry
 from figlang.config import MunchGenerateConfig
+from figlang.exports.checkpoint import Served
 from figlang.munch import factors as munch_factors
 from figlang.munch import filling, rankings, served_filling, table3
 from figlang.prompts import munch_generation

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from figlang import asking, evaluation, prompting
-from figlang.checkpoint import Loaded, Served
 from figlang.config import NliConfig, PromptConfig, ScoringConfig
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
+from figlang.exports.checkpoint import Loaded, Served
 from figlang.models import layout, networks
 from figlang.munch import judging
 from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, MEASURED, REPLIES, write_predictions

@@ -2,9 +2,10 @@
 
 from rich.console import Console
 
-from figlang import releasing, results, runtime
+from figlang import results, runtime
 from figlang.command import data_presets, entry
 from figlang.config import ReleaseConfig
+from figlang.exports import releasing
 
 
 @entry("release", ReleaseConfig)

@@ -16,13 +16,13 @@ from pytorch_lightning.utilities import rank_zero_only
 from pytorch_lightning.utilities.exceptions import MisconfigurationException
 from transformers.utils.logging import disable_progress_bar
 
-from figlang import selection, tracking
 from figlang.config import TrainConfig, TrainerConfig
 from figlang.cpu.memory import keep_freed_memory
 from figlang.errors import FiglangError, one_line
 from figlang.files import whole_file
 from figlang.runs import Run
 from figlang.strategies import SHARDED, ZERO, places, strategy
+from figlang.training import selection, tracking
 
 log = logging.getLogger("figlang")
 SHOWN = 5

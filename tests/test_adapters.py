@@ -13,14 +13,14 @@ import torch
 from peft import PeftModel
 from safetensors.torch import load_file, save_file
 
-from figlang import card, checkpoint, merging
 from figlang.config import ModelConfig, PeftConfig
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.evaluation import predict
+from figlang.exports import card, checkpoint, merging
+from figlang.exports.recipe import Recipe
 from figlang.merge import main as merge_command
 from figlang.models import layout, lora, networks, weights
-from figlang.recipe import Recipe
 from figlang.scoring.head import scorer
 from figlang.types import Item, Split
 from tests import causal_models

@@ -11,9 +11,9 @@ import torch
 from peft.utils import CONFIG_NAME
 from safetensors.torch import load_file, save_file
 
-from figlang import averaging
 from figlang.average import main as average_command
 from figlang.errors import FiglangError
+from figlang.exports import averaging
 from figlang.release import main as release_command
 from train import main as train_command
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from figlang.callbacks import Health, History
+from figlang.training.callbacks import Health, History
 
 LOGGER = logging.getLogger("figlang.test")
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from figlang import card, checkpoint
 from figlang.config import ModelConfig, PeftConfig
 from figlang.encode import Encoder, word
 from figlang.errors import FiglangError
 from figlang.evaluation import predict
+from figlang.exports import card, checkpoint
+from figlang.exports.recipe import Recipe
 from figlang.models import lora, networks
-from figlang.recipe import Recipe
 from figlang.scoring.head import scorer
 from figlang.types import Item
 

@@ -14,15 +14,17 @@ from filelock import FileLock
 from rich.console import Console
 from safetensors.torch import load_file, save_file
 
-from figlang import checkpoint, runtime, selection
+from figlang import runtime
 from figlang.config import DataConfig, EvaluateConfig, ModelConfig, TrainConfig, TrainerConfig
 from figlang.errors import FiglangError
+from figlang.exports import checkpoint
 from figlang.faults import explain
 from figlang.files import whole_folder
 from figlang.models.contrastive import ContrastiveModule
 from figlang.redaction import nothing_secret_said, redacted
 from figlang.runs import Run
 from figlang.sources import package_path
+from figlang.training import selection
 from tests.test_train import TINY
 from train import main as train_command
 

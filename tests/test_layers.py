@@ -1,16 +1,16 @@
-"""Learning rates by depth (figlang/models/layers.py) and what a training takes of the machine (figlang/throughput.py)."""
+"""Learning rates by depth (figlang/models/layers.py) and what a training takes of the machine (figlang/training/throughput.py)."""
 
 import pytest
 import torch
 from torch import nn
 
-from figlang import throughput
 from figlang.config import MethodConfig, ModelConfig
 from figlang.errors import FiglangError
 from figlang.models import networks
 from figlang.models.contrastive import ContrastiveModule
 from figlang.models.layers import groups
 from figlang.scoring.head import scorer
+from figlang.training import throughput
 
 
 @pytest.mark.parametrize("architecture", ["bert", "deberta-v2", "modernbert", "gpt2", "llama"])

@@ -10,8 +10,8 @@ import pytest
 from figlang.config import DataConfig, MethodConfig, PathsConfig
 from figlang.data import for_training, load, mix, nli
 from figlang.errors import FiglangError
-from figlang.preparation import _select
 from figlang.scoring.likelihood import partners_of
+from figlang.training.preparation import _select
 from figlang.types import CLASSES, Consequence, Inference, Paraphrase, Split
 from train import main as train_command
 

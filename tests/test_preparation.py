@@ -1,4 +1,4 @@
-"""Laws of figlang/preparation.py: what is trained on, and what selects the exported epoch."""
+"""Laws of figlang/training/preparation.py: what is trained on, and what selects the exported epoch."""
 
 from dataclasses import replace
 
@@ -6,8 +6,8 @@ import pytest
 
 from figlang.config import MethodConfig, PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
-from figlang.preparation import _line, _select
 from figlang.scoring.wording import Wording
+from figlang.training.preparation import _line, _select
 from figlang.types import Item, Split
 
 ITEM = Item("1", "1", "Her word had the strength of I. M. Pei's titanium.", ("Her promises can be believed.", "no"), 0)

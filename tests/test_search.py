@@ -67,21 +67,21 @@ def test_two_trials_of_a_sweep_file_and_on(
 
 
 def test_a_trial_that_was_killed_goes_on_in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import figlang.training
+    import figlang.training.fitting
 
-    real = figlang.training.fit
+    real = figlang.training.fitting.fit
 
     def interrupted(config: TrainConfig, *rest: Any) -> Any:
         if config.method.lr == 2e-4:
             raise KeyboardInterrupt
         return real(config, *rest)
 
-    monkeypatch.setattr(figlang.training, "fit", interrupted)
+    monkeypatch.setattr(figlang.training.fitting, "fit", interrupted)
     words = ["method.selection=heldout", "method.lr=1e-4,2e-4", "hydra.sweeper.method=grid", "hydra.sweeper.study=lr"]
     with pytest.raises(SystemExit, match="130"):
         search(tmp_path, monkeypatch, *words)
     assert [trial.state.name for trial in trials(tmp_path, "lr")] == ["COMPLETE", "RUNNING"]
-    monkeypatch.setattr(figlang.training, "fit", real)
+    monkeypatch.setattr(figlang.training.fitting, "fit", real)
     search(tmp_path, monkeypatch, *words)
     done = trials(tmp_path, "lr")
     assert [trial.state.name for trial in done] == ["COMPLETE", "COMPLETE"]

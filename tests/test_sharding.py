@@ -13,11 +13,11 @@ import pytest
 from torch import distributed
 
 from evaluate import main as evaluate_command
-from figlang.checkpoint import Loaded
 from figlang.config import ScoringConfig
 from figlang.errors import FiglangError
+from figlang.exports.checkpoint import Loaded
+from figlang.exports.recipe import Recipe
 from figlang.predicting import How, predict
-from figlang.recipe import Recipe
 from figlang.sharding import Processes, join
 from figlang.types import Item, Split
 from tests import causal_models, masked_models

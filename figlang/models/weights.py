@@ -14,8 +14,8 @@ from transformers import AutoConfig, AutoTokenizer, PreTrainedModel, PreTrainedT
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError, damage
+from figlang.exports.recipe import stored
 from figlang.models import gguf, layout, lora
-from figlang.recipe import stored
 from figlang.sources import PACKAGE, local_path
 
 # What adapters without a config.json, those of other tools, say of the network below them.

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from figlang.checkpoint import Loaded
 from figlang.config import MunchGenerateConfig
 from figlang.errors import FiglangError, one_line
+from figlang.exports.checkpoint import Loaded
 from figlang.scoring import infilling
 from figlang.scoring.continuing import Continuation
 from figlang.scoring.first_token import FirstTokenRanker, Ranked

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from figlang import asking
-from figlang.checkpoint import Loaded, Served
 from figlang.config import PromptConfig, SamplingConfig, ScoringConfig
 from figlang.errors import FiglangError
+from figlang.exports.checkpoint import Loaded, Served
 from figlang.generation import Writer
 from figlang.prompting import Pool
 from figlang.prompts import munch

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from figlang.checkpoint import Served
 from figlang.config import MunchGenerateConfig, SamplingConfig
 from figlang.errors import FiglangError
+from figlang.exports.checkpoint import Served
 from figlang.generation import converse
 from figlang.munch.filling import Way, check_idle, ranking
 from figlang.scoring.first_token import SHOWN, Ranked

@@ -12,12 +12,12 @@ from pathlib import Path
 from peft import PeftModel
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from figlang import recipe as recipes
 from figlang.config import EvaluateConfig, ModelConfig, PathsConfig, ScoringConfig
 from figlang.errors import FiglangError
+from figlang.exports import recipe as recipes
+from figlang.exports.recipe import RECIPE, UNTRAINED, Recipe
 from figlang.files import whole_folder, write_text
 from figlang.models import gguf, lora, networks, weights
-from figlang.recipe import RECIPE, UNTRAINED, Recipe
 from figlang.served.endpoint import Endpoint, connect
 from figlang.types import CLASSES
 

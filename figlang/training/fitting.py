@@ -12,16 +12,17 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 from torch import nn
 from transformers import PreTrainedModel
 
-from figlang import runtime, selection, throughput
-from figlang.callbacks import Health, History, Preemption
+from figlang import runtime
 from figlang.config import TrainConfig
 from figlang.data.datamodule import ChoiceData
 from figlang.errors import INTERRUPTED, TERMINATED, FiglangError, damage
 from figlang.models.base import NonFiniteLossError
 from figlang.models.embedding import restore, trim
-from figlang.preparation import Prepared
 from figlang.runs import Run
 from figlang.strategies import SHARDED
+from figlang.training import selection, throughput
+from figlang.training.callbacks import Health, History, Preemption
+from figlang.training.preparation import Prepared
 
 log = logging.getLogger("figlang")
 
@@ -32,7 +33,7 @@ class Fitted:
 
     Tokens are those that training steps read, without padding; their rate is over the time without validation. `peak_memory_mb` is
     that of the first process in the last part. `peak_share` is the least share of what matrix products reach on this CPU, measured
-    after the fit (figlang/throughput.py); None for a short fit, on another device or with several processes.
+    after the fit (figlang/training/throughput.py); None for a short fit, on another device or with several processes.
     """
 
     items: int

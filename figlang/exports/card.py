@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from figlang import overlap_table
+from figlang.exports.recipe import Recipe
 from figlang.metrics import as_row
 from figlang.models.gguf import is_gguf
 from figlang.models.lora import OWN
 from figlang.models.weights import address
-from figlang.recipe import Recipe
 from figlang.report import TITLES, percent
 from figlang.sources import PACKAGE
 from figlang.tables import Cell, Mean, Table, markdown

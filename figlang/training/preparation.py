@@ -9,18 +9,18 @@ from peft import PeftModel
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from figlang.checkpoint import ancestry, causal_recipe
 from figlang.config import MethodConfig, PromptConfig, TrainConfig
 from figlang.config.data import NLI
 from figlang.data.mix import original
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.evaluation import encode_all
+from figlang.exports.checkpoint import ancestry, causal_recipe
+from figlang.exports.recipe import Recipe
 from figlang.models import layout, lora, networks, weights
 from figlang.models.base import ChoiceModule, Score
 from figlang.models.causal_lm import CausalLMModule
 from figlang.models.contrastive import ContrastiveModule
-from figlang.recipe import Recipe
 from figlang.runs import recipe as recipe_of
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.branching import EncodedStrings, StringEncoder, StringScorer

@@ -16,13 +16,14 @@ import torch
 from peft.utils import CONFIG_NAME
 from safetensors.torch import load_file, save_file
 
-from figlang import card, checkpoint, data, overlap, overlap_table, predicting, results, systems
-from figlang import recipe as recipes
+from figlang import data, overlap, overlap_table, predicting, results, systems
 from figlang.config import DataConfig, ReleaseConfig
 from figlang.errors import FiglangError
+from figlang.exports import card, checkpoint
+from figlang.exports import recipe as recipes
+from figlang.exports.recipe import RECIPE
 from figlang.files import whole_folder, write_text
 from figlang.models import lora
-from figlang.recipe import RECIPE
 from figlang.signature import digest
 from figlang.sources import PACKAGE
 from figlang.systems import LOG_PROBABILITIES, System

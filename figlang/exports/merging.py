@@ -5,9 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from figlang import checkpoint, predicting
-from figlang.checkpoint import Loaded
+from figlang import predicting
 from figlang.errors import FiglangError
+from figlang.exports import checkpoint
+from figlang.exports.checkpoint import Loaded
 from figlang.models import lora
 from figlang.predictions import FORWARD, read_predictions
 from figlang.types import Split
