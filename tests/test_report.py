@@ -219,6 +219,18 @@ def test_every_table_and_figure_is_a_file_too(written: Path) -> None:
     assert {path.suffix for path in (written / "figures").iterdir()} == {".svg", ".pdf"}
 
 
+def test_a_second_report_leaves_nothing_of_the_first_and_all_else(tmp_path: Path, sample: Split) -> None:
+    runs = [run(tmp_path / "one", sample, 4), run(tmp_path / "two", sample, 3)]
+    out = tmp_path / "out"
+    report(out, *runs)
+    (out / "figures" / "mine.svg").write_text("drawn by hand")
+    assert (out / "tables" / "comparison.csv").is_file()
+    report(out, runs[0])
+    assert not list((out / "tables").glob("comparison.*"))
+    assert (out / "tables" / "summary.csv").is_file()
+    assert (out / "figures" / "mine.svg").is_file()
+
+
 def test_what_stands_in_data_is_text_and_never_markup(tmp_path: Path) -> None:
     bad = "</script><script>alert(1)</script>"
     section = Section(bad, (Prose(bad), Table("t", bad, (bad, "n"), ((bad, 1),), (bad,))))

@@ -15,6 +15,8 @@ from figlang.tables import Table
 
 log = logging.getLogger("figlang")
 
+FORMS = {"tables": (".md", ".csv", ".tex"), "figures": (".svg", ".pdf")}
+
 Values = dict[str, dict[str, Sequence[str]]]
 
 
@@ -28,6 +30,9 @@ def write(config: ReportConfig, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FiglangError(f"cannot write to {folder} ({error.strerror}); choose another folder with output=DIR") from error
+    path = folder / "report.html"
+    if path.is_file():
+        _clear(folder)
     names = overview.unique([overview.slug(task.name) for task in found])
     chapters = []
     for task, name in zip(found, names, strict=True):
@@ -39,7 +44,6 @@ def write(config: ReportConfig, folder: Path) -> Path:
     runs = f"{count} {'run' if count == 1 else 'runs'}"
     title = config.title or (found[0].name if len(found) == 1 else f"{len(found)} sets of items")
     lead = f"{runs}. Every share stands with its number of cases and a 95 % interval."
-    path = folder / "report.html"
     page.write(path, title, lead, chapters)
     return path
 
@@ -104,9 +108,19 @@ def _sections(task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]],
     return [section for section in made if section is not None]
 
 
+def _clear(folder: Path) -> None:
+    """Remove the tables and figures of an earlier report, which may be of other runs: what is there in all forms of a report."""
+    for kind, suffixes in FORMS.items():
+        for path in [path.with_suffix("") for path in (folder / kind).rglob(f"*{suffixes[0]}")]:
+            forms = [path.with_suffix(suffix) for suffix in suffixes]
+            if all(form.is_file() for form in forms):
+                for form in forms:
+                    form.unlink()
+
+
 def _files(sections: Sequence[Section], folder: Path, below: str) -> None:
     parts = [part for section in sections for part in section.parts]
     tables.write([part for part in parts if isinstance(part, Table)], folder / "tables" / below)
     for part in parts:
         if isinstance(part, Picture):
-            drawing.save(part.figure, folder / "figures" / below / part.name, ("svg", "pdf"))
+            drawing.save(part.figure, folder / "figures" / below / part.name, [suffix[1:] for suffix in FORMS["figures"]])
