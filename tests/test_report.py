@@ -1,32 +1,26 @@
-"""`python -m figlang.report`: the page, its item browser in a real browser, tables and figures beside it."""
+"""`python -m figlang.report`: the page, tables and figures beside it."""
 
 import csv
 import json
-import random
 import re
-import shutil
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from figlang import data, learning, results, systems
-from figlang.config import DataConfig, PathsConfig, ReportConfig
+from figlang import data, learning, systems
+from figlang.config import PathsConfig
 from figlang.describe import counts
 from figlang.errors import FiglangError
-from figlang.metrics import Estimate, measure
+from figlang.metrics import Estimate
 from figlang.predictions import write_predictions
-from figlang.report import assembly, elsewhere, hardness, page, plots
+from figlang.report import elsewhere, hardness, page, plots
 from figlang.report.__main__ import main
 from figlang.report.parts import Prose, Section, Task
 from figlang.systems import Pool, System
 from figlang.tables import Mean, Table
 from figlang.types import Prediction, Split
-
-SAMPLE = DataConfig(root="package:figlang/data/samples")
+from tests.report_runs import SAMPLE, report, run, two_runs
 
 
 @pytest.fixture(scope="module")
@@ -34,61 +28,9 @@ def sample() -> Split:
     return data.load("validation", SAMPLE, PathsConfig())
 
 
-def run(folder: Path, split: Split, wrong: int, seed: int | None = None, items: int = 560, **facts: str) -> str:
-    """The folder of an evaluation on the sample in which every `wrong`-th item is wrong; with a seed, of a training."""
-    folder.mkdir(parents=True)
-    rows = []
-    for place, item in enumerate(split.items):
-        assert item.gold is not None
-        ahead = item.gold if place % wrong else 1 - item.gold
-        scores = (1 + place / 99, 0.0) if ahead == 0 else (0.0, 1 + place / 99)
-        rows.append(Prediction(item.id, item.group, item.gold, scores, dict(item.attributes)))
-    write_predictions(folder / "predictions.jsonl", rows)
-    known = {
-        "model": "tiny",
-        "base": "tiny",
-        "scoring": "pair",
-        "norm": "none",
-        "method": "contrastive",
-        "trained": f"sample@{seed}",
-        "train_seed": seed,
-        "prompt": "none",
-        **facts,
-    }
-    content: dict[str, Any] = {
-        "signature": "a:b",
-        "model": "tiny",
-        "data_name": "figqa_sample",
-        "split": "validation",
-        "published_file": False,
-        "seed": 0,
-        "facts": known,
-        "command": "python train.py",
-        "versions": {"python": "3"},
-        "metrics": measure(rows),
-        "data": results.about_data(SAMPLE, {"train": split, "validation": split}, ()),
-    }
-    if seed is not None:
-        settings = {"seed": seed, "data": asdict(SAMPLE), "model": {"name": "tiny"}}
-        recipe = {"settings": settings, "data": {"train": str(items), "validation": split.sha256}}
-        (folder / "recipe.json").write_text(json.dumps(recipe))
-        (folder / "log.csv").write_text("step,epoch,split,metric,value\n1,0,train,loss,0.7\n1,0,validation,accuracy,0.5\n")
-        content["data"]["train"]["items"] = items
-        content |= {"training": {"epochs": 1}, "health": []}
-    results.write(folder / "metrics.json", content)
-    return str(folder)
-
-
-def report(folder: Path, *runs: str, **more: Any) -> str:
-    return assembly.write(ReportConfig(list(runs), analysis="off", **more), folder).read_text(encoding="utf-8")
-
-
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory, sample: Split) -> Path:
-    folder = tmp_path_factory.mktemp("report")
-    runs = [run(folder / "one", sample, 4), run(folder / "two", sample, 3, prompt="suffix(suffix='x')")]
-    report(folder / "out", *runs)
-    return folder / "out"
+    return two_runs(tmp_path_factory.mktemp("report"), sample)
 
 
 # The page
@@ -304,113 +246,6 @@ def test_sizes_of_one_recipe_are_a_curve(tmp_path: Path, sample: Split) -> None:
     assert learning.around(tmp_path) == {}
     plots.learning_curve_beside(tmp_path / "m" / "seed0")
     assert {path.suffix for path in tmp_path.glob("learning-curve-tiny-*")} == {".svg", ".png"}
-
-
-# In a browser
-
-
-CUT = """return [...document.querySelectorAll('.scroll > table, .panels')].filter((one) => one.getBoundingClientRect().width)
-  .filter((one) => one.scrollWidth > innerWidth || one.getBoundingClientRect().right > innerWidth + 1)
-  .map((one) => one.closest('figure').textContent.trim().slice(0, 40))"""
-
-
-def test_on_a_phone_no_table_or_figure_is_cut(written: Path, chromium: Any) -> None:
-    phone = {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": True}
-    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
-    try:
-        chromium.get(f"file://{written}/report.html")
-        chromium.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
-        assert chromium.execute_script(CUT) == []
-        value = chromium.find_element("css selector", "table.stacked td.number")
-        assert value.is_displayed()
-        assert chromium.execute_script("return getComputedStyle(arguments[0], '::before').content", value) == '"n"'
-        chromium.execute_script("document.querySelector('.row').click()")
-        assert chromium.execute_script(
-            "const one = document.querySelector('dialog[open]'); return one.scrollWidth <= one.clientWidth"
-        )
-    finally:
-        chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver")
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
-        pytest.skip("no chromium with chromedriver here; apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    from selenium.common.exceptions import WebDriverException
-
-    try:
-        driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    except WebDriverException as error:
-        pytest.skip(f"chromium does not start here: {error.msg}")
-    yield driver
-    driver.quit()
-
-
-@pytest.mark.parametrize("width", [1200, 390])
-def test_the_item_browser_filters(written: Path, sample: Split, chromium: Any, width: int) -> None:
-    chromium.set_window_size(width, 900)
-    chromium.get(f"file://{written}/report.html")
-    count = lambda: chromium.find_element("css selector", ".count").text  # noqa: E731
-    do = chromium.execute_script
-    choose = "const one = document.querySelector(arguments[0]); one.value = arguments[1]; one.dispatchEvent(new Event('change'));"
-    n = len(sample.items)
-    assert count() == f"{n} of {n} items"
-    assert 0 < len(chromium.find_elements("css selector", ".row")) < 30  # only what is in view
-    do(choose, ".outcome", "wrong")
-    assert count().startswith(f"{len(range(0, n, 4))} of")
-    do(choose, ".system", "1")
-    assert count().startswith(f"{len(range(0, n, 3))} of")
-    do(choose, ".outcome", "differ")
-    assert count().startswith(f"{sum((place % 4 == 0) != (place % 3 == 0) for place in range(n))} of")
-    do(choose, ".outcome", "all")
-    do("const one = document.querySelector('.pairs'); one.checked = true; one.dispatchEvent(new Event('change'));")
-    assert f"in {n // 2} whole pairs" in count()
-    word = next(word for word in sample.items[0].context.split() if len(word) > 5)
-    do("const one = document.querySelector('.search'); one.value = arguments[0]; one.dispatchEvent(new Event('input'));", word)
-    found = sum(word.lower() in " ".join((item.id, item.context, *item.options)).lower() for item in sample.items)
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    WebDriverWait(chromium, 10).until(lambda _: count().startswith(f"{found} of"))
-    do("document.querySelector('.row').click()")
-    assert sample.items[0].context in chromium.find_element("css selector", "dialog[open] .content").text
-    assert do("return document.documentElement.scrollWidth <= window.innerWidth"), "the page scrolls sideways"
-    assert not chromium.get_log("browser"), "something is on the console"
-    asked = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
-    addresses = [one["params"]["request"]["url"] for one in asked if one["method"] == "Network.requestWillBeSent"]
-    assert all(address.startswith(("file:", "data:")) for address in addresses), addresses
-
-
-@pytest.mark.slow
-def test_a_report_over_100_000_rows_opens_in_under_three_seconds(tmp_path: Path, chromium: Any) -> None:
-    draw = random.Random(0)
-    metaphors = [f"The plan was like a house of cards, number {number}" for number in range(100_000)]
-    lines = [f'"{text}","It was firm, {place // 2}","It was not, {place // 2}",{place % 2}' for place, text in enumerate(metaphors)]
-    (tmp_path / "mine.csv").write_text("\n".join(["startphrase,ending1,ending2,labels", *lines]) + "\n")
-    settings = DataConfig(dataset="figqa_csv", train=str(tmp_path / "mine.csv"), validation=str(tmp_path / "mine.csv"))
-    items = data.load("validation", settings, PathsConfig()).items
-    write_predictions(
-        tmp_path / "big.jsonl",
-        [
-            Prediction(item.id, item.group, item.gold, (draw.random(), draw.random()), {"kind": (draw.choice("abc"),)})
-            for item in items
-        ],
-    )
-    whole = report(tmp_path / "out", str(tmp_path / "big.jsonl"), data=settings)
-    assert metaphors[-1] in whole
-    # Of this page's thread, in CPU time: what others do on the machine is not counted.
-    chromium.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
-    chromium.get(f"file://{tmp_path}/out/report.html")
-    measured = chromium.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
-    seconds = {one["name"]: one["value"] for one in measured}["TaskDuration"]
-    print(f"100,000 rows, {len(whole) / 1e6:.1f} MB, open after {seconds:.2f} s of CPU time")
-    assert chromium.find_element("css selector", ".count").text == "100,000 of 100,000 items"
-    assert seconds < 3
 
 
 def test_a_grid_of_prompts_says_how_to_name_one(tmp_path: Path) -> None:
