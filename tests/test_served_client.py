@@ -165,6 +165,16 @@ def test_a_wrong_key_is_said_and_never_shown(tmp_path: Path, monkeypatch: pytest
     assert b"-key" not in written
 
 
+@pytest.mark.parametrize("key", ["sk-secret\n", " sk-secret", "sk-secret\r\nX: y", "sk-sécret"])
+def test_a_key_that_cannot_be_sent_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("STUB_KEY", key)
+    with serving(Stub()) as stub:
+        with pytest.raises(FiglangError, match="the environment variable STUB_KEY holds white space or characters") as failed:
+            client(stub, tmp_path, key_env="STUB_KEY").ask(CALLS, usable)
+        assert not stub.requests
+    assert "cret" not in str(failed.value)
+
+
 def test_a_server_that_repeats_the_key_is_not_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STUB_KEY", "sk-secret")
     with serving(Stub(fault=lambda stub, body: (400, {}, '{"error": {"message": "bad header Bearer sk-secret"}}'))) as stub:

@@ -6,6 +6,7 @@ The `openai` package does the talking: time-outs, retries with exponential backo
 import asyncio
 import logging
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -142,11 +143,20 @@ class Client:
         # httpx takes proxies from the environment; an unset key is sent as a word, since the package insists on one.
         return openai.AsyncOpenAI(
             base_url=self.model.base_url,
-            api_key=os.environ.get(self.model.key_env) or "none",
+            api_key=self._key() or "none",
             timeout=httpx2.Timeout(self.model.timeout, connect=min(CONNECT, self.model.timeout)),
             max_retries=retries,
             http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [_whole]}),
         )
+
+    def _key(self) -> str | None:
+        key = os.environ.get(self.model.key_env)
+        if key and not re.fullmatch("[!-~]+", key):  # whoever refuses it as a header would repeat it, in another spelling
+            raise FiglangError(
+                f"the environment variable {self.model.key_env} holds white space or characters beyond ASCII, which no key has (a "
+                "line break at its end?); set it again"
+            )
+        return key
 
     async def _post(self, api: "openai.AsyncOpenAI", call: Call) -> Answer:
         import httpx2
