@@ -24,6 +24,8 @@ pytest.importorskip("openai", reason="needs the extra `served`")
 
 CALLS = [Call("completions", {"model": MODEL, "prompt": f"text {number}", "max_tokens": 1}) for number in range(12)]
 
+PRICED = {"input_price": 1e6, "output_price": 1e6}  # a token costs 1
+
 
 def client(stub: Stub, folder: Path, **fields: Any) -> Client:
     settings = {"concurrency": 4, "retries": 2, "timeout": 30.0, **fields}
@@ -112,6 +114,13 @@ FAULTS = {
     ),
     "500": ((500, {}, "oops"), "answers 500: .*oops", 3),
     "truncated JSON": ((200, {}, '{"choices": [{"te'), "cannot be asked .*its answer is no JSON", 3),
+    "a list": ((200, {}, '["x"]'), r'its answer is no JSON object: \["x"\]', 3),
+    "JSON without end": ((200, {}, "[" * 100_000), "its answer is no JSON: maximum recursion depth", 3),
+    "an error that says 200": (
+        (200, {}, '{"error": {"message": "overloaded", "code": 502}}'),
+        "answers without choices: .*overloaded",
+        1,
+    ),
     "a page": ((200, {}, "<html>hello</html>"), "its answer is no JSON", 3),
     "a short body": ((200, {"Content-Length": "9000", "Connection": "close"}, "{}"), "cannot be asked", 3),
     "bad request": ((400, {}, '{"error": {"message": "context length is 2048"}}'), "answers 400: .*context length is 2048", 1),
@@ -132,6 +141,17 @@ def test_a_fault_is_tried_again_if_that_can_help_and_then_one_line(tmp_path: Pat
         stub.fault = lambda stub, body: None
         client(stub, tmp_path).ask(CALLS[:5], usable)
         assert len(stub.requests) == 3 + tries + 2
+
+
+@pytest.mark.parametrize("usage", ["many", [1], {"prompt_tokens": "many", "completion_tokens": float("nan")}, None])
+def test_an_answer_with_odd_counts_or_half_a_character_is_stored(tmp_path: Path, usage: Any) -> None:
+    body = json.dumps({"choices": [{"text": "so \ud83d"}], "usage": usage})
+    with serving(Stub(fault=lambda stub, _: (200, {}, body))) as stub:
+        asking = client(stub, tmp_path, **PRICED)
+        assert asking.ask(CALLS[:1], usable)[0]["choices"] == [{"text": "so ?"}]
+        assert asking.meter.cost == 2 + 1  # "text 0" by its length, and the one token that was asked for
+        asking.ask(CALLS[:1], usable)
+        assert len(stub.requests) == 1
 
 
 def test_a_fault_that_passes_is_not_seen(tmp_path: Path) -> None:
@@ -277,9 +297,6 @@ def test_no_one_else_pays_for_the_package(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(FiglangError, match=r"install it with `pip install figlang\[served\]`"):
         client(Stub(url="http://127.0.0.1:1"), tmp_path)
-
-
-PRICED = {"input_price": 1e6, "output_price": 1e6}  # a token costs 1
 
 
 def test_cost_is_estimated_counted_and_bounded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -152,6 +152,7 @@ def test_a_chat_is_asked_in_the_words_it_takes(here: Path, monkeypatch: pytest.M
         ({}, ["scoring=clean", "scoring.bos=add"], "bos=add needs a tokenizer here"),
         ({}, ["model.name=other", "scoring=clean"], "`other` does not exist"),
         ({}, ["model.name=other", "scoring=clean"], f"its models are {MODEL}"),
+        ({"fault": lambda stub, body: (200, {}, '{"error": "no room"}')}, ["scoring=clean"], "answers without choices: no room"),
         ({"key": "right"}, ["scoring=clean"], "refuses the key in the environment variable OPENAI_API_KEY (401)"),
         (
             {},

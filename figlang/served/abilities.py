@@ -19,8 +19,9 @@ REPLIES: tuple[dict[str, Any], ...] = (
     {"max_completion_tokens": 16, "temperature": 0},
     {"max_completion_tokens": 16},
 )
-# Statuses that say no to what was asked, and not that the endpoint is unwell. Some servers fail with 500 on what they cannot do.
-REFUSALS = (400, 404, 405, 422, 500, 501)
+# Statuses that say no to what was asked, and not that the endpoint is unwell. Some servers fail with 500 on what they cannot do, or
+# answer 200 with nothing but an error.
+REFUSALS = (200, 400, 404, 405, 422, 500, 501)
 
 
 @dataclass(frozen=True)

@@ -167,18 +167,20 @@ class Client:
         except openai.APIError as error:
             raise self._explained(error) from None
         answer: Answer = response.json()
+        if not answer.get("choices"):  # some routers put the error of another server into an answer of their own
+            said = self._without_key(one_line(Exception(answer.get("error") or answer)))
+            raise EndpointError(f"{self.model.base_url} answers without choices: {said}", response.status_code)
         return answer
 
     def _explained(self, error: "openai.APIError") -> EndpointError:
         """An error of the package in one line that says what to do; its words never hold the key."""
         import openai
 
-        where, key = self.model.base_url, os.environ.get(self.model.key_env)
+        where = self.model.base_url
         # The package keeps to itself what broke a connection, and what a server says that speaks no JSON.
         inner = error.__cause__ if isinstance(error, openai.APIConnectionError) else None
         page = Exception(error.body) if isinstance(error.body, str) and error.body else None
-        said = one_line(inner or page or error)
-        said = said.replace(key, "…") if key else said
+        said = self._without_key(one_line(inner or page or error))
         if isinstance(error, openai.APITimeoutError):
             return EndpointError(
                 f"{where} gave no answer within model.timeout={self.model.timeout:g} seconds; is it overloaded?", None
@@ -187,13 +189,17 @@ class Client:
             return EndpointError(f"{where} cannot be asked ({said}); is the server running?", None)
         status = getattr(error, "status_code", None)
         if status in (401, 403):
-            state = "refuses the key in" if key else "wants a key, and none is in"
+            state = "refuses the key in" if self._key() else "wants a key, and none is in"
             return EndpointError(f"{where} {state} the environment variable {self.model.key_env} ({status}); set it there", status)
         if status == 429:
             return EndpointError(
                 f"{where} still says there are too many requests (429: {said}); lower model.concurrency, or try later", status
             )
         return EndpointError(f"{where} answers {status}: {said}", status)
+
+    def _without_key(self, said: str) -> str:
+        key = self._key()
+        return said.replace(key, "…") if key else said
 
 
 class _Run:
@@ -267,12 +273,14 @@ class _Run:
 
 
 async def _whole(response: "httpx2.Response") -> None:
-    """Refuse an answer that is no JSON, as a connection that broke would be: the package then asks again."""
+    """Refuse an answer that is no JSON object, as a connection that broke would be: the package then asks again."""
     import httpx2
 
     await response.aread()
     if response.is_success:
         try:
-            response.json()
-        except ValueError as error:
+            content = response.json()
+        except (ValueError, RecursionError) as error:
             raise httpx2.RemoteProtocolError(f"its answer is no JSON: {one_line(error)}") from error
+        if not isinstance(content, dict):
+            raise httpx2.RemoteProtocolError(f"its answer is no JSON object: {response.text[:40]}")

@@ -38,11 +38,12 @@ class Meter:
 
     def add(self, call: Call, answer: Mapping[str, Any]) -> None:
         """Count an answer by what the endpoint says it took, or by its estimate where the endpoint does not say."""
-        usage = answer.get("usage") or {}
-        sent, received = self.estimate([call])
-        self.hidden = max(self.hidden, int(usage.get("prompt_tokens") or 0) - _bytes(call))
-        self.sent += int(usage.get("prompt_tokens") or sent)
-        self.received += int(usage.get("completion_tokens") or (0 if usage else received))
+        sent, received = _said(answer, "prompt_tokens"), _said(answer, "completion_tokens")
+        likely, most = self.estimate([call])
+        self.hidden = max(self.hidden, sent - _bytes(call))
+        self.sent += sent or likely
+        # A server that counts the prompt may leave out that nothing came back.
+        self.received += received or (0 if sent else most)
 
     def says(self, sent: int, received: int, most: bool = False) -> str:
         """Tokens and, where there are prices, their cost."""
@@ -51,6 +52,12 @@ class Meter:
             return tokens
         low = self.price(sent, 0)
         return f"{tokens}, cost {f'{low:.4g} to ' if most else ''}{self.price(sent, received):.4g}"
+
+
+def _said(answer: Mapping[str, Any], name: str) -> int:
+    usage = answer.get("usage")
+    value = usage.get(name) if isinstance(usage, Mapping) else None
+    return value if isinstance(value, int) else 0
 
 
 def _bytes(call: Call) -> int:

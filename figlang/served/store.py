@@ -93,7 +93,7 @@ class Store:
     def __setitem__(self, call: Call, answer: Mapping[str, Any]) -> None:
         """Append an answer; FiglangError if there is no room."""
         line = json.dumps({"key": call.key, "route": call.route, "body": call.body, "answer": answer}, ensure_ascii=False)
-        data = f"{line}\n".encode()
+        data = f"{line}\n".encode(errors="replace")  # a reply may end within a pair of surrogates
         start = os.lseek(self._file, 0, os.SEEK_END)
         try:
             self._append(data)
