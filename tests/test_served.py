@@ -1,16 +1,17 @@
 """Log-probabilities of a model behind an endpoint (a stub on loopback): whose token is whose, and what is refused."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from figlang.config import ModelConfig
+from figlang.config import ModelConfig, SamplingConfig
 from figlang.errors import FiglangError
 from figlang.scoring.requests import Request
 from figlang.scoring.served import ServedScorer
-from figlang.served.endpoint import connect
+from figlang.served.endpoint import Reply, connect
 from figlang.served.spans import lay, tokens_of
 from tests.stub_server import MODEL, WORDS, Stub, log_prob, serving
 
@@ -127,3 +128,44 @@ def test_log_probabilities_that_go_missing_end_the_run(tmp_path: Path) -> None:
         stub.echo = False
         with pytest.raises(FiglangError, match=r"holds no log-probabilities .* though earlier ones did .*\(0 of 3"):
             ServedScorer(endpoint).score(REQUESTS)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("B", "B"),
+        (None, ""),
+        ([{"type": "thinking", "thinking": [{"type": "text", "text": "A?"}]}, {"type": "text", "text": "B"}], "B"),
+    ],
+)
+def test_the_text_of_a_reply_may_come_in_parts_or_not_at_all(tmp_path: Path, content: Any, text: str) -> None:
+    body = json.dumps({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]})
+    with serving(Stub(fault=lambda stub, _: (200, {}, body))) as stub:
+        assert connect(model(stub), str(tmp_path), "reply").chat(["Hm?"], SamplingConfig()) == [[Reply(text, False)]]
+
+
+def test_other_content_is_no_reply(tmp_path: Path) -> None:
+    odd = Stub(fault=lambda stub, _: (200, {}, '{"choices": [{"message": {"content": 5}}]}'))
+    with serving(odd), pytest.raises(FiglangError, match="an answer holds no message"):
+        connect(model(odd), str(tmp_path), "reply").chat(["Hm?"], SamplingConfig())
+
+
+def test_reasoning_that_runs_into_the_limit_is_a_reply_that_was_cut(tmp_path: Path) -> None:
+    def reasons(stub: Stub, body: dict[str, Any]) -> Any:
+        if "max_tokens" in body or "temperature" in body:
+            return 400, {}, '{"error": {"message": "Unsupported parameter"}}'
+        if body["max_completion_tokens"] < 100:
+            return (
+                400,
+                {},
+                '{"error": {"message": "Could not finish the message because max_tokens or model output limit was reached."}}',
+            )
+        return None
+
+    with serving(Stub(completes=False, fault=reasons)) as stub:
+        endpoint = connect(model(stub), str(tmp_path), "reply")
+        assert endpoint.chat(["Hm?"], SamplingConfig(max_tokens=50)) == [[Reply("", True)]]
+        assert endpoint.chat(["Hm?"], SamplingConfig(max_tokens=200)) == [[Reply("B", False)]]
+        asked = len(stub.requests)
+        endpoint.chat(["Hm?"], SamplingConfig(max_tokens=50))
+        assert len(stub.requests) == asked

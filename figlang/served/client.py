@@ -28,6 +28,9 @@ log = logging.getLogger("figlang")
 
 Answer = dict[str, Any]
 CONNECT = 10.0  # seconds until a server counts as not there
+# What OpenAI's reasoning models say, with status 400, where others reply with nothing, cut at the limit of tokens.
+CUT = "output limit was reached"
+SILENCE = {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}
 
 
 class EndpointError(FiglangError):
@@ -165,6 +168,8 @@ class Client:
         try:
             response = await api.post(f"/{call.route}", body=dict(call.body), cast_to=httpx2.Response)
         except openai.APIError as error:
+            if isinstance(error, openai.BadRequestError) and CUT in str(error):
+                return dict(SILENCE)
             raise self._explained(error) from None
         answer: Answer = response.json()
         if not answer.get("choices"):  # some routers put the error of another server into an answer of their own

@@ -55,8 +55,7 @@ class Endpoint:
             {"messages": [{"role": "user", "content": prompt}], **manner, **seed} for prompt in prompts for seed in _seeds(sampling)
         ]
         answers = self._ask("chat/completions", bodies, _unspoken, progress)
-        choices = [answer["choices"][0] for answer in answers]
-        replies = [Reply(choice["message"].get("content") or "", choice.get("finish_reason") == "length") for choice in choices]
+        replies = [Reply(_spoken(answer) or "", _choice(answer).get("finish_reason") == "length") for answer in answers]
         return [replies[start : start + sampling.n] for start in range(0, len(replies), sampling.n)]
 
     def complete(self, prompts: Sequence[str], sampling: SamplingConfig, progress: bool = False) -> list[list[str]]:
@@ -115,7 +114,17 @@ def _unranked(answer: Answer) -> str | None:
 
 
 def _unspoken(answer: Answer) -> str | None:
-    return None if isinstance(_choice(answer).get("message"), dict) else "an answer holds no message"
+    return "an answer holds no message" if _spoken(answer) is None else None
+
+
+def _spoken(answer: Answer) -> str | None:
+    """The text of a reply, which may come in parts, reasoning among them, or not at all; None if the answer is no reply."""
+    message = _choice(answer).get("message")
+    content = message.get("content") or "" if isinstance(message, dict) else None
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        content = "".join(str(part.get("text", "")) for part in parts)
+    return content if isinstance(content, str) else None
 
 
 def _unwritten(answer: Answer) -> str | None:
