@@ -83,10 +83,25 @@ def test_strings_are_sent_once(tmp_path: Path) -> None:
         (["", "The", " cat"], "The cat", [(0, 0), (0, 3), (3, 7)]),
         (["a", " ", "", "", " b"], "a 🙂 b", [(0, 1), (1, 2), (2, 3), (2, 3), (3, 5)]),
         (["a", " \ufffd", "\ufffd"], "a 🙂", [(0, 1), (1, 3), (1, 3)]),
+        (["a", "bytes: \\xf0\\x9f", "bytes:\\x99\\x82", " b"], "a 🙂 b", [(0, 1), (1, 3), (1, 3), (3, 5)]),
+        (["a", " ", "<0xF0>", "<0x9F>", " b"], "a 🙂 b", [(0, 1), (1, 2), (2, 3), (2, 3), (3, 5)]),
+        (["a", "", "", " 🙂", " b"], "a 🙂 b", [(0, 1), (1, 3), (1, 3), (1, 3), (3, 5)]),
+        (["", "", "🙂", " b"], "🙂 b", [(0, 0), (0, 1), (0, 1), (1, 3)]),
     ],
 )
 def test_tokens_are_laid_onto_the_text(words: list[str], text: str, spans: list[tuple[int, int]]) -> None:
     assert lay(words, text) == spans
+
+
+def test_all_parts_of_a_character_that_begins_a_continuation_count(tmp_path: Path) -> None:
+    """As vLLM shows them: nothing for the first parts, and the character where the last one completes it."""
+    tokens = ["Hot", " as", "", "", " 🙂", "."]
+    shown = {"choices": [{"logprobs": {"tokens": tokens, "token_logprobs": [None, -1.0, -2.0, -4.0, -8.0, -16.0]}}]}
+    with serving(Stub()) as stub:
+        endpoint = connect(model(stub), str(tmp_path), "prompts")
+        stub.fault = lambda stub, body: (200, {}, json.dumps(shown))
+        (values,) = ServedScorer(endpoint).score([Request("Hot as", " 🙂.")]).log_probs
+    assert values.tolist() == [-2.0, -4.0, -8.0, -16.0]
 
 
 def test_a_special_token_that_comes_as_nothing_keeps_its_place() -> None:

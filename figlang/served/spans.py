@@ -1,5 +1,6 @@
 """Tokens of a prompt and their log-probabilities, read from an endpoint's answer and laid onto the text that was sent."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,9 @@ PROMPT_FORMS: dict[str, dict[str, Any]] = {
     "echo": {"echo": True, "logprobs": 1, "max_tokens": 1, "temperature": 0},
     "prompt_logprobs": {"prompt_logprobs": 0, "max_tokens": 1, "temperature": 0},
 }
+
+# A part of a character, as servers write what is no text: U+FFFD, OpenAI's `bytes:\\xe2\\x80`, the `<0xE2>` of SentencePiece.
+BYTES = re.compile(r"\ufffd|\\x[0-9a-f]{2}|<0x[0-9A-F]{2}>")
 
 
 class Token(NamedTuple):
@@ -74,8 +78,8 @@ def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, i
 
     Servers make exceptions: a first token that is not of the text (one that begins every string) has no width; `opening`, a
     special token at the beginning of the text, may come as nothing, or not at all; a space before the first word may be added;
-    parts of a character come as nothing or as U+FFFD, and share the place up to the next token that can be read. What is
-    generated after the text is left out.
+    parts of a character come as nothing or as BYTES, and share the place up to the next token that can be read, or that token's
+    place if the character as a whole is shown there (vLLM). What is generated after the text is left out.
 
     Raises FiglangError if they spell something else.
     """
@@ -92,14 +96,16 @@ def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, i
                 spans.append((0, place))
                 waiting = 1
                 continue
-        if not word or "\ufffd" in word:
+        if not word or BYTES.search(word):
             spans.append((place, place))
             continue
         found = _find(word, text, place, first=place in (0, len(opening)), anywhere=waiting < number)
         if found is None and number:
             raise FiglangError(f"the endpoint's tokens do not spell the text: {word!r} is not in {text[place : place + 40]!r}")
         begin, end = found or (0, 0)
-        spans[waiting:] = [(place, begin)] * (number - waiting)
+        if begin == place == 0 and number and not waiting:
+            waiting = 1  # a first token without text is one that begins every string
+        spans[waiting:] = [(place, begin if begin > place else end)] * (number - waiting)
         spans.append((begin, end))
         place, waiting = end, number + 1
     spans[waiting:] = [(place, len(text))] * (len(spans) - waiting)
