@@ -56,6 +56,23 @@ MIQA = Item("m-1", "m", "my future is bright", ("there is hope", "there is light
         ("The answer is (A) or (B).", None),
         ("(A) x (B) y", None),
         ("A. x\nB. y", None),
+        ("(A)\n(B)", None),
+        ("The answer is A.\n\nThe answer is B.", None),
+        # turned down
+        ("(A) is wrong.", None),
+        ("(A) doesn’t fit.", None),
+        ("(B) would be literal, so not it.", None),
+        ("(B) is not the answer.", None),
+        ("I don't think the answer is B.", None),
+        ("It would be wrong to say the answer is (B).", None),
+        ("If the answer is A, then she is rich, and she is not.", None),
+        ("The answer is not A, the answer is B.", "B"),
+        ("I do not think the answer is A. The answer is B.", "B"),
+        ("It is not literal, so the answer is B.", "B"),
+        ("(B) is the correct answer.", "B"),
+        ("(B) would be best.", "B"),
+        ("(A) there is no hope", "A"),
+        ("(A) She cannot be trusted", "A"),
     ],
 )
 def test_a_reply_is_read_strictly(reply: str, expected: str | None) -> None:

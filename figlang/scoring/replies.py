@@ -14,6 +14,13 @@ THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", flags=re.DOTALL)
 OPENED = re.compile(r"<(?:think|thinking|reasoning)>")
 CLOSED = re.compile(r"</(?:think|thinking|reasoning)>")
 MARKS = re.compile(r"[*_`\"'“”‘’]")
+# What turns down an option behind its label, and the other side of "the answer is" in the same clause; apostrophes are taken out.
+SAYS = r"is|was|does|do|can|could|would|will|seems|(?:is|was|does|could|would)nt|cannot|cant"
+RIGHT = r"(?:be )?(?:the )?(?:right|correct|best|better|closest|answer)\b"
+REJECTED = rf"(?! *(?:{SAYS})\b(?! *{RIGHT}))"
+DENIAL = re.compile(
+    r"\b(?:if|not|never|wrong|incorrect|cannot|(?:do|does|did|is|ca|wo|would)nt)\b[^.,:;!?\n]*$", flags=re.IGNORECASE
+)
 
 
 def final(reply: str) -> str:
@@ -28,7 +35,7 @@ def letter(reply: str, options: int) -> str | None:
     Taken are, in this order and after any reasoning in `<think>…</think>`: a letter that is all of the last line ("B", "(B).",
     "Answer: B"); the last "the answer is B"; a letter that is all of the first line; the only label before an option's words
     ("(B) She is kind", "B. She is kind"). An option's words without its letter are no answer, and reasoning that was cut off has
-    none.
+    none. Nor is a letter that is turned down ("(A) is wrong", "I don't think the answer is A"), or a list of several.
     """
     lines = [line.strip() for line in MARKS.sub("", final(reply)).splitlines() if line.strip()]
     if not lines:
@@ -40,13 +47,16 @@ def letter(reply: str, options: int) -> str | None:
     label = rf"(?:\(({one})\)(?! *(?:,|/|and\b|or\b) *\(?{one}\b)|({one}){end})"
     alone = re.compile(rf"{lead}?{label}[.!:)]?")
     stated = re.compile(rf"\b(?i:answer|choice)(?i: is| would be)?:? *(?i:option )?{label}")
-    if found := alone.fullmatch(lines[-1]):
+    bare, text = [alone.fullmatch(line) for line in lines], "\n".join(lines)
+    if all(bare) and len({_of(found) for found in bare if found}) > 1:
+        return None
+    if found := bare[-1]:
         return _of(found)
-    if several := list(stated.finditer("\n".join(lines))):
+    if several := [found for found in stated.finditer(text) if not DENIAL.search(text[: found.start()])]:
         return _of(several[-1])
-    if found := alone.fullmatch(lines[0]):
+    if found := bare[0]:
         return _of(found)
-    labels = {_of(found) for found in re.finditer(rf"\(({one})\)|^({one})[.):] *\S", "\n".join(lines), flags=re.MULTILINE)}
+    labels = {_of(found) for found in re.finditer(rf"\(({one})\){REJECTED}|^({one})[.):] *\S", text, flags=re.MULTILINE)}
     begins = any(re.match(rf"\(?{one}[.):]", line) for line in lines)
     return labels.pop() if len(labels) == 1 and begins else None
 
