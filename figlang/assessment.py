@@ -43,6 +43,8 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     """
     runtime.start(config.seed, config.trainer)
     processes = sharding.join()
+    if processes.size > 1 and config.model.family == "served":
+        raise FiglangError("model=served is asked by one process, with model.concurrency requests in flight; leave torchrun out")
     split = data.load(config.split, config.data, config.paths)
     runtime.log_notes(split.notes)
     pool = prompting.pool(config.prompt, config.data, config.paths)

@@ -11,6 +11,7 @@ from figlang.config import ModelConfig, SamplingConfig
 from figlang.errors import FiglangError
 from figlang.scoring.requests import Request
 from figlang.scoring.served import ServedScorer
+from figlang.served.abilities import PROBE
 from figlang.served.endpoint import Reply, connect
 from figlang.served.spans import lay, tokens_of
 from tests.stub_server import MODEL, WORDS, Stub, log_prob, serving
@@ -184,3 +185,11 @@ def test_reasoning_that_runs_into_the_limit_is_a_reply_that_was_cut(tmp_path: Pa
         asked = len(stub.requests)
         endpoint.chat(["Hm?"], SamplingConfig(max_tokens=50))
         assert len(stub.requests) == asked
+
+
+def test_the_probe_is_paid_for_too(tmp_path: Path) -> None:
+    with serving(Stub()) as stub:
+        endpoint = connect(model(stub, input_price=1, output_price=1), str(tmp_path), "prompts")
+        meter = endpoint.client.meter
+        assert (meter.sent, meter.received) == (2 * len(WORDS.findall(PROBE)) + 1 + 10, 3)
+        assert meter.cost > 0

@@ -13,6 +13,7 @@ from figlang.miqa_table3 import main as table3_command
 from figlang.munch.served_filling import one_word
 from figlang.munch_generate import main as munch_generate_command
 from figlang.munch_judge import main as munch_judge_command
+from figlang.sharding import Processes
 from tests.stub_server import MODEL, Stub, serving
 from train import main as train_command
 
@@ -163,6 +164,8 @@ def test_a_chat_is_asked_in_the_words_it_takes(here: Path, monkeypatch: pytest.M
         ({}, ["model.key_env=sk-123"], "never a key itself"),
         ({}, ["model.endpoint=http://me:sk-123@localhost/v1"], "keys belong into the variable"),
         ({}, ["model.endpoint=localhost"], "is no address"),
+        ({}, ["model.endpoint=http://sk-1:99999/v1"], "model.endpoint is no address"),
+        ({}, ["model.endpoint='http://[sk-1/v1'"], "model.endpoint is no address"),
         ({}, ["scoring=clean", "scoring.orders=drawn"], "scoring.orders is for scoring=letter"),
     ],
 )
@@ -183,6 +186,15 @@ def test_what_cannot_be_is_one_line_that_says_what_can(
     assert said.startswith("error: ")
     assert message in said
     assert "sk-" not in said
+
+
+def test_several_processes_are_refused(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("figlang.sharding.join", lambda: Processes(1, 2))
+    with serving(Stub()) as stub:
+        with pytest.raises(SystemExit):
+            run(evaluate_command, monkeypatch, stub, "data.limit=2", "scoring=clean")
+        assert not stub.requests
+    assert "model=served is asked by one process" in refused(capsys)
 
 
 def test_an_endpoint_that_learnt_more_is_probed_again(

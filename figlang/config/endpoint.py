@@ -28,8 +28,14 @@ class EndpointConfig(Section):
             return
         if not self.endpoint:
             raise FiglangError("model.endpoint is missing; give the server's address, model.endpoint=http://localhost:8000/v1 say")
-        parts = urlsplit(self.endpoint)
-        # Neither message repeats the value: it would hold the key.
+        # None of these messages repeats the value: it would hold the key.
+        try:
+            parts = urlsplit(self.endpoint)
+            _ = parts.port
+        except ValueError as error:
+            raise FiglangError(
+                "model.endpoint is no address; it looks like http://localhost:8000/v1, ports end at 65535"
+            ) from error
         if parts.username or parts.password or parts.query or parts.fragment:
             raise FiglangError("model.endpoint holds more than an address; keys belong into the variable that model.key_env names")
         if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", self.key_env):

@@ -30,7 +30,7 @@ Answer = dict[str, Any]
 CONNECT = 10.0  # seconds until a server counts as not there
 # What OpenAI's reasoning models say, with status 400, where others reply with nothing, cut at the limit of tokens.
 CUT = "output limit was reached"
-SILENCE = {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}
+SILENCE: Answer = {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}
 
 
 class EndpointError(FiglangError):
@@ -60,8 +60,10 @@ class Client:
         self.store = Store(Path(cache).expanduser() / "served" / name)
 
     def attempt(self, call: Call, retries: int = 1) -> Answer:
-        """One request whose answer is not stored; EndpointError if the endpoint refuses it."""
-        return asyncio.run(self._once(call, retries))
+        """One request whose answer is not stored, though it is paid for; EndpointError if the endpoint refuses it."""
+        answer = asyncio.run(self._once(call, retries))
+        self.meter.add(call, answer)
+        return answer
 
     def models(self) -> list[str]:
         """The names of the models that the endpoint lists; none if it lists none."""
