@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -30,7 +31,7 @@ class Call:
 class Store:
     """The file, locked against a second process while it is entered, so that no two ask the same.
 
-    Nothing is ever rewritten: a line that a dying process left half-written is passed over and counted in `damaged`.
+    No answer is ever rewritten: a line that a dying process left half-written is passed over and counted in `damaged`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -98,6 +99,8 @@ class Store:
         try:
             self._append(data)
         except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._file, start)  # else the next answer, if there is room again, would end half a line
             raise FiglangError(
                 f"cannot store an answer in {self.path} ({error.strerror}); make room and give the same command again: what is "
                 "stored is not asked for twice"
