@@ -265,7 +265,9 @@ def _words(schema: type, words: list[str]) -> list[str]:
 
 
 def _text(plain: str) -> str:
-    """A value that Hydra's grammar takes as it is, whatever is in it."""
+    """A value that Hydra's grammar takes as it is, whatever is in it; a plain path stays readable."""
+    if re.fullmatch(r"[\w.-]*(/[\w.-]+)+", plain, flags=re.ASCII):
+        return plain
     escaped = re.sub(r"\\+$", lambda end: end[0] * 2, plain.replace("'", "\\'"))
     return f"'{escaped}'"
 
