@@ -13,6 +13,7 @@ from figlang.types import Prediction
 THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", flags=re.DOTALL)
 OPENED = re.compile(r"<(?:think|thinking|reasoning)>")
 CLOSED = re.compile(r"</(?:think|thinking|reasoning)>")
+BOXED = re.compile(r"\$?\\boxed\{(?:\\text\{)?\(?([A-Z])\)?\}{1,2}\$?")
 MARKS = re.compile(r"[*_`\"'“”‘’]")
 # What turns down an option behind its label, and the other side of "the answer is" in the same clause; apostrophes are taken out.
 SAYS = r"is|was|does|do|can|could|would|will|seems|(?:is|was|does|could|would)nt|cannot|cant"
@@ -33,20 +34,23 @@ def letter(reply: str, options: int) -> str | None:
     """The letter of the option that a reply names as its answer; None if it names none, or no single one.
 
     Taken are, in this order and after any reasoning in `<think>…</think>`: a letter that is all of the last line ("B", "(B).",
-    "Answer: B"); the last "the answer is B"; a letter that is all of the first line; the only label before an option's words
-    ("(B) She is kind", "B. She is kind"). An option's words without its letter are no answer, and reasoning that was cut off has
-    none. Nor is a letter that is turned down ("(A) is wrong", "I don't think the answer is A"), or a list of several.
+    "Answer: B"); the last "the answer is B", "B is correct" or boxed B; a letter that is all of the first line; the only label
+    before an option's words ("(B) She is kind", "B. She is kind"). An option's words without its letter are no answer, and
+    reasoning that was cut off has none. Nor is a letter that is turned down ("(A) is wrong", "I don't think the answer is A"), or
+    a list of several.
     """
-    lines = [line.strip() for line in MARKS.sub("", final(reply)).splitlines() if line.strip()]
+    lines = [line.strip() for line in MARKS.sub("", BOXED.sub(r"answer \1", final(reply))).splitlines() if line.strip()]
     if not lines:
         return None
     one = f"[{ascii_uppercase[:options]}]"
     lead = r"(?i:(?:so |thus,? )?(?:(?:the|my) )?(?:(?:final|correct|best) )?(?:answer|option|choice)(?: is)?:? *(?:option )?)"
     # "A" may be an article: a bare letter has to end its clause, or to be followed by a reason; and it has to be the only one.
-    end = rf"(?= *(?:[.,:;!)\n]|$| because\b| since\b))(?! *(?:,|/|and\b|or\b) *\(?{one}\b)"
+    end = rf"(?= *(?:[.,:;!)\n]|$|[–—-] | because\b| since\b))(?! *(?:,|/|and\b|or\b) *\(?{one}\b)"
     label = rf"(?:\(({one})\)(?! *(?:,|/|and\b|or\b) *\(?{one}\b)|({one}){end})"
     alone = re.compile(rf"{lead}?{label}[.!:)]?")
-    stated = re.compile(rf"\b(?i:answer|choice)(?i: is| would be)?:? *(?i:option )?{label}")
+    stated = re.compile(rf"\b(?i:answer|choice|choose|pick|select)(?i: is| would be)?:? *(?i:option )?{label}")
+    named = rf"(?<!or )(?<!and )(?:\(({one})\)|\b({one})) is (?i:the |my )?(?i:(?:final|right|correct|best|better) )*"
+    stated = re.compile(rf"{stated.pattern}|{named}(?i:answer|choice|option|right|correct)\b")
     bare, text = [alone.fullmatch(line) for line in lines], "\n".join(lines)
     if all(bare) and len({_of(found) for found in bare if found}) > 1:
         return None
