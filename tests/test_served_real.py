@@ -201,7 +201,7 @@ def test_llama_cpp_judges_as_the_local_engine(
 
 
 def test_requests_in_flight_keep_the_server_busy(
-    transformers_serve: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    transformers_serve: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Side by side in one run, each with an empty store: one request at a time, and sixteen."""
     task = [*LETTERS["figqa letters"], "data.limit=16"]

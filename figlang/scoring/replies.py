@@ -48,9 +48,9 @@ def letter(reply: str, options: int) -> str | None:
     end = rf"(?= *(?:[.,:;!)\n]|$|[–—-] | because\b| since\b))(?! *(?:,|/|and\b|or\b) *\(?{one}\b)"
     label = rf"(?:\(({one})\)(?! *(?:,|/|and\b|or\b) *\(?{one}\b)|({one}){end})"
     alone = re.compile(rf"{lead}?{label}[.!:)]?")
-    stated = re.compile(rf"\b(?i:answer|choice|choose|pick|select)(?i: is| would be)?:? *(?i:option )?{label}")
-    named = rf"(?<!or )(?<!and )(?:\(({one})\)|\b({one})) is (?i:the |my )?(?i:(?:final|right|correct|best|better) )*"
-    stated = re.compile(rf"{stated.pattern}|{named}(?i:answer|choice|option|right|correct)\b")
+    said = rf"\b(?i:answer|choice|choose|pick|select)(?i: is| would be)?:? *(?i:option )?{label}"
+    called = rf"(?<!or )(?<!and )(?:\(({one})\)|\b({one})) is (?i:the |my )?(?i:(?:final|right|correct|best|better) )*"
+    stated = re.compile(rf"{said}|{called}(?i:answer|choice|option|right|correct)\b")
     bare, text = [alone.fullmatch(line) for line in lines], "\n".join(lines)
     if all(bare) and len({_of(found) for found in bare if found}) > 1:
         return None
