@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from tests.test_train import TINY
+from tests.test_train import train as start
 from train import main as train_command
 
 pytest.importorskip("wandb", reason="needs figlang[wandb]")
+import wandb
 from wandb.proto import wandb_internal_pb2
 
 SECRETS = {"WANDB_API_KEY": "0123456789abcdef0123456789abcdef01234567", "HF_TOKEN": "hf_secretsecretsecret"}
@@ -125,6 +127,16 @@ def test_a_run_that_goes_on_keeps_its_id(logged: Path, monkeypatch: pytest.Monke
     folders = list((logged / "wandb").glob("offline-run-*"))
     assert len(folders) == 2
     assert {folder.name.rpartition("-")[2] for folder in folders} == {identity}
+
+
+def test_a_client_started_from_another_folder_finds_a_relative_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    wandb.setup()  # from now on WANDB_SERVICE names a process that has started in this folder
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    result = start(inner, "run=logged", "logger=wandb")
+    assert result.returncode == 0, result.stderr
+    assert records(next((inner / "logged" / "wandb").glob("offline-run-*/*.wandb")))
 
 
 def test_a_disabled_run_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

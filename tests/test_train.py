@@ -283,8 +283,4 @@ def test_wandb_keeps_an_offline_run_with_the_metrics(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     runs = list((tmp_path / "logged" / "wandb").glob("offline-run-*"))
     assert len(runs) == 1
-    # A process of W&B's own writes them, and a busy machine may be slow to let it.
-    deadline = time.monotonic() + 60
-    while not (records := list(runs[0].glob("*.wandb"))) and time.monotonic() < deadline:
-        time.sleep(0.5)
-    assert records, "the offline run holds no records"
+    assert list(runs[0].glob("*.wandb")), "the offline run holds no records"

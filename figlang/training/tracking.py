@@ -43,7 +43,8 @@ def logger(config: TrainConfig, run: Run) -> Logger | bool:
         id=_identity(run) if first else None,
         project=config.logger.project,
         entity=config.logger.entity,
-        save_dir=run.folder,
+        # A client that another program started first (WANDB_SERVICE) has a working directory of its own.
+        save_dir=run.folder.absolute(),
         offline=mode == "offline",
         resume=None if mode == "offline" else "allow",
     )
