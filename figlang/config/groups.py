@@ -261,8 +261,8 @@ class PeftConfig(Section):
     merge: bool = option(False, "Export the whole network with the adapters merged in, instead of the adapters.")
     stack: str = option(
         "refuse",
-        "Where the training starts from adapters: refuse, or merge them first and export a whole network.",
-        ("refuse", "merge"),
+        "Where the training starts from adapters: refuse; continue to train those; or merge them first and export a whole network.",
+        ("refuse", "continue", "merge"),
     )
 
     def __post_init__(self) -> None:
@@ -271,6 +271,8 @@ class PeftConfig(Section):
         share("peft.", dropout=self.dropout)
         names = self.target_modules
         listed = isinstance(names, list) and names and all(isinstance(name, str) and name for name in names)
+        if self.stack == "continue" and self.name == "none":
+            raise FiglangError("peft.stack=continue trains adapters that are there; add the peft= and peft.r= that they have")
         if names not in ("auto", "all-linear") and not listed:
             raise FiglangError(f"peft.target_modules={names} must be auto, all-linear or a list such as [q_proj,v_proj]")
 

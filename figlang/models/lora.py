@@ -135,25 +135,37 @@ def attach(network: PreTrainedModel, settings: LoraConfig, source: str, revision
 
     Raises FiglangError if they cannot be read or are not for this network.
     """
+    settings.inference_mode = True
+    try:
+        adapted = _laid_over(network, settings)
+    except ValueError as error:
+        raise _unfit(source, settings, error) from error
+    fill(adapted, settings, source, revision, allow_bin)
+    return adapted.eval()
+
+
+def fill(adapted: PeftModel, settings: LoraConfig, source: str, revision: str | None, allow_bin: bool) -> None:
+    """Give adapters, and the heads with them, the weights of a folder or hub repository; `settings` are those written there.
+
+    Raises FiglangError if they cannot be read or are of another kind or shape.
+    """
+    scaling, found = adapted.active_peft_config, _words(settings)
+    if found != _words(scaling):
+        raise FiglangError(f"{source} holds adapters of {found}, not of {_words(scaling)}; give these settings")
     if not allow_bin and _file(source, SAFETENSORS_WEIGHTS_NAME, revision) is None:
         raise FiglangError(
             f"{source} holds no {SAFETENSORS_WEIGHTS_NAME}; model.allow_bin=true also takes pickled .bin weights, read with "
             "weights_only=True"
         )
-    settings.inference_mode = True
     try:
         weights = load_peft_weights(source, device="cpu", **_at(revision))
-        adapted = _laid_over(network, settings)
         expected = get_peft_model_state_dict(adapted, save_embedding_layers=False)
         if expected.keys() != weights.keys():
             other = sorted(expected.keys() ^ weights.keys())
             raise ValueError(f"{len(other)} weights are not in both, {other[0]} for one")
         set_peft_model_state_dict(adapted, weights)
     except (OSError, ValueError, RuntimeError, SafetensorError, UnpicklingError) as error:
-        raise FiglangError(
-            f"{source}: its adapters do not fit {settings.base_model_name_or_path} or are damaged ({damage(error)})"
-        ) from error
-    return adapted.eval()
+        raise _unfit(source, settings, error) from error
 
 
 def merge(adapted: PeftModel) -> PreTrainedModel:
@@ -169,6 +181,16 @@ def merge(adapted: PeftModel) -> PreTrainedModel:
 
 def _at(revision: str | None) -> dict[str, Any]:
     return {} if revision is None else {"revision": revision}
+
+
+def _words(settings: LoraConfig) -> str:
+    """Kind, rank and scaling of adapters, as one types them; QLoRA's are LoRA's over rounded weights."""
+    name = "dora" if settings.use_dora else "rslora" if settings.use_rslora else "lora"
+    return f"peft={name} peft.r={settings.r} peft.alpha={settings.lora_alpha}"
+
+
+def _unfit(source: str, settings: LoraConfig, error: Exception) -> FiglangError:
+    return FiglangError(f"{source}: its adapters do not fit {settings.base_model_name_or_path} or are damaged ({damage(error)})")
 
 
 def _file(source: str, name: str, revision: str | None) -> str | None:

@@ -14,7 +14,7 @@ from transformers import AutoConfig, AutoTokenizer, PreTrainedModel, PreTrainedT
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError, damage
-from figlang.exports.recipe import stored
+from figlang.exports.recipe import Recipe, stored
 from figlang.models import gguf, layout, lora
 from figlang.sources import PACKAGE, local_path
 
@@ -46,6 +46,31 @@ def has_adapters(model: ModelConfig) -> bool:
     if model.init == "tiny" or gguf.is_gguf(model.name_or_path):
         return False
     return lora.settings_of(locate(model.name_or_path), model.revision) is not None
+
+
+def below(model: ModelConfig) -> ModelConfig:
+    """The network that the adapters of a source lie over.
+
+    Raises FiglangError if the source holds no adapters.
+    """
+    source = locate(model.name_or_path)
+    base = _below(model, source, _settings(model, source), stored(source, model.revision))
+    return replace(model, name_or_path=base.name_or_path, revision=base.revision)
+
+
+def resume(adapted: PeftModel, model: ModelConfig, base_sha256: str | None) -> None:
+    """Give new adapters, and the heads with them, the weights of those that the source of `model` holds.
+
+    Raises FiglangError if they are of another kind or shape, or were trained over a network with another `base_sha256`.
+    """
+    source = locate(model.name_or_path)
+    settings, recipe = _settings(model, source), stored(source, model.revision)
+    if recipe is not None and recipe.base_sha256 != base_sha256:
+        raise FiglangError(
+            f"{source}: its adapters were trained over other weights, of {recipe.base_precision}; take the network as "
+            "it was then, and its model.dtype"
+        )
+    lora.fill(adapted, settings, source, model.revision, model.allow_bin)
 
 
 def load(
@@ -90,16 +115,20 @@ def unmerged(model: ModelConfig, cache: str) -> tuple[PeftModel, PreTrainedToken
     Raises FiglangError if there are no adapters, or if the network is not the one they were trained on.
     """
     source = locate(model.name_or_path)
+    return _adapted(model, source, _settings(model, source), transformers.AutoModel, cache)
+
+
+def _settings(model: ModelConfig, source: str) -> LoraConfig:
     settings = lora.settings_of(source, model.revision)
     if settings is None:
         raise FiglangError(f"{model.name_or_path} holds no adapters, or cannot be reached; give a run with peft=lora or its like")
-    return _adapted(model, source, settings, transformers.AutoModel, cache)
+    return settings
 
 
 def _adapted(
     model: ModelConfig, source: str, settings: LoraConfig, kind: Any, cache: str, above: tuple[str, ...] = ()
 ) -> tuple[PeftModel, PreTrainedTokenizerBase]:
-    recipe, reference = stored(source, model.revision), settings.base_model_name_or_path
+    recipe = stored(source, model.revision)
     here = _identity(source)
     if here in above:
         raise FiglangError(
@@ -112,16 +141,8 @@ def _adapted(
         more["config"] = AutoConfig.from_pretrained(source, revision=model.revision, trust_remote_code=model.trust_remote_code)
         named = getattr(transformers, (more["config"].architectures or [""])[0], None)
         kind = named if isinstance(named, type) and issubclass(named, PreTrainedModel) else kind
-    dtype, _, bits = ((recipe and recipe.base_precision) or "float32").partition("+")
-    base = replace(
-        model,
-        name_or_path=str(Path(source) / lora.OWN) if reference == lora.OWN else reference,
-        revision=settings.revision,
-        family="causal" if bits else model.family,
-        dtype=dtype,
-        quantization=bits or "none",
-        device_map=None,
-    )
+    base = _below(model, source, settings, recipe)
+    dtype, bits = base.dtype, base.quantization != "none"
     kept = settings.modules_to_save or []
     if bits:
         more |= layout.arguments(base)
@@ -141,6 +162,21 @@ def _adapted(
     adapted = lora.attach(network.float(), settings, source, model.revision, model.allow_bin)
     own = AutoTokenizer.from_pretrained(source) if (Path(source) / "tokenizer_config.json").is_file() else tokenizer
     return adapted, own
+
+
+def _below(model: ModelConfig, source: str, settings: LoraConfig, recipe: Recipe | None) -> ModelConfig:
+    """The network that adapters in `source` were trained on."""
+    reference = settings.base_model_name_or_path
+    dtype, _, bits = ((recipe and recipe.base_precision) or "float32").partition("+")
+    return replace(
+        model,
+        name_or_path=str(Path(source) / lora.OWN) if reference == lora.OWN else reference,
+        revision=settings.revision,
+        family="causal" if bits else model.family,
+        dtype=dtype,
+        quantization=bits or "none",
+        device_map=None,
+    )
 
 
 def _identity(source: str) -> str:

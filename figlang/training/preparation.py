@@ -9,7 +9,7 @@ from peft import PeftModel
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from figlang.config import MethodConfig, PromptConfig, TrainConfig
+from figlang.config import MethodConfig, ModelConfig, PromptConfig, TrainConfig
 from figlang.config.data import NLI
 from figlang.data.mix import original
 from figlang.encode import Encoder
@@ -87,9 +87,12 @@ def check(config: TrainConfig) -> None:
         raise FiglangError("peft=qlora trains adapters of a causal model over weights in 4 bits; take peft=lora otherwise")
     if peft.name != "none" and peft.stack == "refuse" and weights.has_adapters(model):
         raise FiglangError(
-            f"{model.name_or_path} holds adapters already; peft.stack=merge merges them first and exports a whole network, "
-            "peft=none goes on with all weights"
+            f"{model.name_or_path} holds adapters already; peft.stack=continue trains these, peft.stack=merge merges them first "
+            "and exports a whole network, peft=none goes on with all weights"
         )
+    if peft.stack == "continue" and (model.init == "tiny" or weights.has_adapters(weights.below(model))):
+        reason = "a new random network has none" if model.init == "tiny" else "these lie over other adapters: peft.stack=merge"
+        raise FiglangError(f"peft.stack=continue trains adapters that are there, and {reason}")
     if method.name == "lm" and not causal:
         raise FiglangError(f"method=lm trains causal models, and model={model.name} is an encoder; use method=contrastive")
     inferences = config.data.dataset in NLI and config.data.question != "choice"
@@ -130,7 +133,8 @@ def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
     make = _causal if config.model.family == "causal" else _encoder
     ready = make(config, replace(train, items=kept), validation, selected)
     # Adapters over adapters: plain peft could not load them.
-    merges = config.peft.name != "none" and (config.peft.merge or weights.has_adapters(config.model))
+    stacked = config.peft.stack == "merge" and weights.has_adapters(config.model)
+    merges = config.peft.name != "none" and (config.peft.merge or stacked)
     return replace(ready, notes=[*train.notes, *validation.notes, *notes, *ready.notes], merges=merges)
 
 
@@ -155,8 +159,13 @@ def _select(
     return kept, selected, [f"{train.name}: {len(selected)} items of {count} groups held out to select the exported epoch"]
 
 
+def _start(config: TrainConfig) -> ModelConfig:
+    """What the network is built from: where adapters are trained further, what they lie over."""
+    return weights.below(config.model) if config.peft.stack == "continue" else config.model
+
+
 def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tuple[Item, ...]) -> Prepared:
-    model, method = config.model, config.method
+    model, method = _start(config), config.method
     items = (*train.items, *validation.items, *selected)
     options = max(len(item.options) for item in items)
     texts = [text for item in items for text in _texts(item)]
@@ -202,7 +211,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
 
 
 def _causal(config: TrainConfig, train: Split, validation: Split, selected: tuple[Item, ...]) -> Prepared:
-    model, method, scoring = config.model, config.method, config.scoring
+    model, method, scoring = _start(config), config.method, config.scoring
     texts = [text for item in (*train.items, *validation.items) for text in (item.context, *item.options)]
     network, tokenizer = networks.causal(model, config.paths.cache, texts)
     recipe = replace(
@@ -255,12 +264,15 @@ def _adapt(
     config: TrainConfig, network: PreTrainedModel, recipe: Recipe, kept: list[str]
 ) -> tuple[PreTrainedModel | PeftModel, Recipe]:
     """The network with the adapters that `peft=` asks for, and the recipe that then says what they belong to."""
-    model = config.model
     if config.peft.name == "none":
         return network, recipe
+    model = _start(config)
     base = lora.OWN if model.init == "tiny" else weights.address(model.name_or_path)
     recipe = replace(recipe, base_precision=layout.precision(network), base_sha256=lora.fingerprint(network, kept))
-    return lora.adapt(network, config.peft, kept, base, model.revision), recipe
+    adapted = lora.adapt(network, config.peft, kept, base, model.revision)
+    if config.peft.stack == "continue":
+        weights.resume(adapted, config.model, recipe.base_sha256)
+    return adapted, recipe
 
 
 def _line(item: Item, text: str, wording: Wording) -> str:

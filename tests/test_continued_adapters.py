@@ -1,0 +1,120 @@
+"""`peft.stack`: a training that starts from the adapters of an earlier one."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from evaluate import main as evaluate_command
+from tests.test_train import TINY
+from train import main as train_command
+
+LORA = ["peft=lora", "peft.r=4", "peft.alpha=8", "peft.dropout=0"]
+FORMATS = {"pair": ["method.format=pair"], "causal": ["model=smollm2", "model.init=tiny", "model.architecture=llama"]}
+
+
+def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["train.py", *TINY, *words])
+    train_command()
+
+
+@pytest.fixture(scope="module", params=sorted(FORMATS))
+def earlier(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A run of adapters over a tiny network, and what a run that starts from it adds to the command."""
+    folder = tmp_path_factory.mktemp("earlier") / "run"
+    words = FORMATS[request.param]
+    with pytest.MonkeyPatch.context() as patch:
+        command(patch, f"run={folder}", "method.lr=0.05", *words, *LORA)
+    family = ["model=smollm2", "model.bos=add"] if request.param == "causal" else words
+    return folder, [*family, "model.init=pretrained", f"model.name_or_path={folder}", f"paths.runs={folder.parent}"]
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return load_file(run / "model" / "adapter_model.safetensors")
+
+
+def rows(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run / "predictions.jsonl").read_text().splitlines()]
+
+
+def test_continued_adapters_begin_where_they_were_and_stay_over_the_same_base(
+    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, words = earlier
+    # Steps too small to move anything: what is exported is what it began with.
+    command(monkeypatch, f"run={tmp_path / 'still'}", "method.lr=1e-12", "peft.stack=continue", *words, *LORA)
+    command(monkeypatch, f"run={tmp_path / 'on'}", "method.lr=0.05", "peft.stack=continue", *words, *LORA)
+    for name, value in weights(tmp_path / "still").items():
+        torch.testing.assert_close(value, weights(before)[name])
+    assert any(not torch.equal(value, weights(before)[name]) for name, value in weights(tmp_path / "on").items())
+    old, still = (json.loads((run / "model" / "figlang.json").read_text()) for run in (before, tmp_path / "still"))
+    assert still["trained_on"] == "figqa_sample>figqa_sample"
+    assert still["base_sha256"] == old["base_sha256"]
+    assert still["settings"] != old["settings"]
+    for old_row, new_row in zip(rows(before), rows(tmp_path / "still"), strict=True):
+        assert new_row["scores"] == pytest.approx(old_row["scores"], abs=1e-4)
+
+
+def test_merged_adapters_are_exported_as_a_whole_network(
+    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, words = earlier
+    command(monkeypatch, f"run={tmp_path / 'whole'}", "peft.stack=merge", *words, *LORA)
+    assert (tmp_path / "whole" / "model" / "model.safetensors").is_file()
+    assert not (tmp_path / "whole" / "model" / "adapter_config.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([], "peft.stack=continue trains these"),
+        (["peft.stack=continue", "peft.r=8"], "adapters of peft=lora peft.r=4 peft.alpha=8, not of peft=lora peft.r=8"),
+        (["peft.stack=continue", "peft=rslora"], "not of peft=rslora"),
+        (["peft.stack=continue", "peft.target_modules=auto"], "weights are not in both"),
+        (["peft.stack=continue", "peft=none"], "add the peft= and peft.r= that they have"),
+        (["peft.stack=continue", "model.init=tiny"], "a new random network has none"),
+    ],
+)
+def test_adapters_that_cannot_be_continued_are_one_line(
+    tmp_path: Path,
+    earlier: tuple[Path, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    given: list[str],
+    said: str,
+) -> None:
+    _, words = earlier
+    with pytest.raises(SystemExit):
+        command(monkeypatch, f"run={tmp_path / 'run'}", *words, *LORA, *given)
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert error.startswith("error: ")
+    assert said in error
+    assert not (tmp_path / "run" / "metrics.json").exists()
+
+
+def test_a_network_without_adapters_has_none_to_continue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command(monkeypatch, f"run={tmp_path / 'whole'}")
+    source = [f"model.name_or_path={tmp_path / 'whole'}", "model.init=pretrained"]
+    with pytest.raises(SystemExit):
+        command(monkeypatch, f"run={tmp_path / 'on'}", "peft.stack=continue", *source, *LORA)
+    assert "holds no adapters" in capsys.readouterr().err
+
+
+def test_continued_adapters_are_evaluated_like_others(
+    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, words = earlier
+    command(monkeypatch, f"run={tmp_path / 'on'}", "peft.stack=continue", *words, *LORA)
+    monkeypatch.setattr(
+        sys, "argv", ["evaluate.py", f"checkpoint={tmp_path / 'on'}", "data=figqa_sample", f"output={tmp_path / 'again'}"]
+    )
+    evaluate_command()
+    again = {row["id"]: row["scores"] for row in rows(tmp_path / "again")}
+    for row in rows(tmp_path / "on"):
+        assert again[row["id"]] == pytest.approx(row["scores"], abs=1e-4)
