@@ -1,6 +1,7 @@
 """`peft.stack`: a training that starts from the adapters of an earlier one."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,6 @@ def test_merged_adapters_are_exported_as_a_whole_network(
         (["peft.stack=continue", "peft=rslora"], "not of peft=rslora"),
         (["peft.stack=continue", "peft.target_modules=auto"], "weights are not in both"),
         (["peft.stack=continue", "peft=none"], "add the peft= and peft.r= that they have"),
-        (["peft.stack=continue", "model.init=tiny"], "a new random network has none"),
     ],
 )
 def test_adapters_that_cannot_be_continued_are_one_line(
@@ -104,6 +104,20 @@ def test_a_network_without_adapters_has_none_to_continue(
     with pytest.raises(SystemExit):
         command(monkeypatch, f"run={tmp_path / 'on'}", "peft.stack=continue", *source, *LORA)
     assert "holds no adapters" in capsys.readouterr().err
+
+
+def test_adapters_over_adapters_are_not_continued(
+    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, words = earlier
+    shutil.copytree(before / "model", tmp_path / "above")
+    settings = json.loads((tmp_path / "above" / "adapter_config.json").read_text())
+    settings["base_model_name_or_path"] = str(before / "model")
+    (tmp_path / "above" / "adapter_config.json").write_text(json.dumps(settings))
+    source = f"model.name_or_path={tmp_path / 'above'}"
+    with pytest.raises(SystemExit):
+        command(monkeypatch, f"run={tmp_path / 'on'}", *words, source, "peft.stack=continue", *LORA)
+    assert "use peft.stack=merge" in capsys.readouterr().err
 
 
 def test_continued_adapters_are_evaluated_like_others(

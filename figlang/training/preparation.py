@@ -90,9 +90,8 @@ def check(config: TrainConfig) -> None:
             f"{model.name_or_path} holds adapters already; peft.stack=continue trains these, peft.stack=merge merges them first "
             "and exports a whole network, peft=none goes on with all weights"
         )
-    if peft.stack == "continue" and (model.init == "tiny" or weights.has_adapters(weights.below(model))):
-        reason = "a new random network has none" if model.init == "tiny" else "these lie over other adapters: peft.stack=merge"
-        raise FiglangError(f"peft.stack=continue trains adapters that are there, and {reason}")
+    if _continues(config) and weights.has_adapters(weights.below(model)):
+        raise FiglangError(f"{model.name_or_path}: its adapters lie over other adapters; use peft.stack=merge")
     if method.name == "lm" and not causal:
         raise FiglangError(f"method=lm trains causal models, and model={model.name} is an encoder; use method=contrastive")
     inferences = config.data.dataset in NLI and config.data.question != "choice"
@@ -159,9 +158,14 @@ def _select(
     return kept, selected, [f"{train.name}: {len(selected)} items of {count} groups held out to select the exported epoch"]
 
 
+def _continues(config: TrainConfig) -> bool:
+    # debug=fast makes a random network of any preset, with no adapters to go on from.
+    return config.peft.stack == "continue" and config.model.init != "tiny"
+
+
 def _start(config: TrainConfig) -> ModelConfig:
     """What the network is built from: where adapters are trained further, what they lie over."""
-    return weights.below(config.model) if config.peft.stack == "continue" else config.model
+    return weights.below(config.model) if _continues(config) else config.model
 
 
 def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tuple[Item, ...]) -> Prepared:
@@ -270,7 +274,7 @@ def _adapt(
     base = lora.OWN if model.init == "tiny" else weights.address(model.name_or_path)
     recipe = replace(recipe, base_precision=layout.precision(network), base_sha256=lora.fingerprint(network, kept))
     adapted = lora.adapt(network, config.peft, kept, base, model.revision)
-    if config.peft.stack == "continue":
+    if _continues(config):
         weights.resume(adapted, config.model, recipe.base_sha256)
     return adapted, recipe
 
