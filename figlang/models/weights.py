@@ -65,7 +65,7 @@ def resume(adapted: PeftModel, model: ModelConfig, base_sha256: str | None) -> N
     """
     source = locate(model.name_or_path)
     settings, recipe = _settings(model, source), stored(source, model.revision)
-    if recipe is not None and recipe.base_sha256 != base_sha256:
+    if recipe is not None and recipe.base_sha256 not in (None, base_sha256):
         raise FiglangError(
             f"{source}: its adapters were trained over other weights, of {recipe.base_precision}; take the network as "
             "it was then, and its model.dtype"
