@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from evaluate import main as evaluate_command
 from tests.test_train import TINY
@@ -118,6 +118,19 @@ def test_adapters_over_adapters_are_not_continued(
     with pytest.raises(SystemExit):
         command(monkeypatch, f"run={tmp_path / 'on'}", *words, source, "peft.stack=continue", *LORA)
     assert "use peft.stack=merge" in capsys.readouterr().err
+
+
+def test_adapters_are_not_continued_over_other_weights(
+    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, words = earlier
+    shutil.copytree(before, tmp_path / "other")
+    file = tmp_path / "other" / "model" / "base" / "model.safetensors"
+    save_file({name: value + 0.01 for name, value in load_file(file).items()}, file, {"format": "pt"})
+    source = f"model.name_or_path={tmp_path / 'other'}"
+    with pytest.raises(SystemExit):
+        command(monkeypatch, f"run={tmp_path / 'on'}", *words, source, "peft.stack=continue", *LORA)
+    assert "were trained over other weights" in capsys.readouterr().err
 
 
 def test_continued_adapters_are_evaluated_like_others(
