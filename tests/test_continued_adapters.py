@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from evaluate import main as evaluate_command
-from tests.test_train import TINY
+from tests.commands import TINY
 from train import main as train_command
 
 LORA = ["peft=lora", "peft.r=4", "peft.alpha=8", "peft.dropout=0"]

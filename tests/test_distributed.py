@@ -20,8 +20,8 @@ from figlang.command import CONF
 from figlang.config import TrainerConfig
 from figlang.strategies import places
 from tests import causal_models, masked_models
+from tests.commands import ROOT, TINY, environment, train_apart
 from tests.processes import Group, Strike, preload
-from tests.test_train import ROOT, TINY, environment, train
 
 COMMON = [*TINY, "model.init=pretrained", "method.lr=0.001", "data.limit=61", "method.batch_size=7"]
 ZERO = ["deepspeed_1", "deepspeed_2", "deepspeed_2_offload", "deepspeed_3"]
@@ -106,13 +106,13 @@ def assert_equal_runs(one: Path, other: Path) -> None:
 
 
 def test_lightning_starts_two_processes(tmp_path: Path) -> None:
-    result = train(tmp_path, "run=two", "trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2", "data.limit=16")
+    result = train_apart(tmp_path, "run=two", "trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2", "data.limit=16")
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("signature") == 1
 
 
 def test_a_multirun_over_several_processes_is_refused(tmp_path: Path) -> None:
-    result = train(tmp_path, "trainer=ddp", "trainer.devices=2", "-m", "seed=0,1")
+    result = train_apart(tmp_path, "trainer=ddp", "trainer.devices=2", "-m", "seed=0,1")
     assert result.returncode == 2
     assert "a multirun (-m) needs trainer.devices=1" in result.stderr
 

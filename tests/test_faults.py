@@ -25,7 +25,7 @@ from figlang.redaction import nothing_secret_said, redacted
 from figlang.runs import Run
 from figlang.sources import package_path
 from figlang.training import selection
-from tests.test_train import TINY
+from tests.commands import TINY
 from train import main as train_command
 
 SETTINGS = ["method.epochs=2", "data.limit=48", "method.lr=0.001", "method.batch_size=8"]  # 6 steps an epoch

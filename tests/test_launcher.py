@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_train import train
+from tests.commands import train_apart
 from train import main as train_command
 
 INSTALLED = find_spec("submitit") is not None
@@ -36,7 +36,7 @@ echo "JobID|State|NodeList"; echo "7_0|RUNNING|localhost"; echo "7_1|RUNNING|loc
 
 @pytest.mark.slow
 def test_every_run_is_a_job(tmp_path: Path) -> None:
-    result = train(
+    result = train_apart(
         tmp_path, "-m", "hydra/launcher=submitit_local", "data.limit=16", "method.lr=1e-3,1e38", "method.epochs=2", timeout=1500
     )
     assert result.returncode == 2, result.stderr
@@ -57,7 +57,7 @@ def test_jobs_of_slurm_with_two_processes_each(tmp_path: Path, monkeypatch: pyte
         (tmp_path / "bin" / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     words = ["hydra/launcher=submitit_slurm", "hydra.launcher.tasks_per_node=2", "trainer=ddp", "trainer.accelerator=cpu"]
-    result = train(tmp_path, "-m", *words, "data.limit=16", "seed=0,1", timeout=1500)
+    result = train_apart(tmp_path, "-m", *words, "data.limit=16", "seed=0,1", timeout=1500)
     jobs = "".join(path.read_text() for path in tmp_path.glob("job*.txt"))
     assert result.returncode == 0, result.stderr + jobs
     assert len(list(tmp_path.glob("runs/*/seed?/metrics.json"))) == 2

@@ -14,8 +14,8 @@ from omegaconf import OmegaConf
 
 from figlang.command import CONF, compose
 from figlang.config import TrainConfig
+from tests.commands import TINY
 from tests.test_faults import at_step
-from tests.test_train import TINY
 from train import main as train_command
 
 pytestmark = pytest.mark.filterwarnings(

@@ -21,7 +21,7 @@ from figlang.predicting import How, predict
 from figlang.sharding import Processes, join
 from figlang.types import Item, Split
 from tests import causal_models, masked_models
-from tests.test_train import ROOT, environment
+from tests.commands import ROOT, environment
 
 QUIET = ["trainer=cpu", "trainer.threads=1", "trainer.progress=false"]
 ITEMS = [Item(str(number), str(number // 2), "a", ("b", "c"), 0) for number in range(11)]

@@ -16,7 +16,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from figlang.command import CONF
-from tests.test_train import ROOT, environment
+from tests.commands import ROOT, environment
 
 KEY = "0123456789abcdef0123456789abcdef01234567"
 # Added to the values of every trial: a tiny network, nothing sent.

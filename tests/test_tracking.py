@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_train import TINY
-from tests.test_train import train as start
+from tests.commands import TINY, train_apart
 from train import main as train_command
 
 pytest.importorskip("wandb", reason="needs figlang[wandb]")
@@ -134,7 +133,7 @@ def test_a_client_started_from_another_folder_finds_a_relative_run(tmp_path: Pat
     wandb.setup()  # from now on WANDB_SERVICE names a process that has started in this folder
     inner = tmp_path / "inner"
     inner.mkdir()
-    result = start(inner, "run=logged", "logger=wandb")
+    result = train_apart(inner, "run=logged", "logger=wandb")
     assert result.returncode == 0, result.stderr
     assert records(next((inner / "logged" / "wandb").glob("offline-run-*/*.wandb")))
 

@@ -1,7 +1,6 @@
 """The commands as a user runs them: train, resume, evaluate, errors. All on tiny random networks."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,26 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.commands import ROOT, TINY, environment, run, run_apart, train, train_apart
 from train import main as train_command
-
-ROOT = Path(__file__).resolve().parent.parent
-TINY = ["debug=fast", "trainer=cpu", "trainer.progress=false", "trainer.precision=32-true", "trainer.threads=1"]
-
-
-def environment(tmp_path: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("FIGLANG", "HYDRA"))}
-    return {**kept, "HOME": str(tmp_path), "HF_HUB_OFFLINE": "1", "COLUMNS": "160"}
-
-
-def run(tmp_path: Path, script: str, *arguments: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / script), f"paths.runs={tmp_path / 'runs'}", *arguments]
-    return subprocess.run(
-        command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=timeout, check=False
-    )
-
-
-def train(tmp_path: Path, *arguments: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:
-    return run(tmp_path, "train.py", *TINY, *arguments, timeout=timeout)
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +207,7 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_a_device_that_is_not_here_is_said_without_a_traceback(tmp_path: Path, trained: Path) -> None:
     for script, arguments in (("train.py", TINY), ("evaluate.py", [f"checkpoint={trained}"])):
-        result = run(tmp_path, script, *arguments, "trainer.accelerator=gpu")
+        result = run_apart(tmp_path, script, *arguments, "trainer.accelerator=gpu")
         assert result.returncode == 2
         assert "error: trainer" in result.stderr
         assert "Traceback" not in result.stderr
@@ -265,7 +246,7 @@ def test_a_damaged_checkpoint_is_one_line_and_stays(tmp_path: Path) -> None:
 
 
 def test_help_names_groups_and_fields(tmp_path: Path) -> None:
-    result = run(tmp_path, "train.py", "--help")
+    result = run_apart(tmp_path, "train.py", "--help")
     assert result.returncode == 0
     for text in ("figqa_medium", "deberta_v3_base", "method.lr", "Peak learning rate", "debug="):
         assert text in result.stdout
@@ -279,7 +260,7 @@ def test_a_released_hub_id_that_cannot_be_reached_is_one_line(tmp_path: Path) ->
 
 
 def test_wandb_keeps_an_offline_run_with_the_metrics(tmp_path: Path) -> None:
-    result = train(tmp_path, "run=logged", "logger=wandb")
+    result = train_apart(tmp_path, "run=logged", "logger=wandb")
     assert result.returncode == 0, result.stderr
     runs = list((tmp_path / "logged" / "wandb").glob("offline-run-*"))
     assert len(runs) == 1

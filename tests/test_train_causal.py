@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 
 from evaluate import main as evaluate_command
 from figlang.encode import word
-from tests.test_train import ROOT, TINY, environment, run, train
+from tests.commands import ROOT, TINY, environment, run, train
 from train import main as train_command
 
 CAUSAL = ["model=smollm2", "method.lr=0.001"]
