@@ -149,9 +149,9 @@ def fill(adapted: PeftModel, settings: LoraConfig, source: str, revision: str | 
 
     Raises FiglangError if they cannot be read or are of another kind or shape.
     """
-    scaling, found = adapted.active_peft_config, _words(settings)
-    if found != _words(scaling):
-        raise FiglangError(f"{source} holds adapters of {found}, not of {_words(scaling)}; give these settings")
+    found, asked = _kind(settings), _kind(adapted.active_peft_config)
+    if found != asked:
+        raise FiglangError(f"{source} holds adapters of {found}, not of {asked}; give the settings that they have")
     if not allow_bin and _file(source, SAFETENSORS_WEIGHTS_NAME, revision) is None:
         raise FiglangError(
             f"{source} holds no {SAFETENSORS_WEIGHTS_NAME}; model.allow_bin=true also takes pickled .bin weights, read with "
@@ -183,7 +183,7 @@ def _at(revision: str | None) -> dict[str, Any]:
     return {} if revision is None else {"revision": revision}
 
 
-def _words(settings: LoraConfig) -> str:
+def _kind(settings: LoraConfig) -> str:
     """Kind, rank and scaling of adapters, as one types them; QLoRA's are LoRA's over rounded weights."""
     name = "dora" if settings.use_dora else "rslora" if settings.use_rslora else "lora"
     return f"peft={name} peft.r={settings.r} peft.alpha={settings.lora_alpha}"
