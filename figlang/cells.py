@@ -4,57 +4,63 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
+from figlang.config import DataConfig
 from figlang.errors import FiglangError
 from figlang.files import whole_file, write_text
 from figlang.predictions import read_predictions, write_predictions
 from figlang.scoring.requests import Scored
+from figlang.signature import digest
 from figlang.types import Prediction
 
 log = logging.getLogger("figlang")
 
 Asked = TypeVar("Asked")
 
-BEGUN = "begun.txt"  # in a folder whose grid is not finished: what its cells are made by
+MADE_BY = "cells.txt"  # in a grid's folder: what its cells depend on
 
 
-def claim(folder: Path, signature: str, made: Sequence[str], begun: str | None = None) -> None:
-    """Clear a folder of the files that fit the patterns `made`: the cells and tables of an interrupted run, or of a finished one
-    with this signature.
-
-    `begun` says all that the cells depend on: with it, those stay that were made by the same before a run was interrupted.
+def claim(folder: Path, signature: str, data: DataConfig, made: Sequence[str]) -> None:
+    """Clear a folder of the files that fit the patterns `made`, cells and tables, unless an earlier run with this signature
+    and these settings of the data left them: interrupted or finished, its cells need not be made again.
 
     Raises FiglangError if the folder holds a finished result of another signature.
     """
-    finished, mark = folder / "metrics.json", folder / BEGUN
-    if finished.is_file():
-        try:
-            same = json.loads(finished.read_text(encoding="utf-8"))["signature"] == signature
-        except (ValueError, KeyError, TypeError):  # damaged, or not ours
-            same = False
-        if not same:
-            raise FiglangError(f"{folder} holds a finished result of other settings; choose another folder with output=DIR")
-    elif begun is not None and mark.is_file() and mark.read_bytes() == begun.encode():
+    # Parts of speech, say, depend on settings of the data that a score does not, and its signature leaves them out.
+    made_by, mark, finished = f"{signature} {digest(asdict(data))}", folder / MADE_BY, folder / "metrics.json"
+    if finished.is_file() and _content(finished).get("signature") != signature:
+        raise FiglangError(f"{folder} holds a finished result of other settings; choose another folder with output=DIR")
+    if mark.is_file() and mark.read_bytes() == made_by.encode():
         return
     for path in (finished, mark, *(path for pattern in made for path in folder.glob(pattern))):
         path.unlink(missing_ok=True)
-    if begun is not None:
-        write_text(mark, begun)
+    write_text(mark, made_by)
 
 
 def left(folder: Path, kind: str, names: Iterable[str]) -> list[str]:
-    """The cells that an interrupted run left in a claimed folder, which need not be made again."""
+    """The cells that an earlier run left in a claimed folder."""
     found = [name for name in names if (folder / kind / f"{name}.jsonl").is_file()]
     if found:
-        log.info("%s: %s there already, of a run that was interrupted", folder, ", ".join(found))
+        log.info("%s: %s there already, of an earlier run", folder, ", ".join(found))
     return found
 
 
-def finish(folder: Path) -> None:
-    """Say of a claimed folder that its grid is finished, once it has its metrics.json."""
-    (folder / BEGUN).unlink(missing_ok=True)
+def took_before(folder: Path, made: bool) -> dict[str, Any]:
+    """What a finished folder says that its cells took; nothing if cells had to be `made` now, or it is not finished."""
+    finished = folder / "metrics.json"
+    took: dict[str, Any] = _content(finished).get("took", {}) if finished.is_file() and not made else {}
+    return took
+
+
+def _content(finished: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(finished.read_text(encoding="utf-8"))
+    except ValueError:  # damaged, or not ours
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 class Cells:
@@ -64,7 +70,7 @@ class Cells:
     """
 
     def __init__(self, folder: Path, kept: Sequence[str] = ()) -> None:
-        self._folder, self.kept = folder, kept
+        self._folder, self.kept, self._made = folder, kept, False
         self._started = time.perf_counter()
         self.tokens = self.read = 0
 
@@ -79,16 +85,18 @@ class Cells:
         with whole_file(_file(self._folder, kind, name)) as beside, beside.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in records)
         write_predictions(_file(self._folder, "predictions", name), predictions)
+        self._made = True
 
     def count(self, scored: Scored) -> None:
         """Add what a scoring read."""
         self.tokens, self.read = self.tokens + scored.tokens, self.read + scored.read
 
     def took(self) -> dict[str, Any]:
-        """Tokens, seconds since the beginning, and the ratio that sharing saved, if anything was scored."""
+        """Tokens, seconds since the beginning, and the ratio that sharing saved, if anything was scored; see `took_before`."""
         seconds = time.perf_counter() - self._started
         ratio = self.tokens / self.read if self.read else None
-        return {"tokens": self.tokens, "read": self.read, "ratio": ratio, "seconds": seconds, "kept": list(self.kept)}
+        now = {"tokens": self.tokens, "read": self.read, "ratio": ratio, "seconds": seconds, "kept": list(self.kept)}
+        return now | took_before(self._folder, self._made)
 
 
 def read(folder: Path, names: Iterable[str]) -> dict[str, list[Prediction]]:

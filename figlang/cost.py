@@ -13,7 +13,7 @@ def sentence(took: Mapping[str, Any]) -> str:
             f"{took['seconds']:.0f} s."
         )
     if kept := took.get("kept"):
-        text += f" {', '.join(kept)} had been made before a run was interrupted, and took more."
+        text += f" {', '.join(kept)} had been made by an earlier run, and took more."
     if found := took.get("one_by_one"):
         text += f" Measured on {found['questions']} questions: one by one takes {found['ratio']:.1f} × as long."
     return text

@@ -19,7 +19,7 @@ def main(config: MiqaTable3Config) -> None:
     scorer = predicting.engine(loaded, grid.scoring, bos)
     facts = predicting.origin(loaded) | grid.facts(config.prompt) | {"bos": bos}
     about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()
-    miqa_grid.claim(folder, about["signature"])
+    miqa_grid.claim(folder, about["signature"], config.data)
     pool = data.load(config.split, replace(config.data, limit=None), config.paths).items
     took = miqa_grid.predict(scorer, split.items, pool, grid, folder, config.trainer.progress)
     if config.one_by_one:

@@ -1,7 +1,6 @@
 """MUNCH's Tables 3 and 10 to 12: where the words that people gave come in a model's ranking (`model=smollm2`)."""
 
 import time
-from dataclasses import asdict
 
 from rich.console import Console
 
@@ -12,7 +11,6 @@ from figlang.exports.checkpoint import Served
 from figlang.munch import factors as munch_factors
 from figlang.munch import filling, rankings, served_filling, table3
 from figlang.prompts import munch_generation
-from figlang.signature import digest
 
 MADE = ("tables.md", "rankings/*.jsonl")
 
@@ -29,13 +27,14 @@ def main(config: MunchGenerateConfig) -> None:
     )
     facts = predicting.origin(loaded) | way.facts() | {"prompt": "+".join(names), "bos": loaded.recipe.bos}
     about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()
-    cells.claim(folder, about["signature"], MADE, f"{about['signature']} {digest(asdict(config.data))}")
+    cells.claim(folder, about["signature"], config.data, MADE)
     kept = cells.left(folder, "rankings", names)
     started = time.perf_counter()
     for name, blanks in asked.items():
         if name not in kept:
             rankings.write(folder / "rankings" / f"{name}.jsonl", filler.fill(blanks, config.trainer.progress))
     took = filler.took() | {"seconds": time.perf_counter() - started, "kept": kept}
+    took |= cells.took_before(folder, made=len(kept) < len(names))
 
     ranked = {name: rankings.read(folder / "rankings" / f"{name}.jsonl") for name in names}
     measured = table3.measure(ranked, way.config.max_rank, config.ddof, config.seed)
@@ -43,7 +42,6 @@ def main(config: MunchGenerateConfig) -> None:
     factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least, config.seed)
     content = about | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
-    cells.finish(folder)
     made, below = table3.tables(content), table3.below(content)
     (folder / "tables.md").write_text(tables.document(f"MUNCH generation, {content['model']}", made, below), encoding="utf-8")
     tables.write(made, folder / "tables")

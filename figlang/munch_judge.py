@@ -1,7 +1,5 @@
 """MUNCH's Tables 2 and 9 to 12 for a model that judges by letters: all 18 judgement prompts in one go (`model=smollm2`)."""
 
-from dataclasses import asdict
-
 from rich.console import Console
 
 from figlang import assessment, association, cells, predicting, results, tables
@@ -11,7 +9,6 @@ from figlang.errors import FiglangError
 from figlang.munch import factors as munch_factors
 from figlang.munch import judging, table
 from figlang.prompts import munch
-from figlang.signature import digest
 
 MADE = ("tables.md", *(f"{kind}/*.jsonl" for kind in ("predictions", "log_probabilities", "replies")))
 
@@ -25,7 +22,7 @@ def main(config: MunchJudgeConfig) -> None:
     asked = munch.by_prompt(split.items, config.prompts)
     facts = predicting.origin(loaded) | judge.facts("+".join(asked))
     about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()
-    cells.claim(folder, about["signature"], MADE, f"{about['signature']} {digest(asdict(config.data))}")
+    cells.claim(folder, about["signature"], config.data, MADE)
     filled = cells.Cells(folder, cells.left(folder, "predictions", asked))
     for name, items in asked.items():
         if name not in filled.kept:
@@ -45,7 +42,6 @@ def main(config: MunchJudgeConfig) -> None:
     factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least, config.seed)
     content = about | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
-    cells.finish(folder)
     made, below = table.tables(content), table.below(content)
     (folder / "tables.md").write_text(tables.document(f"MUNCH judgement, {content['model']}", made, below), encoding="utf-8")
     tables.write(made, folder / "tables")

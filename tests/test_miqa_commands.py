@@ -17,6 +17,7 @@ from figlang.miqa import grid
 from figlang.miqa_table3 import main as table_command
 from figlang.predictions import read_predictions
 from figlang.prompts.miqa import PROMPTS
+from figlang.scoring import choices
 from tests.causal_models import network, tokenizer
 
 TINY = ["data=miqa_sample", "data.limit=16", "model=causal", "model.bos=add", "trainer=cpu", "trainer.progress=false"]
@@ -109,6 +110,32 @@ def test_a_folder_holds_one_table(run: Run, tmp_path: Path, capsys: pytest.Captu
     assert json.loads((tmp_path / "out" / "metrics.json").read_text()) == finished
     assert run(table_command, "shots=[0,1]", *small)["questions"] == finished["questions"]
     assert {path.name for path in cells.iterdir()} == {"qa-0-shot.jsonl", "qa-1-shot.jsonl", "notes.jsonl"}
+
+
+def test_a_table_is_not_made_twice_and_an_interrupted_one_goes_on(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    measure = choices.measure
+    made: list[int] = []
+
+    def until_killed(*given: Any) -> Any:
+        made.append(len(given[1]))
+        if len(made) == 2:
+            raise KeyboardInterrupt
+        return measure(*given)
+
+    monkeypatch.setattr(choices, "measure", until_killed)
+    small = ("questions=[or,qa,no_choices]", "shots=[0,1]", "data.limit=4")
+    with pytest.raises(SystemExit):
+        run(table_command, *small)
+    caplog.set_level("INFO")
+    content = run(table_command, *small)
+    assert made == [8] * 4
+    assert content["took"]["kept"] == ["or"]
+    assert "or-0-shot, or-1-shot there already, of an earlier run" in caplog.text
+    assert "or had been made by an earlier run" in (tmp_path / "out" / "table3.md").read_text()
+    assert run(table_command, *small) == content
+    assert made == [8] * 4
 
 
 def test_a_cell_of_the_table_is_what_its_prompt_gives_alone(run: Run, tmp_path: Path) -> None:

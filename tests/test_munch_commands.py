@@ -10,7 +10,7 @@ import pytest
 
 from evaluate import main as evaluate_command
 from figlang import metrics
-from figlang.cells import BEGUN
+from figlang.cells import MADE_BY
 from figlang.config import PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.generation import Writer
@@ -147,17 +147,30 @@ def test_an_interrupted_run_goes_on_with_the_prompts_that_are_left(
     caplog.set_level("INFO")
     content = run(judge_command, three)
     assert asked == ["CTWT52", "SWTC20", "SWTC20", "GASW94"]
-    assert "CTWT52 there already, of a run that was interrupted" in caplog.text
+    assert "CTWT52 there already, of an earlier run" in caplog.text
     assert content["took"]["kept"] == ["CTWT52"]
-    assert "CTWT52 had been made before" in (tmp_path / "out" / "tables.md").read_text()
+    assert "CTWT52 had been made by an earlier run" in (tmp_path / "out" / "tables.md").read_text()
     assert (tmp_path / "out" / "predictions" / "CTWT52.jsonl").stat().st_mtime_ns == before
-    assert not (tmp_path / "out" / BEGUN).exists()
+
+
+def test_a_finished_run_is_not_made_again(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    two = "prompts=[CTWT52,SWTC20]"
+    finished = run(judge_command, two)
+    (tmp_path / "out" / "tables.md").unlink()
+    with monkeypatch.context() as without:
+        without.delattr(Judge, "judge")
+        assert run(judge_command, two) == finished
+    assert (tmp_path / "out" / "tables.md").is_file()
+    (tmp_path / "out" / "predictions" / "SWTC20.jsonl").unlink()
+    again = run(judge_command, two)
+    assert again["prompts"] == finished["prompts"]
+    assert again["took"]["kept"] == ["CTWT52"]
 
 
 def test_what_other_settings_left_is_made_again(run: Run, tmp_path: Path) -> None:
     first = run(judge_command, "prompts=[CTWT52]", "data.limit=4")
     (tmp_path / "out" / "metrics.json").unlink()
-    (tmp_path / "out" / BEGUN).write_text("of another signature")
+    (tmp_path / "out" / MADE_BY).write_text("of another signature")
     content = run(judge_command, "prompts=[CTWT52]")
     assert (first["prompts"]["CTWT52"]["accuracy"]["n"], content["prompts"]["CTWT52"]["accuracy"]["n"]) == (2, 3)
     assert content["took"]["kept"] == []

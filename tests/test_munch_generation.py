@@ -171,6 +171,8 @@ def test_a_folder_holds_one_result_and_an_interrupted_one_goes_on(
     content = run(generate_command, *same)
     assert made == ["PTGS54", "UASW92", "UASW92", "GASW45"]
     assert content["took"]["kept"] == ["PTGS54"]
+    assert run(generate_command, *same) == content
+    assert len(made) == 4
     with pytest.raises(SystemExit):
         run(generate_command, *same, "max_rank=5")
     assert "out holds a finished result of other settings" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang import cells
-from figlang.config import MiqaTable3Config, PromptConfig, ScoringConfig
+from figlang.config import DataConfig, MiqaTable3Config, PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.predicting import answer_scoring
 from figlang.prompts import miqa
@@ -64,9 +64,9 @@ def grid(config: MiqaTable3Config) -> Grid:
     return Grid(usable, tuple(config.shots), shots, answer_scoring(config.scoring))
 
 
-def claim(folder: Path, signature: str) -> None:
-    """Clear a folder of the cells and the table of an interrupted run or of one with this signature, see `cells.claim`."""
-    cells.claim(folder, signature, ["table3.md", f"*/{_name('*', '[0-9]*')}.jsonl"])
+def claim(folder: Path, signature: str, data: DataConfig) -> None:
+    """Clear a folder of the cells and the table of other settings, see `cells.claim`."""
+    cells.claim(folder, signature, data, ["table3.md", f"*/{_name('*', '[0-9]*')}.jsonl"])
 
 
 def predict(
@@ -74,12 +74,16 @@ def predict(
 ) -> dict[str, Any]:
     """Predictions and log-probabilities of every cell into `folder`; returns what scoring took.
 
-    A prompt's cells are scored together, so that memory stays small.
+    A prompt's cells are scored together, so that memory stays small; those that are all there already are kept.
     """
     if not miqa.are_questions(items):
         raise FiglangError("these are not MiQA's questions; use data=miqa or data=miqa_sample")
-    filled = cells.Cells(folder)
+    there = set(cells.left(folder, "predictions", _names(grid).values()))
+    kept = [prompt for prompt in grid.wordings if there.issuperset(_name(prompt, count) for count in grid.counts)]
+    filled = cells.Cells(folder, kept)
     for prompt in grid.wordings:
+        if prompt in kept:
+            continue
         by_shots = grid.ask(items, prompt, pool)
         asked = [each for some in by_shots.values() for each in some]
         # Alone only where it is used: without a bos the first token of an answer has no probability.
@@ -100,9 +104,13 @@ def one_by_one(scorer: Scorer, items: Sequence[Item], pool: Sequence[Item], grid
 
 def read(folder: Path, grid: Grid) -> dict[tuple[str, int], list[Prediction]]:
     """The predictions of every cell from their files."""
-    names = {(prompt, count): _name(prompt, count) for prompt in grid.wordings for count in grid.counts}
+    names = _names(grid)
     found = cells.read(folder, names.values())
     return {key: found[name] for key, name in names.items()}
+
+
+def _names(grid: Grid) -> dict[tuple[str, int], str]:
+    return {(prompt, count): _name(prompt, count) for prompt in grid.wordings for count in grid.counts}
 
 
 def _name(prompt: str, shots: int | str) -> str:
