@@ -33,6 +33,8 @@ log = logging.getLogger("figlang")
 
 MEGABYTE = 2**20
 METRICS = ("accuracy", "pair_accuracy")
+# What the metrics.json of a checkpoint has from that of its run; the rest is measured again.
+KEPT = ("command", "commands", "data", "training", "health", "averaged")
 TEXT = (".json", ".jsonl", ".md", ".yaml")
 
 
@@ -62,7 +64,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         evaluated = results.Evaluated(content["model"], facts, validation, "validation", content["data_name"], content["seed"])
         document: dict[str, Any] = {
             **evaluated.document(beside),
-            **{name: content[name] for name in ("command", "data", "training", "health", "averaged") if name in content},
+            **{name: content[name] for name in KEPT if name in content},
             "contamination": overlap.check(train, splits, config.n),
             "release": {
                 "name": config.name,
