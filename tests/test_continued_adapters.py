@@ -123,6 +123,19 @@ def test_adapters_over_adapters_are_not_continued(
     assert "use peft.stack=merge" in capsys.readouterr().err
 
 
+def test_adapters_with_an_alpha_of_their_own_in_some_layers_are_not_continued(
+    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, words = earlier
+    shutil.copytree(before / "model", tmp_path / "other")
+    settings = json.loads((tmp_path / "other" / "adapter_config.json").read_text())
+    (tmp_path / "other" / "adapter_config.json").write_text(json.dumps({**settings, "alpha_pattern": {"query": 64}}))
+    source = f"model.name_or_path={tmp_path / 'other'}"
+    with pytest.raises(SystemExit):
+        command(monkeypatch, f"run={tmp_path / 'on'}", *words, source, "peft.stack=continue", *LORA)
+    assert "peft.alpha=8, with others in some layers, not of peft=lora" in capsys.readouterr().err
+
+
 def test_adapters_are_not_continued_over_other_weights(
     tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
