@@ -81,12 +81,13 @@ def _cost(trainings: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
 
 
 def _of_one_recipe(runs: list[str]) -> list[Mapping[str, Any]]:
-    """What the metrics.json of each run says. Raises FiglangError for runs that differ in more than their seed."""
+    """What the metrics.json of each run says. Raises FiglangError for runs that differ in more than their seed, or not in it."""
     found = systems.read(runs)
     if unfinished := [system for system in found if "training" not in system.content]:
         raise FiglangError(f"{unfinished[0].folder} is no finished run; train.py makes one")
     if other := [system for system in found if system.recipe != found[0].recipe]:
         raise FiglangError(f"{other[0].folder} differs from {runs[0]} in more than its seed; average seeds of one recipe")
+    systems.check_seeds(found)
     return [system.content for system in found]
 
 

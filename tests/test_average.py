@@ -129,6 +129,7 @@ def test_seeds_become_one_run_that_can_be_released(
         ([runs[0], f"output={tmp_path}/again"], "give two runs or more"),
         ([*runs, f"output={tmp_path}/mean"], "is there already"),
         ([runs[0], f"{tmp_path}/mean", f"output={tmp_path}/again"], "differs from"),
+        ([runs[0], f"{tmp_path}/seed1/../seed0", f"output={tmp_path}/again"], "are of the same seed"),
     ):
         with pytest.raises(SystemExit):
             call(monkeypatch, average_command, *words)

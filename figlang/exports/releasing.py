@@ -120,7 +120,9 @@ def _seeds(run: Path, given: Sequence[str], averaged: bool) -> list[System]:
         raise FiglangError(f"{other[0].folder} differs from {found[0].folder} in more than its seed; give seeds of one recipe")
     for system in other:
         log.info("left out of the mean, since it differs in more than its seed: %s", system.folder)
-    return sorted((system for system in found if system not in other), key=lambda system: system.seed or 0)
+    seeds = sorted((system for system in found if system not in other), key=lambda system: system.seed or 0)
+    systems.check_seeds(seeds)
+    return seeds
 
 
 def _check_data(content: dict[str, Any], train: Split, validation: Split) -> None:
