@@ -5,7 +5,7 @@ What is written is a run folder, which `figlang.release` takes.
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from figlang.exports import recipe as recipes
 from figlang.exports.recipe import RECIPE
 from figlang.files import whole_folder, write_text
 from figlang.signature import digest
+
+# Of metrics.json's training: what is measured per second.
+RATES = ("examples_per_second", "tokens_per_second", "peak_share")
 
 
 @entry("average", AverageConfig)
@@ -54,7 +57,8 @@ def main(config: AverageConfig) -> None:
         evaluated = results.Evaluated(first["model"], facts, validation, "validation", first["data_name"], first["seed"])
         document = evaluated.document(beside) | {
             "data": first["data"],
-            "training": first["training"] | {"seconds": sum(content["training"]["seconds"] for content in contents)},
+            "training": first["training"] | _cost([content["training"] for content in contents]),
+            "commands": [content["command"] for content in contents],
             "health": [finding for content in contents for finding in content["health"]],
             "contamination": first.get("contamination"),
             "averaged": [str(run) for run in runs],
@@ -66,13 +70,24 @@ def main(config: AverageConfig) -> None:
     results.show(document, folder, Console())
 
 
+def _cost(trainings: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """Time of all seeds together, rates over that time (None where a seed has not measured one), and the largest memory."""
+    seconds = sum(one["seconds"] for one in trainings)
+    cost: dict[str, float | None] = {"seconds": seconds, "peak_memory_mb": max(one["peak_memory_mb"] for one in trainings)}
+    for name in RATES:
+        measured = [one[name] * one["seconds"] for one in trainings if one[name] is not None]
+        cost[name] = sum(measured) / seconds if len(measured) == len(trainings) else None
+    return cost
+
+
 def _of_one_recipe(runs: list[str]) -> list[Mapping[str, Any]]:
-    """What the metrics.json of each run says. Raises FiglangError for runs that differ in more than their seed."""
+    """What the metrics.json of each run says. Raises FiglangError for runs that differ in more than their seed, or not in it."""
     found = systems.read(runs)
     if unfinished := [system for system in found if "training" not in system.content]:
         raise FiglangError(f"{unfinished[0].folder} is no finished run; train.py makes one")
     if other := [system for system in found if system.recipe != found[0].recipe]:
         raise FiglangError(f"{other[0].folder} differs from {runs[0]} in more than its seed; average seeds of one recipe")
+    systems.check_seeds(found)
     return [system.content for system in found]
 
 

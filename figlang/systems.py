@@ -90,6 +90,14 @@ def read(sources: Sequence[str]) -> list[System]:
     return [replace(system, name=name) for system, name in zip(found, names(found), strict=True)]
 
 
+def check_seeds(found: Sequence[System]) -> None:
+    """Raises FiglangError if two are of one seed: the same run under two names, or a copy of it, would count twice."""
+    known: dict[int | None, System] = {}
+    for system in found:
+        if (other := known.setdefault(system.seed, system)) is not system:
+            raise FiglangError(f"{other.folder} and {system.folder} are of the same seed; give each seed once")
+
+
 def _read(path: Path) -> System:
     file = path / FORWARD if path.is_dir() else path
     if path.is_dir() and not file.exists() and (cells := sorted((path / "predictions").glob("*.jsonl"))):

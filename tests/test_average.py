@@ -111,7 +111,17 @@ def test_seeds_become_one_run_that_can_be_released(
     call(monkeypatch, release_command, f"run={tmp_path}/mean", "name=soup", f"output={tmp_path}", "against=[figqa_sample]")
     released = json.loads((tmp_path / "soup" / "metrics.json").read_text())["release"]
     assert [one["seed"] for one in released["seeds"]] == [0, 1]
-    assert "| mean of 2 seeds, released | mean ± sd |" in (tmp_path / "soup" / "README.md").read_text()
+    card = (tmp_path / "soup" / "README.md").read_text()
+    assert "| mean of 2 seeds, released | mean ± sd |" in card
+    each_run = [json.loads((Path(run) / "metrics.json").read_text()) for run in runs]
+    costs, cost = [one["training"] for one in each_run], content["training"]
+    assert cost["peak_memory_mb"] == max(one["peak_memory_mb"] for one in costs)
+    read = sum(one["tokens_per_second"] * one["seconds"] for one in costs)
+    assert cost["tokens_per_second"] * cost["seconds"] == pytest.approx(read)
+    assert "s of training, 2 seeds together," in card
+    # A mean is made again from its seeds only.
+    for command in (*(one["command"] for one in each_run), content["command"]):
+        assert command.replace(str(tmp_path.parent), "runs") in card
     other = Path(runs[1]) / "model" / "figlang.json"
     other.write_text(json.dumps({**json.loads(other.read_text()), "base_sha256": "another"}))
     for words, said in (
@@ -119,6 +129,7 @@ def test_seeds_become_one_run_that_can_be_released(
         ([runs[0], f"output={tmp_path}/again"], "give two runs or more"),
         ([*runs, f"output={tmp_path}/mean"], "is there already"),
         ([runs[0], f"{tmp_path}/mean", f"output={tmp_path}/again"], "differs from"),
+        ([runs[0], f"{tmp_path}/seed1/../seed0", f"output={tmp_path}/again"], "are of the same seed"),
     ):
         with pytest.raises(SystemExit):
             call(monkeypatch, average_command, *words)

@@ -56,6 +56,9 @@ def test_continued_adapters_begin_where_they_were_and_stay_over_the_same_base(
     assert still["trained_on"] == "figqa_sample>figqa_sample"
     assert still["base_sha256"] == old["base_sha256"]
     assert still["settings"] != old["settings"]
+    # The overlap that is looked for is that of the second training.
+    said = "Only the items of figqa_sample were looked at; what those of figqa_sample before share stands on the card"
+    assert [said in (run / "model" / "README.md").read_text() for run in (before, tmp_path / "still")] == [False, True]
     for old_row, new_row in zip(rows(before), rows(tmp_path / "still"), strict=True):
         assert new_row["scores"] == pytest.approx(old_row["scores"], abs=1e-4)
 
@@ -118,6 +121,19 @@ def test_adapters_over_adapters_are_not_continued(
     with pytest.raises(SystemExit):
         command(monkeypatch, f"run={tmp_path / 'on'}", *words, source, "peft.stack=continue", *LORA)
     assert "use peft.stack=merge" in capsys.readouterr().err
+
+
+def test_adapters_with_an_alpha_of_their_own_in_some_layers_are_not_continued(
+    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, words = earlier
+    shutil.copytree(before / "model", tmp_path / "other")
+    settings = json.loads((tmp_path / "other" / "adapter_config.json").read_text())
+    (tmp_path / "other" / "adapter_config.json").write_text(json.dumps({**settings, "alpha_pattern": {"query": 64}}))
+    source = f"model.name_or_path={tmp_path / 'other'}"
+    with pytest.raises(SystemExit):
+        command(monkeypatch, f"run={tmp_path / 'on'}", *words, source, "peft.stack=continue", *LORA)
+    assert "peft.alpha=8, with others in some layers, not of peft=lora" in capsys.readouterr().err
 
 
 def test_adapters_are_not_continued_over_other_weights(

@@ -110,6 +110,7 @@ def test_neither_text_of_a_data_set_nor_a_folder_of_this_machine_is_released(hom
         (["run=nowhere"], "nowhere is no finished run"),
         (["run=HOME/runs/seed0/evaluations/miqa"], "is no finished run"),
         (["seeds=[HOME/runs/seed2]"], "HOME/runs/seed2 differs from HOME/runs/seed0 in more than its seed"),
+        (["seeds=[HOME/runs/seed1/../seed0]"], "are of the same seed"),
         (["limit_mb=0.01"], "more than limit_mb=0.01"),
         (["name=a/b"], "is no plain name"),
         (["run="], "give run=FOLDER"),

@@ -96,11 +96,11 @@ Intervals resample pairs. {selected}
 ## Reproduce
 
 ```sh
-{document["command"]}
+{chr(10).join([*document.get("commands", []), document["command"]])}
 ```
 
 - {training["items"]} items, {training["epochs"]} epochs, {training["steps"]} steps, {training["precision"]}
-- {_cost(training)}
+- {_cost(training, len(document.get("averaged", [])))}
 - training file sha256 `{data["train"]["sha256"]}`
 - validation file sha256 `{data["validation"]["sha256"]}`
 
@@ -117,7 +117,7 @@ Or `python evaluate.py checkpoint=<this folder> data=figqa_medium`.
 ## Health of the training
 
 {chr(10).join(warnings)}
-{_released(document)}{_contamination(document)}"""
+{_released(document)}{_contamination(document, recipe.trained_on)}"""
 
 
 def _spread(values: Iterable[float]) -> Mean | None:
@@ -126,9 +126,9 @@ def _spread(values: Iterable[float]) -> Mean | None:
     return Mean.over(found) if len(found) > 1 else None
 
 
-def _cost(training: Mapping[str, Any]) -> str:
-    """Time and memory of a training, as far as its run has measured them."""
-    said = [f"{training['seconds']:.0f} s of training"]
+def _cost(training: Mapping[str, Any], averaged: int) -> str:
+    """Time and memory of a training, as far as its run has measured them; of a mean, those of all its seeds."""
+    said = [f"{training['seconds']:.0f} s of training" + (f", {averaged} seeds together" if averaged else "")]
     if "tokens_per_second" in training:
         said += [f"{training['tokens_per_second']:,.0f} tokens a second", f"{training['peak_memory_mb']:,.0f} MB of memory at most"]
     if (reached := training.get("peak_share")) is not None:
@@ -162,13 +162,21 @@ def _released(document: Mapping[str, Any]) -> str:
     return text
 
 
-def _contamination(document: Mapping[str, Any]) -> str:
-    """What evaluation items and training items have in common; empty for a run from before this was looked for."""
+def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
+    """What evaluation items and training items have in common; empty for a run from before this was looked for.
+
+    Looked at are the items of the last training only, and a network keeps what it learnt before.
+    """
     if (found := document.get("contamination")) is None:
         return ""
     table = overlap_table.table(found, f"{document['data']['train']['items']} training items")
     listed = "".join(f"- {line}\n" for line in overlap_table.ids(found))
-    return f"\n## Contamination\n\n{markdown(table)}" + (f"\nContexts, each with its training item:\n\n{listed}" if listed else "")
+    text = f"\n## Contamination\n\n{markdown(table)}" + (f"\nContexts, each with its training item:\n\n{listed}" if listed else "")
+    *before, last = trained_on.split(">")
+    if before:
+        looked = f"Only the items of {last} were looked at; what those of {', '.join(before)} before share"
+        text += f"\n{looked} stands on the card that it began from.\n"
+    return text
 
 
 def _lines(recipe: Recipe) -> str:

@@ -33,6 +33,8 @@ log = logging.getLogger("figlang")
 
 MEGABYTE = 2**20
 METRICS = ("accuracy", "pair_accuracy")
+# What the metrics.json of a checkpoint has from that of its run; the rest is measured again.
+KEPT = ("command", "commands", "data", "training", "health", "averaged")
 TEXT = (".json", ".jsonl", ".md", ".yaml")
 
 
@@ -62,7 +64,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         evaluated = results.Evaluated(content["model"], facts, validation, "validation", content["data_name"], content["seed"])
         document: dict[str, Any] = {
             **evaluated.document(beside),
-            **{name: content[name] for name in ("command", "data", "training", "health", "averaged") if name in content},
+            **{name: content[name] for name in KEPT if name in content},
             "contamination": overlap.check(train, splits, config.n),
             "release": {
                 "name": config.name,
@@ -118,7 +120,9 @@ def _seeds(run: Path, given: Sequence[str], averaged: bool) -> list[System]:
         raise FiglangError(f"{other[0].folder} differs from {found[0].folder} in more than its seed; give seeds of one recipe")
     for system in other:
         log.info("left out of the mean, since it differs in more than its seed: %s", system.folder)
-    return sorted((system for system in found if system not in other), key=lambda system: system.seed or 0)
+    seeds = sorted((system for system in found if system not in other), key=lambda system: system.seed or 0)
+    systems.check_seeds(seeds)
+    return seeds
 
 
 def _check_data(content: dict[str, Any], train: Split, validation: Split) -> None:

@@ -186,7 +186,9 @@ def _at(revision: str | None) -> dict[str, Any]:
 def _kind(settings: LoraConfig) -> str:
     """Kind, rank and scaling of adapters, as one types them; QLoRA's are LoRA's over rounded weights."""
     name = "dora" if settings.use_dora else "rslora" if settings.use_rslora else "lora"
-    return f"peft={name} peft.r={settings.r} peft.alpha={settings.lora_alpha}"
+    # Adapters of other tools: weights of the same shapes, scaled by what peft.alpha does not say.
+    other = ", with others in some layers" if settings.rank_pattern or settings.alpha_pattern else ""
+    return f"peft={name} peft.r={settings.r} peft.alpha={settings.lora_alpha}{other}"
 
 
 def _unfit(source: str, settings: LoraConfig, error: Exception) -> FiglangError:
