@@ -13,6 +13,8 @@ from figlang import data
 from figlang.config import DataConfig, PathsConfig
 from figlang.encode import word
 from figlang.errors import FiglangError
+from figlang.exports import card
+from figlang.exports.recipe import Recipe
 from figlang.metrics import accuracy, pair_accuracy, spread
 from figlang.predictions import read_predictions
 from figlang.sources import local_path
@@ -46,12 +48,18 @@ def test_its_numbers_are_those_of_its_predictions(folder: Path) -> None:
 
 
 @every
+def test_its_card_is_what_metrics_json_says(folder: Path) -> None:
+    recipe = Recipe(**json.loads((folder / "figlang.json").read_text()))
+    assert (folder / "README.md").read_text() == card.card(recipe, content(folder))
+
+
+@every
 def test_the_seeds_of_its_recipe_stand_on_its_card(folder: Path) -> None:
     seeds = content(folder)["release"]["seeds"]
     assert [one["seed"] for one in seeds] == list(range(len(seeds)))
-    card = (folder / "README.md").read_text()
+    text = (folder / "README.md").read_text()
     mean, deviation = (100 * value for value in spread([one["accuracy"] for one in seeds]))
-    assert f"| {mean:.1f} ± {deviation:.1f} |" in card or (len(seeds) == 1 and "**One seed was trained**" in card)
+    assert f"| {mean:.1f} ± {deviation:.1f} |" in text or (len(seeds) == 1 and "**One seed was trained**" in text)
 
 
 @every

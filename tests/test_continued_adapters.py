@@ -123,6 +123,19 @@ def test_adapters_over_adapters_are_not_continued(
     assert "use peft.stack=merge" in capsys.readouterr().err
 
 
+def test_adapters_of_another_input_format_are_not_continued(
+    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, words = earlier
+    shutil.copytree(before / "model", tmp_path / "other")
+    file = tmp_path / "other" / "figlang.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "format": "joint"}))
+    source = f"model.name_or_path={tmp_path / 'other'}"
+    with pytest.raises(SystemExit):
+        command(monkeypatch, f"run={tmp_path / 'on'}", *words, source, "peft.stack=continue", *LORA)
+    assert "are of the input format joint, not" in capsys.readouterr().err
+
+
 def test_adapters_with_an_alpha_of_their_own_in_some_layers_are_not_continued(
     tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

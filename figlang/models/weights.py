@@ -58,13 +58,19 @@ def below(model: ModelConfig) -> ModelConfig:
     return replace(model, name_or_path=base.name_or_path, revision=base.revision)
 
 
-def resume(adapted: PeftModel, model: ModelConfig, base_sha256: str | None) -> None:
+def resume(adapted: PeftModel, model: ModelConfig, format: str, base_sha256: str | None) -> None:
     """Give new adapters, and the heads with them, the weights of those that the source of `model` holds.
 
-    Raises FiglangError if they are of another kind or shape, or were trained over a network with another `base_sha256`.
+    Raises FiglangError if they are of another kind, shape or input format, or were trained over a network with another
+    `base_sha256`.
     """
     source = locate(model.name_or_path)
     settings, recipe = _settings(model, source), stored(source, model.revision)
+    if recipe is not None and recipe.format != format:
+        # Another format has another head, and with it other weights below the adapters.
+        raise FiglangError(
+            f"{source}: its adapters are of the input format {recipe.format}, not {format}; stay with it, or take peft.stack=merge"
+        )
     if recipe is not None and recipe.base_sha256 not in (None, base_sha256):
         raise FiglangError(
             f"{source}: its adapters were trained over other weights, of {recipe.base_precision}; take the network as "

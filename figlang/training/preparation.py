@@ -275,7 +275,7 @@ def _adapt(
     recipe = replace(recipe, base_precision=layout.precision(network), base_sha256=lora.fingerprint(network, kept))
     adapted = lora.adapt(network, config.peft, kept, base, model.revision)
     if _continues(config):
-        weights.resume(adapted, config.model, recipe.base_sha256)
+        weights.resume(adapted, config.model, recipe.format, recipe.base_sha256)
     return adapted, recipe
 
 
