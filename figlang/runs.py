@@ -13,6 +13,7 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from figlang.config import EvaluateConfig, TrainConfig
 from figlang.errors import FiglangError, one_line
+from figlang.exports.checkpoint import ancestry
 from figlang.files import write_text
 from figlang.redaction import redacted_values
 from figlang.signature import digest
@@ -57,10 +58,15 @@ class Run:
 
 
 def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, Any]:
-    """Everything that determines a run's result: its settings, without secrets as they are written, and the hashes of its data."""
+    """Everything that determines a run's result: its settings, without secrets as they are written, and the hashes of its data.
+
+    Where training goes on from a run or an export, also what identifies that one: its folder may come to hold another.
+    """
     settings = {name: value for name, value in asdict(config).items() if name not in FREE}
     settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
-    return {"settings": redacted_values(settings), "data": {"train": train.sha256, "validation": validation.sha256}}
+    found = {"settings": redacted_values(settings), "data": {"train": train.sha256, "validation": validation.sha256}}
+    before = ancestry(config.model)
+    return found if before is None else found | {"start": before.settings}
 
 
 def finished(config: TrainConfig, train: Split, validation: Split) -> bool:

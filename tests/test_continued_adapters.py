@@ -63,6 +63,26 @@ def test_continued_adapters_begin_where_they_were_and_stay_over_the_same_base(
         assert new_row["scores"] == pytest.approx(old_row["scores"], abs=1e-4)
 
 
+def test_a_run_is_of_the_checkpoint_that_it_started_from(
+    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, words = earlier
+    shutil.copytree(before / "model", tmp_path / "source")
+    words = [*words, f"model.name_or_path={tmp_path / 'source'}", "peft.stack=continue", *LORA, f"run={tmp_path / 'on'}"]
+    command(monkeypatch, *words)
+    words.append("skip_finished=true")
+    command(monkeypatch, *words)
+    identity = tmp_path / "source" / "figlang.json"
+    identity.write_text(json.dumps({**json.loads(identity.read_text()), "settings": "another"}))
+    with pytest.raises(SystemExit):
+        command(monkeypatch, *words)
+    assert "holds a finished run with other settings (start: " in capsys.readouterr().err
+    (tmp_path / "on" / "metrics.json").unlink()
+    with pytest.raises(SystemExit):
+        command(monkeypatch, *words)
+    assert "→ another); overwrite=true starts it anew" in capsys.readouterr().err
+
+
 def test_merged_adapters_are_exported_as_a_whole_network(
     tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

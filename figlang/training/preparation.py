@@ -294,13 +294,11 @@ def _texts(item: Item) -> tuple[str, ...]:
 
 def _lineage(config: TrainConfig, train: Split, validation: Split) -> dict[str, Any]:
     """What a network has been trained on, one after the other, and what determined it."""
-    before, settings = ancestry(config.model), recipe_of(config, train, validation)
+    before, settings = ancestry(config.model), digest(recipe_of(config, train, validation))
     trained_on = config.data.name + (f"({train.drawn})" if config.data.mix else "")
-    if before is None:
-        return {"trained_on": trained_on, "settings": digest(settings), "seed": config.seed}
     return {
-        "trained_on": f"{before.trained_on}>{trained_on}",
-        "settings": digest([before.settings, settings]),
+        "trained_on": trained_on if before is None else f"{before.trained_on}>{trained_on}",
+        "settings": settings,
         "seed": config.seed,
     }
 
