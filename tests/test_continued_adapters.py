@@ -63,6 +63,19 @@ def test_continued_adapters_begin_where_they_were_and_stay_over_the_same_base(
         assert new_row["scores"] == pytest.approx(old_row["scores"], abs=1e-4)
 
 
+def test_a_head_goes_on_with_its_own_order_of_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["method=nli", "data=snli", f"paths.runs={tmp_path}", *LORA]
+    command(monkeypatch, f"run={tmp_path / 'before'}", "method.lr=0.05", "nli.labels=[contradiction,entailment,neutral]", *words)
+    # A tiny network is exported with the adapters and knows the order; a pretrained one knows no classes.
+    base = tmp_path / "before" / "model" / "base" / "config.json"
+    unnamed = {name: value for name, value in json.loads(base.read_text()).items() if name not in ("id2label", "label2id")}
+    base.write_text(json.dumps(unnamed))
+    source = ["model.init=pretrained", f"model.name_or_path={tmp_path / 'before'}", "peft.stack=continue"]
+    command(monkeypatch, f"run={tmp_path / 'still'}", "method.lr=1e-12", *source, *words)
+    for before, still in zip(rows(tmp_path / "before"), rows(tmp_path / "still"), strict=True):
+        assert still["scores"] == pytest.approx(before["scores"], abs=1e-4)
+
+
 def test_a_run_is_of_the_checkpoint_that_it_started_from(
     tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,7 +10,7 @@ import torch
 import transformers
 from peft import LoraConfig, PeftModel, TaskType
 from safetensors import SafetensorError
-from transformers import AutoConfig, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError, damage
@@ -56,6 +56,13 @@ def below(model: ModelConfig) -> ModelConfig:
     source = locate(model.name_or_path)
     base = _below(model, source, _settings(model, source), stored(source, model.revision))
     return replace(model, name_or_path=base.name_or_path, revision=base.revision)
+
+
+def classes_of(model: ModelConfig) -> PreTrainedConfig:
+    """The configuration that names the classes of a source: its adapters' own, for the head is theirs."""
+    return AutoConfig.from_pretrained(
+        locate(model.name_or_path), revision=model.revision, trust_remote_code=model.trust_remote_code
+    )
 
 
 def resume(adapted: PeftModel, model: ModelConfig, format: str, base_sha256: str | None) -> None:

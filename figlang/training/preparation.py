@@ -178,7 +178,8 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
     score = scorer(method.format, method.scale)
     if method.name == "nli":
         # A network that knows NLI goes on with the order its classes are in.
-        order = label_order(network.config, config.nli.labels, model.name_or_path)
+        named = weights.classes_of(config.model) if _continues(config) else network.config
+        order = label_order(named, config.nli.labels, model.name_or_path)
         networks.name_classes(network, [CLASSES[order.index(output)] for output in range(len(order))])
         score = classes(order)
     encoder = Encoder(tokenizer, format, method.text, model.max_length)
