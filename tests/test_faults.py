@@ -29,6 +29,7 @@ from tests.commands import TINY
 from train import main as train_command
 
 SETTINGS = ["method.epochs=2", "data.limit=48", "method.lr=0.001", "method.batch_size=8"]  # 6 steps an epoch
+CONTINUED = ["peft=lora", "peft.stack=continue", "model.init=pretrained", "model.name_or_path=earlier"]
 
 
 @pytest.fixture
@@ -66,11 +67,13 @@ def raising(error: Exception) -> Any:
     return act
 
 
-@pytest.mark.parametrize(("peft", "step"), [("none", 8), ("none", 6), ("lora", 3)])
+@pytest.mark.parametrize(("words", "step"), [([], 8), ([], 6), (["peft=lora"], 3), (CONTINUED, 8)])
 def test_a_preempted_run_loses_no_step_and_ends_bit_for_bit_as_a_whole_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, train: Any, peft: str, step: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, train: Any, words: list[str], step: int
 ) -> None:
-    assert train("run=whole", f"peft={peft}")[0] == 0
+    if words is CONTINUED:
+        assert train("run=earlier", "peft=lora")[0] == 0
+    assert train("run=whole", *words)[0] == 0
 
     def terminate(found: Any) -> Any:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -78,13 +81,13 @@ def test_a_preempted_run_loses_no_step_and_ends_bit_for_bit_as_a_whole_one(
 
     with monkeypatch.context() as patch:
         at_step(patch, step - 1, terminate)
-        assert train("run=stopped", f"peft={peft}")[0] == 143
+        assert train("run=stopped", *words)[0] == 143
     assert caplog.messages[-1] == f"stopped; the same command continues stopped after step {step}"
     assert not (tmp_path / "stopped" / "metrics.json").exists()
-    assert train("run=stopped", f"peft={peft}")[0] == 0
+    assert train("run=stopped", *words)[0] == 0
     for name in ("predictions.jsonl", "log.csv"):
         assert (tmp_path / "stopped" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
-    weights = "model.safetensors" if peft == "none" else "adapter_model.safetensors"
+    weights = "adapter_model.safetensors" if words else "model.safetensors"
     whole, stopped = (load_file(tmp_path / run / "model" / weights) for run in ("whole", "stopped"))
     assert all(torch.equal(whole[name], stopped[name]) for name in whole)
 
