@@ -14,6 +14,7 @@ from pytorch_lightning.utilities import rank_zero_only
 from figlang.config import EvaluateConfig, TrainConfig
 from figlang.errors import FiglangError, one_line
 from figlang.exports.checkpoint import ancestry
+from figlang.exports.recipe import RECIPE
 from figlang.files import write_text
 from figlang.redaction import redacted_values
 from figlang.signature import digest
@@ -132,8 +133,11 @@ def evaluation_place(config: EvaluateConfig) -> Path:
 
 
 def evaluation_folder(config: EvaluateConfig) -> Path:
-    """The folder of an evaluation, made. Raises FiglangError if it cannot be."""
+    """The folder of an evaluation, made. Raises FiglangError if it cannot be, or is that of a training or a checkpoint."""
     folder = evaluation_place(config)
+    # Both have a metrics.json and predictions of their own, which took longer to make than those of an evaluation.
+    if any((folder / file).is_file() for file in (RECIPE, "recipe.json")):
+        raise FiglangError(f"{folder} is a training's or a checkpoint's, whose results stay; choose another folder with output=DIR")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

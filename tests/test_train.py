@@ -53,6 +53,18 @@ def test_a_finished_run_is_refused(trained: Path) -> None:
     assert (trained / "metrics.json").read_bytes() == before
 
 
+@pytest.mark.parametrize("place", ["runs/tiny/seed0", "runs/tiny/seed0/model"])
+def test_an_evaluation_does_not_replace_the_results_of_a_training(trained: Path, place: str) -> None:
+    home = trained.parents[2]
+    before = {path: path.read_bytes() for path in (home / place).iterdir() if path.is_file()}
+    result = run(home, "evaluate.py", "checkpoint=runs/tiny/seed0", "data.limit=8", "trainer=cpu", f"output={place}")
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1] == (
+        f"error: {place} is a training's or a checkpoint's, whose results stay; choose another folder with output=DIR"
+    )
+    assert before == {path: path.read_bytes() for path in (home / place).iterdir() if path.is_file()}
+
+
 def test_a_finished_run_with_other_settings_is_not_taken_for_this_one(trained: Path) -> None:
     result = train(trained.parents[2], "run=runs/tiny/seed0", "method.epochs=3", "skip_finished=true")
     assert result.returncode == 2
