@@ -1,6 +1,7 @@
 """One network of several seeds: `python -m figlang.average runs=[runs/a/seed0,runs/a/seed1] output=runs/a/mean`, their mean.
 
-What is written is a run folder, which `figlang.release` takes.
+With `start=0.5` half of the mean is the checkpoint that the runs began from, which one run has too. What is written is a run
+folder, which `figlang.release` takes.
 """
 
 import json
@@ -23,6 +24,7 @@ from figlang.exports import recipe as recipes
 from figlang.exports.recipe import RECIPE
 from figlang.files import whole_folder, write_text
 from figlang.signature import digest
+from figlang.sources import local_path
 
 # Of metrics.json's training: what is measured per second.
 RATES = ("examples_per_second", "tokens_per_second", "peak_share")
@@ -36,21 +38,25 @@ def main(config: AverageConfig) -> None:
     runtime.start(0, config.trainer)
     contents = _of_one_recipe(config.runs)
     first = contents[0]
-    made = [recipes.read(str(run / "model"), str(run), None) for run in runs]
-    if len({recipe.base_sha256 for recipe in made}) > 1:
-        raise FiglangError(f"the adapters of {runs[0]} and the other runs lie over different networks, so that they have no mean")
-    weights, settings = averaging.mean([run / "model" for run in runs], config.rank)
+    models, shares = [run / "model" for run in runs], [(1 - config.start) / len(runs)] * len(runs)
+    if config.start:
+        models, shares = [*models, _origin(runs[0])], [*shares, config.start]
+    made = [recipes.read(str(model), str(model), None) for model in models]
+    if other := [model for model, one in zip(models, made, strict=True) if one.base_sha256 != made[0].base_sha256]:
+        raise FiglangError(f"the adapters of {models[0]} and {other[0]} lie over different networks, so that they have no mean")
+    weights, settings = averaging.mean(models, config.rank, shares)
     _, validation = data.for_training(DataConfig(**first["data"]["settings"]), config.paths)
     if validation.sha256 != first["data"]["validation"]["sha256"]:
         raise FiglangError(f"{validation.source} is not the validation data of the runs; set paths.data= to what they had")
     with whole_folder(folder) as beside:
         model = beside / "model"
-        shutil.copytree(runs[0] / "model", model, ignore=shutil.ignore_patterns("README.md"))
+        shutil.copytree(models[0], model, ignore=shutil.ignore_patterns("README.md"))
         save_file(weights, model / averaging.weights_file(model), {"format": "pt"})
         if settings is not None:
             write_text(model / CONFIG_NAME, json.dumps(settings, indent=2) + "\n")
-        together = digest([config.rank, *(recipe.settings for recipe in made)])
-        recipe = replace(made[0], method=f"{made[0].method}, mean of {len(runs)} seeds", settings=together, seed=None)
+        together = digest([config.rank, *([config.start] if config.start else []), *(recipe.settings for recipe in made)])
+        method, seed = f"{made[0].method}, {card.mean_of(len(runs), config.start)}", made[0].seed if len(runs) == 1 else None
+        recipe = replace(made[0], method=method, settings=together, seed=seed)
         write_text(model / RECIPE, json.dumps(asdict(recipe), indent=2) + "\n")
         loaded = checkpoint.load(str(model), cache=config.paths.cache)
         facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
@@ -62,12 +68,27 @@ def main(config: AverageConfig) -> None:
             "health": [finding for content in contents for finding in content["health"]],
             "contamination": first.get("contamination"),
             "averaged": [str(run) for run in runs],
+            "start_share": config.start,
         }
         for name in ("config.yaml", "recipe.json"):
             shutil.copy(runs[0] / name, beside)
         write_text(model / "README.md", card.card(loaded.recipe, document))
         results.write(beside / "metrics.json", document)
     results.show(document, folder, Console())
+
+
+def _origin(run: Path) -> Path:
+    """Folder of the export that a run began from. Raises FiglangError if there is none, or it holds another network now."""
+    recipe = json.loads((run / "recipe.json").read_text(encoding="utf-8"))
+    name, began = recipe["settings"]["model"]["name_or_path"], recipe.get("start")
+    if began is None:
+        raise FiglangError(f"{run} began from {name}, which is no run and no checkpoint of figlang; leave start= out")
+    folder = local_path(name)
+    if (folder / "model" / RECIPE).is_file():
+        folder /= "model"
+    if not (folder / RECIPE).is_file() or recipes.read(str(folder), name, None).settings != began:
+        raise FiglangError(f"{name} is not here as the network that {run} began from; put it back, or leave start= out")
+    return folder
 
 
 def _cost(trainings: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:

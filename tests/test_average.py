@@ -55,6 +55,17 @@ def test_the_mean_of_adapters_adds_the_mean_of_what_they_add(tmp_path: Path, rsl
     assert not torch.allclose(apart, expected, atol=0.1), "A and B may not be averaged apart"
 
 
+@pytest.mark.parametrize("rank", [None, 4])
+def test_shares_weigh_what_is_averaged(tmp_path: Path, rank: int | None) -> None:
+    folders, shares = [adapters(tmp_path / str(seed), seed) for seed in range(2)], [0.25, 0.75]
+    each = [load_file(folder / "adapter_model.safetensors") for folder in folders]
+    plain = json.loads((folders[0] / CONFIG_NAME).read_text())
+    weights, settings = averaging.mean(folders, rank, shares)
+    assert settings is not None
+    torch.testing.assert_close(added(weights, settings), 0.25 * added(each[0], plain) + 0.75 * added(each[1], plain))
+    torch.testing.assert_close(weights[HEAD], 0.25 * each[0][HEAD] + 0.75 * each[1][HEAD])
+
+
 def test_a_lower_rank_keeps_the_largest_part_and_says_how_much(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "figlang")
     folders = [adapters(tmp_path / str(seed), seed) for seed in range(3)]
@@ -127,6 +138,8 @@ def test_seeds_become_one_run_that_can_be_released(
     for words, said in (
         ([*runs, f"output={tmp_path}/again"], "lie over different networks"),
         ([runs[0], f"output={tmp_path}/again"], "give two runs or more"),
+        ([runs[0], f"output={tmp_path}/again", "start=1"], "start=1.0 must be at least 0 and below 1"),
+        ([runs[0], f"output={tmp_path}/again", "start=0.5"], "which is no run and no checkpoint of figlang"),
         ([*runs, f"output={tmp_path}/mean"], "is there already"),
         ([runs[0], f"{tmp_path}/mean", f"output={tmp_path}/again"], "differs from"),
         ([runs[0], f"{tmp_path}/seed1/../seed0", f"output={tmp_path}/again"], "are of the same seed"),

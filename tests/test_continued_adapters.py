@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from evaluate import main as evaluate_command
+from figlang.average import main as average_command
 from tests.commands import TINY
 from train import main as train_command
 
@@ -207,3 +208,47 @@ def test_continued_adapters_are_evaluated_like_others(
     again = {row["id"]: row["scores"] for row in rows(tmp_path / "again")}
     for row in rows(tmp_path / "on"):
         assert again[row["id"]] == pytest.approx(row["scores"], abs=1e-4)
+
+
+def test_a_mean_with_what_the_training_began_from(
+    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, words = earlier
+    runs = [tmp_path / f"seed{seed}" for seed in (0, 1)]
+    for seed, run in enumerate(runs):
+        command(monkeypatch, f"run={run}", f"seed={seed}", "method.lr=0.05", "peft.stack=continue", *words, *LORA)
+
+    def average(*words: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["x", "trainer=cpu", "trainer.threads=1", "trainer.progress=false", *words])
+        average_command()
+
+    def added(one: dict[str, torch.Tensor], alpha_by_rank: float) -> dict[str, torch.Tensor]:
+        downs = [name for name in one if ".lora_A." in name]
+        return {name: alpha_by_rank * one[name.replace("lora_A", "lora_B")] @ one[name] for name in downs}
+
+    average(str(runs[0]), "start=0.25", f"output={tmp_path / 'one'}")
+    average(*map(str, runs), "start=0.5", f"output={tmp_path / 'both'}")
+    old, *new = (added(weights(run), 2) for run in (before, *runs))
+    one, both = (added(weights(tmp_path / name), 2) for name in ("one", "both"))
+    for name in old:
+        torch.testing.assert_close(one[name], 0.25 * old[name] + 0.75 * new[0][name])
+        torch.testing.assert_close(both[name], old[name] / 2 + new[0][name] / 4 + new[1][name] / 4)
+    content = json.loads((tmp_path / "one" / "metrics.json").read_text())
+    assert (content["averaged"], content["start_share"], content["seed"]) == ([str(runs[0])], 0.25, 0)
+    assert "+lora, 0.25 × start + 0.75 × one seed|" in content["signature"]
+    assert "0.5 × start + 0.5 × mean of 2 seeds training" in (tmp_path / "both" / "model" / "README.md").read_text()
+
+    # Another network under the name of the one that the runs began from has no part in their mean.
+    moved = tmp_path / "moved"
+    before.rename(moved)
+    try:
+        for there in (False, True):
+            if there:
+                shutil.copytree(runs[0], before)
+            with pytest.raises(SystemExit):
+                average(str(runs[0]), "start=0.5", f"output={tmp_path / 'again'}")
+            assert f"is not here as the network that {runs[0]} began from" in capsys.readouterr().err
+    finally:
+        shutil.rmtree(before, ignore_errors=True)
+        moved.rename(before)
+    assert not (tmp_path / "again").exists()

@@ -15,7 +15,7 @@ from figlang.config.groups import (
     ScoringConfig,
     TrainerConfig,
 )
-from figlang.config.section import Command, option, plain, positive, seed_in_range
+from figlang.config.section import Command, option, plain, positive, seed_in_range, share
 from figlang.errors import FiglangError
 
 
@@ -341,16 +341,21 @@ class ReleaseConfig(Command):
 
 @dataclass
 class AverageConfig(Command):
-    """The mean of the weights of runs that differ in their seed, as a run of its own; of adapters, the mean of what they add."""
+    """The mean of the weights of runs that differ in their seed, and of what they began from, as a run of its own; of adapters,
+    the mean of what they add."""
 
     runs: list[str] = field(default_factory=list, metadata=RUNS)
     output: str = option("", "Folder of the averaged run.")
     rank: int | None = option(None, "Adapters: rank of the mean; null keeps it exact, with the ranks of all runs together.")
+    start: float = option(0.0, "Share of the checkpoint that the runs began from (WiSE-FT); the runs have the rest.")
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("", rank=self.rank)
-        if len(self.runs) < 2 or not self.output:
-            raise FiglangError("give two runs or more and a folder: python -m figlang.average RUN RUN … output=FOLDER")
+        share("", start=self.start)
+        if len(self.runs) < (1 if self.start else 2) or not self.output:
+            raise FiglangError(
+                "give two runs or more and a folder: python -m figlang.average RUN RUN … output=FOLDER; one run with start=SHARE"
+            )

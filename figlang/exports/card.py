@@ -126,9 +126,15 @@ def _spread(values: Iterable[float]) -> Mean | None:
     return Mean.over(found) if len(found) > 1 else None
 
 
+def mean_of(seeds: int, start: float) -> str:
+    """What a mean in weights is made of; `start` is the share of the network that the seeds began from."""
+    own = "one seed" if seeds == 1 else f"mean of {seeds} seeds"
+    return f"{start:g} × start + {1 - start:g} × {own}" if start else own
+
+
 def _cost(training: Mapping[str, Any], averaged: int) -> str:
     """Time and memory of a training, as far as its run has measured them; of a mean, those of all its seeds."""
-    said = [f"{training['seconds']:.0f} s of training" + (f", {averaged} seeds together" if averaged else "")]
+    said = [f"{training['seconds']:.0f} s of training" + (f", {averaged} seeds together" if averaged > 1 else "")]
     if "tokens_per_second" in training:
         said += [
             f"{training['tokens_per_second']:,.0f} tokens a second",
@@ -144,7 +150,9 @@ def _released(document: Mapping[str, Any]) -> str:
     if (released := document.get("release")) is None:
         return ""
     seeds, own = released["seeds"], released["run"]
-    which = f"mean of {len(seeds)} seeds" if "averaged" in document else f"seed {own['seed']}"
+    which = f"seed {own['seed']}"
+    if "averaged" in document:
+        which = mean_of(len(document["averaged"]), document.get("start_share", 0.0))
     rows: list[tuple[Cell, ...]] = [
         (name.replace("_", " "), percent(own[name]), _spread(one[name] for one in seeds), *(percent(one[name]) for one in seeds))
         for name in own

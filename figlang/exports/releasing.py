@@ -34,7 +34,7 @@ log = logging.getLogger("figlang")
 MEGABYTE = 2**20
 METRICS = ("accuracy", "pair_accuracy")
 # What the metrics.json of a checkpoint has from that of its run; the rest is measured again.
-KEPT = ("command", "commands", "data", "training", "health", "averaged")
+KEPT = ("command", "commands", "data", "training", "health", "averaged", "start_share")
 TEXT = (".json", ".jsonl", ".md", ".yaml")
 
 
