@@ -147,3 +147,27 @@ def test_seeds_become_one_run_that_can_be_released(
         with pytest.raises(SystemExit):
             call(monkeypatch, average_command, *words)
         assert said in capsys.readouterr().err
+
+
+def test_seeds_that_are_each_averaged_with_their_start_are_released_as_one_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call(monkeypatch, train_command, "debug=fast", "data.limit=8", f"run={tmp_path}/before")
+    words = ["debug=fast", "data.limit=8", "model.init=pretrained", f"model.name_or_path={tmp_path}/before"]
+    for seed in (0, 1):
+        call(monkeypatch, train_command, *words, f"seed={seed}", f"run={tmp_path}/on/seed{seed}")
+        call(monkeypatch, average_command, f"{tmp_path}/on/seed{seed}", "start=0.5", f"output={tmp_path}/half/seed{seed}")
+    before, after, half = (
+        load_file(tmp_path / one / "model" / "model.safetensors") for one in ("before", "on/seed1", "half/seed1")
+    )
+    for name in (name for name, value in half.items() if value.is_floating_point()):
+        torch.testing.assert_close(half[name], (before[name] + after[name]) / 2)
+    call(monkeypatch, release_command, f"run={tmp_path}/half/seed1", "name=wise", f"output={tmp_path}", "against=[figqa_sample]")
+    released = json.loads((tmp_path / "wise" / "metrics.json").read_text())["release"]
+    each = [json.loads((tmp_path / "half" / f"seed{seed}" / "metrics.json").read_text()) for seed in (0, 1)]
+    expected = [(seed, one["metrics"]["accuracy"]["value"]) for seed, one in enumerate(each)]
+    assert [(one["seed"], one["accuracy"]) for one in released["seeds"]] == expected
+    card = (tmp_path / "wise" / "README.md").read_text()
+    assert "contrastive, 0.5 × start + 0.5 × one seed training" in card
+    assert "| seed 1, released | mean ± sd | seed 0 | seed 1 |" in card
+    assert "start=0.5" in card

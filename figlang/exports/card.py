@@ -151,8 +151,8 @@ def _released(document: Mapping[str, Any]) -> str:
         return ""
     seeds, own = released["seeds"], released["run"]
     which = f"seed {own['seed']}"
-    if "averaged" in document:
-        which = mean_of(len(document["averaged"]), document.get("start_share", 0.0))
+    if len(averaged := document.get("averaged", [])) > 1:
+        which = mean_of(len(averaged), document.get("start_share", 0.0))
     rows: list[tuple[Cell, ...]] = [
         (name.replace("_", " "), percent(own[name]), _spread(one[name] for one in seeds), *(percent(one[name]) for one in seeds))
         for name in own

@@ -49,7 +49,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         raise FiglangError(f"{folder} is there already; take another name=, or overwrite=true if it is a checkpoint")
     content = _finished(run)
     _check_base(run)
-    seeds = _seeds(run, config.seeds or content.get("averaged", []), "averaged" in content)
+    seeds = _seeds(run, config.seeds, content.get("averaged", []))
     settings = DataConfig(**content["data"]["settings"])
     train, validation = data.for_training(settings, config.paths)
     _check_data(content, train, validation)
@@ -109,11 +109,14 @@ def _check_base(run: Path) -> None:
         )
 
 
-def _seeds(run: Path, given: Sequence[str], averaged: bool) -> list[System]:
-    """The runs of one recipe by seed: `run`, unless it is a mean of them, and those given, else all that are finished beside it."""
+def _seeds(run: Path, given: Sequence[str], averaged: Sequence[str]) -> list[System]:
+    """The runs of one recipe by seed: those given, else of a mean of several its runs, else all that are finished beside `run`.
+
+    `run` is one of them, unless it is a mean of several.
+    """
     beside = [str(path.parent) for path in sorted(run.parent.glob("seed*/metrics.json"))]
-    own = [] if averaged else [str(run)]
-    folders = list(dict.fromkeys([*own, *(str(Path(folder)) for folder in given or beside)]))
+    own, others = ([], averaged) if len(averaged) > 1 else ([str(run)], beside)
+    folders = list(dict.fromkeys([*own, *(str(Path(folder)) for folder in given or others)]))
     found = systems.read(folders)
     other = [system for system in found if system.recipe != found[0].recipe]
     if other and given:
