@@ -126,6 +126,19 @@ def test_broken_weights_are_one_sentence(tmp_path: Path) -> None:
         checkpoint.load(str(tmp_path / "model"))
 
 
+@pytest.mark.parametrize("broken", [{"hidden_size": -4}, {"hidden_size": "wide"}, {"num_attention_heads": 0}, {"id2label": 3}])
+def test_sizes_that_no_network_has_are_one_sentence(tmp_path: Path, broken: dict[str, object]) -> None:
+    exported(tmp_path / "model", "pair")
+    path = tmp_path / "model" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | broken))
+    with pytest.raises(FiglangError, match="cannot load model") as error:
+        checkpoint.load(str(tmp_path / "model"))
+    assert "\n" not in str(error.value)
+    (tmp_path / "model" / "figlang.json").unlink()
+    with pytest.raises(FiglangError, match=r"cannot load model|config\.json cannot be read"):
+        checkpoint.load(str(tmp_path / "model"))
+
+
 def test_an_interrupted_export_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exported(tmp_path / "model", "pair")
     before = (tmp_path / "model" / "model.safetensors").read_bytes()

@@ -73,13 +73,13 @@ def read(located: str, source: str, revision: str | None) -> Recipe:
         if recipe is not None:
             return recipe
         config = AutoConfig.from_pretrained(located, revision=revision, trust_remote_code=False)
-    except (ValueError, TypeError, KeyError) as error:
-        raise FiglangError(
-            f"{source}: its {RECIPE} or config.json cannot be read ({one_line(error)}); export the model again"
-        ) from error
     except OSError as error:
         raise FiglangError(
             f"no checkpoint {source!r}: neither a folder here nor reachable as a hub id ({one_line(error)})"
+        ) from error
+    except Exception as error:  # transformers' own kinds of error too
+        raise FiglangError(
+            f"{source}: its {RECIPE} or config.json cannot be read ({one_line(error)}); export the model again"
         ) from error
     classes = config.architectures or []
     kinds = {"MultipleChoice": "pair", "SequenceClassification": "nli"}

@@ -3,13 +3,11 @@
 import copy
 from dataclasses import replace
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import torch
 import transformers
 from peft import LoraConfig, PeftModel, TaskType
-from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import ModelConfig
@@ -117,7 +115,9 @@ def load(
         network, found = kind.from_pretrained(
             source, dtype=dtype, use_safetensors=safetensors, output_loading_info=True, **common, **more
         )
-    except (OSError, ValueError, ImportError, KeyError, SafetensorError, UnpicklingError) as error:
+    except FiglangError:
+        raise
+    except Exception as error:  # a config.json of impossible sizes raises whatever the first layer that meets them does
         raise FiglangError(f"cannot load model {model.name_or_path!r} as {kind.__name__}: {damage(error)}") from error
     return network, tokenizer, _missing(found)
 
