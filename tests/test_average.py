@@ -168,6 +168,6 @@ def test_seeds_that_are_each_averaged_with_their_start_are_released_as_one_recip
     expected = [(seed, one["metrics"]["accuracy"]["value"]) for seed, one in enumerate(each)]
     assert [(one["seed"], one["accuracy"]) for one in released["seeds"]] == expected
     card = (tmp_path / "wise" / "README.md").read_text()
-    assert "contrastive, 0.5 × start + 0.5 × one seed training" in card
+    assert "Method contrastive, 0.5 × start + 0.5 × one seed," in card
     assert "| seed 1, released | mean ± sd | seed 0 | seed 1 |" in card
     assert "start=0.5" in card

@@ -101,6 +101,6 @@ def test_the_lines_of_its_card_score_as_it_does(folder: Path) -> None:
     else:  # of a causal model, one answer at a time
         scores = []
         for option in options:
-            exec(found[1], names | {"answer": option}, made := {})
+            exec(found[1], made := names | {"answer": option})
             scores.append(float(made["score"].detach()))
     assert scores == pytest.approx(read_predictions(folder / "predictions.jsonl")[0].scores, abs=1e-2)

@@ -236,7 +236,7 @@ def test_a_mean_with_what_the_training_began_from(
     content = json.loads((tmp_path / "one" / "metrics.json").read_text())
     assert (content["averaged"], content["start_share"], content["seed"]) == ([str(runs[0])], 0.25, 0)
     assert "+lora, 0.25 × start + 0.75 × one seed|" in content["signature"]
-    assert "0.5 × start + 0.5 × mean of 2 seeds training" in (tmp_path / "both" / "model" / "README.md").read_text()
+    assert "0.5 × start + 0.5 × mean of 2 seeds," in (tmp_path / "both" / "model" / "README.md").read_text()
 
     # Another network under the name of the one that the runs began from has no part in their mean.
     moved = tmp_path / "moved"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from safetensors.torch import load_file
 
 from evaluate import main as evaluate_command
 from figlang.encode import word
+from figlang.exports import card
+from figlang.exports.recipe import Recipe
 from tests.commands import ROOT, TINY, environment, run, train
 from train import main as train_command
 
@@ -62,10 +65,16 @@ def test_another_scoring_of_the_same_run(trained: Path) -> None:
         assert row["scores"] == pytest.approx(expected, abs=1e-4)
 
 
-def test_the_lines_on_the_card_give_the_same_score(trained: Path) -> None:
-    found = re.search(r"```python\n(.*?)```", (trained / "model" / "README.md").read_text(), flags=re.DOTALL)
+@pytest.mark.parametrize("minus_alone", [False, True])
+def test_the_lines_on_the_card_give_the_same_score(trained: Path, minus_alone: bool) -> None:
+    recipe = Recipe(**json.loads((trained / "model" / "figlang.json").read_text()))
+    assert recipe.scoring is not None
+    recipe = replace(recipe, scoring={**recipe.scoring, "minus_alone": minus_alone})
+    text = card.card(recipe, json.loads((trained / "metrics.json").read_text()))
+    assert minus_alone or text == (trained / "model" / "README.md").read_text()
+    found = re.search(r"```python\n(.*?)```", text, flags=re.DOTALL)
     assert found is not None
-    first = rows(trained / "predictions.jsonl")[0]
+    measured = rows(trained / "log_probabilities.jsonl")[0]
     with (ROOT / "figlang/data/samples/figqa/filtered/dev.csv").open(encoding="utf-8") as file:
         item = next(csv.DictReader(file))
     names: dict[str, object] = {
@@ -75,7 +84,9 @@ def test_the_lines_on_the_card_give_the_same_score(trained: Path) -> None:
     }
     exec(found[1], names)
     assert isinstance(names["score"], torch.Tensor)
-    assert float(names["score"].detach()) == pytest.approx(first["scores"][0], abs=1e-4)  # type: ignore[index]
+    sums = [measured[name][0][0] for name in ("answer", "answer_alone")]  # type: ignore[index]
+    expected = sums[0] - sums[1] if minus_alone else sums[0]
+    assert float(names["score"].detach()) == pytest.approx(expected, abs=1e-4)
 
 
 def test_prompts_are_compared_in_a_figure(trained: Path) -> None:

@@ -53,6 +53,17 @@ ids = first + tokenizer(before + string, add_special_tokens=False).input_ids
 start = {start}
 log_probs = network(torch.tensor([ids])).logits[0, :-1].log_softmax(-1).gather(1, torch.tensor(ids[1:])[:, None])[:, 0]
 score = {score}""",
+    "causal, minus alone": """import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+network, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+first = {bos}  # the token before every string
+def log_prob(before, string):  # of a string after what stands before it
+    ids = first + tokenizer(before + string, add_special_tokens=False).input_ids
+    start = len(first + tokenizer(before, add_special_tokens=False).input_ids) - 1
+    log_probs = network(torch.tensor([ids])).logits[0, :-1].log_softmax(-1).gather(1, torch.tensor(ids[1:])[:, None])[:, 0]
+    return {score}
+score = log_prob({texts}) - log_prob("", {alone})""",
 }
 SELECTED = {
     "none": "The validation items took no part in training or selection: the last epoch is exported.",
@@ -83,7 +94,7 @@ tags: [figurative-language, figlang]
 
 # {recipe.name} trained on {recipe.trained_on}
 
-{recipe.method} training, input format `{recipe.format}`, from `{recipe.base}`{seeded}.
+Method {recipe.method}, input format `{recipe.format}`, from `{recipe.base}`{seeded}.
 
 | {data["validation"]["items"]} validation items | value | 95 % interval | n | chance |
 |---|---|---|---|---|
@@ -209,9 +220,11 @@ def _lines(recipe: Recipe) -> str:
             "{start}": "max(len(first), 1) - 1"
             if whole
             else "len(first + tokenizer(before, add_special_tokens=False).input_ids) - 1",
-            "{score}": score + ("  # minus the same for the answer alone" if scoring["minus_alone"] else ""),
+            "{score}": score,
+            "{alone}": f'f"{{answer}}{after}"',
         }
-    text = LOAD[recipe.format]
+    alone = recipe.scoring is not None and recipe.scoring["minus_alone"]
+    text = LOAD[f"{recipe.format}, minus alone" if alone else recipe.format]
     for name, value in filled.items():
         text = text.replace(name, value)
     return text if recipe.base_sha256 is None else _over_base(text, recipe)
