@@ -64,7 +64,7 @@ def main(config: AverageConfig) -> None:
         document = evaluated.document(beside) | {
             "data": first["data"],
             "training": first["training"] | _cost([content["training"] for content in contents]),
-            "commands": [content["command"] for content in contents],
+            "commands": [command for content in contents for command in (*content.get("commands", []), content["command"])],
             "health": [finding for content in contents for finding in content["health"]],
             "contamination": first.get("contamination"),
             "averaged": [str(run) for run in runs],
@@ -79,10 +79,12 @@ def main(config: AverageConfig) -> None:
 
 def _origin(run: Path) -> Path:
     """Folder of the export that a run began from. Raises FiglangError if there is none, or it holds another network now."""
-    recipe = json.loads((run / "recipe.json").read_text(encoding="utf-8"))
+    recipe = systems.read_recipe(run)
     name, began = recipe["settings"]["model"]["name_or_path"], recipe.get("start")
     if began is None:
-        raise FiglangError(f"{run} began from {name}, which is no run and no checkpoint of figlang; leave start= out")
+        raise FiglangError(
+            f"{run / 'recipe.json'} identifies no run or checkpoint that the training began from ({name}); leave start= out"
+        )
     folder = local_path(name)
     if (folder / "model" / RECIPE).is_file():
         folder /= "model"

@@ -10,7 +10,7 @@ from typing import Any
 
 from figlang import data, metrics, results
 from figlang.config import DataConfig, PathsConfig
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, one_line
 from figlang.predictions import BACKWARD, FORWARD, read_predictions
 from figlang.signature import digest
 from figlang.types import Prediction, Split
@@ -116,6 +116,17 @@ def _read(path: Path) -> System:
     return System(path.name, folder, content, predictions, _recipe(folder, content))
 
 
+def read_recipe(run: Path) -> dict[str, Any]:
+    """recipe.json of a run. Raises FiglangError if it is damaged."""
+    path = run / "recipe.json"
+    try:
+        recipe: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        recipe["settings"]["model"]["name_or_path"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FiglangError(f"{path} cannot be read ({one_line(error)}); train the run again, or put the file back") from error
+    return recipe
+
+
 def _recipe(folder: Path, content: Mapping[str, Any]) -> str:
     facts = dict(content.get("facts", {}))
     own = next((parent for parent in (folder, folder.parent.parent) if (parent / "recipe.json").is_file()), None)
@@ -123,7 +134,7 @@ def _recipe(folder: Path, content: Mapping[str, Any]) -> str:
         return str(folder)  # what it was made with is not known, so that it is pooled with nothing
     settings: dict[str, Any] = {}
     if own is not None:
-        settings = json.loads((own / "recipe.json").read_text(encoding="utf-8"))
+        settings = read_recipe(own)
         settings = {**settings, "settings": {key: value for key, value in settings["settings"].items() if key != "seed"}}
         facts.pop("trained", None)  # its digest is that of the settings, with the seed
     facts.pop("train_seed", None)

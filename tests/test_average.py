@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -135,11 +136,18 @@ def test_seeds_become_one_run_that_can_be_released(
         assert command.replace(str(tmp_path.parent), "runs") in card
     other = Path(runs[1]) / "model" / "figlang.json"
     other.write_text(json.dumps({**json.loads(other.read_text()), "base_sha256": "another"}))
+    damaged = tmp_path / "damaged"
+    shutil.copytree(runs[1], damaged)
+    (damaged / "recipe.json").write_text("{")
     for words, said in (
+        ([runs[0], str(damaged), f"output={tmp_path}/again"], f"{damaged}/recipe.json cannot be read"),
         ([*runs, f"output={tmp_path}/again"], "lie over different networks"),
         ([runs[0], f"output={tmp_path}/again"], "give two runs or more"),
         ([runs[0], f"output={tmp_path}/again", "start=1"], "start=1.0 must be at least 0 and below 1"),
-        ([runs[0], f"output={tmp_path}/again", "start=0.5"], "which is no run and no checkpoint of figlang"),
+        (
+            [runs[0], f"output={tmp_path}/again", "start=0.5"],
+            "identifies no run or checkpoint that the training began from",
+        ),
         ([*runs, f"output={tmp_path}/mean"], "is there already"),
         ([runs[0], f"{tmp_path}/mean", f"output={tmp_path}/again"], "differs from"),
         ([runs[0], f"{tmp_path}/seed1/../seed0", f"output={tmp_path}/again"], "are of the same seed"),
@@ -169,5 +177,6 @@ def test_seeds_that_are_each_averaged_with_their_start_are_released_as_one_recip
     assert [(one["seed"], one["accuracy"]) for one in released["seeds"]] == expected
     card = (tmp_path / "wise" / "README.md").read_text()
     assert "Method contrastive, 0.5 × start + 0.5 × one seed," in card
+    assert "Averaged in weights: 0.5 × start + 0.5 × one seed." in card
     assert "| seed 1, released | mean ± sd | seed 0 | seed 1 |" in card
     assert "start=0.5" in card

@@ -139,6 +139,17 @@ def test_sizes_that_no_network_has_are_one_sentence(tmp_path: Path, broken: dict
         checkpoint.load(str(tmp_path / "model"))
 
 
+def test_want_of_memory_is_no_fault_of_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exported(tmp_path / "model", "pair")
+
+    def full(*_: object, **__: object) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    monkeypatch.setattr("transformers.AutoModelForMultipleChoice.from_pretrained", full)
+    with pytest.raises(RuntimeError, match="can't allocate memory"):
+        checkpoint.load(str(tmp_path / "model"))
+
+
 def test_an_interrupted_export_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exported(tmp_path / "model", "pair")
     before = (tmp_path / "model" / "model.safetensors").read_bytes()

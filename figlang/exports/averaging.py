@@ -47,8 +47,8 @@ def mean(
     found: list[Weights] = [load_file(model / weights_file(model)) for model in models]
     if len(names) > 1 or len({tuple(sorted((key, value.shape) for key, value in one.items())) for one in found}) > 1:
         raise FiglangError(
-            f"{models[0]} and {models[-1]} hold different weights; average seeds of one recipe, and adapters with those that they "
-            "began from (peft.stack=continue)"
+            f"{models[0]} and {models[-1]} hold different weights, or adapters of different ranks; average seeds of one recipe, "
+            "and adapters with those that they began from (peft.stack=continue)"
         )
     if names == {WHOLE}:
         if rank is not None:

@@ -85,6 +85,8 @@ def card(recipe: Recipe, document: Mapping[str, Any]) -> str:
     warnings = [f"- epoch {finding['epoch']}: {finding['message']}" for finding in document["health"]] or ["- none"]
     worded = {"clean": "one final period, first letter upper-case", "gpt3": "a period added, first letter upper-case"}
     selected = SELECTED[training["selection"]].format(epoch=training["exported_epoch"])
+    if averaged := document.get("averaged"):
+        selected += f" Averaged in weights: {mean_of(len(averaged), document.get('start_share', 0.0))}."
     seeded = "" if recipe.seed is None else f", seed {recipe.seed}"
     return f"""---
 library_name: {"transformers" if recipe.base_sha256 is None else "peft"}

@@ -13,6 +13,7 @@ from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrained
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError, damage
 from figlang.exports.recipe import Recipe, stored
+from figlang.faults import explain
 from figlang.models import gguf, layout, lora
 from figlang.sources import PACKAGE, local_path
 
@@ -118,6 +119,8 @@ def load(
     except FiglangError:
         raise
     except Exception as error:  # a config.json of impossible sizes raises whatever the first layer that meets them does
+        if not isinstance(error, OSError) and explain(error, training=False):
+            raise  # want of memory is no fault of the files
         raise FiglangError(f"cannot load model {model.name_or_path!r} as {kind.__name__}: {damage(error)}") from error
     return network, tokenizer, _missing(found)
 
