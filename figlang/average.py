@@ -80,8 +80,8 @@ def main(config: AverageConfig) -> None:
 def _origin(run: Path) -> Path:
     """Folder of the export that a run began from. Raises FiglangError if there is none, or it holds another network now."""
     recipe = systems.read_recipe(run)
-    name, began = recipe["settings"]["model"]["name_or_path"], recipe.get("start")
-    if began is None:
+    name, began = recipe["settings"].get("model", {}).get("name_or_path"), recipe.get("start")
+    if began is None or name is None:
         raise FiglangError(
             f"{run / 'recipe.json'} identifies no run or checkpoint that the training began from ({name}); leave start= out"
         )

@@ -121,8 +121,8 @@ def read_recipe(run: Path) -> dict[str, Any]:
     path = run / "recipe.json"
     try:
         recipe: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        recipe["settings"]["model"]["name_or_path"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        recipe["settings"].items()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FiglangError(f"{path} cannot be read ({one_line(error)}); train the run again, or put the file back") from error
     return recipe
 
