@@ -96,7 +96,8 @@ def loaded_scores(folder: Path) -> list[float]:
 )
 def test_an_adapter_folder_scores_as_the_trained_network_did(tmp_path: Path, format: str, kind: str) -> None:
     before, folder = exported(tmp_path, format, FORMATS[format], kind)
-    assert not (folder / "model.safetensors").exists(), "the network below is not written"
+    written = {"adapter_config.json", "adapter_model.safetensors", "config.json", "figlang.json", "README.md"}
+    assert {path.name for path in folder.iterdir()} == written, "neither the network below nor its tokenizer"
     assert loaded_scores(folder) == pytest.approx(before, abs=1e-5)
     apart = checkpoint.load_unmerged(str(folder))
     assert isinstance(apart.network, PeftModel)

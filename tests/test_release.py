@@ -55,7 +55,7 @@ def released(home: Path) -> Path:
 def test_a_checkpoint_is_what_its_numbers_were_measured_with(
     released: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    expected = {"adapter_model.safetensors", "adapter_config.json", "figlang.json", "tokenizer.json", "config.yaml"}
+    expected = {"adapter_model.safetensors", "adapter_config.json", "figlang.json", "config.yaml"}
     assert expected | {"README.md", "metrics.json", "predictions.jsonl"} <= {path.name for path in released.iterdir()}
     assert {str(value.dtype) for value in load_file(released / "adapter_model.safetensors").values()} == {"torch.float16"}
     call(monkeypatch, evaluate_command, f"checkpoint={released}", "data=figqa_sample", "data.limit=32", f"output={tmp_path}")

@@ -31,14 +31,16 @@ scores = network(**tokenizer(metaphor, f"{first} {tokenizer.sep_token} {second}"
     "dual": """from torch.nn.functional import cosine_similarity
 from transformers import AutoModel, AutoTokenizer
 
-network, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+network = AutoModel.from_pretrained(folder)
+tokenizer = AutoTokenizer.from_pretrained(folder)
 inputs = tokenizer([metaphor, answer1, answer2], padding=True, return_tensors="pt")
 mask = inputs["attention_mask"][..., None]
 vectors = (network(**inputs).last_hidden_state * mask).sum(1) / mask.sum(1)
 scores = {scale:g} * cosine_similarity(vectors[:1], vectors[1:])""",
     "nli": """from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-network, tokenizer = AutoModelForSequenceClassification.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+network = AutoModelForSequenceClassification.from_pretrained(folder)
+tokenizer = AutoTokenizer.from_pretrained(folder)
 inputs = tokenizer([metaphor, metaphor], [answer1, answer2], padding=True, return_tensors="pt")
 classes = {name: index for index, name in network.config.id2label.items()}
 chances = network(**inputs).logits.softmax(-1)
@@ -46,7 +48,8 @@ scores = chances[:, classes["entailment"]] - chances[:, classes["contradiction"]
     "causal": """import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-network, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+network = AutoModelForCausalLM.from_pretrained(folder)
+tokenizer = AutoTokenizer.from_pretrained(folder)
 first = {bos}  # the token before every string
 before, string = ({texts})
 ids = first + tokenizer(before + string, add_special_tokens=False).input_ids
@@ -56,7 +59,8 @@ score = {score}""",
     "causal, minus alone": """import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-network, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+network = AutoModelForCausalLM.from_pretrained(folder)
+tokenizer = AutoTokenizer.from_pretrained(folder)
 first = {bos}  # the token before every string
 def log_prob(before, string):  # of a string after what stands before it
     ids = first + tokenizer(before + string, add_special_tokens=False).input_ids
@@ -236,26 +240,25 @@ def _over_base(text: str, recipe: Recipe) -> str:
     """Lines that load a whole network from `folder`, made to lay the adapters in it over the network that they belong to."""
     base, _, revision = recipe.base.partition("@")
     imports, (dtype, _, bits) = "from peft import PeftModel\n", str(recipe.base_precision).partition("+")
+    inside = Path(base).name if is_gguf(base) else ""
     if base.startswith("random:"):
         where = f'f"{{folder}}/{OWN}"'
     elif base.startswith(PACKAGE):  # found and not imported: packages that carry weights ask for libraries that are not needed
-        module, _, inside = base.removeprefix(PACKAGE).partition("/")
+        module, _, path = base.removeprefix(PACKAGE).partition("/")
+        path = path.removesuffix(inside).rstrip("/")
         imports = f"from importlib.util import find_spec\n\n{imports}"
-        package = f'find_spec("{module}").submodule_search_locations[0]'
-        where = f'{package}, gguf_file="{inside}"' if is_gguf(inside) else f'{package} + "/{inside}"'
-    elif is_gguf(base):
-        where = f'"{Path(base).parent}", gguf_file="{Path(base).name}"'
+        where = f'find_spec("{module}").submodule_search_locations[0]' + (f' + "/{path}"' if path else "")
     else:
-        where = f'"{address(base)}"'
+        where = f'"{Path(base).parent if inside else address(base)}"'
+    source = ", ".join(["base", *([f'gguf_file="{inside}"'] if inside else []), *([f'revision="{revision}"'] if revision else [])])
     needed = {}
     if recipe.format in ("joint", "nli"):
         needed["AutoConfig"] = "config=AutoConfig.from_pretrained(folder)"
     if bits:
         needed["BitsAndBytesConfig"] = 'quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")'
-    arguments = [where, *([f'revision="{revision}"'] if revision else []), f'dtype="{dtype}"', *needed.values()]
-    text = text.replace("network, tokenizer = ", "network = ").replace(
-        ", AutoTokenizer.from_pretrained(folder)", "\ntokenizer = AutoTokenizer.from_pretrained(folder)"
-    )
+    arguments = [source, f'dtype="{dtype}"', *needed.values()]
+    text = text.replace("network = ", f"base = {where}\nnetwork = ", 1)
+    text = text.replace("AutoTokenizer.from_pretrained(folder)", f"AutoTokenizer.from_pretrained({source})")
     text = text.replace("from transformers import ", "from transformers import " + "".join(f"{name}, " for name in needed), 1)
     text = re.sub(
         r"(AutoModel\w*)\.from_pretrained\(folder\)",

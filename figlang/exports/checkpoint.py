@@ -2,7 +2,7 @@
 
 An export is a Hugging Face folder with a `figlang.json` beside it that says how inputs are worded and scores are read: a whole
 network (safetensors, config, tokenizer) that plain transformers loads, or adapters that peft lays over the network that they
-were trained on. Cards show how.
+were trained on, whose tokenizer they have. Cards show how.
 """
 
 import json
@@ -51,15 +51,14 @@ def export(
 ) -> None:
     """Write an export, adapters as such; the folder gets its name only when it is complete."""
     with whole_folder(folder) as beside:
+        whole = beside  # where a whole network is: adapters have the tokenizer of the one below them
         if isinstance(network, PeftModel):
             lora.save(network, beside)
-            if (beside / lora.OWN).is_dir():
-                tokenizer.save_pretrained(beside / lora.OWN)
+            whole = beside / lora.OWN
         else:
             network.save_pretrained(beside)
-        for place in (beside, beside / lora.OWN):
-            if place.is_dir():
-                tokenizer.save_pretrained(place)
+        if whole.is_dir():
+            tokenizer.save_pretrained(whole)
         write_text(beside / RECIPE, json.dumps(asdict(recipe), indent=2) + "\n")
         write_text(beside / "README.md", card)
 
