@@ -1,11 +1,13 @@
 """One evaluation, from a configuration to metrics.json."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from figlang import data, predicting, prompting, results, runs, runtime, sharding, submission
 from figlang.config import DataConfig, EvaluateConfig, TrainConfig
+from figlang.data import mix
 from figlang.errors import FiglangError
 from figlang.exports import checkpoint
 from figlang.exports.checkpoint import Loaded, Served
@@ -28,7 +30,7 @@ def causal(config: EvaluateConfig) -> tuple[Split, Loaded | Served, Path]:
 def opened(config: EvaluateConfig, needed: str | None = None) -> tuple[Split, Loaded | Served, Path]:
     """The items, the model and the folder of an evaluation; `needed` as in checkpoint.named_by."""
     runtime.start(config.seed, config.trainer)
-    split = data.load(config.split, config.data, config.paths)
+    split = _unseen(config, data.load(config.split, config.data, config.paths))
     runtime.log_notes(split.notes)
     loaded = checkpoint.named_by(config, needed)
     if isinstance(loaded, Loaded):
@@ -45,7 +47,7 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     processes = sharding.join()
     if processes.size > 1 and config.model.family == "served":
         raise FiglangError("model=served is asked by one process, with model.concurrency requests in flight; leave torchrun out")
-    split = data.load(config.split, config.data, config.paths)
+    split = _unseen(config, data.load(config.split, config.data, config.paths))
     runtime.log_notes(split.notes)
     pool = prompting.pool(config.prompt, config.data, config.paths)
     loaded = checkpoint.named_by(config)
@@ -78,11 +80,47 @@ def beside(
         asked = EvaluateConfig(checkpoint=config.run, data=settings)
         folder = runs.evaluation_folder(asked)
         if loaded is None and (folder / "metrics.json").is_file():
-            yield results.read(folder / "metrics.json"), folder
-            continue
+            before = results.read(folder / "metrics.json")
+            if before.get("data", {}).get(asked.split, {}).get("sha256") == split.sha256:
+                yield before, folder
+                continue
         loaded = loaded or checkpoint.load(f"{config.run}/model", config.model, config.paths.cache)
         facts = predicting.predict(loaded, split, folder, predicting.How(config.trainer.progress))
         evaluated = results.Evaluated(loaded.recipe.name, facts, split, asked.split, settings.name, asked.seed)
         content = evaluated.document(folder) | {"data": results.about_data(settings, {asked.split: split}, split.notes)}
         results.write(folder / "metrics.json", content)
         yield content, folder
+
+
+def _unseen(config: EvaluateConfig, split: Split) -> Split:
+    """The split as it is, or with a note that the checkpoint was trained on sentences in it.
+
+    It is MUNCH's alone whose training part is drawn by settings, `data.seed` and `data.held_out`, and not a file of its own. Raises
+    FiglangError for a part that another draw holds out than that of the training.
+    """
+    trained = _trained_on_munch(config)
+    if trained is None or config.data.dataset != "munch" or config.split == "train":
+        return split
+    if config.data.question != "paraphrase":
+        note = (
+            f"{config.checkpoint} was trained on sentences of MUNCH that are among these; unseen are those of data=munch_paraphrase"
+        )
+        return replace(split, notes=(note, *split.notes))
+    if (config.data.seed, config.data.held_out) != (trained.seed, trained.held_out):
+        draw = f"data.seed={trained.seed} data.held_out={trained.held_out:g}"
+        raise FiglangError(f"{config.checkpoint} was trained on MUNCH with {draw}; give both, to ask it what it has not seen")
+    return split
+
+
+def _trained_on_munch(config: EvaluateConfig) -> DataConfig | None:
+    """Settings of the data of a checkpoint's last training, if MUNCH was among them and its folder says so."""
+    if config.checkpoint is None:
+        return None
+    folder = Path(config.checkpoint)
+    document = (folder.parent if folder.name == "model" else folder) / "metrics.json"
+    content = results.read(document) if document.is_file() else {}
+    settings = content.get("data", {}).get("settings") if "training" in content else None
+    if settings is None:
+        return None
+    trained = DataConfig(**settings)
+    return trained if any(part.dataset == "munch" for part in mix.parts(trained)) else None

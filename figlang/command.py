@@ -93,7 +93,7 @@ def compose(name: str, schema: type[T], overrides: list[str]) -> T:
 
 
 def data_presets(names: Sequence[str], like: DataConfig | None = None) -> list[DataConfig]:
-    """Presets of data= by name; with `like`, in its folder and with its limit.
+    """Presets of data= by name; with `like`, in its folder, with its limit, and with its draws: what it holds out is held out.
 
     Raises FiglangError for a name that there is none of.
     """
@@ -103,7 +103,7 @@ def data_presets(names: Sequence[str], like: DataConfig | None = None) -> list[D
     merged = (OmegaConf.merge(OmegaConf.structured(DataConfig), OmegaConf.load(files[name])) for name in names)
     found = [cast(DataConfig, OmegaConf.to_object(one)) for one in merged]
     if like is not None:
-        found = [replace(one, root=like.root, limit=like.limit) for one in found]
+        found = [replace(one, root=like.root, limit=like.limit, seed=like.seed, held_out=like.held_out) for one in found]
         for one in found:
             _name_data(one)
     return found

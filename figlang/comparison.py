@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import binomtest, permutation_test
 
 from figlang.errors import FiglangError
-from figlang.metrics import Array, Estimate, accuracy, by_group, clustered_interval, pair_accuracy, resampled_sums
+from figlang.metrics import Array, Estimate, accuracy, by_group, clustered_interval, pair_accuracy, pairs, resampled_sums
 from figlang.types import Prediction
 
 FLIPS = 9_999  # sign flips drawn by the permutation test: p is a multiple of 1 / 10,000
@@ -76,6 +76,7 @@ def compare(ours: Sequence[Prediction], theirs: Sequence[Prediction], seed: int 
 def compare_pooled(ours: Runs, theirs: Runs, seed: int = 0) -> tuple[Difference, Difference | None]:
     """The same of two systems with one run per seed, or several."""
     groups = [[row.id for row in members] for members in by_group(ours[0]).values()]
+    together = [[row.id for row in members] for members in pairs(ours[0])]
     seen = {row.id: (row.group, row.gold) for row in ours[0]}
     if any({row.id: (row.group, row.gold) for row in rows} != seen for rows in (*ours, *theirs)):
         raise FiglangError("the systems were not evaluated on the same items; evaluate them on the same data and split")
@@ -84,11 +85,10 @@ def compare_pooled(ours: Runs, theirs: Runs, seed: int = 0) -> tuple[Difference,
     right = [[{row.id: bool(row.correct) for row in rows} for rows in runs] for runs in (ours, theirs)]
     items = [_hits(runs, groups, whole=False) for runs in right]
     sizes = np.array([len(ids) for ids in groups], float)
-    paired = [ids for ids in groups if len(ids) > 1]
-    pairs = [_hits(runs, paired, whole=True) for runs in right]
+    both = [_hits(runs, together, whole=True) for runs in right]
     return (
         _difference(items[0], items[1], sizes, seed),
-        _difference(pairs[0], pairs[1], np.ones(len(paired)), seed) if paired else None,
+        _difference(both[0], both[1], np.ones(len(together)), seed) if together else None,
     )
 
 
@@ -106,7 +106,7 @@ def _mean(runs: Runs, metric: Callable[[Sequence[Prediction], int], Estimate | N
     first = metric(runs[0], seed)
     if first is None or len(runs) == 1:
         return first
-    groups = [[row.id for row in members] for members in by_group(runs[0]).values() if len(members) > 1 or not whole]
+    groups = [[row.id for row in members] for members in (pairs(runs[0]) if whole else by_group(runs[0]).values())]
     hits = _hits([{row.id: bool(row.correct) for row in rows} for rows in runs], groups, whole)
     means_G = np.array([[sum(cases) for cases in run] for run in hits], float).mean(0)
     sizes = [len(cases) for cases in hits[0]]
@@ -193,9 +193,9 @@ def every_pair(systems: Sequence[Runs], seed: int = 0) -> list[Compared]:
     found = [compare_pooled(systems[b], systems[a], seed) for a, b in places]
     items = holm([difference.p for difference, _ in found])
     paired = [place for place, (_, difference) in enumerate(found) if difference is not None]
-    pairs = dict(zip(paired, holm([found[place][1].p for place in paired]), strict=True))  # type: ignore[union-attr]
+    pairs_holm = dict(zip(paired, holm([found[place][1].p for place in paired]), strict=True))  # type: ignore[union-attr]
     return [
-        Compared(a, b, *found[place], _mean_agreement(systems[a], systems[b]), items[place], pairs.get(place))
+        Compared(a, b, *found[place], _mean_agreement(systems[a], systems[b]), items[place], pairs_holm.get(place))
         for place, (a, b) in enumerate(places)
     ]
 

@@ -49,7 +49,7 @@ def predict(
 
 def prediction(item: Item, scores: Tensor) -> Prediction:
     """The prediction for an item from its row of scores (C,); places beyond its options are dropped."""
-    return Prediction(item.id, item.group, item.gold, tuple(scores[: len(item.options)].tolist()), dict(item.attributes))
+    return Prediction.of(item, tuple(scores[: len(item.options)].tolist()))
 
 
 def _to(batch: Batch, device: torch.device) -> Batch:

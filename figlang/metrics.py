@@ -42,6 +42,11 @@ def by_group(predictions: Sequence[Prediction]) -> dict[str, list[Prediction]]:
     return groups
 
 
+def pairs(predictions: Sequence[Prediction]) -> list[list[Prediction]]:
+    """Groups of two or more items with a known gold option that are got right together or not, see Item."""
+    return [members for members in by_group(predictions).values() if len(members) > 1 and members[0].paired]
+
+
 def accuracy(predictions: Sequence[Prediction], seed: int = 0) -> Estimate | None:
     """Share of items whose choice is the gold option; None without any gold option."""
     groups = by_group(predictions)
@@ -57,31 +62,31 @@ def accuracy(predictions: Sequence[Prediction], seed: int = 0) -> Estimate | Non
 
 def pair_accuracy(predictions: Sequence[Prediction], seed: int = 0) -> Estimate | None:
     """Share of groups of two or more items whose items are all right (Fig-QA §6.4); None if there is no such group."""
-    pairs = _pairs(predictions)
-    if not pairs:
+    together = pairs(predictions)
+    if not together:
         return None
     # A network that is blind to the order of the options guesses once for all orders of a question, another one in each.
-    several = any("order" in member.attributes for members in pairs for member in members)
-    chance = None if several else float(np.mean([np.prod([1 / len(member.scores) for member in members]) for members in pairs]))
-    return _estimate([int(all(member.correct for member in members)) for members in pairs], [1] * len(pairs), seed, chance)
+    several = any("order" in member.attributes for members in together for member in members)
+    chance = None if several else float(np.mean([np.prod([1 / len(member.scores) for member in members]) for members in together]))
+    return _estimate([int(all(member.correct for member in members)) for members in together], [1] * len(together), seed, chance)
 
 
 def consistency(predictions: Sequence[Prediction], seed: int = 0) -> Estimate | None:
     """Share of Winograd pairs in which the choice flips when the metaphor flips, right or wrong."""
-    pairs = [members for members in _pairs(predictions) if len(members) == 2]
-    if not pairs:
+    twos = [members for members in pairs(predictions) if len(members) == 2]
+    if not twos:
         return None
-    flipped = [int(None not in (a.choice, b.choice) and a.choice != b.choice) for a, b in pairs]
-    return _estimate(flipped, [1] * len(pairs), seed)
+    flipped = [int(None not in (a.choice, b.choice) and a.choice != b.choice) for a, b in twos]
+    return _estimate(flipped, [1] * len(twos), seed)
 
 
 def same_answer(predictions: Sequence[Prediction], seed: int = 0) -> Estimate | None:
     """Share of Winograd pairs in which both metaphors get the same option; the rest flip or hold a tie."""
-    pairs = [members for members in _pairs(predictions) if len(members) == 2]
-    if not pairs:
+    twos = [members for members in pairs(predictions) if len(members) == 2]
+    if not twos:
         return None
-    same = [int(a.choice is not None and a.choice == b.choice) for a, b in pairs]
-    return _estimate(same, [1] * len(pairs), seed)
+    same = [int(a.choice is not None and a.choice == b.choice) for a, b in twos]
+    return _estimate(same, [1] * len(twos), seed)
 
 
 def first_option(predictions: Sequence[Prediction], seed: int = 0) -> Estimate | None:
@@ -105,13 +110,9 @@ METRICS = {
 }
 
 
-def measure(predictions: Sequence[Prediction], seed: int = 0, paired: bool = True) -> dict[str, object]:
-    """Every metric, overall and by attribute, as plain data; reproduces metrics.json from a predictions file alone.
-
-    `paired=False` is for groups that are no pairs to be got right together, see Item.
-    """
-    wanted = METRICS if paired else {"accuracy": accuracy, "first_option": first_option}
-    overall = {name: asdict(value) for name, metric in wanted.items() if (value := metric(predictions, seed)) is not None}
+def measure(predictions: Sequence[Prediction], seed: int = 0) -> dict[str, object]:
+    """Every metric, overall and by attribute, as plain data; reproduces metrics.json from a predictions file alone."""
+    overall = {name: asdict(value) for name, metric in METRICS.items() if (value := metric(predictions, seed)) is not None}
     cells: dict[str, dict[str, list[Prediction]]] = defaultdict(lambda: defaultdict(list))
     for prediction in predictions:
         for attribute in prediction.attributes.keys() - QUANTITIES:
@@ -129,10 +130,6 @@ def measure(predictions: Sequence[Prediction], seed: int = 0, paired: bool = Tru
 def spread(values: Sequence[float]) -> tuple[float, float]:
     """Mean and sample standard deviation (ddof 1) of a metric over seeds."""
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-
-
-def _pairs(predictions: Sequence[Prediction]) -> list[list[Prediction]]:
-    return [members for members in by_group(predictions).values() if len(members) > 1]
 
 
 def _estimate(

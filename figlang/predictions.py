@@ -19,7 +19,10 @@ def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:
     """One JSON object a line, written beside and renamed, so that a half-written file never has the name."""
     with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
         for row in predictions:
-            file.write(json.dumps({**asdict(row), "choice": row.choice}, ensure_ascii=False) + "\n")
+            content = {**asdict(row), "choice": row.choice}
+            if row.paired:  # so in files that say nothing of it
+                del content["paired"]
+            file.write(json.dumps(content, ensure_ascii=False) + "\n")
 
 
 def read_predictions(path: Path) -> list[Prediction]:
@@ -36,7 +39,7 @@ def read_predictions(path: Path) -> list[Prediction]:
             row = json.loads(line)
             attributes = {name: tuple(values) for name, values in row["attributes"].items()}
             scores = tuple(float(value) for value in row["scores"])
-            found = Prediction(row["id"], row["group"], row["gold"], scores, attributes)
+            found = Prediction(row["id"], row["group"], row["gold"], scores, attributes, bool(row.get("paired", True)))
             if not scores or not (found.gold is None or found.gold in range(len(scores))):
                 raise ValueError("no scores, or its gold option has none")
         except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -33,7 +33,7 @@ class Evaluated:
 
     def document(self, folder: Path) -> dict[str, Any]:
         """The content of metrics.json. Its numbers come from the predictions files in the folder alone."""
-        measured = {"metrics": metrics.measure(read_predictions(folder / FORWARD), self.seed, self.split.items[0].paired)}
+        measured = {"metrics": metrics.measure(read_predictions(folder / FORWARD), self.seed)}
         if (folder / BACKWARD).is_file():
             measured["backward"] = metrics.measure(read_predictions(folder / BACKWARD), self.seed)
         if (folder / JUDGEMENTS).is_file():

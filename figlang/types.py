@@ -112,7 +112,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Scores of one item (higher = more plausible), one per option.
+    """Scores of one item (higher = more plausible), one per option; `paired` is the item's.
 
     `choice` is the option that scores above all others, or None for a tie or a score that is not a number: both are
     wrong.
@@ -123,6 +123,12 @@ class Prediction:
     gold: int | None
     scores: tuple[float, ...]
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    paired: bool = True
+
+    @classmethod
+    def of(cls, item: Item, scores: tuple[float, ...]) -> "Prediction":
+        """The scores of an item's own options."""
+        return cls(item.id, item.group, item.gold, scores, dict(item.attributes), item.paired)
 
     @property
     def choice(self) -> int | None:

@@ -1,6 +1,7 @@
 """Laws of figlang/comparison.py: hand-worked differences, tests against statsmodels and torchmetrics, pooled seeds, refusals."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,14 @@ def test_the_other_way_round_is_the_negative() -> None:
 def test_items_without_pairs_have_no_pair_difference() -> None:
     rows = [Prediction(str(place), str(place), 0, (1.0, 0.0)) for place in range(3)]
     assert compare(rows, rows)[1] is None
+
+
+def test_groups_that_are_no_pairs_have_no_pair_difference() -> None:
+    ours, theirs = ([replace(row, paired=False) for row in system(right)] for right in ("rrwr", "rwwr"))
+    items, pairs = compare(ours, theirs)
+    assert items.value == 1 / 4
+    assert pairs is None
+    assert mean_pair_accuracy([ours, theirs]) is None
 
 
 def test_other_items_are_refused() -> None:

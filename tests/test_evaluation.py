@@ -18,6 +18,8 @@ ROWS = [
     Prediction("1", "a", 0, (0.1, -2.5), {"commonsense": ("objects", "social")}),
     Prediction("2", "a", 1, (1 / 3, 2 / 3), {}),
     Prediction("3", "b", None, (1e-30, 1e30), {"genre": ()}),
+    Prediction("4", "c", 0, (1.0, 0.0), paired=False),
+    Prediction("5", "c", 0, (0.0, 1.0), paired=False),
 ]
 
 
@@ -35,13 +37,15 @@ def test_predictions_come_back_from_their_file_to_the_last_digit(tmp_path: Path)
 
 def test_the_file_alone_reproduces_the_metrics(tmp_path: Path) -> None:
     write_predictions(tmp_path / "predictions.jsonl", ROWS)
-    assert measure(read_predictions(tmp_path / "predictions.jsonl")) == measure(ROWS)
+    measured = measure(read_predictions(tmp_path / "predictions.jsonl"))
+    assert measured == measure(ROWS)
+    assert measured["pair_accuracy"]["n"] == 1, "the last two are of one group, and no pair"
 
 
 def test_a_line_says_what_was_chosen(tmp_path: Path) -> None:
-    write_predictions(tmp_path / "predictions.jsonl", [*ROWS, Prediction("4", "b", 0, (1.0, 1.0))])
+    write_predictions(tmp_path / "predictions.jsonl", [*ROWS, Prediction("6", "b", 0, (1.0, 1.0))])
     lines = (tmp_path / "predictions.jsonl").read_text().splitlines()
-    assert [json.loads(text)["choice"] for text in lines] == [0, 1, 1, None]
+    assert [json.loads(text)["choice"] for text in lines] == [0, 1, 1, 0, 1, None]
 
 
 @pytest.mark.parametrize("name", ["naïve 🙂", "line\u2028separator", "next\x85line", "tab\tand\nbreak", 'quo"te'])

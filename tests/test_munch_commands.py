@@ -86,7 +86,7 @@ def test_a_cell_is_what_its_prompt_gives_alone(run: Run, tmp_path: Path) -> None
     assert [row.id for row in cell] == [row.id for row in alone]
     for one, other in zip(cell, alone, strict=True):
         assert one.scores == pytest.approx(other.scores, abs=1e-4)
-    assert content["metrics"] == metrics.measure(alone, paired=False)
+    assert content["metrics"] == metrics.measure(alone)
     # Novelty is a number, not a class; groups are no pairs.
     assert set(content["metrics"]["accuracy_by"]) == {"form", "genre", "pos"}
     assert "pair_accuracy" not in content["metrics"]
@@ -284,6 +284,27 @@ def test_training_on_paraphrases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert content["data_name"] == "munch_paraphrase_sample"
     assert "pair_accuracy" not in content["metrics"]
     assert {"genre", "pos"} <= content["metrics"]["accuracy_by"].keys()
+
+
+def test_what_was_trained_on_is_not_evaluated_on_by_another_draw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fixed = ["data.root=package:figlang/data/samples", "trainer=cpu", "trainer.progress=false"]
+    drawn = ["data=munch_paraphrase", "data.seed=1", "data.held_out=0.5"]
+    trained = ["model.init=tiny", "model.max_length=64", "method.epochs=1", "also=[munch_paraphrase]", f"run={tmp_path}/run"]
+    monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *drawn, *trained])
+    train_command()
+    (beside,) = (tmp_path / "run" / "evaluations").iterdir()
+    assert (beside / "predictions.jsonl").read_bytes() == (tmp_path / "run" / "predictions.jsonl").read_bytes()
+
+    asked = [f"checkpoint={tmp_path}/run", f"output={tmp_path}/out"]
+    monkeypatch.setattr(sys, "argv", ["evaluate.py", *fixed, "data=munch_paraphrase", *asked])
+    with pytest.raises(SystemExit):
+        evaluate_command()
+    assert "was trained on MUNCH with data.seed=1 data.held_out=0.5; give both" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["evaluate.py", *fixed, *drawn, *asked])
+    evaluate_command()
+    assert (tmp_path / "out" / "predictions.jsonl").read_bytes() == (tmp_path / "run" / "predictions.jsonl").read_bytes()
 
 
 def test_there_are_no_pairs_to_train_backward(

@@ -6,7 +6,7 @@ from math import exp
 from typing import Any
 
 from figlang.analysis.correlation import Correlation, pearson, probability, spearman
-from figlang.metrics import by_group
+from figlang.metrics import pairs
 from figlang.types import Item, Prediction
 
 LENGTH, ANSWER = "words in the metaphor", "P(right answer alone), per token"
@@ -34,8 +34,8 @@ class Reliance:
 
 def reliance(predictions: Sequence[Prediction], answers: Alone) -> Reliance:
     """Table 5 and Figure 3. One item a pair, since its twin has the same answers."""
-    pairs = (members for members in by_group(predictions).values() if len(members) == 2)
-    firsts = [members[0] for members in pairs if len(members[0].scores) == 2 and members[0].id in answers]
+    twos = (members for members in pairs(predictions) if len(members) == 2)
+    firsts = [members[0] for members in twos if len(members[0].scores) == 2 and members[0].id in answers]
     points = tuple((answers[row.id][0] - answers[row.id][1], probability(row, 0)) for row in firsts)
     return Reliance(points, spearman([x for x, _ in points], [y for _, y in points]))
 

@@ -185,4 +185,4 @@ def letter_of(text: str) -> int | None:
 
 def _written(item: Item, letter: int | None) -> Prediction:
     scores = tuple(float(place == letter) for place in range(len(item.options)))
-    return Prediction(item.id, item.group, item.gold, scores, dict(item.attributes))
+    return Prediction.of(item, scores)

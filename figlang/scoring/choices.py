@@ -36,7 +36,7 @@ class Measured:
     def predictions(self, norm: str = "sum", minus_alone: bool = False) -> list[Prediction]:
         """The choice of every item; Comșa et al. 2022 (§5.1) print no normalisation, `sum` takes them at their word."""
         return [
-            Prediction(item.id, item.group, item.gold, answers.scores(norm, minus_alone), dict(item.attributes))
+            Prediction.of(item, answers.scores(norm, minus_alone))
             for item, answers in zip((each.item for each in self.asked), self.answers, strict=True)
         ]
 

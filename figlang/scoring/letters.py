@@ -43,7 +43,7 @@ class Lettered:
     def predictions(self) -> list[Prediction]:
         """The choice of every item: the letter whose forms have the largest probability together."""
         return [
-            Prediction(item.id, item.group, item.gold, tuple(_total(form.values()) for form in found), dict(item.attributes))
+            Prediction.of(item, tuple(_total(form.values()) for form in found))
             for item, found in zip((each.item for each in self.asked), self.by_form, strict=True)
         ]
 

@@ -75,7 +75,7 @@ def choose(
     for item in items:
         text = before[item.id]
         scores = tuple(strings.forward(text, item.context, option) for option in item.options)
-        forward.append(Prediction(item.id, item.group, item.gold, scores, dict(item.attributes)))
+        forward.append(Prediction.of(item, scores))
         pair = partners.get(item.id, ())
         if item.gold is not None and pair:
             own = [member.id for member in pair].index(item.id)

@@ -106,10 +106,7 @@ def choices(items: Sequence[Item], judged: Sequence[Prediction], nli: NliConfig)
     """
     logits_NC = np.asarray([row.scores for row in judged], dtype=np.float64)
     scores = iter(option_scores(logits_NC, score_of(items, nli), nli.on).tolist())
-    return [
-        Prediction(item.id, item.group, item.gold, tuple(next(scores) for _ in item.options), dict(item.attributes))
-        for item in items
-    ]
+    return [Prediction.of(item, tuple(next(scores) for _ in item.options)) for item in items]
 
 
 def option_scores(logits_NC: np.ndarray, score: str, on: str) -> np.ndarray:

@@ -95,7 +95,7 @@ def choose(asked: Sequence[Lettered], replies: Sequence[tuple[str, bool]]) -> tu
         own = one.source if one.item.id == one.source.id else one.item
         places = one.places if own is one.source else tuple(range(count))
         scores = tuple(float(place == chosen) for place in places)
-        predictions.append(Prediction(own.id, own.group, own.gold, scores, dict(own.attributes)))
+        predictions.append(Prediction.of(own, scores))
     return predictions, answered
 
 

@@ -107,7 +107,7 @@ class History(Callback):
             return
         self.validating += perf_counter() - self._validated
         rows = [prediction(item, self._scores[position]) for position, item in enumerate(self.validation)]
-        for metric in (accuracy, pair_accuracy) if all(item.paired for item in self.validation) else (accuracy,):
+        for metric in (accuracy, pair_accuracy):
             if (estimate := metric(rows)) is not None:
                 self._add(trainer, "validation", metric.__name__, estimate.value)
                 module.log(f"validation/{metric.__name__}", estimate.value, prog_bar=True, sync_dist=True)
