@@ -19,6 +19,7 @@ log = logging.getLogger("figlang")
 @entry("train", TrainConfig)
 def main(config: TrainConfig) -> None:
     console = Console()
+    config = runtime.settled(config)
     preparation.check(config)
     train, validation = data.for_training(config.data, config.paths)
     others = [(one, data.load("validation", one, config.paths)) for one in data_presets(config.also, config.data)]
@@ -29,7 +30,7 @@ def main(config: TrainConfig) -> None:
             results.show(content, place, console)
         plots.learning_curve_beside(folder)
         log.info("finished before and left as it is; overwrite=true replaces it")
-        return report.seeds(folder.parent, console)
+        return report.seeds(folder, console)
     runtime.start(config.seed, config.trainer)
     ready = preparation.prepare(config, train, validation)
     runtime.log_notes(ready.notes)
@@ -61,7 +62,7 @@ def main(config: TrainConfig) -> None:
     plots.learning_curve_beside(run.folder)
     for shown, folder in [(content, run.folder), *measured]:
         results.show(shown, folder, console)
-    report.seeds(run.folder.parent, console)
+    report.seeds(run.folder, console)
 
 
 if __name__ == "__main__":

@@ -36,12 +36,12 @@ def around(folder: Path) -> dict[str, list[Point]]:
 def series(folders: Iterable[Path]) -> dict[str, list[Point]]:
     """Points by model, in the order of training items, for every recipe that was trained on at least two sizes.
 
-    Folders without a finished training are passed over.
+    Folders without a finished training are passed over, and means of several.
     """
     found: dict[str, list[tuple[str, int, Mapping[str, Any]]]] = {}
     for folder in folders:
         content, recipe = _read(folder / "metrics.json"), recipe_of(folder)
-        if "training" in content and recipe:
+        if "training" in content and "averaged" not in content and recipe:
             found.setdefault(recipe, []).append((content["model"], content["data"]["train"]["items"], content["metrics"]))
     curves: dict[str, list[Point]] = {}
     for runs in found.values():
@@ -63,7 +63,9 @@ def _point(items: int, runs: list[Mapping[str, Any]]) -> Point:
 def _but_size(recipe: Mapping[str, Any]) -> str:
     settings = {name: value for name, value in recipe["settings"].items() if name != "seed"}
     settings["data"] = {name: value for name, value in settings["data"].items() if name not in ("name", "size", "limit")}
-    return digest([settings, recipe["data"]["validation"]])
+    # A limit cuts validation too: what was measured on other items is no point of the same curve.
+    validated = recipe["data"].get("items", {}).get("validation")
+    return digest([settings, recipe["data"]["validation"], validated])
 
 
 def _read(path: Path) -> dict[str, Any]:

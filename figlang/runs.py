@@ -59,13 +59,16 @@ class Run:
 
 
 def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, Any]:
-    """Everything that determines a run's result: its settings, without secrets as they are written, and the hashes of its data.
+    """Everything that determines a run's result: its settings, without secrets as they are written, the hashes of its data, and
+    which items these are, since a test file decides too which of them are trained on (near-duplicates are not).
 
     Where training goes on from a run or an export, also what identifies that one: its folder may come to hold another.
     """
     settings = {name: value for name, value in asdict(config).items() if name not in FREE}
     settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
-    found = {"settings": redacted_values(settings), "data": {"train": train.sha256, "validation": validation.sha256}}
+    items = {name: digest([item.id for item in split.items]) for name, split in (("train", train), ("validation", validation))}
+    data = {"train": train.sha256, "validation": validation.sha256, "items": items}
+    found = {"settings": redacted_values(settings), "data": data}
     before = ancestry(config.model)
     return found if before is None else found | {"start": before.settings}
 

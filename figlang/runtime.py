@@ -5,6 +5,7 @@ import logging
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -59,8 +60,13 @@ def log_notes(notes: Sequence[str]) -> None:
         log.info("data: %d more notes are in metrics.json", len(notes) - SHOWN)
 
 
-def precision(settings: TrainerConfig) -> str:
-    """The Trainer's precision; `auto` is bf16 autocast where the device has bf16 arithmetic, else float32."""
+def settled(config: TrainConfig) -> TrainConfig:
+    """A configuration with the Trainer's precision in place of `auto`: a number depends on it, and so its recipe has to say it."""
+    return replace(config, trainer=replace(config.trainer, precision=_precision(config.trainer)))
+
+
+def _precision(settings: TrainerConfig) -> str:
+    """`auto` is bf16 autocast where the device has bf16 arithmetic, else float32."""
     if settings.precision != "auto":
         return settings.precision
     if settings.accelerator != "cpu" and torch.cuda.is_available():
@@ -104,7 +110,7 @@ class WholeStates(TorchCheckpointIO):
             beside.write_bytes(content.getbuffer())
 
 
-def trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Callback]) -> Trainer:
+def trainer(config: TrainConfig, run: Run, callbacks: list[Callback]) -> Trainer:
     """Lightning's Trainer for a run: one checkpoint after every epoch, no other logs than ours and W&B's.
 
     Raises FiglangError with Lightning's words for a device or strategy that is not here.
@@ -123,7 +129,7 @@ def trainer(config: TrainConfig, run: Run, precision: str, callbacks: list[Callb
             strategy=strategy(settings),
             # DeepSpeed clips by itself and only if told here; the module clips otherwise.
             gradient_clip_val=config.method.clip if settings.strategy in ZERO else None,
-            precision=cast(Any, precision),
+            precision=cast(Any, settings.precision),
             max_epochs=config.method.epochs,
             # Under SLURM a new fit would go on from any hpc_ckpt_1.ckpt of the working directory.
             default_root_dir=run.checkpoint.parent,

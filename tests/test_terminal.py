@@ -160,17 +160,18 @@ def test_without_comparable_numbers_there_is_no_table() -> None:
 # Seeds
 
 
-def run(folder: Path, seed: int, right: int, health: list[dict[str, Any]] | None = None) -> None:
+def run(folder: Path, seed: int, right: int, health: list[dict[str, Any]] | None = None, lr: float = 1e-4) -> None:
     """A finished run of three epochs with `right` of ten items right."""
     rows = [row(item, str(item), 0, int(item >= right)) for item in range(10)]
     (folder / f"seed{seed}").mkdir(parents=True)
     content = {"seed": seed, "metrics": measure(rows), "training": {"epochs": 3}, "health": health or []}
     (folder / f"seed{seed}" / "metrics.json").write_text(json.dumps(content))
+    (folder / f"seed{seed}" / "recipe.json").write_text(json.dumps({"settings": {"method": {"lr": lr}, "seed": seed}}))
 
 
-def seeds(folder: Path) -> Console:
+def seeds(folder: Path, own: int = 0) -> Console:
     screen = console()
-    report.seeds(folder, screen)
+    report.seeds(folder / f"seed{own}", screen)
     return screen
 
 
@@ -190,14 +191,19 @@ def test_seeds_are_named(tmp_path: Path) -> None:
 def test_seeds_come_in_the_order_of_numbers(tmp_path: Path) -> None:
     for seed in (10, 9, 100):
         run(tmp_path, seed, 7)
-    assert "3 seeds (9, 10, 100)" in words(seeds(tmp_path))
+    assert "3 seeds (9, 10, 100)" in words(seeds(tmp_path, own=9))
 
 
-@pytest.mark.parametrize("runs", [0, 1])
-def test_a_single_run_has_no_table_of_seeds(tmp_path: Path, runs: int) -> None:
-    for seed in range(runs):
-        run(tmp_path, seed, 7)
+def test_a_single_run_has_no_table_of_seeds(tmp_path: Path) -> None:
+    run(tmp_path, 0, 7)
     assert text(seeds(tmp_path)) == ""
+
+
+def test_a_run_of_another_recipe_is_no_seed(tmp_path: Path) -> None:
+    for seed, lr in enumerate((1e-4, 1e-4, 1e-6)):
+        run(tmp_path, seed, 7, lr=lr)
+    assert "2 seeds (0, 1)" in words(seeds(tmp_path))
+    assert text(seeds(tmp_path, own=2)) == ""
 
 
 def test_an_unfinished_run_is_not_counted(tmp_path: Path) -> None:

@@ -101,16 +101,18 @@ def published(comparisons: Sequence[Comparison], console: Console, everything: b
         console.print(f"{count} published numbers are not comparable: {reason}", style="dim", highlight=False, soft_wrap=True)
 
 
-def seeds(folder: Path, console: Console) -> None:
-    """Mean ± sd over the finished runs of one recipe: the seed folders below `folder`. Prints nothing for a single run."""
+def seeds(run: Path, console: Console) -> None:
+    """Mean ± sd over the finished runs of a run's recipe: the seed folders beside it. Prints nothing for a single run."""
+    folder, recipe = run.parent, _but_seed(run)
     runs: list[dict[str, Any]] = []
     for path in folder.glob("seed*/metrics.json"):
         try:
-            run = json.loads(path.read_text(encoding="utf-8"))
-            if {"seed", "metrics", "training", "health"} - run.keys():
+            content = json.loads(path.read_text(encoding="utf-8"))
+            if {"seed", "metrics", "training", "health"} - content.keys():
                 raise ValueError
-            runs.append(run)
-        except (OSError, ValueError, AttributeError):
+            if _but_seed(path.parent) == recipe:
+                runs.append(content)
+        except (OSError, ValueError, KeyError, AttributeError):
             console.print(f"left out, since it is damaged: {path}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     runs.sort(key=lambda run: int(run["seed"]))
     if len(runs) < 2:
@@ -129,6 +131,12 @@ def seeds(folder: Path, console: Console) -> None:
     collapsed = [str(run["seed"]) for run in runs if stayed_at_chance(run)]
     if collapsed:
         console.print(f"counted with the others, though at chance in training: seed {', '.join(collapsed)}", style="yellow")
+
+
+def _but_seed(run: Path) -> dict[str, Any]:
+    """What is in recipe.json but the seed."""
+    recipe: dict[str, Any] = json.loads((run / "recipe.json").read_text(encoding="utf-8"))
+    return {**recipe, "settings": {name: value for name, value in recipe["settings"].items() if name != "seed"}}
 
 
 def stayed_at_chance(run: Mapping[str, Any]) -> bool:

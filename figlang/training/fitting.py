@@ -58,7 +58,7 @@ class Fitted:
 
 
 def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
-    """Train the prepared network in place, from the run's checkpoint if it has one.
+    """Train the prepared network in place, from the run's checkpoint if it has one; of a settled configuration (see runtime).
 
     Returns None in the processes of a distributed fit that have nothing left to do.
     """
@@ -86,13 +86,12 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     module = ready.kind(trained_in, method, score, steps, config.seed)
     history = History(run.folder / "log.csv", ready.validation.items, log)
     health = Health(history, ready.chance, head, log)
-    precision = runtime.precision(config.trainer)
     saver = Preemption(run.checkpoint)
-    trainer = runtime.trainer(config, run, precision, [history, health, saver])
+    trainer = runtime.trainer(config, run, [history, health, saver])
     # Not by what is there alone: under torchrun the first process may be about to clear the folder.
     anew = config.overwrite or config.resume == "never"
     resumed = run.checkpoint if run.checkpoint.exists() and not anew else None
-    name, source, items = config.model.name, config.data.name, len(ready.train.items)
+    name, source, items, precision = config.model.name, config.data.name, len(ready.train.items), config.trainer.precision
     log.info("training %s on %s: %d items, %d epochs, %d steps, %s", name, source, items, method.epochs, steps, precision)
     if ready.share < 1:
         log.info("%s trains %.2f %% of the weights, %s of them", config.peft.name, 100 * ready.share, f"{trained:,}")
