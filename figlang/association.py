@@ -12,6 +12,7 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
+from figlang import comparison
 from figlang.metrics import Array, Estimate, clustered_interval, resampled
 from figlang.types import Prediction
 
@@ -110,12 +111,7 @@ def pairs(classes: Mapping[str, Sequence[Case]], test: str = "chi2", least: int 
 
 def holm(family: Sequence[Difference]) -> list[Difference]:
     """The differences with p-values that hold for all of them together (Holm 1979)."""
-    corrected = [1.0] * len(family)
-    largest = 0.0
-    for rank, place in enumerate(sorted(range(len(family)), key=lambda place: family[place].p)):
-        largest = max(largest, min(1.0, (len(family) - rank) * family[place].p))
-        corrected[place] = largest
-    return [replace(one, p_holm=p) for one, p in zip(family, corrected, strict=True)]
+    return [replace(one, p_holm=p) for one, p in zip(family, comparison.holm([one.p for one in family]), strict=True)]
 
 
 def _right(rows: Sequence[Case]) -> int:

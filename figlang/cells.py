@@ -27,15 +27,16 @@ def claim(folder: Path, signature: str, data: DataConfig, made: Sequence[str]) -
     """Clear a folder of the files that fit the patterns `made`, cells and tables, unless an earlier run with this signature
     and these settings of the data left them: interrupted or finished, its cells need not be made again.
 
-    Raises FiglangError if the folder holds a finished result of another signature.
+    Raises FiglangError if the folder holds a finished result of another signature or other settings.
     """
     # Parts of speech, say, depend on settings of the data that a score does not, and its signature leaves them out.
     made_by, mark, finished = f"{signature} {digest(asdict(data))}", folder / MADE_BY, folder / "metrics.json"
-    if finished.is_file() and _content(finished).get("signature") != signature:
+    same = mark.is_file() and mark.read_bytes() == made_by.encode()
+    if finished.is_file() and not (same and _content(finished).get("signature") == signature):
         raise FiglangError(f"{folder} holds a finished result of other settings; choose another folder with output=DIR")
-    if mark.is_file() and mark.read_bytes() == made_by.encode():
+    if same:
         return
-    for path in (finished, mark, *(path for pattern in made for path in folder.glob(pattern))):
+    for path in (mark, *(path for pattern in made for path in folder.glob(pattern))):
         path.unlink(missing_ok=True)
     write_text(mark, made_by)
 

@@ -240,6 +240,7 @@ def _named(composed: DictConfig, schema: type[T]) -> T:
     config = resolve(composed, schema)
     if isinstance(config, TrainConfig | EvaluateConfig):
         _name_model(config.model)
+        _name_size(config.data)
         _name_data(config.data)
     if isinstance(config, TrainConfig):
         _name_run(config)
@@ -339,6 +340,13 @@ def _name_model(model: ModelConfig) -> None:
         model.name = "-".join(parts[-2:] if re.fullmatch(r"seed\d+", parts[-1]) else parts[-1:])
 
 
+def _name_size(data: DataConfig) -> None:
+    # Another size under a preset's name would be reported as the preset's.
+    preset, given = HydraConfig.get().runtime.choices.get("data"), {text.split("=")[0] for text in HydraConfig.get().overrides.task}
+    if "data.size" in given and "data.name" not in given and data.size != data_presets([str(preset)])[0].size:
+        data.name += f"-{data.size}"
+
+
 def _name_data(data: DataConfig) -> None:
     # Under debug= a preset's files are the bundled samples, and a report must not call them by the real ones' name.
     if HydraConfig.get().runtime.choices.get("debug") and data.root and data.root.endswith("samples") and "sample" not in data.name:
@@ -370,13 +378,17 @@ KINDS: dict[type, str] = {
 
 # What of model= is said about a checkpoint too: it is never a checkpoint's own to allow.
 ALLOWING = ("model.allow_bin", "model.trust_remote_code")
+# Of trainer= what only the Trainer reads: an evaluation runs in the network's own precision, split by torchrun.
+TRAINING = ("trainer.precision", "trainer.devices", "trainer.nodes", "trainer.strategy")
 
 
 def _name_evaluation(config: EvaluateConfig) -> None:
-    given = [text.split("=")[0] for text in HydraConfig.get().overrides.task]
+    given = [text.lstrip("+").split("=")[0] for text in HydraConfig.get().overrides.task]
     idle = next((name for name in given if name.split(".")[0] in ("model", "method") and name not in ALLOWING), None)
     if config.checkpoint is not None and idle is not None:
         raise FiglangError(f"checkpoint={config.checkpoint} brings its own model and method; leave {idle}= out")
+    if trains := next((name for name in given if name.startswith("method") or name in TRAINING), None):
+        raise FiglangError(f"{trains}= is for training and changes no evaluation; leave it out")
     if config.name is None:
         config.name = _name(config.data.name, KINDS.get(type(config), config.split))
         if "model.name_or_path" in given:

@@ -18,8 +18,10 @@ from figlang.tables import Table
 
 @entry("compare", CompareConfig)
 def main(config: CompareConfig) -> None:
-    pools = systems.pooled(systems.read(config.runs))
+    read = systems.read(config.runs)
+    pools = systems.pooled(read)
     found = every_pair([pool.runs for pool in pools], config.seed)
+    systems.check_data(read)
     each = tuple(
         (pool.name, len(pool.systems), mean_accuracy(pool.runs, config.seed), mean_pair_accuracy(pool.runs, config.seed))
         for pool in pools

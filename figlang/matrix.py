@@ -33,8 +33,9 @@ class Cell:
 def measured(row: str, column: str, content: Mapping[str, Any]) -> Cell:
     """The cell of an evaluation (a metrics.json)."""
     facts = content["facts"]
-    seed = "" if facts["train_seed"] is None else f", seed {facts['train_seed']}"
-    trained = f"{facts['trained'].rpartition('@')[0]} ({content['model']}{seed})"
+    seed = "" if facts.get("train_seed") is None else f", seed {facts['train_seed']}"
+    # Of a served model it is not known.
+    trained = f"{facts.get('trained', 'as it comes@none').rpartition('@')[0]} ({content['model']}{seed})"
     found = {name: estimate for name in SHOWN if (estimate := as_row(content["metrics"], name)) is not None}
     reason = "" if found else f"{column}: every label of split={content['split']} is hidden, so that nothing can be counted"
     return Cell(row, column, trained, found, content["signature"], reason)

@@ -127,9 +127,9 @@ def measure(predictions: Sequence[Prediction], seed: int = 0) -> dict[str, objec
     return {**overall, "items": len(predictions), "hidden": hidden, "ties": ties, "accuracy_by": attributes}
 
 
-def spread(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and sample standard deviation (ddof 1) of a metric over seeds."""
-    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+def spread(values: Sequence[float]) -> tuple[float, float | None]:
+    """Mean and sample standard deviation (ddof 1) of a metric over seeds; a single one has no deviation."""
+    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
 def _estimate(

@@ -53,7 +53,7 @@ def _vectors(config: MunchFiguresConfig, items: tuple[Item, ...]) -> tuple[str, 
     words = {word.lower() if config.lower else word for item in marked for word in (item.word, *item.options[:2])}
     if config.vectors != "model":
         path = Path(str(config.vectors)).expanduser()
-        found = vectors.load(path, words)
+        found = vectors.load(path, words, config.allow_pickle)
         return path.name, {"vectors": f"{path.name}@{sha256(path)[:8]}", "lower": config.lower}, found
     loaded = checkpoint.local(checkpoint.named_by(config))
     known = loaded.tokenizer

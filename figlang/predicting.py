@@ -11,6 +11,7 @@ from figlang.config import NliConfig, PromptConfig, ScoringConfig
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.exports.checkpoint import Loaded, Served
+from figlang.files import whole_file
 from figlang.models import layout, networks
 from figlang.munch import judging
 from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, MEASURED, REPLIES, write_predictions
@@ -139,7 +140,7 @@ def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
             (folder / name).unlink(missing_ok=True)
             continue
         rows = sorted((row for some in records for row in some or ()), key=lambda row: place(row["id"]))
-        with (folder / name).open("w", encoding="utf-8") as file:
+        with whole_file(folder / name) as beside, beside.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
 
 

@@ -34,6 +34,8 @@ def pool(prompt: PromptConfig, data_config: DataConfig, paths: PathsConfig) -> P
     if not prompt.k:
         return Pool()
     if data_config.dataset == "miqa":
+        if prompt.source != "train":
+            raise FiglangError(f"prompt.source={prompt.source} is not for MiQA, whose examples are its other rows; leave it out")
         # MiQA has one set, so that examples come from the other rows of what is evaluated, also of those that a limit leaves out.
         split = data.load("validation", replace(data_config, limit=None), paths)
         return Pool(split.items, f"other rows@{split.sha256[:8]}")

@@ -132,7 +132,15 @@ def evaluation_place(config: EvaluateConfig) -> Path:
         return elsewhere / config.model.name / name
     if (Path(config.checkpoint) / "recipe.json").is_file():
         return Path(config.checkpoint) / "evaluations" / name
-    return elsewhere / config.checkpoint.strip("/.~").replace("/", "~").replace(":", "~") / name
+    return elsewhere / _flat(config.checkpoint) / name
+
+
+def _flat(checkpoint: str) -> str:
+    """A checkpoint's name as that of a folder: folders of one name in two places have two."""
+    folder = Path(checkpoint).expanduser().resolve()
+    if folder.exists():
+        checkpoint = str(folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder)
+    return checkpoint.strip("/.~").replace("/", "~").replace(":", "~")
 
 
 def evaluation_folder(config: EvaluateConfig) -> Path:

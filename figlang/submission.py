@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from figlang.files import whole_file
 from figlang.types import Item, Prediction
 
 
@@ -27,7 +28,8 @@ def write(path: Path, items: Sequence[Item], predictions: Sequence[Prediction]) 
                 "predicted_answers": _answer(item, chosen),
             }
         )
-    path.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    with whole_file(path) as beside:
+        beside.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _answer(item: Item, index: int) -> dict[str, object]:

@@ -212,11 +212,30 @@ def _pool(name: str, members: Sequence[System]) -> Pool:
 
 
 def tasks(systems: Sequence[System]) -> list[list[System]]:
-    """The systems that saw the same items, together: only they can be set beside each other."""
+    """The systems that saw the same items, together: only they can be set beside each other.
+
+    Raises FiglangError as check_data does.
+    """
     found: dict[frozenset[tuple[str, int | None]], list[System]] = {}
     for system in systems:
         found.setdefault(frozenset((row.id, row.gold) for row in system.predictions), []).append(system)
+    for together in found.values():
+        check_data(together)
     return list(found.values())
+
+
+def check_data(systems: Sequence[System]) -> None:
+    """Raises FiglangError if systems that are set beside each other saw different files, whose ids may yet be the same."""
+    known: dict[str, System] = {}
+    for system in systems:
+        content = system.content
+        if (sha256 := content.get("data", {}).get(content.get("split"), {}).get("sha256")) is not None:
+            known.setdefault(sha256, system)
+    if len(known) > 1:
+        (one, first), (other, second) = [(sha256[:8], system.folder) for sha256, system in known.items()][:2]
+        raise FiglangError(
+            f"{first} and {second} were evaluated on different files ({one}, {other}) whose ids are the same; evaluate both on one"
+        )
 
 
 def data_of(system: System) -> DataConfig:

@@ -10,20 +10,25 @@ import numpy as np
 from figlang.errors import FiglangError, one_line
 from figlang.metrics import Array
 
-TEXT = (".txt", ".vec", ".gz")
+TEXT, BINARY = (".txt", ".vec", ".gz"), ".bin"
 
 
-def load(path: Path, words: Collection[str]) -> dict[str, Array]:
+def load(path: Path, words: Collection[str], allow_pickle: bool = False) -> dict[str, Array]:
     """The vectors of those `words` that a file has.
 
     `.txt`, `.vec` and `.gz` are text, a word and its numbers a line, with or without a first line that counts them (GloVe,
     word2vec and fastText text formats); `.bin` is word2vec's binary format; anything else was saved by gensim, which reads the
-    last two.
+    last two. What it saves is a pickle, which can run code, and is read only with `allow_pickle`.
 
     Raises FiglangError if the file cannot be read, has none of the words, or numbers that are not finite.
     """
     if not path.is_file():
         raise FiglangError(f"vectors={path} is no file; give a GloVe text file, a file of gensim, or vectors=model")
+    if path.suffix not in (*TEXT, BINARY) and not allow_pickle:
+        raise FiglangError(
+            f"vectors={path} is neither text ({', '.join(TEXT)}) nor word2vec's {BINARY}; a file that gensim saved is a pickle, "
+            "which can run code: allow_pickle=true reads it, if you trust whom it is from"
+        )
     found = _text(path, words) if path.suffix in TEXT else _gensim(path, words)
     if not found:
         raise FiglangError(f"vectors={path} has none of the {len(words)} words; are they words, one a line, in this language?")
@@ -72,7 +77,7 @@ def _gensim(path: Path, words: Collection[str]) -> dict[str, Array]:
             f"vectors={path} is read by gensim, which is not installed: pip install figlang[vectors]; text files need none"
         ) from None
     try:
-        binary = path.suffix == ".bin"
+        binary = path.suffix == BINARY
         held = KeyedVectors.load_word2vec_format(str(path), binary=True) if binary else KeyedVectors.load(str(path), mmap="r")
         held = getattr(held, "wv", held)  # of a whole model, its vectors
         return {word: np.array(held[word], float) for word in words if word in held}

@@ -1,5 +1,6 @@
 """Laws of figlang/comparison.py: hand-worked differences, tests against statsmodels and torchmetrics, pooled seeds, refusals."""
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from torchmetrics.functional import cohen_kappa
 
+from figlang import systems
 from figlang.compare import main
 from figlang.comparison import agreement, compare, compare_pooled, every_pair, holm, mean_accuracy, mean_pair_accuracy
 from figlang.errors import FiglangError
@@ -78,6 +80,28 @@ def test_other_items_are_refused() -> None:
     hidden = [Prediction("0", "0", None, (1.0, 0.0))]
     with pytest.raises(FiglangError, match="every label is hidden"):
         compare(hidden, hidden)
+
+
+def test_different_files_with_equal_ids_are_refused(tmp_path: Path) -> None:
+    for name, sha256 in (("one", "1" * 64), ("two", "2" * 64)):
+        (tmp_path / name).mkdir()
+        write_predictions(tmp_path / name / "predictions.jsonl", system("rwrr"))
+        said = {
+            "signature": name,
+            "metrics": {},
+            "model": name,
+            "data_name": "own",
+            "published_file": False,
+            "seed": 0,
+            "facts": {},
+        }
+        document = {**said, "split": "validation", "data": {"validation": {"sha256": sha256}}}
+        (tmp_path / name / "metrics.json").write_text(json.dumps(document))
+    read = systems.read([str(tmp_path / "one"), str(tmp_path / "two")])
+    for together in (systems.check_data, systems.tasks):
+        with pytest.raises(FiglangError, match=r"one and .*two were evaluated on different files \(11111111, 22222222\)"):
+            together(read)
+    systems.check_data(read[:1])
 
 
 # Seeds

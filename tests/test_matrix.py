@@ -50,6 +50,11 @@ def test_rows_of_the_same_training_are_told_apart_by_what_was_chosen() -> None:
     assert list(Matrix.of(same).rows.values()) == ["snli (minilm), nli.score=entail", "snli (minilm), nli.score=not_contradict"]
 
 
+def test_what_a_served_model_was_trained_on_is_not_known() -> None:
+    served = content("figqa", CLEAR, "llama") | {"facts": {"protocol": "chat"}}
+    assert matrix.measured("model=served", "figqa", served).trained == "as it comes (llama)"
+
+
 def test_a_network_that_could_be_tested_nowhere_keeps_its_own_name() -> None:
     assert list(Matrix.of([Cell("checkpoint=b", "figqa", "b", reason="it is gone")]).rows.values()) == ["b"]
 
@@ -109,12 +114,26 @@ def test_a_value_that_is_given_twice_is_one() -> None:
     assert [each.config.data.name for each in found] == ["figqa_small", "snli"]
 
 
-def test_sources_of_one_name_have_folders_of_their_own() -> None:
+def test_sources_of_one_name_have_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = combinations("evaluate", EvaluateConfig, ["model.name_or_path=/a/wino/seed0,/b/wino/seed0", "data=figqa_small"])
     assert {each.config.model.name for each in found} == {"wino-seed0"}
     assert len({evaluation_place(each.config) for each in found}) == 2
+    for folder in ("a/model", "b/a/model"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "b")
+    words = "checkpoint=a/model,../a/model,${oc.env:PWD}/a/model".replace("${oc.env:PWD}", str(tmp_path))
+    folders = [evaluation_place(each.config) for each in combinations("evaluate", EvaluateConfig, [words, "data=figqa_small"])]
+    assert folders[1] == folders[2] != folders[0], "one checkpoint by two names, and another of its name"
     revised = combinations("evaluate", EvaluateConfig, ["checkpoint=some/model", "revision=main,old", "data=figqa_small"])
     assert len({evaluation_place(each.config) for each in revised}) == 2
+
+
+def test_another_size_is_not_reported_under_a_presets_name() -> None:
+    words = ["checkpoint=runs/a", "data=figqa_medium", "data.size=medium,large"]
+    assert [each.config.data.name for each in combinations("evaluate", EvaluateConfig, words)] == [
+        "figqa_medium",
+        "figqa_medium-large",
+    ]
 
 
 def test_a_list_is_one_value() -> None:

@@ -297,5 +297,5 @@ def test_spread_is_mean_and_sample_standard_deviation() -> None:
     assert spread([0.6, 0.7, 0.8]) == pytest.approx((0.7, 0.1))
 
 
-def test_spread_of_one_run_is_zero() -> None:
-    assert spread([0.6]) == (0.6, 0.0)
+def test_one_run_has_no_spread() -> None:
+    assert spread([0.6]) == (0.6, None)

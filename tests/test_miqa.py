@@ -65,6 +65,7 @@ def test_one_question_type_is_half_of_both(tmp_path: Path, question: str) -> Non
     both, one = miqa.read(path), miqa.read(path, question)
     assert one.items == tuple(item for item in both.items if item.attributes["question"] == (question,))
     assert len(one.items) == len(both.items) // 2
+    assert (both.drawn, one.drawn) == ("", f"question={question}"), "of one file, told apart in the signature"
 
 
 def test_the_columns_may_stand_in_any_order(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_the_interval_resamples_rows() -> None:
 
 def test_a_single_prompt_has_no_spread() -> None:
     over = table.measure({("or", 0): cell(10, 10)})["implies"]["over_prompts"]["0"]
-    assert (over["sd"], over["prompts"]) == (0.0, 1)
+    assert (over["sd"], over["prompts"]) == (None, 1)
 
 
 def test_without_a_run_without_examples_nothing_is_best() -> None:

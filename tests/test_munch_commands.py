@@ -122,6 +122,11 @@ def test_a_folder_holds_one_result(run: Run, tmp_path: Path, capsys: pytest.Capt
     with pytest.raises(SystemExit):
         run(judge_command, "prompts=[CTWT52]", "data.seed=1")
     assert "out holds a finished result of other settings; choose another folder with output=DIR" in capsys.readouterr().err
+    parts = tmp_path / "pos.tsv"  # changes no score, and so no signature
+    parts.write_text("idx\ttarget\tupos\n")
+    with pytest.raises(SystemExit):
+        run(judge_command, "prompts=[CTWT52]", f"data.pos={parts}")
+    assert "out holds a finished result of other settings" in capsys.readouterr().err
     assert json.loads((tmp_path / "out" / "metrics.json").read_text()) == finished
     assert run(judge_command, "prompts=[CTWT52]")["prompts"] == finished["prompts"]
 

@@ -74,6 +74,15 @@ def test_the_pool_is_the_training_split_or_a_file(tmp_path: Path) -> None:
     assert draw(DEV, found.examples, worded, PromptConfig(k=2, per="split"))["d0"].count("Meaning") == 2
 
 
+def test_miqa_has_no_other_pool_than_its_rows() -> None:
+    with pytest.raises(FiglangError, match=r"prompt\.source=mine\.txt is not for MiQA, whose examples are its other rows"):
+        pool(
+            PromptConfig(k=1, source="mine.txt"),
+            DataConfig("miqa_sample", "miqa", root="package:figlang/data/samples"),
+            PathsConfig(),
+        )
+
+
 def test_a_pool_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_bytes(b"\xff\xfe\xfa")
     for name in ("absent.txt", "bad.txt"):

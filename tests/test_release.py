@@ -49,7 +49,7 @@ def release(monkeypatch: pytest.MonkeyPatch, run: Path, output: Path, *words: st
 def released(home: Path) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
-        return release(patch, home / "runs" / "seed0", home / "checkpoints")
+        return release(patch, home / "runs" / "seed0", home / "checkpoints", "note='Chosen without a look.'")
 
 
 def test_a_checkpoint_is_what_its_numbers_were_measured_with(
@@ -77,6 +77,7 @@ def test_metrics_and_card_name_training_seeds_and_contamination(home: Path, rele
     assert looked_in == [("figqa_sample", "validation"), ("figqa_sample", "test"), ("miqa_sample", "validation")]
     text = (released / "README.md").read_text()
     assert content["command"] in text
+    assert "\nChosen without a look.\n" in text
     assert re.search(r"\| accuracy \| \d+\.\d\d % \| \d+\.\d ± \d+\.\d \|", text)
     assert "## Contamination" in text
     assert "| miqa_sample | validation | " in text

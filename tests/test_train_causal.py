@@ -154,6 +154,7 @@ def test_a_debug_run_is_not_called_by_the_name_of_the_real_data(tmp_path: Path) 
         (["model=smollm2", "model.dtype=bfloat16"], "model.dtype=bfloat16 would round away the small steps"),
         (["method.selection=heldout", "method.held_out=0"], "method.held_out=0.0 must be above 0"),
         (["model=smollm2", "scoring=loud"], "pmi"),
+        (["peft.r=8"], "peft.r changes nothing under peft=none, which trains all weights; add peft=lora"),
         (["model=smollm2", "scoring.template={answer}"], "must hold {metaphor}"),
     ],
 )
@@ -169,6 +170,9 @@ def test_a_mistake_is_one_clear_line(
         (["scoring=pmi"], "scoring=pmi is for causal models, and model=minilm is an encoder"),
         (["model=smollm2", "scoring.norm=sum"], "scoring.norm changes a preset, which has to be named with it: scoring=clean"),
         (["checkpoint=x", "model=minilm"], "checkpoint=x brings its own model and method; leave model= out"),
+        (["checkpoint=x", "++model.max_length=3"], "checkpoint=x brings its own model and method; leave model.max_length= out"),
+        (["method.format=pair"], "method.format= is for training and changes no evaluation"),
+        (["trainer.precision=bf16-mixed"], "trainer.precision= is for training and changes no evaluation"),
         (["prompt=suffix"], "prompt=suffix is for other models: minilm reads its inputs as dual"),
         (["prompt.k=-1"], "prompt.k=-1 must be at least 0"),
         (["prompt.source=nowhere.txt", "prompt.k=1"], "prompt.source=nowhere.txt cannot be read"),

@@ -46,7 +46,7 @@ def test_files_of_gensim(tmp_path: Path) -> None:
     keyed.save(str(tmp_path / "vectors.kv"))
     keyed.save_word2vec_format(str(tmp_path / "vectors.bin"), binary=True)
     for name in ("vectors.kv", "vectors.bin"):
-        found = vectors.load(tmp_path / name, ["way", "absent"])
+        found = vectors.load(tmp_path / name, ["way", "absent"], allow_pickle=name.endswith("kv"))
         assert {word: list(vector) for word, vector in found.items()} == {"way": [1, 1, 0]}
 
 
@@ -76,7 +76,13 @@ def test_bad_files(tmp_path: Path, name: str, text: str | None, message: str) ->
     if text is not None:
         (tmp_path / name).write_text(text)
     with pytest.raises(FiglangError, match=message):
-        vectors.load(tmp_path / name, ["way"])
+        vectors.load(tmp_path / name, ["way"], allow_pickle=True)
+
+
+def test_a_pickle_is_read_only_if_it_is_trusted(tmp_path: Path) -> None:
+    (tmp_path / "vectors.kv").write_text("way 1 2\n")
+    with pytest.raises(FiglangError, match=r"vectors\.kv is neither text .* allow_pickle=true reads it"):
+        vectors.load(tmp_path / "vectors.kv", ["way"])
 
 
 def test_cosines_worked_by_hand(tmp_path: Path) -> None:

@@ -88,16 +88,28 @@ def test_wordings_that_would_tear_a_sentence_are_refused(scoring: ScoringConfig,
     Wording(scoring, prompt)
 
 
-def test_a_sentence_that_begins_with_its_blank_begins_with_its_option() -> None:
-    class Ones:
-        def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
-            self.asked = list(requests)
-            return Scored([torch.zeros(2) for _ in self.asked], 0, 0, 0, 0, None)
+class Zeros:
+    """A scorer that remembers what it was asked."""
 
+    def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
+        self.asked = list(requests)
+        return Scored([torch.zeros(2) for _ in self.asked], 0, 0, 0, 0, None)
+
+
+def test_a_sentence_that_begins_with_its_blank_begins_with_its_option() -> None:
     item = Item("1", "1", "", ("Ann was mad.", "Eve was mad."), 0, cut=True)
-    scorer = Ones()
+    scorer = Zeros()
     found = choose(scorer, [item], Wording(ScoringConfig(), PromptConfig(), cut=True))
     assert scorer.asked == [Request("", option) for option in item.options]
+    assert found.measured[0]["metaphor_alone"] is None
+
+
+def test_what_stands_before_a_blank_is_not_scored_alone() -> None:
+    # Of one token and without a bos it has no probability.
+    item = Item("1", "1", "So", ("Ann went.", "Eve went."), 0, cut=True)
+    scorer = Zeros()
+    found = choose(scorer, [item], Wording(ScoringConfig(), PromptConfig(), cut=True))
+    assert Request("", "So") not in scorer.asked
     assert found.measured[0]["metaphor_alone"] is None
 
 

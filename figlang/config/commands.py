@@ -167,10 +167,11 @@ class MunchFiguresConfig(EvaluateConfig):
 
     vectors: str | None = option(
         None,
-        "Static vectors for Figure 3: a GloVe text file (.txt, .vec, .gz), word2vec's .bin, a file of gensim, or model, the input "
-        "embeddings of model= or checkpoint=. null leaves it out.",
+        "Static vectors for Figure 3: a GloVe text file (.txt, .vec, .gz), word2vec's .bin, with allow_pickle=true a file of "
+        "gensim, or model, the input embeddings of model= or checkpoint=. null leaves it out.",
     )
     lower: bool = option(True, "Look up words in lower case, as GloVe has them.")
+    allow_pickle: bool = option(False, "Also read vectors as gensim saves them: a pickle, which runs what its author wants.")
 
 
 @dataclass
@@ -326,6 +327,7 @@ class ReleaseConfig(Command):
     against: list[str] = field(default_factory=lambda: [*BENCHMARKS], metadata=AGAINST)
     n: int = option(8, "Words in a row that count as overlap of training and evaluation text.")
     dtype: str = option("float16", "Number format of the released weights.", ("float16", "float32"))
+    note: str | None = option(None, "What else its card has to say, of what was chosen after a look at evaluation items, say.")
     limit_mb: float = option(32.0, "Largest checkpoint in megabytes: repositories keep every version.")
     overwrite: bool = option(False, "Replace an earlier checkpoint of this name.")
     trainer: TrainerConfig = field(default_factory=TrainerConfig)

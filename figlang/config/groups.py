@@ -1,7 +1,7 @@
 """The groups of options, one for each question that a user answers: data, model, method, scoring …"""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from math import inf
 from typing import Any
 
@@ -273,6 +273,9 @@ class PeftConfig(Section):
         listed = isinstance(names, list) and names and all(isinstance(name, str) and name for name in names)
         if self.stack == "continue" and self.name == "none":
             raise FiglangError("peft.stack=continue trains adapters that are there; add the peft= and peft.r= that they have")
+        idle = [spec.name for spec in fields(self) if spec.name != "name" and getattr(self, spec.name) != spec.default]
+        if self.name == "none" and idle:
+            raise FiglangError(f"peft.{idle[0]} changes nothing under peft=none, which trains all weights; add peft=lora")
         if names not in ("auto", "all-linear") and not listed:
             raise FiglangError(f"peft.target_modules={names} must be auto, all-linear or a list such as [q_proj,v_proj]")
 

@@ -7,9 +7,6 @@ from typing import Any
 
 from figlang.errors import FiglangError
 
-# Sections whose fields stand at the top level.
-COMMANDS = ("train", "evaluate", "miqatable3", "generate", "rate", "compare", "report", "describe")
-
 
 def option(default: Any, sentence: str, choices: tuple[str, ...] = ()) -> Any:
     """A field with its sentence and, where it has some, its valid choices."""

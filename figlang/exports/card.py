@@ -70,8 +70,8 @@ def log_prob(before, string):  # of a string after what stands before it
 score = log_prob({texts}) - log_prob("", {alone})""",
 }
 SELECTED = {
-    "none": "The validation items took no part in training or selection: the last epoch is exported.",
-    "heldout": "The validation items took no part in training or selection; exported is epoch {epoch}, best on held-out pairs.",
+    "none": "The validation items took no part in training or in the choice of the epoch: the last one is exported.",
+    "heldout": "The validation items took no part in training or in the choice of the epoch: {epoch} was best on held-out pairs.",
     "validation": "Epoch {epoch} is exported, selected on these validation items: the numbers are optimistic.",
 }
 
@@ -179,6 +179,8 @@ def _released(document: Mapping[str, Any]) -> str:
     title = "One seed was trained" if len(seeds) == 1 else f"{len(seeds)} seeds were trained, in %"
     text = f"\n## Seeds of the recipe\n\n{markdown(Table('seeds', title, columns, tuple(rows)))}"
     text += f"\nThe runs are in float32. This folder is in {released['dtype']}, and what stands above was measured with it.\n"
+    if released.get("note"):
+        text += f"\n{released['note']}\n"
     if elsewhere := released["evaluations"]:
         cells: list[tuple[Cell, ...]] = [
             (one["data_name"], one["split"], as_row(one, "accuracy"), as_row(one, "pair_accuracy"), f"`{one['signature']}`")

@@ -70,6 +70,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
                 "name": config.name,
                 "command": evaluated.about()["command"],
                 "dtype": config.dtype,
+                **({} if config.note is None else {"note": config.note}),
                 "run": _values(content),
                 "seeds": [_values(system.content) for system in seeds],
                 "evaluations": _evaluations(run),

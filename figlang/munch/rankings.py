@@ -1,7 +1,6 @@
 """How early the answers that people gave come in a model's ranking (MUNCH: Tong et al. 2024, Table 3), and files of rankings."""
 
 import json
-import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
@@ -12,6 +11,7 @@ import numpy as np
 
 from figlang.association import Case
 from figlang.errors import FiglangError
+from figlang.files import whole_file
 from figlang.metrics import Estimate, clustered_interval
 from figlang.types import Ranking
 
@@ -73,10 +73,8 @@ def write(path: Path, rows: Iterable[Ranking]) -> None:
     """One JSON object a line, written beside and renamed, so that a half-written file never has the name."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        with beside.open("w", encoding="utf-8") as file:
+        with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
-        beside.replace(path)
     except OSError as error:
         raise FiglangError(f"cannot write {path} ({error.strerror}); choose another folder with output=DIR") from error
 

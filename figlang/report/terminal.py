@@ -125,6 +125,7 @@ def seeds(run: Path, console: Console) -> None:
         values = [estimate.value for run in runs if (estimate := as_row(run["metrics"], name)) is not None]
         if len(values) == len(runs):
             mean, deviation = spread(values)
+            assert deviation is not None, "there are several seeds"
             table.add_row(heading, f"{100 * mean:.2f} ± {100 * deviation:.2f}", percent(min(values)), percent(max(values)))
     console.print(table)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)

@@ -64,7 +64,7 @@ def choose(
         for option in item.options:
             strings.ask(before[item.id], item.context, option)
             strings.alone(before[item.id], option)
-        if item.context:
+        if _stands_alone(item):
             strings.alone(before[item.id], item.context)
         if item.gold is not None:
             for partner in partners.get(item.id, ()):
@@ -96,6 +96,11 @@ def partners_of(items: Sequence[Item]) -> dict[str, tuple[Item, ...]]:
         if item.paired and not item.cut:
             groups.setdefault(item.group, []).append(item)
     return {item.id: tuple(members) for members in groups.values() if len(members) == 2 for item in members}
+
+
+def _stands_alone(item: Item) -> bool:
+    # What stands before a blank is no sentence, and may be a single token, which without a bos has no probability.
+    return bool(item.context) and not item.cut
 
 
 class Strings:
@@ -150,5 +155,5 @@ class Strings:
             "whole": [self[wording.whole(shown, item.context, option)] for option in item.options],
             "answer": [self[wording.span(shown, item.context, option)] for option in item.options],
             "answer_alone": [self[wording.alone(shown, option)] for option in item.options],
-            "metaphor_alone": self[wording.alone(shown, item.context)] if item.context else None,
+            "metaphor_alone": self[wording.alone(shown, item.context)] if _stands_alone(item) else None,
         }
