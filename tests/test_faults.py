@@ -166,7 +166,7 @@ def test_a_disk_that_fills_up_while_a_state_is_saved_keeps_the_one_before(
 @pytest.mark.parametrize("strategy", ["auto", "ddp", "fsdp"])
 def test_every_strategy_writes_its_state_beside_its_place(tmp_path: Path, strategy: str) -> None:
     config = TrainConfig(trainer=TrainerConfig(accelerator="cpu", strategy=strategy))
-    made = runtime.trainer(config, Run(tmp_path), "32-true", [])
+    made = runtime.trainer(runtime.settled(config), Run(tmp_path), [])
     assert isinstance(made.strategy.checkpoint_io, runtime.WholeStates)
 
 

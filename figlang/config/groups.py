@@ -273,11 +273,11 @@ class PeftConfig(Section):
         listed = isinstance(names, list) and names and all(isinstance(name, str) and name for name in names)
         if self.stack == "continue" and self.name == "none":
             raise FiglangError("peft.stack=continue trains adapters that are there; add the peft= and peft.r= that they have")
+        if names not in ("auto", "all-linear") and not listed:
+            raise FiglangError(f"peft.target_modules={names} must be auto, all-linear or a list such as [q_proj,v_proj]")
         idle = [spec.name for spec in fields(self) if spec.name != "name" and getattr(self, spec.name) != spec.default]
         if self.name == "none" and idle:
             raise FiglangError(f"peft.{idle[0]} changes nothing under peft=none, which trains all weights; add peft=lora")
-        if names not in ("auto", "all-linear") and not listed:
-            raise FiglangError(f"peft.target_modules={names} must be auto, all-linear or a list such as [q_proj,v_proj]")
 
 
 @dataclass
