@@ -123,7 +123,7 @@ Intervals resample pairs. {selected}
 
 ## Use
 
-Sentences are worded as: {worded.get(recipe.text, "text as it is")}.
+`folder` is where this card lies; metaphor and answers are worded as: {worded.get(recipe.text, "text as it is")}.
 
 ```python
 {_lines(recipe)}
