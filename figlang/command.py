@@ -332,9 +332,14 @@ _UNNAMED = re.compile(
 LONGEST = 120
 
 
+def _given() -> list[str]:
+    """The fields and groups that were typed, by name."""
+    return [text.lstrip("+").split("=")[0] for text in HydraConfig.get().overrides.task]
+
+
 def _name_model(model: ModelConfig) -> None:
     # Another source under a preset's name would be reported as the preset's model.
-    given = {text.split("=")[0] for text in HydraConfig.get().overrides.task}
+    given = _given()
     if "model.name_or_path" in given and "model.name" not in given:
         parts = [part for part in model.name_or_path.removesuffix("/model").split("/") if part]
         model.name = "-".join(parts[-2:] if re.fullmatch(r"seed\d+", parts[-1]) else parts[-1:])
@@ -342,7 +347,7 @@ def _name_model(model: ModelConfig) -> None:
 
 def _name_size(data: DataConfig) -> None:
     # Another size under a preset's name would be reported as the preset's.
-    preset, given = HydraConfig.get().runtime.choices.get("data"), {text.split("=")[0] for text in HydraConfig.get().overrides.task}
+    preset, given = HydraConfig.get().runtime.choices.get("data"), _given()
     if "data.size" in given and "data.name" not in given and data.size != data_presets([str(preset)])[0].size:
         data.name += f"-{data.size}"
 
@@ -383,7 +388,7 @@ TRAINING = ("trainer.precision", "trainer.devices", "trainer.nodes", "trainer.st
 
 
 def _name_evaluation(config: EvaluateConfig) -> None:
-    given = [text.lstrip("+").split("=")[0] for text in HydraConfig.get().overrides.task]
+    given = _given()
     idle = next((name for name in given if name.split(".")[0] in ("model", "method") and name not in ALLOWING), None)
     if config.checkpoint is not None and idle is not None:
         raise FiglangError(f"checkpoint={config.checkpoint} brings its own model and method; leave {idle}= out")
