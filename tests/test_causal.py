@@ -42,6 +42,16 @@ def test_sharing_equals_one_sentence_at_a_time(family: str, bos: str | int) -> N
     check(plain, scorer, requests())
 
 
+@pytest.mark.parametrize("block", [7, 64])
+@pytest.mark.parametrize("family", TREE)
+def test_attention_in_blocks_equals_it_too(family: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("figlang.scoring.states.BLOCK", block)
+    plain = network(family, **TREE[family])
+    scorer = CausalScorer(plain, TOKENIZER, bos="add")
+    assert scorer.score(requests()).fallback is None
+    check(plain, scorer, requests())
+
+
 @pytest.mark.parametrize("bos", ["none", "add"])
 @pytest.mark.parametrize("family", WHOLE)
 def test_what_cannot_share_equals_it_too_and_says_why(family: str, bos: str, caplog: pytest.LogCaptureFixture) -> None:

@@ -13,6 +13,7 @@ from transformers.pytorch_utils import Conv1D
 
 from figlang.cpu import linear
 from figlang.cpu.attention import attention
+from figlang.cpu.blocks import Block, in_blocks
 from figlang.cpu.dropout import FastDropout, scaled_mask
 from figlang.cpu.hasten import hasten, release
 from figlang.cpu.memory import keep_freed_memory
@@ -155,3 +156,60 @@ def test_release_undoes_hasten() -> None:
 def test_freed_memory_is_kept_where_the_library_is_glibc() -> None:
     glibc = "GNU" in Path("/usr/bin/ldd").read_text() if Path("/usr/bin/ldd").is_file() else False
     assert keep_freed_memory() or not glibc
+
+
+BLOCKS = [Block(0, 3, slice(0, 5)), Block(3, 4, torch.tensor([0, 5])), Block(4, 6, torch.tensor([0, 1, 6, 7]))]
+
+
+def tree_mask(dtype: torch.dtype) -> Tensor:
+    """(1, 1, 6, 8): each query sees some of its block's keys."""
+    visible = torch.zeros(6, 8, dtype=torch.bool)
+    for start, stop, keys in BLOCKS:
+        visible[start:stop, keys] = True
+    visible[1, 3] = visible[5, 1] = False
+    return torch.zeros(6, 8, dtype=dtype).masked_fill_(~visible, torch.finfo(dtype).min)[None, None]
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(torch.float32, 1e-6), (torch.bfloat16, 0.02)])
+@pytest.mark.parametrize("heads", [2, 4])
+def test_blocks_give_the_attention_of_all_at_once(heads: int, dtype: torch.dtype, error: float) -> None:
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(1, count, size, 8).to(dtype) for count, size in ((4, 6), (heads, 8), (heads, 8)))
+    module = nn.Module()
+    module.num_key_value_groups = 4 // heads  # type: ignore[assignment]
+    usual = ALL_ATTENTION_FUNCTIONS["sdpa"]
+    expected = usual(module, query, key, value, tree_mask(dtype), scaling=0.3)[0]
+    with in_blocks(BLOCKS):
+        inside = ALL_ATTENTION_FUNCTIONS["sdpa"]
+        found = inside(module, query, key, value, tree_mask(dtype), scaling=0.3)[0]
+        value[:, :, 4] = torch.nan  # seen by the first block alone, and not even read by the others
+        spoilt = inside(module, query, key, value, tree_mask(dtype), scaling=0.3)[0].isnan()
+    assert ALL_ATTENTION_FUNCTIONS["sdpa"] is usual
+    torch.testing.assert_close(found, expected, atol=error, rtol=error)
+    assert spoilt.any(-1).any(-1).tolist() == [[True] * 3 + [False] * 3]
+
+
+def test_what_is_not_the_attention_of_that_tree_is_left_to_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setitem(ALL_ATTENTION_FUNCTIONS, "sdpa", lambda *inputs, **options: asked.append(options))
+    query, key = torch.randn(1, 4, 6, 8), torch.randn(1, 4, 8, 8)
+    mask = tree_mask(torch.float32)
+    with in_blocks(BLOCKS):
+        inside = ALL_ATTENTION_FUNCTIONS["sdpa"]
+        inside(nn.Module(), query, key, key, None)
+        inside(nn.Module(), query, key, key, mask, dropout=0.1)
+        inside(nn.Module(), query, key, key, mask, position_bias=mask)
+        inside(nn.Module(), query[:, :, 1:], key, key, mask[:, :, 1:])
+        inside(nn.Module(), query, key[:, :, 1:], key[:, :, 1:], mask[..., 1:-1])
+    assert len(asked) == 5
+    with in_blocks(BLOCKS[:1]):
+        assert ALL_ATTENTION_FUNCTIONS["sdpa"] is not inside
+
+
+def test_a_bias_of_positions_is_left_to_transformers_in_training() -> None:
+    torch.manual_seed(0)
+    query = torch.randn(1, 4, 6, 8, dtype=torch.bfloat16)
+    bias = torch.randn(1, 4, 6, 6, dtype=torch.bfloat16)
+    module, mask = nn.Module(), torch.zeros(1, 1, 6, 6, dtype=torch.bfloat16)
+    expected, _ = sdpa_attention_forward(module, query, query, query, mask, position_bias=bias)
+    assert torch.equal(attention(module, query, query, query, mask, position_bias=bias)[0], expected)

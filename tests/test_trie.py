@@ -37,6 +37,23 @@ def test_a_packed_node_sees_its_own_path_and_nothing_else(size: int, keys: int |
             assert trie.tokens[span].tolist() == tokens.ids[tokens.start :]
 
 
+@pytest.mark.parametrize("size", [1, 5, 16, 200])
+def test_a_block_has_every_key_that_one_of_its_nodes_sees(size: int) -> None:
+    for seed in range(20):
+        trie = grow(drawn(seed))
+        for pack in trie.packs(40):
+            visible = trie.visible(pack)
+            stops = [0]
+            for start, stop, keys in trie.blocks(pack, visible, size):
+                assert start == stops[-1] < stop <= start + size
+                stops.append(stop)
+                hidden = torch.ones(visible.shape[1], dtype=torch.bool)
+                hidden[keys] = False
+                assert not visible[start:stop, hidden].any()
+                assert visible[start:stop, ~hidden].any(0).all()
+            assert stops[-1] == len(pack.nodes)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_plain_paths_cover_every_read_node_once(seed: int) -> None:
     trie = grow(drawn(seed))

@@ -28,7 +28,7 @@ def attention(
     fused one takes several times as long as these steps. Whatever is not plain masked attention is left to transformers.
     """
     causal = attention_mask is None and getattr(module, "is_causal", True)
-    special = any(options.get(name) not in (None, False) for name in SPECIAL) or query.shape[1] % key.shape[1]
+    special = asks_more(options) or query.shape[1] % key.shape[1]
     half = query.dtype != torch.float32 or torch.is_autocast_enabled("cpu")
     fused = not dropout and not (half and torch.is_grad_enabled())
     if fused or query.device.type != "cpu" or causal or special:
@@ -45,3 +45,8 @@ def attention(
     if dropout:
         weights = weights * scaled_mask(weights.shape, dropout, weights.dtype)
     return (weights @ value).transpose(1, 2).contiguous(), None
+
+
+def asks_more(options: dict[str, Any]) -> bool:
+    """Whether a network asks of its attention what only transformers' own function does."""
+    return any(options.get(name) is not None and options[name] is not False for name in SPECIAL)

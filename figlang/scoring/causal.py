@@ -8,6 +8,7 @@ from rich.progress import Progress, TimeElapsedColumn
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from figlang.cpu.blocks import takes_blocks
 from figlang.cpu.linear import hastened
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.requests import Request, RequestEncoder, Scored, Tokens
@@ -45,11 +46,12 @@ class CausalScorer:
     ) -> None:
         config = network.config.get_text_config()
         self.encoder = RequestEncoder(tokenizer, bos, overflow, getattr(config, "max_position_embeddings", None))
-        # Attention to other branches is wasted work that grows with the pack; a GPU hides it, a CPU does not.
-        self._pack = pack or (256 if network.device.type == "cpu" else 2048)
         self._batch_tokens = batch_tokens
         self._logits = logits
         self._anatomy = dissect(network.eval())
+        # Attention to other branches is wasted work that grows with the pack; a GPU hides it, a CPU does not unless it is cut.
+        on_cpu = 1024 if takes_blocks(self._anatomy.body) else 256
+        self._pack = pack or (on_cpu if network.device.type == "cpu" else 2048)
 
     @torch.inference_mode()
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:

@@ -12,7 +12,10 @@ from torch import Tensor
 from torch.nn.functional import pad
 from transformers import DynamicCache, PreTrainedModel
 
+from figlang.cpu.blocks import in_blocks, takes_blocks
 from figlang.scoring.trie import Pack, Trie
+
+BLOCK = 64  # nodes that attend together: fewer make more calls, more attend in vain
 
 
 class States(NamedTuple):
@@ -45,7 +48,9 @@ def tree_reads(body: PreTrainedModel, trie: Trie, size: int, keys: int | None = 
     for pack in trie.packs(size, keys):
         cache = hand_on(cache, torch.searchsorted(held, pack.past))
         held = torch.cat(pack)
-        states_PH = read_tree(body, trie.tokens[pack.nodes], trie.depths[pack.nodes], trie.visible(pack), cache)
+        visible_PK = trie.visible(pack)
+        with in_blocks(trie.blocks(pack, visible_PK, BLOCK) if takes_blocks(body) else []):
+            states_PH = read_tree(body, trie.tokens[pack.nodes], trie.depths[pack.nodes], visible_PK, cache)
         yield Read(pack, held, states_PH, cache)
 
 

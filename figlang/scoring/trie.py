@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from figlang.cpu.blocks import Block
 from figlang.scoring.requests import Tokens
 
 
@@ -62,11 +63,8 @@ class Trie:
         start = 0
         while start < len(self.read):
             past = self._above(int(self.read[start]))
-            stop = start + (size if keys is None else min(size, keys - len(past)))
-            if stop < len(self.read):
-                earliest = stop - (stop - start) // 4
-                depths = self.depths[self.read[earliest : stop + 1]]
-                stop = earliest + int((depths == depths.min()).nonzero()[-1])
+            most = size if keys is None else min(size, keys - len(past))
+            stop = self._cut(self.read, start, most, most // 4)
             yield Pack(past, self.read[start:stop])
             start = stop
 
@@ -75,6 +73,18 @@ class Trie:
         keys = torch.cat(pack)
         nodes = pack.nodes[:, None]
         return (keys <= nodes) & (nodes < self.ends[keys])
+
+    def blocks(self, pack: Pack, visible_PK: Tensor, size: int) -> list[Block]:
+        """The pack's nodes cut into blocks of at most `size`, with the keys that they see; cut where the next sees few of them."""
+        blocks = []
+        start = 0
+        while start < len(pack.nodes):
+            stop = self._cut(pack.nodes, start, size, size // 2)
+            keys = visible_PK[start:stop].any(0).nonzero()[:, 0]
+            first, last = int(keys[0]), int(keys[-1])
+            blocks.append(Block(start, stop, slice(first, last + 1) if last + 1 - first == len(keys) else keys))
+            start = stop
+        return blocks
 
     def paths(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Plain sequences that cover all read nodes: the nodes of each, and which of them no earlier one had (bool)."""
@@ -89,6 +99,15 @@ class Trie:
             nodes = torch.cat([self._above(node), torch.tensor([node])])
             yield nodes, ~covered[nodes]
             covered[nodes] = True
+
+    def _cut(self, nodes: Tensor, start: int, most: int, room: int) -> int:
+        """Where to stop within `nodes` after at most `most` of them: at the shallowest of the last `room` places, the last such."""
+        stop = start + most
+        if stop >= len(nodes):
+            return len(nodes)
+        earliest = stop - room
+        depths = self.depths[nodes[earliest : stop + 1]]
+        return earliest + int((depths == depths.min()).nonzero()[-1])
 
     def _above(self, node: int) -> Tensor:
         path = []
