@@ -25,6 +25,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from figlang import config as schemas
+from figlang import naming
 from figlang.config import (
     AverageConfig,
     CompareConfig,
@@ -35,7 +36,6 @@ from figlang.config import (
     GenerateConfig,
     MergeConfig,
     MiqaTable3Config,
-    ModelConfig,
     MunchFiguresConfig,
     MunchGenerateConfig,
     MunchJudgeConfig,
@@ -49,7 +49,6 @@ from figlang.config.usage import print_help
 from figlang.errors import INTERRUPTED, FiglangError
 from figlang.faults import explain
 from figlang.redaction import nothing_secret_said
-from figlang.signature import digest
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 T = TypeVar("T")
@@ -105,7 +104,7 @@ def data_presets(names: Sequence[str], like: DataConfig | None = None) -> list[D
     if like is not None:
         found = [replace(one, root=like.root, limit=like.limit, seed=like.seed, held_out=like.held_out) for one in found]
         for one in found:
-            _name_data(one)
+            naming.name_data(one, _typed())
     return found
 
 
@@ -239,14 +238,18 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
 def _named(composed: DictConfig, schema: type[T]) -> T:
     config = resolve(composed, schema)
     if isinstance(config, TrainConfig | EvaluateConfig):
-        _name_model(config.model)
-        _name_size(config.data)
-        _name_data(config.data)
-    if isinstance(config, TrainConfig):
-        _name_run(config)
-    if isinstance(config, EvaluateConfig):
-        _name_evaluation(config)
+        typed = _typed()
+        # A preset from a folder of the user's own is not looked up unless it has to be.
+        preset = data_presets([typed.choices["data"]])[0] if "data.size" in typed.given else None
+        naming.name(config, typed, preset)
     return config
+
+
+def _typed() -> naming.Typed:
+    """What Hydra knows of the command line."""
+    known = HydraConfig.get()
+    choices = {group: str(choice) for group, choice in known.runtime.choices.items() if choice}
+    return naming.Typed(tuple(known.overrides.task), choices, known.mode is RunMode.MULTIRUN)
 
 
 def _words(schema: type, words: list[str]) -> list[str]:
@@ -321,90 +324,3 @@ def _of_submitit(words: str) -> str:
 
 def _section_name(section: type) -> str:
     return "the top level" if issubclass(section, Command) else section.__name__.removesuffix("Config").lower()
-
-
-# What does not belong into a run folder's name: it changes no result, or is in the name already.
-_UNNAMED = re.compile(
-    r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|also|trainer|logger)=|^(paths|logger)\."
-    r"|^model\.(endpoint|key_env|concurrency|timeout|retries|input_price|output_price|max_cost)="
-    r"|^(checkpoint|split|name|output|batch_size|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
-)
-LONGEST = 120
-
-
-def _given() -> list[str]:
-    """The fields and groups that were typed, by name."""
-    return [text.lstrip("+").split("=")[0] for text in HydraConfig.get().overrides.task]
-
-
-def _name_model(model: ModelConfig) -> None:
-    # Another source under a preset's name would be reported as the preset's model.
-    given = _given()
-    if "model.name_or_path" in given and "model.name" not in given:
-        parts = [part for part in model.name_or_path.removesuffix("/model").split("/") if part]
-        model.name = "-".join(parts[-2:] if re.fullmatch(r"seed\d+", parts[-1]) else parts[-1:])
-
-
-def _name_size(data: DataConfig) -> None:
-    # Another size under a preset's name would be reported as the preset's.
-    preset, given = HydraConfig.get().runtime.choices.get("data"), _given()
-    if "data.size" in given and "data.name" not in given and data.size != data_presets([str(preset)])[0].size:
-        data.name += f"-{data.size}"
-
-
-def _name_data(data: DataConfig) -> None:
-    # Under debug= a preset's files are the bundled samples, and a report must not call them by the real ones' name.
-    if HydraConfig.get().runtime.choices.get("debug") and data.root and data.root.endswith("samples") and "sample" not in data.name:
-        data.name += "_sample"
-
-
-def _name_run(config: TrainConfig) -> None:
-    # An interrupted multirun is started again by the same command, which then finds some of its runs finished.
-    multirun = HydraConfig.get().mode is RunMode.MULTIRUN
-    config.skip_finished = config.skip_finished or multirun
-    launcher = HydraConfig.get().runtime.choices.get("hydra/launcher")
-    if multirun and config.trainer.devices not in ("auto", "1") and launcher != "submitit_slurm":
-        # Each process that Lightning starts would run the whole multirun again.
-        raise FiglangError("a multirun (-m) needs trainer.devices=1; start the runs one by one, or by torchrun")
-    if config.run is not None:
-        return
-    config.run = str(Path(config.paths.runs) / _name(config.model.name, config.data.name) / f"seed{config.seed}")
-
-
-# What kind of evaluation a folder holds, where it is no predictions for a split.
-KINDS: dict[type, str] = {
-    MiqaTable3Config: "table3",
-    MunchJudgeConfig: "judgements",
-    MunchGenerateConfig: "rankings",
-    MunchFiguresConfig: "figures",
-    GenerateConfig: "answers",
-}
-
-
-# What of model= is said about a checkpoint too: it is never a checkpoint's own to allow.
-ALLOWING = ("model.allow_bin", "model.trust_remote_code")
-# Of trainer= what only the Trainer reads: an evaluation runs in the network's own precision, split by torchrun.
-TRAINING = ("trainer.precision", "trainer.devices", "trainer.nodes", "trainer.strategy")
-
-
-def _name_evaluation(config: EvaluateConfig) -> None:
-    given = _given()
-    idle = next((name for name in given if name.split(".")[0] in ("model", "method") and name not in ALLOWING), None)
-    if config.checkpoint is not None and idle is not None:
-        raise FiglangError(f"checkpoint={config.checkpoint} brings its own model and method; leave {idle}= out")
-    if trains := next((name for name in given if name.startswith("method") or name in TRAINING), None):
-        raise FiglangError(f"{trains}= is for training and changes no evaluation; leave it out")
-    if config.name is None:
-        config.name = _name(config.data.name, KINDS.get(type(config), config.split))
-        if "model.name_or_path" in given:
-            config.name += f"-{digest(config.model.name_or_path)}"  # model.name is only the end of it
-
-
-def _name(*parts: str) -> str:
-    overrides = [text for text in HydraConfig.get().overrides.task if not _UNNAMED.match(text)]
-    whole = "-".join([*parts, *sorted(overrides)])
-    # Only what neither a shell nor Hydra's grammar reads as syntax: the folder is given back as checkpoint=FOLDER.
-    name = re.sub(r"[^A-Za-z0-9._~-]+", "_", whole)
-    # Where more was lost than `=`, other overrides might get the same name.
-    told_apart = len(name) <= LONGEST and re.fullmatch(r"[A-Za-z0-9._~=-]*", whole)
-    return name if told_apart else f"{name[:LONGEST]}-{digest(whole)}"
