@@ -2,12 +2,13 @@
 
 import logging
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from figlang.errors import FiglangError
@@ -283,18 +284,50 @@ def test_logits_that_are_made_anew_are_those_of_the_vocabulary_matrix(family: st
         assert torch.allclose(anatomy.exact(states, tokens), expected, atol=1e-5)
 
 
-def test_bf16_sums_are_nearer_to_float32_than_those_of_bf16_logits() -> None:
-    plain = network("llama")
-    encoder = CausalScorer(plain, TOKENIZER).encoder
-    asked = [Request("The room was", f" the oven {word} so.") for word in ("as", "the", "hot", "cold", "blue", "s" * 60)]
-    exact = CausalScorer(plain, TOKENIZER).score(asked).log_probs
-    found = CausalScorer(plain.to(torch.bfloat16), TOKENIZER).score(asked).log_probs
-    rounded = [torch.tensor(values(plain, tokens.ids, tokens.start)) for tokens in encoder.encode(asked)[0]]
+@pytest.mark.parametrize("family", ["gpt2", "llama", "gpt_neox", "qwen2", "phi3"])
+def test_bf16_scores_are_nearer_to_float32_than_those_of_the_network_itself(family: str) -> None:
+    plain = network(family, **TREE[family])
+    exact = torch.cat(CausalScorer(plain, TOKENIZER).score(requests()).log_probs)
+    scorer = CausalScorer(plain.to(torch.bfloat16), TOKENIZER)
+    found = torch.cat(scorer.score(requests()).log_probs)
+    sequences, _ = scorer.encoder.encode(requests())
+    rounded = torch.cat([torch.tensor(values(plain, tokens.ids, tokens.start)) for tokens in sequences])
+    assert float((found - exact).square().mean()) < float((rounded - exact).square().mean())
 
-    def error(log_probs: list[Tensor]) -> float:
-        return float((torch.cat(log_probs) - torch.cat(exact)).square().mean())
 
-    assert error(found) < error(rounded)
+def squared_error(network_: PreTrainedModel, exact: list[Tensor], steady: bool) -> float:
+    scorer = CausalScorer(network_, TOKENIZER, bos="add")
+    scorer._anatomy = replace(scorer._anatomy, steady=steady and scorer._anatomy.steady)
+    found = scorer.score(requests())
+    assert found.fallback is None
+    return float((torch.cat(found.log_probs) - torch.cat(exact)).square().mean())
+
+
+@pytest.mark.parametrize("family", TREE)
+def test_in_bf16_sums_of_layers_in_float32_are_no_further_from_float32(family: str) -> None:
+    exact = CausalScorer(network(family, **TREE[family]), TOKENIZER, bos="add").score(requests()).log_probs
+    half = network(family, **TREE[family]).to(torch.bfloat16)
+    kinds = [type(module) for module in half.modules()]
+    assert squared_error(half, exact, True) <= squared_error(half, exact, False)
+    assert [type(module) for module in half.modules()] == kinds
+    if family in ("gpt2", "llama", "gpt_neox", "qwen2", "phi3"):
+        assert dissect(half).steady
+        assert squared_error(half, exact, True) < 0.95 * squared_error(half, exact, False)
+
+
+class OwnLinear(nn.Linear):
+    """Multiplies by itself what it takes to have its own precision."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input @ self.weight.t()
+
+
+def test_parts_that_take_bf16_alone_keep_a_network_in_bf16() -> None:
+    half = network("llama").to(torch.bfloat16)
+    half.model.layers[0].mlp.gate_proj.__class__ = OwnLinear
+    assert not dissect(half).steady
+    assert CausalScorer(half, TOKENIZER).score(requests()).fallback is None
+    assert not dissect(network("llama")).steady  # nothing to gain
 
 
 def test_the_common_beginning_is_read_in_the_first_packs_only() -> None:

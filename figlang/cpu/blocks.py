@@ -31,12 +31,10 @@ def takes_blocks(network: PreTrainedModel) -> bool:
 def in_blocks(blocks: Sequence[Block]) -> Iterator[None]:
     """Within, attention of that many queries with a mask is computed in these blocks; the mask must hide all other keys.
 
-    In a tree of many short branches nearly all of a full attention is spent on keys that nobody sees.
+    In a tree of many short branches nearly all of a full attention is spent on keys that nobody sees. What comes in
+    takes the type of the mask.
     """
     usual = ALL_ATTENTION_FUNCTIONS["sdpa"]
-    if len(blocks) < 2:
-        yield
-        return
 
     def attention(
         module: nn.Module,
@@ -48,14 +46,20 @@ def in_blocks(blocks: Sequence[Block]) -> Iterator[None]:
         scaling: float | None = None,
         **options: Any,
     ) -> tuple[Tensor, Tensor | None]:
-        special = dropout or asks_more(options)
-        other = attention_mask is None or (query.shape[2], key.shape[2]) != (blocks[-1].stop, attention_mask.shape[-1])
-        if special or other or query.shape[1] % key.shape[1]:
+        if attention_mask is not None and attention_mask.is_floating_point():
+            query, key, value = (each.to(attention_mask.dtype) for each in (query, key, value))
+        if (
+            len(blocks) < 2
+            or attention_mask is None
+            or (query.shape[2], key.shape[2]) != (blocks[-1].stop, attention_mask.shape[-1])
+            or query.shape[1] % key.shape[1]
+            or dropout
+            or asks_more(options)
+        ):
             found: tuple[Tensor, Tensor | None] = usual(
                 module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options
             )
             return found
-        assert attention_mask is not None
         outputs = [
             scaled_dot_product_attention(
                 query[:, :, start:stop],

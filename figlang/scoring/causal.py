@@ -29,7 +29,8 @@ class CausalScorer:
     distinct sequences are run whole, padded, at most `batch_tokens` at a time, with the same results, and the log says so.
 
     Results equal the network's own loss times length, sequence by sequence, to float32 rounding. A network in bf16 is
-    run in bf16; the logits that matter and all log-probabilities are float32. Dropout is switched off.
+    run in bf16, on a CPU with sums in float32; the logits that matter and all log-probabilities are float32. Dropout is
+    switched off.
 
     `bos` and `overflow` are those of RequestEncoder.
     """
@@ -96,7 +97,8 @@ class CausalScorer:
     def _run(self, trie: Trie, whole: bool, bar: Progress) -> tuple[Tensor, int]:
         """Log-probabilities of the trie's scored nodes, and how many tokens were read for them."""
         vocabulary = self._vocabulary(trie)
-        states = self._whole(trie) if whole else tree_states(self._anatomy.body, trie, self._pack, self._anatomy.keys)
+        anatomy = self._anatomy
+        states = self._whole(trie) if whole else tree_states(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady)
         task = bar.add_task("scoring", total=len(trie.read))
         read = 0
         for nodes, states_RH, tokens in states:

@@ -93,7 +93,7 @@ class Continuation:
         # A token after each prompt, so that the prompt's last one is read.
         trie = grow([Tokens([*prompts[number], 0], len(prompts[number])) for number in numbers])
         ends = torch.stack([trie.parents[span[0]] for span in trie.spans])
-        for read in tree_reads(self.anatomy.body, trie, self.pack, keys):
+        for read in tree_reads(self.anatomy.body, trie, self.pack, keys, self.anatomy.steady):
             self.read += len(read.pack.nodes)
             members = torch.isin(ends, read.pack.nodes).nonzero()[:, 0]
             if not len(members):
@@ -146,7 +146,9 @@ class TreeChunk:
         places, above = torch.tensor(pairs).unbind(1)
         visible_WK[places, held + above] = True
         last = torch.tensor([tokens[-1] for _, tokens in nodes])
-        states_WH = read_tree(self._owner.anatomy.body, last, self._depths[rows] + sizes, visible_WK, self._cache)
+        anatomy = self._owner.anatomy
+        depths = self._depths[rows] + sizes
+        states_WH = read_tree(anatomy.body, last, depths, visible_WK, self._cache, steady=anatomy.steady)
         self._cache.crop(-len(nodes))
         self._owner.read += len(nodes)
         self._owner.tokens += sum(int(self._depths[row]) + 1 + len(path) for row, path in part)

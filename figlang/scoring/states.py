@@ -4,7 +4,8 @@ Shape letters: N sequences in a batch, T tokens, P nodes of a pack, K keys, R ro
 """
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -12,7 +13,8 @@ from torch import Tensor
 from torch.nn.functional import pad
 from transformers import DynamicCache, PreTrainedModel
 
-from figlang.cpu.blocks import in_blocks, takes_blocks
+from figlang.cpu.blocks import Block, in_blocks, takes_blocks
+from figlang.cpu.residual import adding_in_float32
 from figlang.scoring.trie import Pack, Trie
 
 BLOCK = 64  # nodes that attend together: fewer make more calls, more attend in vain
@@ -38,8 +40,8 @@ class Read(NamedTuple):
     cache: DynamicCache
 
 
-def tree_reads(body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None) -> Iterator[Read]:
-    """All read nodes, pack by pack (see Trie.packs): each is computed once.
+def tree_reads(body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None, steady: bool = False) -> Iterator[Read]:
+    """All read nodes, pack by pack (see Trie.packs): each is computed once. `steady` is that of read_tree.
 
     The keys and values on the path to the first node of a pack are handed on from the pack before it: the beginning that
     all sequences share is such a path, and a subtree that is larger than a pack has one too.
@@ -49,29 +51,38 @@ def tree_reads(body: PreTrainedModel, trie: Trie, size: int, keys: int | None = 
         cache = hand_on(cache, torch.searchsorted(held, pack.past))
         held = torch.cat(pack)
         visible_PK = trie.visible(pack)
-        with in_blocks(trie.blocks(pack, visible_PK, BLOCK) if takes_blocks(body) else []):
-            states_PH = read_tree(body, trie.tokens[pack.nodes], trie.depths[pack.nodes], visible_PK, cache)
+        blocks = trie.blocks(pack, visible_PK, BLOCK) if takes_blocks(body) else []
+        states_PH = read_tree(body, trie.tokens[pack.nodes], trie.depths[pack.nodes], visible_PK, cache, blocks, steady)
         yield Read(pack, held, states_PH, cache)
 
 
-def tree_states(body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None) -> Iterator[States]:
+def tree_states(body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None, steady: bool = False) -> Iterator[States]:
     """States of all read nodes, see tree_reads."""
-    for pack, _, states_PH, _ in tree_reads(body, trie, size, keys):
+    for pack, _, states_PH, _ in tree_reads(body, trie, size, keys, steady):
         yield States(pack.nodes, states_PH, len(pack.nodes))
 
 
-def read_tree(body: PreTrainedModel, tokens: Tensor, depths: Tensor, visible_PK: Tensor, cache: DynamicCache) -> Tensor:
+def read_tree(
+    body: PreTrainedModel,
+    tokens: Tensor,
+    depths: Tensor,
+    visible_PK: Tensor,
+    cache: DynamicCache,
+    blocks: Sequence[Block] = (),
+    steady: bool = False,
+) -> Tensor:
     """States (P, H) of tokens (P,) at these depths, whose keys and values are appended to the cache; `visible_PK` is of bool, what
-    each attends to, itself last."""
+    each attends to, itself last. `blocks` of them may attend by themselves; with `steady` the network adds up in float32."""
     # Additive, in the network's own precision: every attention code that takes a mask takes this one.
     mask_PK = torch.zeros(visible_PK.shape, dtype=body.dtype).masked_fill_(~visible_PK, torch.finfo(body.dtype).min)
-    states_NTH: Tensor = body(
-        input_ids=tokens[None].to(body.device),
-        attention_mask=mask_PK[None, None].to(body.device),
-        position_ids=depths[None].to(body.device),
-        past_key_values=cache,
-        use_cache=True,
-    )[0]
+    with in_blocks(blocks), adding_in_float32(body) if steady else nullcontext():
+        states_NTH: Tensor = body(
+            input_ids=tokens[None].to(body.device),
+            attention_mask=mask_PK[None, None].to(body.device),
+            position_ids=depths[None].to(body.device),
+            past_key_values=cache,
+            use_cache=True,
+        )[0]
     return states_NTH[0]
 
 

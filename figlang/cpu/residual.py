@@ -1,0 +1,65 @@
+"""A network in bf16 on a CPU that adds up in float32: products stay in bf16, and a third of the rounding error goes.
+
+Every layer adds to what came before, and a bf16 sum forgets what is 256 times smaller. Here embeddings come out in float32, the
+sums take that type from them, and products round only what enters them; torch's autocast does the same for float32 weights.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from torch import Tensor, nn
+from torch.nn.functional import layer_norm
+from transformers.pytorch_utils import Conv1D
+
+from figlang.cpu.linear import exchange
+
+
+class Bf16Linear(nn.Linear):
+    """nn.Linear of bf16 weights that takes an input of any precision and gives bf16."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return super().forward(input.to(self.weight.dtype))
+
+
+class Bf16Conv1D(Conv1D):  # type: ignore[misc]
+    """The same of GPT-2's linear layer."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.to(self.weight.dtype))  # type: ignore[no-any-return]
+
+
+class Float32Embedding(nn.Embedding):
+    """nn.Embedding that gives float32."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return super().forward(input).float()
+
+
+class Float32LayerNorm(nn.LayerNorm):
+    """nn.LayerNorm that computes in float32 whatever its weights have: torch takes no bf16 weights with a float32 input."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        weight, bias = (None if part is None else part.float() for part in (self.weight, self.bias))
+        return layer_norm(input.float(), self.normalized_shape, weight, bias, self.eps)
+
+
+EXCHANGED: Mapping[type[nn.Module], type[nn.Module]] = {
+    nn.Linear: Bf16Linear,
+    Conv1D: Bf16Conv1D,
+    nn.Embedding: Float32Embedding,
+    nn.LayerNorm: Float32LayerNorm,
+}
+PLAIN = {changed: plain for plain, changed in EXCHANGED.items()}
+
+
+@contextmanager
+def adding_in_float32(network: nn.Module) -> Iterator[None]:
+    """Within, a network in bf16 adds up in float32; whether its own code takes that has to be tried.
+
+    Queries, keys and values may then have several types, which the attention of `in_blocks` brings together.
+    """
+    exchange(network, EXCHANGED)
+    try:
+        yield
+    finally:
+        exchange(network, PLAIN)
