@@ -3,7 +3,8 @@
     make bench-score ARGS="--data DIR --shapes smollm2 gpt2"
 
 Rounds are interleaved and medians compared, since other work on the machine disturbs all alike. Loading is not counted,
-tokenising is. The harness runs at its best batch size for them. Workloads are made of Fig-QA:
+tokenising is. The harness runs at its best batch size for the requests. Differences in bf16 are from our float32: the largest
+and, after ~, the root of their mean square; the harness's in parentheses. Workloads are made of Fig-QA, and of MUNCH:
 
 - zero-shot: the two answers after their metaphor;
 - random examples: the same after five examples, drawn anew for every pair;
@@ -91,7 +92,7 @@ def main() -> None:
     for shape in given.shapes:
         networks = {name: network(shape, folder, PRECISIONS[name]) for name in given.precisions}
         table = Table(title=f"{shape}, {given.threads} threads, medians of {given.rounds} rounds", title_justify="left")
-        for column in ("workload", "", "harness s", "figlang s", "ratio", "of the limit", "largest difference"):
+        for column in ("workload", "", "harness s", "figlang s", "ratio", "of the limit", "difference"):
             table.add_column(column, justify="left" if column in ("workload", "") else "right")
         for name, requests in asked.items():
             compare(name, requests, networks, tokenizer, given.rounds, given.batch, table)

@@ -239,8 +239,9 @@ def _named(composed: DictConfig, schema: type[T]) -> T:
     config = resolve(composed, schema)
     if isinstance(config, TrainConfig | EvaluateConfig):
         typed = _typed()
-        # A preset from a folder of the user's own is not looked up unless it has to be.
-        preset = data_presets([typed.choices["data"]])[0] if "data.size" in typed.given else None
+        # Only where it may give the name: a preset from a folder of the user's own is not found.
+        sized = "data.size" in typed.given and "data.name" not in typed.given
+        preset = data_presets([typed.choices.get("data", "None")])[0] if sized else None
         naming.name(config, typed, preset)
     return config
 

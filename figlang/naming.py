@@ -55,13 +55,13 @@ class Typed:
 
 
 def name(config: TrainConfig | EvaluateConfig, typed: Typed, preset: DataConfig | None) -> None:
-    """Fill in the names that were not given; `preset` is what data= chose, needed where data.size= was typed beside it.
+    """Fill in the names that were not given; `preset` is what data= chose, needed where data.size= was typed beside it and no name.
 
     Raises FiglangError for what cannot be named, since it would change nothing or be run several times.
     """
     _name_model(config.model, typed.given)
     if preset is not None:
-        _name_size(config.data, preset, typed.given)
+        _name_size(config.data, preset)
     name_data(config.data, typed)
     if isinstance(config, TrainConfig):
         _name_run(config, typed)
@@ -82,9 +82,9 @@ def _name_model(model: ModelConfig, given: list[str]) -> None:
         model.name = "-".join(parts[-2:] if re.fullmatch(r"seed\d+", parts[-1]) else parts[-1:])
 
 
-def _name_size(data: DataConfig, preset: DataConfig, given: list[str]) -> None:
+def _name_size(data: DataConfig, preset: DataConfig) -> None:
     # Another size under a preset's name would be reported as the preset's.
-    if "data.size" in given and "data.name" not in given and data.size != preset.size:
+    if data.size != preset.size:
         data.name += f"-{data.size}"
 
 

@@ -9,13 +9,14 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
 
 from figlang.errors import FiglangError
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request
-from figlang.scoring.states import tree_states
+from figlang.scoring.states import BLOCK, tree_states
 from figlang.scoring.trie import grow
 from tests.causal_models import TREE, WHOLE, network, requests, tokenizer, total, values
 
@@ -43,13 +44,20 @@ def test_sharing_equals_one_sentence_at_a_time(family: str, bos: str | int) -> N
     check(plain, scorer, requests())
 
 
-@pytest.mark.parametrize("block", [7, 64])
 @pytest.mark.parametrize("family", TREE)
-def test_attention_in_blocks_equals_it_too(family: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("figlang.scoring.states.BLOCK", block)
+def test_attention_in_blocks_equals_it_too(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = network(family, **TREE[family])
     scorer = CausalScorer(plain, TOKENIZER, bos="add")
+    blocks = []
+
+    def counted(*tensors: Tensor, **options: Any) -> Tensor:
+        blocks.append(tensors[0].shape[2])
+        return scaled_dot_product_attention(*tensors, **options)
+
+    monkeypatch.setattr("figlang.cpu.blocks.scaled_dot_product_attention", counted)
     assert scorer.score(requests()).fallback is None
+    assert bool(blocks) == (family not in ("gemma2", "falcon", "gpt_neo"))  # which do without what is replaced
+    assert max(blocks, default=0) <= BLOCK
     check(plain, scorer, requests())
 
 
@@ -313,6 +321,15 @@ def test_in_bf16_sums_of_layers_in_float32_are_no_further_from_float32(family: s
     if family in ("gpt2", "llama", "gpt_neox", "qwen2", "phi3"):
         assert dissect(half).steady
         assert squared_error(half, exact, True) < 0.95 * squared_error(half, exact, False)
+
+
+def test_logits_in_float32_help_by_themselves() -> None:
+    plain = network("llama")
+    exact = CausalScorer(plain, TOKENIZER, bos="add").score(requests()).log_probs
+    half = plain.to(torch.bfloat16)
+    sequences, _ = CausalScorer(half, TOKENIZER, bos="add").encoder.encode(requests())
+    own = torch.cat([torch.tensor(values(half, tokens.ids, tokens.start)) for tokens in sequences])
+    assert squared_error(half, exact, False) < float((own - torch.cat(exact)).square().mean())
 
 
 class OwnLinear(nn.Linear):

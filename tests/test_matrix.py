@@ -136,6 +136,11 @@ def test_another_size_is_not_reported_under_a_presets_name() -> None:
     ]
 
 
+def test_a_size_under_a_name_of_its_own_needs_no_preset() -> None:
+    words = ["checkpoint=runs/a", "data=figqa_medium", "data.size=medium,large", "data.name=mine"]
+    assert [each.config.data.name for each in combinations("evaluate", EvaluateConfig, words)] == ["mine", "mine"]
+
+
 def test_a_list_is_one_value() -> None:
     words = ["checkpoint=runs/a", "data=snli", "nli.labels=[neutral,entailment,contradiction]"]
     (only,) = combinations("evaluate", EvaluateConfig, words)

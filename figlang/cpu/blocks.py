@@ -28,13 +28,16 @@ def takes_blocks(network: PreTrainedModel) -> bool:
 
 
 @contextmanager
-def in_blocks(blocks: Sequence[Block]) -> Iterator[None]:
+def in_blocks(blocks: Sequence[Block], cast: bool = False) -> Iterator[None]:
     """Within, attention of that many queries with a mask is computed in these blocks; the mask must hide all other keys.
 
-    In a tree of many short branches nearly all of a full attention is spent on keys that nobody sees. What comes in
-    takes the type of the mask.
+    In a tree of many short branches nearly all of a full attention is spent on keys that nobody sees. With `cast`,
+    queries, keys and values take the mask's type.
     """
     usual = ALL_ATTENTION_FUNCTIONS["sdpa"]
+    if len(blocks) < 2 and not cast:
+        yield
+        return
 
     def attention(
         module: nn.Module,
@@ -46,7 +49,7 @@ def in_blocks(blocks: Sequence[Block]) -> Iterator[None]:
         scaling: float | None = None,
         **options: Any,
     ) -> tuple[Tensor, Tensor | None]:
-        if attention_mask is not None and attention_mask.is_floating_point():
+        if cast and attention_mask is not None:
             query, key, value = (each.to(attention_mask.dtype) for each in (query, key, value))
         if (
             len(blocks) < 2

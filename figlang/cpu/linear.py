@@ -57,8 +57,8 @@ def hastened(network: nn.Module) -> Iterator[None]:
     if parameter.device.type != "cpu" or parameter.dtype != torch.float32 or not pays():
         yield
         return
-    exchange(network, FASTER)
     try:
+        exchange(network, FASTER)
         yield
     finally:
         exchange(network, PLAIN)

@@ -1,7 +1,8 @@
 """A network in bf16 on a CPU that adds up in float32: products stay in bf16, and a third of the rounding error goes.
 
-Every layer adds to what came before, and a bf16 sum forgets what is 256 times smaller. Here embeddings come out in float32, the
-sums take that type from them, and products round only what enters them; torch's autocast does the same for float32 weights.
+Every layer adds to what came before, and a bf16 sum forgets what is 256 times smaller. Here plain embeddings come out in float32,
+the sums (and the keys and values that are kept) take that type from them, and products round only what enters them; torch's
+autocast does the same for float32 weights.
 """
 
 from collections.abc import Iterator, Mapping
@@ -58,8 +59,8 @@ def adding_in_float32(network: nn.Module) -> Iterator[None]:
 
     Queries, keys and values may then have several types, which the attention of `in_blocks` brings together.
     """
-    exchange(network, EXCHANGED)
     try:
+        exchange(network, EXCHANGED)
         yield
     finally:
         exchange(network, PLAIN)

@@ -40,7 +40,8 @@ class Anatomy:
 
     def head(self, states_RH: Tensor) -> Tensor:
         """Logits (R, vocabulary) of states (R, hidden), with the scaling and capping that the network's own forward does."""
-        return self._finished(self.network.get_output_embeddings()(states_RH.to(self.network.dtype)))
+        states_RH = states_RH.to(self.network.dtype) if self.steady else states_RH
+        return self._finished(self.network.get_output_embeddings()(states_RH))
 
     def exact(self, states_RH: Tensor, tokens_R: Tensor) -> Tensor:
         """One logit per row (R,), that of its token, in float32 where `head` would round it to the network's precision."""
@@ -136,28 +137,32 @@ def _not_split(anatomy: Anatomy, trie: Trie, reference_RV: Tensor) -> str | None
 def _not_tree(anatomy: Anatomy, trie: Trie, reference_RV: Tensor) -> str | None:
     if "position_ids" not in inspect.signature(anatomy.body.forward).parameters:
         return "it takes no position ids"
-    try:
-        # Small packs, so that the keys and values handed on are checked too.
-        states_RH = torch.cat([states for _, states, _ in tree_states(anatomy.body, trie, 5, anatomy.keys)])
-        logits_RV = anatomy.head(states_RH)
-    except Exception as error:  # networks refuse a mask or cache they do not know with a dozen types
-        return f"it does not take a tree-shaped mask ({type(error).__name__}: {one_line(error)})"
-    found = differs(logits_RV, reference_RV, anatomy.network)
-    return f"its attention does not follow a tree-shaped mask ({found})" if found else None
+    # Small packs, so that the keys and values handed on are checked too; in one block, whose mask alone hides what is not on a
+    # node's path, and in small ones, which leave keys out.
+    for block in (5, 2):
+        try:
+            states = tree_states(anatomy.body, trie, 5, anatomy.keys, block=block)
+            logits_RV = anatomy.head(torch.cat([states_RH for _, states_RH, _ in states]))
+        except Exception as error:  # networks refuse a mask or cache they do not know with a dozen types
+            return f"it does not take a tree-shaped mask ({type(error).__name__}: {one_line(error)})"
+        if found := differs(logits_RV, reference_RV, anatomy.network):
+            return f"its attention does not follow a tree-shaped mask ({found})"
+    return None
 
 
 def _steady(anatomy: Anatomy, trie: Trie, reference_RV: Tensor) -> bool:
     if anatomy.network.dtype != torch.bfloat16 or not takes_blocks(anatomy.body):
         return False
     try:
-        states_RH = torch.cat([states for _, states, _ in tree_states(anatomy.body, trie, 5, anatomy.keys, steady=True)])
-        found_RV = anatomy.head(states_RH).float().log_softmax(-1)
+        states = tree_states(anatomy.body, trie, 5, anatomy.keys, steady=True, block=2)
+        states_RH = torch.cat([states_RH for _, states_RH, _ in states])
+        found_RV = replace(anatomy, steady=True).head(states_RH).float().log_softmax(-1)
     except Exception:  # as in _not_tree: a network of unlike parts refuses in its own words
         return False
     reference_RV = reference_RV.float().log_softmax(-1)
     # Less rounding may move a place of many near ties far; most places stay where they were.
     error_R = (found_RV - reference_RV).square().mean(-1).sqrt()
-    return float(error_R.median()) <= 0.1 * float(reference_RV.std())
+    return float(error_R.quantile(0.75)) <= 0.1 * float(reference_RV.std())
 
 
 def differs(found_RV: Tensor, reference_RV: Tensor, network: PreTrainedModel) -> str | None:

@@ -29,8 +29,8 @@ class CausalScorer:
     distinct sequences are run whole, padded, at most `batch_tokens` at a time, with the same results, and the log says so.
 
     Results equal the network's own loss times length, sequence by sequence, to float32 rounding. A network in bf16 is
-    run in bf16, on a CPU with sums in float32; the logits that matter and all log-probabilities are float32. Dropout is
-    switched off.
+    run in bf16; the logits that matter and all log-probabilities are float32, and on a CPU, where beginnings are shared and its
+    code takes that, the sums of its layers too. Dropout is switched off.
 
     `bos` and `overflow` are those of RequestEncoder.
     """

@@ -40,8 +40,11 @@ class Read(NamedTuple):
     cache: DynamicCache
 
 
-def tree_reads(body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None, steady: bool = False) -> Iterator[Read]:
-    """All read nodes, pack by pack (see Trie.packs): each is computed once. `steady` is that of read_tree.
+def tree_reads(
+    body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None, steady: bool = False, block: int = BLOCK
+) -> Iterator[Read]:
+    """All read nodes, pack by pack (see Trie.packs): each is computed once. `steady` is that of read_tree; at most `block` nodes
+    attend together.
 
     The keys and values on the path to the first node of a pack are handed on from the pack before it: the beginning that
     all sequences share is such a path, and a subtree that is larger than a pack has one too.
@@ -51,15 +54,19 @@ def tree_reads(body: PreTrainedModel, trie: Trie, size: int, keys: int | None = 
         cache = hand_on(cache, torch.searchsorted(held, pack.past))
         held = torch.cat(pack)
         visible_PK = trie.visible(pack)
-        blocks = trie.blocks(pack, visible_PK, BLOCK) if takes_blocks(body) else []
+        blocks = trie.blocks(pack, visible_PK, block) if takes_blocks(body) else []
         states_PH = read_tree(body, trie.tokens[pack.nodes], trie.depths[pack.nodes], visible_PK, cache, blocks, steady)
         yield Read(pack, held, states_PH, cache)
 
 
-def tree_states(body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None, steady: bool = False) -> Iterator[States]:
+def tree_states(
+    body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None, steady: bool = False, block: int = BLOCK
+) -> Iterator[States]:
     """States of all read nodes, see tree_reads."""
-    for pack, _, states_PH, _ in tree_reads(body, trie, size, keys, steady):
-        yield States(pack.nodes, states_PH, len(pack.nodes))
+    for read in tree_reads(body, trie, size, keys, steady, block):
+        nodes, states_PH = read.pack.nodes, read.states
+        del read  # or a second cache would live while the next pack is read
+        yield States(nodes, states_PH, len(nodes))
 
 
 def read_tree(
@@ -75,7 +82,7 @@ def read_tree(
     each attends to, itself last. `blocks` of them may attend by themselves; with `steady` the network adds up in float32."""
     # Additive, in the network's own precision: every attention code that takes a mask takes this one.
     mask_PK = torch.zeros(visible_PK.shape, dtype=body.dtype).masked_fill_(~visible_PK, torch.finfo(body.dtype).min)
-    with in_blocks(blocks), adding_in_float32(body) if steady else nullcontext():
+    with in_blocks(blocks, cast=steady), adding_in_float32(body) if steady else nullcontext():
         states_NTH: Tensor = body(
             input_ids=tokens[None].to(body.device),
             attention_mask=mask_PK[None, None].to(body.device),

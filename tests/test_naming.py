@@ -1,0 +1,77 @@
+"""Names of what a command line asks for: what tells two results apart is in them, what does not is left out."""
+
+import pytest
+
+from figlang.config import DataConfig, EvaluateConfig, ModelConfig, TrainConfig
+from figlang.errors import FiglangError
+from figlang.naming import LONGEST, Typed, name
+
+PRESET = DataConfig("figqa_medium", "figqa", size="medium")
+
+
+def train(*overrides: str, choices: dict[str, str] | None = None, preset: DataConfig | None = None, **data: object) -> TrainConfig:
+    config = TrainConfig(
+        model=ModelConfig(name="minilm", name_or_path="package:somewhere/model"),
+        data=DataConfig("figqa_medium", "figqa", **data),  # type: ignore[arg-type]
+    )
+    name(config, Typed(overrides, choices or {}, False), preset)
+    return config
+
+
+def test_a_run_is_named_by_what_changes_it_alone() -> None:
+    same = {train("seed=0", "logger=wandb", "trainer.threads=2", "paths.runs=runs").run, train().run}
+    assert len(same) == 1
+    assert train("method.lr=1e-3").run not in same
+    assert train("method.lr=1e-3", "method.epochs=2").run == train("method.epochs=2", "method.lr=1e-3").run
+
+
+def test_overrides_that_lose_their_signs_or_their_end_are_told_apart() -> None:
+    runs = {train(f"method.text={sign}").run for sign in ("a b", "a,b", "a/b")}
+    assert len(runs) == 3
+    long = {train(f"prompt.suffix={'x' * LONGEST}{end}").run for end in "yz"}
+    assert len(long) == 2
+    assert max(map(len, long)) < 2 * LONGEST
+
+
+@pytest.mark.parametrize(("size", "expected"), [("medium", "figqa_medium"), ("large", "figqa_medium-large")])
+def test_another_size_than_the_preset_s_is_in_the_name_of_the_data(size: str, expected: str) -> None:
+    assert train(f"data.size={size}", preset=PRESET, size=size).data.name == expected
+
+
+def test_samples_are_not_called_by_the_name_of_the_data() -> None:
+    root = "package:figlang/data/samples"
+    assert train(choices={"debug": "fast"}, root=root).data.name == "figqa_medium_sample"
+    assert train(root=root).data.name == "figqa_medium"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"), [("runs/a/seed3/model", "a-seed3"), ("org/other", "other"), ("folder/other/model", "other")]
+)
+def test_another_source_gives_the_model_its_name(source: str, expected: str) -> None:
+    config = TrainConfig(model=ModelConfig(name="minilm", name_or_path=source), data=DataConfig("figqa_medium", "figqa"))
+    name(config, Typed((f"model.name_or_path={source}",), {}, False), None)
+    assert config.model.name == expected
+
+
+@pytest.mark.parametrize("typed", ["model=gpt2", "method.lr=1", "trainer.devices=2"])
+def test_what_changes_no_evaluation_is_refused(typed: str) -> None:
+    config = EvaluateConfig(
+        model=ModelConfig(name="minilm", name_or_path="somewhere"),
+        data=DataConfig("figqa_medium", "figqa"),
+        checkpoint="runs/a/seed0",
+    )
+    with pytest.raises(FiglangError, match=typed.split("=")[0]):
+        name(config, Typed((typed,), {}, False), None)
+
+
+@pytest.mark.parametrize("launcher", ["submitit_slurm", "basic"])
+def test_a_multirun_starts_processes_by_slurm_only(launcher: str) -> None:
+    config = TrainConfig(model=ModelConfig(name="minilm", name_or_path="somewhere"), data=DataConfig("figqa_medium", "figqa"))
+    config.trainer.devices = "2"
+    typed = Typed((), {"hydra/launcher": launcher}, True)
+    if launcher == "basic":
+        with pytest.raises(FiglangError, match=r"needs trainer\.devices=1"):
+            name(config, typed, None)
+    else:
+        name(config, typed, None)
+        assert config.skip_finished
