@@ -77,8 +77,12 @@ def test_weights_laid_out_over_what_is_here_score_the_same(llama: Path) -> None:
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("bfloat16", 0.2)])
-def test_weights_on_disk_score_the_same(llama: Path, tmp_path: Path, dtype: str, tolerance: float) -> None:
+def test_weights_on_disk_score_the_same(
+    llama: Path, tmp_path: Path, dtype: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     accelerate = pytest.importorskip("accelerate")
+    # Where accelerate brings weights, modules keep the forward that it found, and sums in float32 change nothing.
+    monkeypatch.setattr("figlang.scoring.anatomy._steady", lambda *_: False)
     network, tokenizer = networks.causal(config(llama, dtype=dtype), str(llama))
     exact = scores(CausalScorer(network, tokenizer))
     memory, disk = ("model.embed_tokens", "model.rotary_emb", "model.layers.0"), ("model.layers.1", "model.norm", "lm_head")
