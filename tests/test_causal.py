@@ -16,8 +16,9 @@ from figlang.errors import FiglangError
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request
-from figlang.scoring.states import BLOCK, tree_states
+from figlang.scoring.states import BLOCK, tree_reads, tree_states
 from figlang.scoring.trie import grow
+from figlang.scoring.vocabulary import largest
 from tests.causal_models import TREE, WHOLE, network, requests, tokenizer, total, values
 
 TOKENIZER = tokenizer()
@@ -323,6 +324,14 @@ def test_in_bf16_sums_of_layers_in_float32_are_no_further_from_float32(family: s
         assert squared_error(half, exact, True) < 0.95 * squared_error(half, exact, False)
 
 
+@pytest.mark.parametrize("family", ["gpt2", "llama", "gemma", "qwen2", "mistral"])
+def test_in_bf16_what_is_kept_stays_in_bf16_whatever_the_sums_are(family: str) -> None:
+    half = network(family, **TREE[family]).to(torch.bfloat16)
+    sequences, _ = CausalScorer(half, TOKENIZER).encoder.encode(requests())
+    for read in tree_reads(half.base_model, grow(sequences), 40, steady=True):
+        assert {kept.dtype for layer in read.cache.layers for kept in (layer.keys, layer.values)} == {torch.bfloat16}
+
+
 def test_logits_in_float32_help_by_themselves() -> None:
     plain = network("llama")
     exact = CausalScorer(plain, TOKENIZER, bos="add").score(requests()).log_probs
@@ -330,6 +339,14 @@ def test_logits_in_float32_help_by_themselves() -> None:
     sequences, _ = CausalScorer(half, TOKENIZER, bos="add").encoder.encode(requests())
     own = torch.cat([torch.tensor(values(half, tokens.ids, tokens.start)) for tokens in sequences])
     assert squared_error(half, exact, False) < float((own - torch.cat(exact)).square().mean())
+
+
+@pytest.mark.parametrize("size", [1, 127, 128, 129, 300, 512])
+def test_the_largest_value_is_found_in_its_block(size: int) -> None:
+    torch.manual_seed(size)
+    values_RV = torch.randn(40, size)
+    values_RV[0, -1] = values_RV[1, 0] = 9.0
+    assert largest(values_RV).tolist() == values_RV.argmax(-1).tolist()
 
 
 class OwnLinear(nn.Linear):

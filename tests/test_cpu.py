@@ -9,6 +9,9 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForMultipleChoice, PreTrainedModel
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers.models.llama import modeling_llama
+from transformers.models.mistral import modeling_mistral
+from transformers.models.phi3 import modeling_phi3
 from transformers.pytorch_utils import Conv1D
 
 from figlang.cpu import linear
@@ -17,6 +20,7 @@ from figlang.cpu.blocks import Block, in_blocks
 from figlang.cpu.dropout import FastDropout, scaled_mask
 from figlang.cpu.hasten import hasten, release
 from figlang.cpu.memory import keep_freed_memory
+from figlang.cpu.rotary import rotated, rotating_in_place
 
 
 @pytest.mark.parametrize("p", [0.0001, 0.1, 0.5, 0.9])
@@ -214,3 +218,30 @@ def test_a_bias_of_positions_is_left_to_transformers_in_training() -> None:
     module, mask = nn.Module(), torch.zeros(1, 1, 6, 6, dtype=torch.bfloat16)
     expected, _ = sdpa_attention_forward(module, query, query, query, mask, position_bias=bias)
     assert torch.equal(attention(module, query, query, query, mask, position_bias=bias)[0], expected)
+
+
+@pytest.mark.parametrize("heads_at", [1, 2])
+def test_rotated_is_the_rotation_of_llama(heads_at: int) -> None:
+    torch.manual_seed(0)
+    query, key = torch.randn(2, 5, 5, 8), torch.randn(2, 5, 5, 8)
+    angles = torch.randn(2, 5, 4).repeat(1, 1, 2)
+    cos, sin = angles.cos(), angles.sin()
+    expected = modeling_llama.apply_rotary_pos_emb(query, key, cos, sin, heads_at)
+    for found, wanted in zip(rotated(query, key, cos, sin, heads_at), expected, strict=True):
+        assert torch.allclose(found, wanted, atol=1e-6)
+    # In bf16 that of the same bf16 values, rounded once.
+    half = query.bfloat16(), key.bfloat16()
+    exact = modeling_llama.apply_rotary_pos_emb(half[0].float(), half[1].float(), cos, sin, heads_at)
+    for found, wanted in zip(rotated(*half, cos, sin, heads_at), exact, strict=True):
+        assert found.dtype == torch.bfloat16
+        assert torch.allclose(found.float(), wanted, rtol=2**-8, atol=1e-6)
+
+
+def test_only_a_rotation_of_the_same_code_is_exchanged_and_only_within() -> None:
+    before = {module: module.apply_rotary_pos_emb for module in (modeling_llama, modeling_mistral, modeling_phi3)}
+    parts = nn.ModuleList(norm(4) for norm in (modeling_mistral.MistralRMSNorm, modeling_phi3.Phi3RMSNorm))
+    with rotating_in_place(parts):
+        assert modeling_mistral.apply_rotary_pos_emb is rotated
+        assert modeling_phi3.apply_rotary_pos_emb is before[modeling_phi3]  # turns a part of the values only
+        assert modeling_llama.apply_rotary_pos_emb is before[modeling_llama]  # not in this network
+    assert {module: module.apply_rotary_pos_emb for module in before} == before

@@ -1,8 +1,7 @@
 """A network in bf16 on a CPU that adds up in float32: products stay in bf16, and a third of the rounding error goes.
 
 Every layer adds to what came before, and a bf16 sum forgets what is 256 times smaller. Here plain embeddings come out in float32,
-the sums (and the keys and values that are kept) take that type from them, and products round only what enters them; torch's
-autocast does the same for float32 weights.
+the sums take that type from them, and products round only what enters them; torch's autocast does the same for float32 weights.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from torch.nn.functional import layer_norm
 from transformers.pytorch_utils import Conv1D
 
 from figlang.cpu.linear import exchange
+from figlang.cpu.rotary import rotating_in_place
 
 
 class Bf16Linear(nn.Linear):
@@ -61,6 +61,7 @@ def adding_in_float32(network: nn.Module) -> Iterator[None]:
     """
     try:
         exchange(network, EXCHANGED)
-        yield
+        with rotating_in_place(network):
+            yield
     finally:
         exchange(network, PLAIN)

@@ -74,10 +74,24 @@ class Vocabulary:
         rows, tokens = rows.to(logits_RV.device), tokens.to(logits_RV.device)
         if self._exact is not None and states_RH is not None:
             # The likeliest token too: where it has nearly all the probability, its rounding is everybody's.
-            likeliest = logits_RV.argmax(-1)
-            logits_RV[torch.arange(len(likeliest)), likeliest] = self._exact(states_RH, likeliest)
+            likeliest_R = largest(logits_RV)
+            logits_RV[torch.arange(len(likeliest_R)), likeliest_R] = self._exact(states_RH, likeliest_R)
             logits_RV[rows, tokens] = self._exact(states_RH[rows], tokens)
         # In place, since another tensor of this size costs as much as the arithmetic.
         logits_RV -= logits_RV.amax(-1, keepdim=True)
         chosen = logits_RV[rows, tokens]
         self._values[children] = (chosen - logits_RV.exp_().sum(-1).log()[rows]).cpu()
+
+
+def largest(values_RV: Tensor, width: int = 128) -> Tensor:
+    """Where (R,) each row is largest: argmax, and of equals any one.
+
+    Searches only the block of `width` values whose maximum says that it is there: argmax is five times as slow as amax on a CPU.
+    """
+    size = values_RV.shape[-1]
+    width = min(width, size)
+    starts = [*range(0, size - width + 1, width), size - width]  # the last block may overlap the one before it
+    tops_RB = torch.cat([values_RV.unfold(1, width, width).amax(-1), values_RV[:, -width:].amax(-1, keepdim=True)], 1)
+    start_R = torch.tensor(starts, device=values_RV.device)[tops_RB.argmax(-1)]
+    places_RW = start_R[:, None] + torch.arange(width, device=values_RV.device)
+    return start_R + values_RV.gather(1, places_RW).argmax(-1)

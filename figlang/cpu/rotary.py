@@ -1,0 +1,54 @@
+"""Rotary position embeddings (RoPE, arXiv 2104.09864) in float32 of queries and keys in bf16, with few ways through memory."""
+
+import inspect
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+from transformers.models.llama import modeling_llama
+
+
+def _code(module: Any) -> list[tuple[Any, ...]] | None:
+    """What the rotation of a module of transformers compiles to, its docstring (the first constant) apart; None if it has none."""
+    functions: list[Any] = [getattr(module, name, None) for name in ("apply_rotary_pos_emb", "rotate_half")]
+    if not all(map(inspect.isfunction, functions)):
+        return None
+    codes = [function.__code__ for function in functions]
+    return [(code.co_code, code.co_consts[1:], code.co_names, code.co_varnames) for code in codes]
+
+
+USUAL = _code(modeling_llama)  # most families have copied it
+
+
+@contextmanager
+def rotating_in_place(network: nn.Module) -> Iterator[None]:
+    """Within, networks that rotate queries and keys by the same code as Llama use `rotated`; others are left alone."""
+    modules: set[Any] = {sys.modules.get(type(part).__module__) for part in network.modules()}
+    functions = {module: module.apply_rotary_pos_emb for module in modules if USUAL and _code(module) == USUAL}
+    try:
+        for module in functions:
+            module.apply_rotary_pos_emb = rotated
+        yield
+    finally:
+        for module, function in functions.items():
+            module.apply_rotary_pos_emb = function
+
+
+def rotated(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, unsqueeze_dim: int = 1) -> tuple[Tensor, Tensor]:
+    """Queries and keys with the halves (x, y) of each head's values turned to (x cos - y sin, y cos + x sin).
+
+    Computed in the precision of `cos` and given in that of what came; `unsqueeze_dim` is the dimension of the heads.
+    """
+    cos, sin = cos.unsqueeze(unsqueeze_dim), sin.unsqueeze(unsqueeze_dim)
+    return _rotated(q, cos, sin), _rotated(k, cos, sin)
+
+
+def _rotated(values: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    half = values.shape[-1] // 2
+    exact = values.to(cos.dtype)
+    turned = exact * cos
+    turned[..., :half].addcmul_(exact[..., half:], sin[..., :half], value=-1)
+    turned[..., half:].addcmul_(exact[..., :half], sin[..., half:])
+    return turned.to(values.dtype)
