@@ -12,6 +12,7 @@ from transformers import PreTrainedModel
 
 from figlang.cpu.blocks import takes_blocks
 from figlang.errors import FiglangError, one_line
+from figlang.scoring.agreement import Reference, reference
 from figlang.scoring.requests import Tokens
 from figlang.scoring.states import padded, tree_states
 from figlang.scoring.trie import Trie, grow
@@ -88,7 +89,7 @@ class Anatomy:
 
 @torch.inference_mode()
 def dissect(network: PreTrainedModel) -> Anatomy:
-    """Find body and head, and check on a probe of a dozen tokens that they and tree attention equal the plain network."""
+    """Find body and head, and check on a probe of two dozen tokens that they and tree attention equal the plain network."""
     if isinstance(network, PeftModel):
         if network.active_peft_config.is_prompt_learning:
             raise FiglangError("causal scoring takes LoRA-like adapters, not learnt prompts")
@@ -97,23 +98,23 @@ def dissect(network: PreTrainedModel) -> Anatomy:
     keys = min((_reach(buffer) for _, buffer in network.named_buffers() if _is_mask(buffer)), default=None)
     anatomy = Anatomy(network, network.base_model, _window(config), keys, _by_length(config))
     trie = grow(_probe(network))
-    reference_RV = _reference(network, trie)
-    not_split = _not_split(anatomy, trie, reference_RV)
-    not_tree = None if not_split else _not_tree(anatomy, trie, reference_RV)
-    steady = not (not_split or not_tree) and _steady(anatomy, trie, reference_RV)
+    expected = reference(network, lambda: _plain(network, trie))
+    not_split = _not_split(anatomy, trie, expected)
+    not_tree = None if not_split else _not_tree(anatomy, trie, expected)
+    steady = not (not_split or not_tree) and _steady(anatomy, trie, expected)
     return replace(anatomy, not_split=not_split, not_tree=not_tree, steady=steady)
 
 
 def _probe(network: PreTrainedModel) -> list[Tokens]:
     vocabulary = network.get_input_embeddings().weight.shape[0]
     # Spread over the middle of the vocabulary, clear of special and image tokens at its ends.
-    ids = [vocabulary // 4 + place * max(vocabulary // 40, 1) for place in range(12)]
+    ids = [vocabulary // 4 + place * max(vocabulary // 50, 1) for place in range(25)]
     ids = [number % vocabulary for number in ids]
-    branches = [ids[:8], ids[:4] + ids[8:], ids[:2] + ids[6:9]]
+    branches = [ids[:8], ids[:4] + ids[8:12], ids[:2] + ids[12:18], ids[:1] + ids[18:]]
     return [Tokens(branch, 1) for branch in branches]
 
 
-def _reference(network: PreTrainedModel, trie: Trie) -> Tensor:
+def _plain(network: PreTrainedModel, trie: Trie) -> Tensor:
     """Logits (N, vocabulary) of the read nodes, one plain sequence at a time."""
     logits: dict[int, Tensor] = {}
     for nodes, _ in trie.paths():
@@ -122,7 +123,7 @@ def _reference(network: PreTrainedModel, trie: Trie) -> Tensor:
     return torch.stack([logits[node] for node in trie.read.tolist()])
 
 
-def _not_split(anatomy: Anatomy, trie: Trie, reference_RV: Tensor) -> str | None:
+def _not_split(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
     if anatomy.body is anatomy.network or anatomy.network.get_output_embeddings() is None:
         return "its body and its vocabulary matrix cannot be told apart"
     nodes, _ = next(trie.paths())
@@ -130,11 +131,11 @@ def _not_split(anatomy: Anatomy, trie: Trie, reference_RV: Tensor) -> str | None
         logits_RV = anatomy.head(padded(anatomy.body, [trie.tokens[nodes]])[0][0])
     except RuntimeError as error:
         return f"its vocabulary matrix does not fit its body ({one_line(error)})"
-    found = differs(logits_RV, reference_RV[torch.searchsorted(trie.read, nodes)], anatomy.network)
+    found = expected.at(torch.searchsorted(trie.read, nodes)).differs(logits_RV)
     return f"its output is more than its vocabulary matrix makes of its body's states ({found})" if found else None
 
 
-def _not_tree(anatomy: Anatomy, trie: Trie, reference_RV: Tensor) -> str | None:
+def _not_tree(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
     if "position_ids" not in inspect.signature(anatomy.body.forward).parameters:
         return "it takes no position ids"
     # Small packs, so that the keys and values handed on are checked too; in one block, whose mask alone hides what is not on a
@@ -145,36 +146,21 @@ def _not_tree(anatomy: Anatomy, trie: Trie, reference_RV: Tensor) -> str | None:
             logits_RV = anatomy.head(torch.cat([states_RH for _, states_RH, _ in states]))
         except Exception as error:  # networks refuse a mask or cache they do not know with a dozen types
             return f"it does not take a tree-shaped mask ({type(error).__name__}: {one_line(error)})"
-        if found := differs(logits_RV, reference_RV, anatomy.network):
+        if found := expected.differs(logits_RV):
             return f"its attention does not follow a tree-shaped mask ({found})"
     return None
 
 
-def _steady(anatomy: Anatomy, trie: Trie, reference_RV: Tensor) -> bool:
+def _steady(anatomy: Anatomy, trie: Trie, expected: Reference) -> bool:
     if anatomy.network.dtype != torch.bfloat16 or not takes_blocks(anatomy.body):
         return False
     try:
         states = tree_states(anatomy.body, trie, 5, anatomy.keys, steady=True, block=2)
         states_RH = torch.cat([states_RH for _, states_RH, _ in states])
-        found_RV = replace(anatomy, steady=True).head(states_RH).float().log_softmax(-1)
+        logits_RV = replace(anatomy, steady=True).head(states_RH)
     except Exception:  # as in _not_tree: a network of unlike parts refuses in its own words
         return False
-    reference_RV = reference_RV.float().log_softmax(-1)
-    # Less rounding may move a place of many near ties far; most places stay where they were.
-    error_R = (found_RV - reference_RV).square().mean(-1).sqrt()
-    return float(error_R.quantile(0.75)) <= 0.1 * float(reference_RV.std())
-
-
-def differs(found_RV: Tensor, reference_RV: Tensor, network: PreTrainedModel) -> str | None:
-    """How log-probabilities differ, if by more than the network's own rounding."""
-    found_RV, reference = found_RV.float().log_softmax(-1), reference_RV.float().log_softmax(-1)
-    spread = float(reference.std())
-    error = found_RV - reference
-    if network.dtype in (torch.float32, torch.float64) and not getattr(network, "is_quantized", False):
-        worst, allowed = float(error.abs().max()), 1e-3 * min(spread, 1.0)
-    else:  # single values may be far off in few bits; a wrong mask moves all of them
-        worst, allowed = float(error.square().mean().sqrt()), 0.1 * spread
-    return None if worst <= allowed else f"log-probabilities differ by {worst:.2g}"
+    return expected.differs(logits_RV) is None
 
 
 def _window(config: Any) -> int | None:

@@ -17,7 +17,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.cpu.linear import hastened
 from figlang.errors import FiglangError, one_line
-from figlang.scoring.anatomy import differs
+from figlang.scoring.agreement import reference
 from figlang.scoring.requests import Request, Scored, SpanFinder, named
 
 log = logging.getLogger("figlang")
@@ -161,9 +161,9 @@ class MaskedScorer:
             return "its body and its head cannot be told apart"
         ids = tuple((self._vocabulary // 4 + place * max(self._vocabulary // 40, 1)) % self._vocabulary for place in range(8))
         batch = [Cloze(ids, 5), Cloze(ids[:6], 2)]
-        expected_NV = self._run(batch, whole=True)
+        expected = reference(self._network, lambda: self._run(batch, whole=True))
         try:
-            found = differs(self._run(batch, whole=False), expected_NV, self._network)
+            found = expected.differs(self._run(batch, whole=False))
         except Exception as error:  # heads that want a sequence fail with a dozen types
             return f"its head does not take single states ({type(error).__name__}: {one_line(error)})"
         return f"its head makes something else of single states ({found})" if found else None

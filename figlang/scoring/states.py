@@ -13,11 +13,11 @@ from torch import Tensor
 from torch.nn.functional import pad
 from transformers import DynamicCache, PreTrainedModel
 
-from figlang.cpu.blocks import Block, in_blocks, takes_blocks
+from figlang.cpu.blocks import Blocks, in_blocks, takes_blocks
 from figlang.cpu.residual import adding_in_float32
 from figlang.scoring.trie import Pack, Trie
 
-BLOCK = 64  # nodes that attend together: fewer make more calls, more attend in vain
+BLOCK = 32  # nodes that attend together: fewer make more calls, more attend in vain
 
 
 class States(NamedTuple):
@@ -75,14 +75,14 @@ def read_tree(
     depths: Tensor,
     visible_PK: Tensor,
     cache: DynamicCache,
-    blocks: Sequence[Block] = (),
+    blocks: Sequence[Blocks] = (),
     steady: bool = False,
 ) -> Tensor:
     """States (P, H) of tokens (P,) at these depths, whose keys and values are appended to the cache; `visible_PK` is of bool, what
     each attends to, itself last. `blocks` of them may attend by themselves; with `steady` the network adds up in float32."""
     # Additive, in the network's own precision: every attention code that takes a mask takes this one.
     mask_PK = torch.zeros(visible_PK.shape, dtype=body.dtype).masked_fill_(~visible_PK, torch.finfo(body.dtype).min)
-    with in_blocks(blocks, cast=steady), adding_in_float32(body) if steady else nullcontext():
+    with in_blocks(blocks, len(tokens), cast=steady), adding_in_float32(body) if steady else nullcontext():
         states_NTH: Tensor = body(
             input_ids=tokens[None].to(body.device),
             attention_mask=mask_PK[None, None].to(body.device),

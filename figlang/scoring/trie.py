@@ -10,8 +10,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from figlang.cpu.blocks import Block
+from figlang.cpu.blocks import Blocks
 from figlang.scoring.requests import Tokens
+
+WIDTH = 64  # numbers of keys that are this near share a batch
 
 
 class Pack(NamedTuple):
@@ -74,17 +76,21 @@ class Trie:
         nodes = pack.nodes[:, None]
         return (keys <= nodes) & (nodes < self.ends[keys])
 
-    def blocks(self, pack: Pack, visible_PK: Tensor, size: int) -> list[Block]:
-        """The pack's nodes cut into blocks of at most `size`, with the keys that they see; cut where the next sees few of them."""
-        blocks = []
-        start = 0
-        while start < len(pack.nodes):
-            stop = self._cut(pack.nodes, start, size, size // 2)
-            keys = visible_PK[start:stop].any(0).nonzero()[:, 0]
-            first, last = int(keys[0]), int(keys[-1])
-            blocks.append(Block(start, stop, slice(first, last + 1) if last + 1 - first == len(keys) else keys))
-            start = stop
-        return blocks
+    def blocks(self, pack: Pack, visible_PK: Tensor, size: int) -> list[Blocks]:
+        """The pack's nodes, `size` to a block, with the keys that they see; blocks of about as many keys are one batch."""
+        queries_BQ = torch.arange(-(-len(pack.nodes) // size) * size).clamp(max=len(pack.nodes) - 1).view(-1, size)
+        visible_BQK = visible_PK[queries_BQ]
+        seen_BK = visible_BQK.any(1)
+        widths = seen_BK.sum(1)
+        kinds = (widths - 1) // WIDTH
+        batches = []
+        for kind in kinds.unique():
+            some = kinds == kind
+            keys_BK = seen_BK[some].int().argsort(descending=True, stable=True)[:, : widths[some].max()]
+            hidden_BQK = ~visible_BQK[some].take_along_dim(keys_BK[:, None], 2)
+            mask_BQK = torch.zeros(hidden_BQK.shape).masked_fill_(hidden_BQK, torch.finfo(torch.float32).min)
+            batches.append(Blocks(queries_BQ[some], keys_BK, mask_BQK))
+        return batches
 
     def paths(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Plain sequences that cover all read nodes: the nodes of each, and which of them no earlier one had (bool)."""
