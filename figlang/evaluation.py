@@ -7,7 +7,7 @@ import torch
 from rich.progress import Progress, TimeElapsedColumn
 from torch import Tensor, nn
 
-from figlang.cpu.linear import hastened
+from figlang.cpu.hasten import hastened
 from figlang.encode import Batch, Encoded, Encoder
 from figlang.scoring.head import Scorer
 from figlang.types import Item, Prediction

@@ -1,7 +1,6 @@
 """Attention of a tree on a CPU: block by block of its nodes, each with the keys that one of them sees.
 
-Shape letters: P queries, B blocks, Q queries of a block, K keys of a block, H heads, G heads of keys, S heads that share one of
-those, D size of a head.
+Shape letters: P queries, B blocks, Q queries of a block, K keys of a block, H heads, G heads of keys, D size of a head.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
@@ -17,14 +17,14 @@ from figlang.cpu.attention import asks_more
 
 
 class Blocks(NamedTuple):
-    """Places (B, Q) of queries, and those (B, K) of the keys that one of the block sees; `mask` (B, Q, K) is added to scores.
+    """Places (B, Q) of queries, those (B, K) of the keys that one of the block sees, and `visible` (B, Q, K), who sees which.
 
-    A place may be there twice, and a key that none of the block sees where the mask hides it.
+    A place may be there twice, and a key that nobody of the block sees.
     """
 
     queries: Tensor
     keys: Tensor
-    mask: Tensor
+    visible: Tensor
 
 
 def takes_blocks(network: PreTrainedModel) -> bool:
@@ -69,13 +69,18 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
                 module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options
             )
             return found
-        scale = query.shape[-1] ** -0.5 if scaling is None else scaling
         query_PHD = query[0].transpose(0, 1)
         output_PHD = torch.empty_like(query_PHD)
         for some in blocks:
-            output_PHD[some.queries] = _attend(
-                query_PHD[some.queries], key[0][:, some.keys], value[0][:, some.keys], some.mask, scale
+            output_BHQD = scaled_dot_product_attention(
+                query_PHD[some.queries].transpose(1, 2),
+                key[0][:, some.keys].transpose(0, 1),
+                value[0][:, some.keys].transpose(0, 1),
+                some.visible[:, None],
+                scale=scaling,
+                enable_gqa=query.shape[1] != key.shape[1],
             )
+            output_PHD[some.queries] = output_BHQD.transpose(1, 2)
         return output_PHD[None], None
 
     ALL_ATTENTION_FUNCTIONS["sdpa"] = attention
@@ -83,15 +88,3 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
         yield
     finally:
         ALL_ATTENTION_FUNCTIONS["sdpa"] = usual
-
-
-def _attend(query_BQHD: Tensor, key_GBKD: Tensor, value_GBKD: Tensor, mask_BQK: Tensor, scale: float) -> Tensor:
-    """Attention (B, Q, H, D): two products for all blocks and heads, which in torch's fused attention are one call each."""
-    groups = key_GBKD.shape[0]
-    query_GBSQD = query_BQHD.unflatten(2, (groups, -1)).permute(2, 0, 3, 1, 4)
-    # Heads with the same keys are more rows of one product.
-    scores_NRK = query_GBSQD.flatten(2, 3).flatten(0, 1) @ key_GBKD.flatten(0, 1).transpose(1, 2)
-    scores_GBSQK = scores_NRK.float().mul_(scale).view(*query_GBSQD.shape[:4], -1)
-    weights_GBSQK = scores_GBSQK.add_(mask_BQK[:, None]).softmax(-1).to(value_GBKD.dtype)
-    output_NRD = weights_GBSQK.view(scores_NRK.shape) @ value_GBKD.flatten(0, 1)
-    return output_NRD.view(query_GBSQD.shape).permute(1, 3, 0, 2, 4).flatten(2, 3)

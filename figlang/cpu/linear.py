@@ -1,7 +1,6 @@
 """Float32 matrix products by oneDNN where MKL keeps to half of the processor's vector width."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -48,20 +47,6 @@ def exchange(network: nn.Module, table: Mapping[type[nn.Module], type[nn.Module]
     """Give each part of a network whose class is in the table the class that stands there."""
     for module in network.modules():
         module.__class__ = table.get(type(module), type(module))
-
-
-@contextmanager
-def hastened(network: nn.Module) -> Iterator[None]:
-    """Within, the network's linear layers use oneDNN where that pays: a float32 network on such a CPU."""
-    parameter = next(network.parameters())
-    if parameter.device.type != "cpu" or parameter.dtype != torch.float32 or not pays():
-        yield
-        return
-    try:
-        exchange(network, FASTER)
-        yield
-    finally:
-        exchange(network, PLAIN)
 
 
 class _Product(torch.autograd.Function):

@@ -138,11 +138,11 @@ def _not_split(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
 def _not_tree(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
     if "position_ids" not in inspect.signature(anatomy.body.forward).parameters:
         return "it takes no position ids"
-    # Small packs, so that the keys and values handed on are checked too; in one block, whose mask alone hides what is not on a
-    # node's path, and in small ones, which leave keys out.
-    for block in (5, 2):
+    # In one pack and block, whose mask alone hides what is not on a node's path; and in small ones, which leave keys out and
+    # hand on keys and values.
+    for pack, block in ((len(trie.read), len(trie.read)), (5, 2)):
         try:
-            states = tree_states(anatomy.body, trie, 5, anatomy.keys, block=block)
+            states = tree_states(anatomy.body, trie, pack, anatomy.keys, block=block)
             logits_RV = anatomy.head(torch.cat([states_RH for _, states_RH, _ in states]))
         except Exception as error:  # networks refuse a mask or cache they do not know with a dozen types
             return f"it does not take a tree-shaped mask ({type(error).__name__}: {one_line(error)})"

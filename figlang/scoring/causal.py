@@ -9,7 +9,7 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.cpu.blocks import takes_blocks
-from figlang.cpu.linear import hastened
+from figlang.cpu.hasten import hastened
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.requests import Request, RequestEncoder, Scored, Tokens
 from figlang.scoring.states import States, tree_states, whole_states

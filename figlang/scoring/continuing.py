@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 from transformers import DynamicCache, PreTrainedModel
 
-from figlang.cpu.linear import hastened
+from figlang.cpu.hasten import hastened
 from figlang.errors import FiglangError
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.requests import Tokens

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from figlang.cpu.linear import hastened
+from figlang.cpu.hasten import hastened
 from figlang.errors import FiglangError, one_line
 from figlang.scoring.agreement import reference
 from figlang.scoring.requests import Request, Scored, SpanFinder, named

@@ -84,12 +84,10 @@ class Trie:
         widths = seen_BK.sum(1)
         kinds = (widths - 1) // WIDTH
         batches = []
-        for kind in kinds.unique():
+        for kind in torch.unique(kinds):
             some = kinds == kind
             keys_BK = seen_BK[some].int().argsort(descending=True, stable=True)[:, : widths[some].max()]
-            hidden_BQK = ~visible_BQK[some].take_along_dim(keys_BK[:, None], 2)
-            mask_BQK = torch.zeros(hidden_BQK.shape).masked_fill_(hidden_BQK, torch.finfo(torch.float32).min)
-            batches.append(Blocks(queries_BQ[some], keys_BK, mask_BQK))
+            batches.append(Blocks(queries_BQ[some], keys_BK, visible_BQK[some].take_along_dim(keys_BK[:, None], 2)))
         return batches
 
     def paths(self) -> Iterator[tuple[Tensor, Tensor]]:
