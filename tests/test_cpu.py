@@ -16,7 +16,7 @@ from transformers.pytorch_utils import Conv1D
 
 from figlang.cpu import linear
 from figlang.cpu.attention import attention
-from figlang.cpu.blocks import Block, in_blocks
+from figlang.cpu.blocks import Blocks, in_blocks
 from figlang.cpu.dropout import FastDropout, scaled_mask
 from figlang.cpu.hasten import hasten, release
 from figlang.cpu.memory import keep_freed_memory
@@ -162,15 +162,18 @@ def test_freed_memory_is_kept_where_the_library_is_glibc() -> None:
     assert keep_freed_memory() or not glibc
 
 
-BLOCKS = [Block(0, 3, slice(0, 5)), Block(3, 4, torch.tensor([0, 5])), Block(4, 6, torch.tensor([0, 1, 6, 7]))]
+# Queries 0 to 2 see some of keys 0 to 4; query 3 (there twice) keys 0 and 5; queries 4 and 5 some of keys 0, 1, 6 and 7.
+WIDE = Blocks(torch.tensor([[0, 1, 2]]), torch.tensor([[0, 1, 2, 3, 4]]), torch.ones(1, 3, 5, dtype=torch.bool))
+NARROW = Blocks(torch.tensor([[3, 3], [4, 5]]), torch.tensor([[0, 5, 2, 3], [0, 1, 6, 7]]), torch.ones(2, 2, 4, dtype=torch.bool))
+WIDE.visible[0, 1, 3] = NARROW.visible[1, 1, 1] = NARROW.visible[0, :, 2:] = False
+BLOCKS = [NARROW, WIDE]
 
 
 def tree_mask(dtype: torch.dtype) -> Tensor:
-    """(1, 1, 6, 8): each query sees some of its block's keys."""
+    """(1, 1, 6, 8): what the blocks say."""
     visible = torch.zeros(6, 8, dtype=torch.bool)
-    for start, stop, keys in BLOCKS:
-        visible[start:stop, keys] = True
-    visible[1, 3] = visible[5, 1] = False
+    for queries, keys, seen in BLOCKS:
+        visible[queries[:, :, None], keys[:, None]] = seen
     return torch.zeros(6, 8, dtype=dtype).masked_fill_(~visible, torch.finfo(dtype).min)[None, None]
 
 
@@ -183,7 +186,7 @@ def test_blocks_give_the_attention_of_all_at_once(heads: int, dtype: torch.dtype
     module.num_key_value_groups = 4 // heads  # type: ignore[assignment]
     usual = ALL_ATTENTION_FUNCTIONS["sdpa"]
     expected = usual(module, query, key, value, tree_mask(dtype), scaling=0.3)[0]
-    with in_blocks(BLOCKS):
+    with in_blocks(BLOCKS, 6):
         inside = ALL_ATTENTION_FUNCTIONS["sdpa"]
         found = inside(module, query, key, value, tree_mask(dtype), scaling=0.3)[0]
         value[:, :, 4] = torch.nan  # seen by the first block alone, and not even read by the others
@@ -198,16 +201,16 @@ def test_what_is_not_the_attention_of_that_tree_is_left_to_the_usual_one(monkeyp
     monkeypatch.setitem(ALL_ATTENTION_FUNCTIONS, "sdpa", lambda *inputs, **options: asked.append(options))
     query, key = torch.randn(1, 4, 6, 8), torch.randn(1, 4, 8, 8)
     mask = tree_mask(torch.float32)
-    with in_blocks(BLOCKS):
+    with in_blocks(BLOCKS, 6):
         inside = ALL_ATTENTION_FUNCTIONS["sdpa"]
         inside(nn.Module(), query, key, key, None)
         inside(nn.Module(), query, key, key, mask, dropout=0.1)
         inside(nn.Module(), query, key, key, mask, position_bias=mask)
         inside(nn.Module(), query[:, :, 1:], key, key, mask[:, :, 1:])
-        inside(nn.Module(), query, key[:, :, 1:], key[:, :, 1:], mask[..., 1:-1])
+        inside(nn.Module(), query, key[:, :, 1:], key[:, :, 1:], mask)
     assert len(asked) == 5
-    with in_blocks(BLOCKS[:1]):
-        ALL_ATTENTION_FUNCTIONS["sdpa"](nn.Module(), query[:, :, :3], key, key, mask[:, :, :3])
+    with in_blocks([], 6):
+        ALL_ATTENTION_FUNCTIONS["sdpa"](nn.Module(), query, key, key, mask)
     assert len(asked) == 6
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from figlang.scoring.requests import Tokens
-from figlang.scoring.trie import grow
+from figlang.scoring.trie import WIDTH, grow
 
 
 def drawn(seed: int) -> list[Tokens]:
@@ -43,15 +43,18 @@ def test_a_block_has_every_key_that_one_of_its_nodes_sees(size: int) -> None:
         trie = grow(drawn(seed))
         for pack in trie.packs(40):
             visible = trie.visible(pack)
-            stops = [0]
-            for start, stop, keys in trie.blocks(pack, visible, size):
-                assert start == stops[-1] < stop <= start + size
-                stops.append(stop)
-                hidden = torch.ones(visible.shape[1], dtype=torch.bool)
-                hidden[keys] = False
-                assert not visible[start:stop, hidden].any()
-                assert visible[start:stop, ~hidden].any(0).all()
-            assert stops[-1] == len(pack.nodes)
+            found = torch.zeros_like(visible)
+            seen = []
+            for queries, keys, sees in trie.blocks(pack, visible, size):
+                assert queries.shape[1] == size
+                assert sees.shape == (len(queries), size, keys.shape[1])
+                assert sees.any(1).sum(1).max() == keys.shape[1] < sees.any(1).sum(1).min() + WIDTH  # little is padding
+                assert all(len(row.unique()) == len(row) for row in keys)
+                found[queries[:, :, None], keys[:, None]] |= sees
+                seen += queries.flatten().tolist()
+            assert torch.equal(found, visible)
+            assert sorted(set(seen)) == list(range(len(pack.nodes)))
+            assert len(seen) < len(pack.nodes) + size
 
 
 @pytest.mark.parametrize("seed", range(5))

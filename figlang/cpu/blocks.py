@@ -60,7 +60,7 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
         if (
             not blocks
             or attention_mask is None
-            or query.shape[2] != queries
+            or (query.shape[2], key.shape[2]) != (queries, attention_mask.shape[-1])
             or query.shape[1] % key.shape[1]
             or dropout
             or asks_more(options)

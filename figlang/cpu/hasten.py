@@ -12,6 +12,8 @@ from figlang.cpu import linear
 from figlang.cpu.activation import FusedGelu
 from figlang.cpu.attention import attention
 from figlang.cpu.dropout import FastDropout
+from figlang.cpu.feed_forward import fused
+from figlang.cpu.packed import packed
 
 
 def hasten(network: nn.Module) -> None:
@@ -36,10 +38,11 @@ def hastened(network: nn.Module) -> Iterator[None]:
     faster: dict[type[nn.Module], type[nn.Module]] = {}
     if parameter.device.type == "cpu":
         faster[NewGELUActivation] = FusedGelu
-        if parameter.dtype == torch.float32 and linear.pays():
-            faster.update(linear.FASTER)
-    try:
-        linear.exchange(network, faster)
-        yield
-    finally:
-        linear.exchange(network, {after: before for before, after in faster.items()})
+    with packed(network), fused(network):
+        if parameter.device.type == "cpu" and parameter.dtype == torch.float32 and linear.pays():
+            faster.update(linear.FASTER)  # what was too large to be packed
+        try:
+            linear.exchange(network, faster)
+            yield
+        finally:
+            linear.exchange(network, {after: before for before, after in faster.items()})

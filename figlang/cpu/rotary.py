@@ -1,6 +1,5 @@
 """Rotary position embeddings (RoPE, arXiv 2104.09864) in float32 of queries and keys in bf16, with few ways through memory."""
 
-import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,14 +8,11 @@ from typing import Any
 from torch import Tensor, nn
 from transformers.models.llama import modeling_llama
 
+from figlang.cpu.alike import compiled
 
-def _code(module: Any) -> list[tuple[Any, ...]] | None:
-    """What the rotation of a module of transformers compiles to, its docstring (the first constant) apart; None if it has none."""
-    functions: list[Any] = [getattr(module, name, None) for name in ("apply_rotary_pos_emb", "rotate_half")]
-    if not all(map(inspect.isfunction, functions)):
-        return None
-    codes = [function.__code__ for function in functions]
-    return [(code.co_code, code.co_consts[1:], code.co_names, code.co_varnames) for code in codes]
+
+def _code(module: Any) -> list[tuple[Any, ...] | None]:
+    return [compiled(getattr(module, name, None)) for name in ("apply_rotary_pos_emb", "rotate_half")]
 
 
 USUAL = _code(modeling_llama)  # most families have copied it
@@ -26,7 +22,7 @@ USUAL = _code(modeling_llama)  # most families have copied it
 def rotating_in_place(network: nn.Module) -> Iterator[None]:
     """Within, networks that rotate queries and keys by the same code as Llama use `rotated`; others are left alone."""
     modules: set[Any] = {sys.modules.get(type(part).__module__) for part in network.modules()}
-    functions = {module: module.apply_rotary_pos_emb for module in modules if USUAL and _code(module) == USUAL}
+    functions = {module: module.apply_rotary_pos_emb for module in modules if _code(module) == USUAL}
     try:
         for module in functions:
             module.apply_rotary_pos_emb = rotated

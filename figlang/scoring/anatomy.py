@@ -11,6 +11,7 @@ from torch.nn.functional import linear
 from transformers import PreTrainedModel
 
 from figlang.cpu.blocks import takes_blocks
+from figlang.cpu.packed import PackedLinear
 from figlang.errors import FiglangError, one_line
 from figlang.scoring.agreement import Reference, reference
 from figlang.scoring.requests import Tokens
@@ -63,7 +64,8 @@ class Anatomy:
     def rounds(self) -> bool:
         """Whether `head` rounds its logits, and `exact` can give a few that are not rounded."""
         matrix = self.network.get_output_embeddings()
-        at_hand = type(matrix) is nn.Linear and not matrix.weight.is_meta  # accelerate brings weights from disk for a product only
+        # accelerate brings weights from disk for a product only
+        at_hand = type(matrix) in (nn.Linear, PackedLinear) and not matrix.weight.is_meta
         return self.network.dtype != torch.float32 and at_hand
 
     def _finished(self, logits: Tensor) -> Tensor:

@@ -1,0 +1,87 @@
+"""Products of a network that predicts, by oneDNN with weights that it has laid out once: by default it does so in every product.
+
+Shape letters: I inputs, O outputs.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
+
+from figlang.cpu.linear import pays
+
+ROWS = 1024  # of the products that weights are laid out for
+FEW = 128  # fewer rows are faster with the weights as they are
+LARGEST = 2**31  # bytes of weights that are worth a second copy
+
+
+def product(layer: Any, input: Tensor, then: str = "none", kind: str = "", times: Tensor | None = None) -> Tensor:
+    """Outputs (..., O) of a packed layer for inputs (..., I) of any precision, in that of its weight.
+
+    Before they are rounded to it, `then` is applied to them, one of oneDNN's activations and its `kind`; or they are
+    multiplied by `times` (..., O).
+    """
+    if not input.numel():
+        return input.new_empty(*input.shape[:-1], layer.out_features, dtype=layer.weight.dtype)
+    if input.numel() >= FEW * input.shape[-1]:
+        weight_OI = layer.packed
+    else:
+        weight_OI = layer.weight if isinstance(layer, nn.Linear) else layer.weight.t()
+    input = input.to(layer.weight.dtype)
+    output: Tensor
+    if times is None:
+        output = torch.ops.mkldnn._linear_pointwise(input, weight_OI, layer.bias, then, [], kind)
+    else:
+        output = torch.ops.mkldnn._linear_pointwise.binary(input, times, weight_OI, layer.bias, "mul")
+    return output
+
+
+class PackedLinear(nn.Linear):
+    """nn.Linear with a `packed` weight beside its own; becomes of one within `packed`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return product(self, input)
+
+
+class PackedConv1D(Conv1D):  # type: ignore[misc]
+    """The linear layer of GPT-2, whose weight is stored the other way round; see PackedLinear."""
+
+    @property
+    def out_features(self) -> int:
+        return int(self.nf)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return product(self, x)
+
+
+KINDS: dict[type[nn.Module], type[nn.Module]] = {nn.Linear: PackedLinear, Conv1D: PackedConv1D}
+
+
+@contextmanager
+def packed(network: nn.Module) -> Iterator[None]:
+    """Within, the network's linear layers are packed, if that is faster than torch's own way and their weights not too large."""
+    layers: list[Any] = [part for part in network.modules() if type(part) in KINDS and faster(part.weight)]
+    if sum(layer.weight.nbytes for layer in layers) > LARGEST or torch.is_autocast_enabled("cpu"):
+        layers = []
+    try:
+        for layer in layers:
+            weight_OI = layer.weight if type(layer) is nn.Linear else layer.weight.t()
+            layer.packed = torch.ops.mkldnn._reorder_linear_weight(weight_OI.detach().contiguous(), ROWS)
+            layer.__class__ = KINDS[type(layer)]
+        yield
+    finally:
+        for layer in layers:
+            layer.__class__ = next(before for before, after in KINDS.items() if type(layer) in (before, after))
+            layer.__dict__.pop("packed", None)
+
+
+def faster(weight: Any) -> bool:
+    """Whether products with this weight are: in bf16 on processors that compute in it, in float32 where oneDNN pays at all."""
+    if weight.device.type != "cpu" or not hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):
+        return False
+    capabilities = torch.cpu.get_capabilities()
+    half = weight.dtype == torch.bfloat16 and any(capabilities.get(name) for name in ("avx512_bf16", "amx_bf16"))
+    return bool(half) or (weight.dtype == torch.float32 and pays())

@@ -1,0 +1,102 @@
+"""Packed layers and fused feed-forward parts compute what they replace, and are gone afterwards."""
+
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from torch import nn
+from transformers import PreTrainedModel
+from transformers.pytorch_utils import Conv1D
+
+from figlang.cpu import packed as packing
+from figlang.cpu.feed_forward import fused
+from figlang.cpu.hasten import hastened
+from figlang.cpu.packed import FEW, PackedConv1D, PackedLinear, faster, packed
+from tests.causal_models import TREE, network
+
+DTYPES = [torch.float32, torch.bfloat16]
+
+
+def needs(dtype: torch.dtype) -> None:
+    if not faster(torch.empty(2, 2, dtype=dtype)):
+        pytest.skip(f"this processor gains nothing from packed weights in {dtype}")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(FEW + 3, 20), (2, FEW, 20), (3, 20), (0, 20)])
+@pytest.mark.parametrize("kind", ["linear", "bias", "conv"])
+def test_a_packed_layer_is_the_layer(kind: str, shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    needs(dtype)
+    torch.manual_seed(0)
+    layer = Conv1D(70, 20) if kind == "conv" else nn.Linear(20, 70, bias=kind == "bias")
+    nn.init.normal_(layer.weight)
+    layer = layer.to(dtype)
+    model, inputs = nn.Sequential(layer), torch.randn(shape)
+    with torch.no_grad():
+        expected = layer(inputs.to(dtype))
+        with packed(model):
+            assert type(layer) in (PackedLinear, PackedConv1D)
+            found = layer(inputs)  # of another precision
+            with packed(model):  # once more changes nothing
+                assert torch.equal(layer(inputs), found)
+            assert torch.equal(layer(inputs), found)
+    assert type(layer) in (nn.Linear, Conv1D)
+    assert "packed" not in vars(layer)
+    assert found.dtype == dtype
+    torch.testing.assert_close(
+        found, expected, atol=1e-5 if dtype == torch.float32 else 0.05, rtol=1e-5 if dtype == torch.float32 else 0.01
+    )
+
+
+def test_what_is_large_or_of_another_kind_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs(torch.float32)
+
+    class Own(nn.Linear):
+        pass
+
+    model = nn.Sequential(nn.Linear(4, 4), Own(4, 4), nn.Linear(4, 4).to(torch.float64), nn.Linear(4, 4, device="meta"))
+    with packed(model):
+        assert [type(part) for part in model] == [PackedLinear, Own, nn.Linear, nn.Linear]
+    monkeypatch.setattr(packing, "LARGEST", 4 * (4 * 4) - 1)
+    with packed(model):
+        assert type(model[0]) is nn.Linear
+    with pytest.raises(RuntimeError, match="within"), packed(model):
+        raise RuntimeError("within")
+    assert type(model[0]) is nn.Linear
+
+
+def fused_parts(plain: PreTrainedModel) -> int:
+    with packed(plain), fused(plain):
+        return sum("forward" in vars(part) for part in plain.modules())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("family", ["gpt2", "llama", "gemma", "qwen2", "gpt_neo", "gpt_neox", "opt"])
+def test_a_hastened_network_gives_the_same_states(family: str, dtype: torch.dtype) -> None:
+    needs(dtype)
+    plain = network(family, **TREE[family]).to(dtype)
+    kinds = [type(part) for part in plain.modules()]
+    ids = torch.arange(2 * FEW).view(2, FEW) % 300
+    with torch.no_grad():
+        expected = plain(ids).logits
+        with hastened(plain):
+            found = plain(ids).logits
+    assert [type(part) for part in plain.modules()] == kinds
+    assert not any("forward" in vars(part) for part in plain.modules())
+    error = (found - expected).float().square().mean().sqrt() / expected.float().std()
+    assert float(error) < (1e-5 if dtype == torch.float32 else 0.05)
+    assert fused_parts(plain) == (0 if family in ("gpt_neox", "opt") else 2)
+
+
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # peft 0.21 asks transformers 5.23 for it
+def test_a_part_with_an_adapter_inside_is_not_fused() -> None:
+    needs(torch.float32)
+    settings: dict[str, Any] = {"init_lora_weights": False, "target_modules": ["up_proj"], "layers_to_transform": [0]}
+    adapted = get_peft_model(network("llama"), LoraConfig(**settings))
+    assert fused_parts(adapted) == 1
+    ids = torch.arange(FEW)[None]
+    with torch.no_grad():
+        expected = adapted(ids).logits
+        with hastened(adapted):
+            torch.testing.assert_close(adapted(ids).logits, expected, atol=1e-4, rtol=1e-4)
