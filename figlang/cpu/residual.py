@@ -6,11 +6,16 @@ the sums take that type from them, and products round only what enters them; tor
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm
+from transformers.models.llama.modeling_llama import LlamaRMSNorm
 from transformers.pytorch_utils import Conv1D
 
+from figlang.cpu.alike import compiled
 from figlang.cpu.linear import exchange
 from figlang.cpu.rotary import rotating_in_place
 
@@ -44,6 +49,14 @@ class Float32LayerNorm(nn.LayerNorm):
         return layer_norm(input.float(), self.normalized_shape, weight, bias, self.eps)
 
 
+def _normed(part: Any, hidden_states: Tensor) -> Tensor:
+    """RMSNorm in float32, given in the precision of its weight: what comes after it are products, which would each round it."""
+    values = hidden_states.float()
+    squares = torch.linalg.vector_norm(values, dim=-1, keepdim=True).square_() / values.shape[-1]
+    output: Tensor = (values * squares.add_(part.variance_epsilon).rsqrt_()).mul_(part.weight).to(part.weight.dtype)
+    return output
+
+
 EXCHANGED: Mapping[type[nn.Module], type[nn.Module]] = {
     nn.Linear: Bf16Linear,
     Conv1D: Bf16Conv1D,
@@ -59,9 +72,15 @@ def adding_in_float32(network: nn.Module) -> Iterator[None]:
 
     Queries, keys and values may then have several types, which the attention of `in_blocks` brings together.
     """
+    norms: list[Any] = [part for part in network.modules() if compiled(type(part).forward) == compiled(LlamaRMSNorm.forward)]
+    norms = [part for part in norms[:-1] if "forward" not in vars(part)]  # the last one makes the states that come out
     try:
         exchange(network, EXCHANGED)
+        for part in norms:
+            part.forward = partial(_normed, part)
         with rotating_in_place(network):
             yield
     finally:
         exchange(network, PLAIN)
+        for part in norms:
+            del part.forward
