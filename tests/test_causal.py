@@ -356,8 +356,8 @@ class OwnLinear(nn.Linear):
 
 
 def test_parts_that_take_bf16_alone_keep_a_network_in_bf16() -> None:
-    half = network("llama").to(torch.bfloat16)
-    half.model.layers[0].mlp.gate_proj.__class__ = OwnLinear
+    half = network("gpt_neox").to(torch.bfloat16)
+    half.gpt_neox.layers[0].mlp.dense_h_to_4h.__class__ = OwnLinear
     assert not dissect(half).steady
     assert CausalScorer(half, TOKENIZER).score(requests()).fallback is None
     assert not dissect(network("llama")).steady  # nothing to gain
