@@ -177,8 +177,9 @@ def test_bf16_is_near_float32_and_still_shares(family: str) -> None:
         assert one.tolist() == pytest.approx(other.tolist(), abs=1.5)
 
 
-def test_a_network_that_ignores_the_mask_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = network("llama")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_network_that_ignores_the_mask_is_found_out(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = network("llama").to(dtype)
     body, forward = plain.base_model, plain.base_model.forward
 
     def ignoring(input_ids: Tensor, position_ids: Tensor | None = None, **inputs: Any) -> Any:
@@ -189,7 +190,22 @@ def test_a_network_that_ignores_the_mask_is_found_out(monkeypatch: pytest.Monkey
     fallback = scorer.score(requests()).fallback
     assert fallback is not None
     assert "does not follow a tree-shaped mask" in fallback
-    check(plain, scorer, requests())
+    if dtype == torch.float32:
+        check(plain, scorer, requests())
+
+
+def test_a_network_with_a_mask_of_its_own_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = network("llama")
+    body, forward = plain.base_model, plain.base_model.forward
+
+    def causal(input_ids: Tensor, position_ids: Tensor | None = None, attention_mask: Tensor | None = None, **inputs: Any) -> Any:
+        if attention_mask is not None and attention_mask.dim() == 4:  # what comes later alone is hidden
+            held = attention_mask.shape[-1] - attention_mask.shape[-2]
+            attention_mask = torch.full_like(attention_mask, torch.finfo(attention_mask.dtype).min).triu(held + 1)
+        return forward(input_ids=input_ids, position_ids=position_ids, attention_mask=attention_mask, **inputs)
+
+    monkeypatch.setattr(body, "forward", causal)
+    assert "does not follow a tree-shaped mask" in str(CausalScorer(plain, TOKENIZER).score(requests()).fallback)
 
 
 def test_a_network_that_changes_its_logits_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,14 @@ from transformers.models.phi3 import modeling_phi3
 from transformers.pytorch_utils import Conv1D
 
 from figlang.cpu import linear
+from figlang.cpu.alike import alike
 from figlang.cpu.attention import attention
 from figlang.cpu.blocks import Blocks, in_blocks
 from figlang.cpu.dropout import FastDropout, scaled_mask
 from figlang.cpu.hasten import hasten, release
 from figlang.cpu.memory import keep_freed_memory
+from figlang.cpu.parts import exchange
+from figlang.cpu.residual import adding_in_float32
 from figlang.cpu.rotary import rotated, rotating_in_place
 
 
@@ -78,7 +81,7 @@ def test_the_gradient_of_dropout_is_its_mask() -> None:
 def test_products_and_their_gradients_are_those_of_linear(shape: tuple[int, ...], plain: nn.Module) -> None:
     plain = copy.deepcopy(plain)
     other = copy.deepcopy(plain)
-    linear.exchange(other, linear.FASTER)
+    exchange(other, linear.FASTER)
     assert type(other) is not type(plain)
     left, right = (torch.randn(shape, generator=torch.Generator().manual_seed(0)).requires_grad_() for _ in range(2))
     outputs = plain(left), other(right)
@@ -196,6 +199,18 @@ def test_blocks_give_the_attention_of_all_at_once(heads: int, dtype: torch.dtype
     assert spoilt.any(-1).any(-1).tolist() == [[True] * 3 + [False] * 3]
 
 
+def test_blocks_take_values_of_another_size_and_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    query, key, value = torch.randn(1, 4, 6, 8), torch.randn(1, 4, 8, 8), torch.randn(1, 4, 8, 5)
+    usual = ALL_ATTENTION_FUNCTIONS["sdpa"]
+    expected = usual(nn.Module(), query, key, value, tree_mask(torch.float32))[0]
+    for most in (2**24, 4 * 8 * 5, 1):
+        monkeypatch.setattr("figlang.cpu.blocks.CACHED", most)
+        with in_blocks(BLOCKS, 6):
+            found = ALL_ATTENTION_FUNCTIONS["sdpa"](nn.Module(), query, key, value, tree_mask(torch.float32))[0]
+        torch.testing.assert_close(found, expected)
+
+
 def test_what_is_not_the_attention_of_that_tree_is_left_to_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setitem(ALL_ATTENTION_FUNCTIONS, "sdpa", lambda *inputs, **options: asked.append(options))
@@ -208,10 +223,11 @@ def test_what_is_not_the_attention_of_that_tree_is_left_to_the_usual_one(monkeyp
         inside(nn.Module(), query, key, key, mask, position_bias=mask)
         inside(nn.Module(), query[:, :, 1:], key, key, mask[:, :, 1:])
         inside(nn.Module(), query, key[:, :, 1:], key[:, :, 1:], mask)
-    assert len(asked) == 5
+        inside(nn.Module(), *(part.repeat(2, 1, 1, 1) for part in (query, key, key)), mask)
+    assert len(asked) == 6
     with in_blocks([], 6):
         ALL_ATTENTION_FUNCTIONS["sdpa"](nn.Module(), query, key, key, mask)
-    assert len(asked) == 6
+    assert len(asked) == 7
 
 
 def test_a_bias_of_positions_is_left_to_transformers_in_training() -> None:
@@ -248,3 +264,32 @@ def test_only_a_rotation_of_the_same_code_is_exchanged_and_only_within() -> None
         assert modeling_phi3.apply_rotary_pos_emb is before[modeling_phi3]  # turns a part of the values only
         assert modeling_llama.apply_rotary_pos_emb is before[modeling_llama]  # not in this network
     assert {module: module.apply_rotary_pos_emb for module in before} == before
+
+
+def test_a_norm_in_a_network_that_adds_in_float32_is_the_norm_and_the_last_stays_in_float32() -> None:
+    torch.manual_seed(0)
+    norms = nn.ModuleList(modeling_llama.LlamaRMSNorm(64) for _ in range(2))
+    for norm in norms:
+        nn.init.normal_(norm.weight)
+    half, values = copy.deepcopy(norms).bfloat16(), torch.randn(3, 5, 64) * 7
+    exact = [norm(values) for norm in copy.deepcopy(half).float()]
+    with torch.no_grad(), adding_in_float32(half):
+        found = [norm(values) for norm in half]
+    assert [each.dtype for each in found] == [torch.bfloat16, torch.float32]
+    assert not any("forward" in vars(norm) for norm in half)
+    torch.testing.assert_close(found[0].float(), exact[0], rtol=2**-8, atol=0)
+    torch.testing.assert_close(found[1], exact[1])
+
+
+def copied(one: int, two: int = 1) -> int:
+    """Its words."""
+    return one + two
+
+
+def test_functions_are_alike_whatever_their_docstrings_but_not_their_constants_or_defaults() -> None:
+    assert alike(copied, lambda one, two=1: one + two)
+    assert not alike(copied, lambda one, two=2: one + two)
+    assert not alike(copied, lambda one, two=1: one - two)
+    assert not alike(lambda one: one + 1, lambda one: one + 2)
+    assert not alike(None, None)
+    assert not alike(print, print)

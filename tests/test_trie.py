@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from figlang.scoring.requests import Tokens
-from figlang.scoring.trie import WIDTH, grow
+from figlang.scoring.trie import grow
 
 
 def drawn(seed: int) -> list[Tokens]:
@@ -37,8 +37,10 @@ def test_a_packed_node_sees_its_own_path_and_nothing_else(size: int, keys: int |
             assert trie.tokens[span].tolist() == tokens.ids[tokens.start :]
 
 
+@pytest.mark.parametrize("width", [4, 64])
 @pytest.mark.parametrize("size", [1, 5, 16, 200])
-def test_a_block_has_every_key_that_one_of_its_nodes_sees(size: int) -> None:
+def test_a_block_has_every_key_that_one_of_its_nodes_sees(size: int, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("figlang.scoring.trie.WIDTH", width)
     for seed in range(20):
         trie = grow(drawn(seed))
         for pack in trie.packs(40):
@@ -48,7 +50,7 @@ def test_a_block_has_every_key_that_one_of_its_nodes_sees(size: int) -> None:
             for queries, keys, sees in trie.blocks(pack, visible, size):
                 assert queries.shape[1] == size
                 assert sees.shape == (len(queries), size, keys.shape[1])
-                assert sees.any(1).sum(1).max() == keys.shape[1] < sees.any(1).sum(1).min() + WIDTH  # little is padding
+                assert sees.any(1).sum(1).max() == keys.shape[1] < sees.any(1).sum(1).min() + width  # little is padding
                 assert all(len(row.unique()) == len(row) for row in keys)
                 found[queries[:, :, None], keys[:, None]] |= sees
                 seen += queries.flatten().tolist()

@@ -1,1 +1,1 @@
-"""What makes a CPU faster, in training and in float32 products."""
+"""What makes a CPU faster, in training and in prediction."""

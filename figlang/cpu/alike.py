@@ -4,9 +4,13 @@ import inspect
 from typing import Any
 
 
-def compiled(function: Any) -> tuple[Any, ...] | None:
-    """What a function compiles to, its docstring (the first constant) apart; None if it is no plain function."""
-    if not inspect.isfunction(function):
-        return None
+def alike(one: Any, other: Any) -> bool:
+    """Whether two plain functions compile to the same, their docstrings apart; False for whatever is no plain function."""
+    return inspect.isfunction(one) and inspect.isfunction(other) and _said(one) == _said(other)
+
+
+def _said(function: Any) -> tuple[Any, ...]:
     code = function.__code__
-    return code.co_code, code.co_consts[1:], code.co_names, code.co_varnames
+    # The first constant is the docstring, or None without one.
+    constants = code.co_consts[code.co_consts[:1] == (function.__doc__,) :]
+    return code.co_code, constants, code.co_names, code.co_varnames, function.__defaults__

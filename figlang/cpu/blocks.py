@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from figlang.cpu.attention import asks_more
+
+CACHED = 2**24  # values of keys that blocks may have gathered at a time
 
 
 class Blocks(NamedTuple):
@@ -35,7 +36,8 @@ def takes_blocks(network: PreTrainedModel) -> bool:
 
 @contextmanager
 def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Iterator[None]:
-    """Within, attention of that many queries with a mask is computed in these blocks, which must hold all of them.
+    """Within, attention of that many queries with a mask is computed in these blocks, which hold all of them and say what the mask
+    says: its values are not looked at.
 
     In a tree of many short branches nearly all of a full attention is spent on keys that nobody sees. With `cast`,
     queries, keys and values take the mask's type.
@@ -61,6 +63,7 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
             not blocks
             or attention_mask is None
             or (query.shape[2], key.shape[2]) != (queries, attention_mask.shape[-1])
+            or len(query) != 1
             or query.shape[1] % key.shape[1]
             or dropout
             or asks_more(options)
@@ -70,8 +73,8 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
             )
             return found
         query_PHD = query[0].transpose(0, 1)
-        output_PHD = torch.empty_like(query_PHD)
-        for some in blocks:
+        output_PHD = query.new_empty(*query_PHD.shape[:2], value.shape[-1])
+        for some in _few(blocks, CACHED // key[0, :, 0].numel()):
             output_BHQD = scaled_dot_product_attention(
                 query_PHD[some.queries].transpose(1, 2),
                 key[0][:, some.keys].transpose(0, 1),
@@ -88,3 +91,11 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
         yield
     finally:
         ALL_ATTENTION_FUNCTIONS["sdpa"] = usual
+
+
+def _few(blocks: Sequence[Blocks], keys: int) -> Iterator[Blocks]:
+    """The blocks, in batches that have at most so many keys together, or are one block."""
+    for some in blocks:
+        size = max(keys // some.keys.shape[1], 1)
+        starts = range(0, len(some.keys), size)
+        yield from (Blocks(*(part[start : start + size] for part in some)) for start in starts)

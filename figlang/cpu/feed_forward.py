@@ -10,9 +10,9 @@ from transformers.activations import GELUActivation, GELUTanh, NewGELUActivation
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP
 from transformers.models.llama.modeling_llama import LlamaMLP
 
-from figlang.cpu.activation import FusedGelu
-from figlang.cpu.alike import compiled
+from figlang.cpu.alike import alike
 from figlang.cpu.packed import KINDS, product
+from figlang.cpu.parts import computing, untouched
 
 # Activations and what oneDNN calls them.
 NAMES = {
@@ -21,27 +21,22 @@ NAMES = {
     GELUActivation: ("gelu", "none"),
     GELUTanh: ("gelu", "tanh"),
     NewGELUActivation: ("gelu", "tanh"),
-    FusedGelu: ("gelu", "tanh"),
 }
 
 
 @contextmanager
 def fused(network: nn.Module) -> Iterator[None]:
     """Within, feed-forward parts of packed layers that are written as those of GPT-2 or Llama, as most families' are, are fused."""
-    changed: list[Any] = []
-    try:
-        for part in network.modules():
-            for forward, like, names in FUSED:
-                if compiled(type(part).forward) != compiled(like.forward) or "forward" in vars(part):
-                    continue
-                activation, *layers = (getattr(part, name) for name in names)
-                if type(activation) in NAMES and all(type(layer) in KINDS.values() for layer in layers):
-                    part.forward = partial(forward, part, *NAMES[type(activation)])
-                    changed.append(part)
+    forwards = []
+    for part in network.modules():
+        for forward, like, names in FUSED:
+            if not alike(type(part).forward, like.forward) or not untouched(part):
+                continue
+            activation, *layers = parts = [getattr(part, name) for name in names]
+            if type(activation) in NAMES and all(type(layer) in KINDS.values() for layer in layers) and all(map(untouched, parts)):
+                forwards.append((part, partial(forward, part, *NAMES[type(activation)])))
+    with computing(forwards):
         yield
-    finally:
-        for part in changed:
-            del part.forward
 
 
 def _plain(part: Any, activation: str, kind: str, hidden_states: Tensor) -> Tensor:

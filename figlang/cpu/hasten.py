@@ -14,19 +14,20 @@ from figlang.cpu.attention import attention
 from figlang.cpu.dropout import FastDropout
 from figlang.cpu.feed_forward import fused
 from figlang.cpu.packed import packed
+from figlang.cpu.parts import exchange, exchanged
 
 
 def hasten(network: nn.Module) -> None:
     """Exchange parts that have a faster equal on a CPU in training; others stay as they are, so any network will do."""
-    linear.exchange(network, {nn.Dropout: FastDropout})
+    exchange(network, {nn.Dropout: FastDropout})
     if linear.pays():
-        linear.exchange(network, linear.FASTER)
+        exchange(network, linear.FASTER)
     ALL_ATTENTION_FUNCTIONS["sdpa"] = attention
 
 
 def release(network: nn.Module) -> None:
     """Undo `hasten`."""
-    linear.exchange(network, {FastDropout: nn.Dropout, **linear.PLAIN})
+    exchange(network, {FastDropout: nn.Dropout, **linear.PLAIN})
     if ALL_ATTENTION_FUNCTIONS["sdpa"] is attention:
         del ALL_ATTENTION_FUNCTIONS["sdpa"]
 
@@ -38,11 +39,7 @@ def hastened(network: nn.Module) -> Iterator[None]:
     faster: dict[type[nn.Module], type[nn.Module]] = {}
     if parameter.device.type == "cpu":
         faster[NewGELUActivation] = FusedGelu
-    with packed(network), fused(network):
-        if parameter.device.type == "cpu" and parameter.dtype == torch.float32 and linear.pays():
-            faster.update(linear.FASTER)  # what was too large to be packed
-        try:
-            linear.exchange(network, faster)
-            yield
-        finally:
-            linear.exchange(network, {after: before for before, after in faster.items()})
+        if parameter.dtype == torch.float32 and linear.pays():
+            faster.update(linear.FASTER)  # of what is too large to be packed
+    with packed(network), fused(network), exchanged(network, faster):
+        yield

@@ -43,12 +43,6 @@ FASTER: Mapping[type[nn.Module], type[nn.Module]] = {nn.Linear: OneDnnLinear, Co
 PLAIN = {faster: plain for plain, faster in FASTER.items()}
 
 
-def exchange(network: nn.Module, table: Mapping[type[nn.Module], type[nn.Module]]) -> None:
-    """Give each part of a network whose class is in the table the class that stands there."""
-    for module in network.modules():
-        module.__class__ = table.get(type(module), type(module))
-
-
 class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

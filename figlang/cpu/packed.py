@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from figlang.cpu.linear import pays
+from figlang.cpu.parts import untouched
 
 ROWS = 1024  # of the products that weights are laid out for
 FEW = 128  # fewer rows are faster with the weights as they are
@@ -26,10 +27,11 @@ def product(layer: Any, input: Tensor, then: str = "none", kind: str = "", times
     """
     if not input.numel():
         return input.new_empty(*input.shape[:-1], layer.out_features, dtype=layer.weight.dtype)
+    weight_OI = layer.weight if isinstance(layer, nn.Linear) else layer.weight.t()
     if input.numel() >= FEW * input.shape[-1]:
+        if layer.packed is None:
+            layer.packed = torch.ops.mkldnn._reorder_linear_weight(weight_OI.detach().contiguous(), ROWS)
         weight_OI = layer.packed
-    else:
-        weight_OI = layer.weight if isinstance(layer, nn.Linear) else layer.weight.t()
     input = input.to(layer.weight.dtype)
     output: Tensor
     if times is None:
@@ -40,7 +42,9 @@ def product(layer: Any, input: Tensor, then: str = "none", kind: str = "", times
 
 
 class PackedLinear(nn.Linear):
-    """nn.Linear with a `packed` weight beside its own; becomes of one within `packed`."""
+    """nn.Linear that keeps its weight `packed` too once it has met many rows; becomes of one within `packed`."""
+
+    packed: Tensor | None = None
 
     def forward(self, input: Tensor) -> Tensor:
         return product(self, input)
@@ -48,6 +52,8 @@ class PackedLinear(nn.Linear):
 
 class PackedConv1D(Conv1D):  # type: ignore[misc]
     """The linear layer of GPT-2, whose weight is stored the other way round; see PackedLinear."""
+
+    packed: Tensor | None = None
 
     @property
     def out_features(self) -> int:
@@ -62,25 +68,25 @@ KINDS: dict[type[nn.Module], type[nn.Module]] = {nn.Linear: PackedLinear, Conv1D
 
 @contextmanager
 def packed(network: nn.Module) -> Iterator[None]:
-    """Within, the network's linear layers are packed, if that is faster than torch's own way and their weights not too large."""
-    layers: list[Any] = [part for part in network.modules() if type(part) in KINDS and faster(part.weight)]
-    if sum(layer.weight.nbytes for layer in layers) > LARGEST or torch.is_autocast_enabled("cpu"):
+    """Within, the network's linear layers are packed when they first meet many rows, if that is faster than torch's own way and
+    their weights are not too large. A network that learns is left alone: its weights change."""
+    layers: list[Any] = [part for part in network.modules() if type(part) in KINDS and untouched(part) and faster(part.weight)]
+    if torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or sum(layer.weight.nbytes for layer in layers) > LARGEST:
         layers = []
+    kinds = [type(layer) for layer in layers]
     try:
-        for layer in layers:
-            weight_OI = layer.weight if type(layer) is nn.Linear else layer.weight.t()
-            layer.packed = torch.ops.mkldnn._reorder_linear_weight(weight_OI.detach().contiguous(), ROWS)
-            layer.__class__ = KINDS[type(layer)]
+        for layer, kind in zip(layers, kinds, strict=True):
+            layer.__class__ = KINDS[kind]
         yield
     finally:
-        for layer in layers:
-            layer.__class__ = next(before for before, after in KINDS.items() if type(layer) in (before, after))
-            layer.__dict__.pop("packed", None)
+        for layer, kind in zip(layers, kinds, strict=True):
+            layer.__class__ = kind
+            vars(layer).pop("packed", None)
 
 
 def faster(weight: Any) -> bool:
     """Whether products with this weight are: in bf16 on processors that compute in it, in float32 where oneDNN pays at all."""
-    if weight.device.type != "cpu" or not hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):
+    if type(weight) is not nn.Parameter or weight.device.type != "cpu" or not hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):
         return False
     capabilities = torch.cpu.get_capabilities()
     half = weight.dtype == torch.bfloat16 and any(capabilities.get(name) for name in ("avx512_bf16", "amx_bf16"))

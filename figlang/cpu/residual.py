@@ -4,7 +4,7 @@ Every layer adds to what came before, and a bf16 sum forgets what is 256 times s
 the sums take that type from them, and products round only what enters them; torch's autocast does the same for float32 weights.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -15,8 +15,8 @@ from torch.nn.functional import layer_norm
 from transformers.models.llama.modeling_llama import LlamaRMSNorm
 from transformers.pytorch_utils import Conv1D
 
-from figlang.cpu.alike import compiled
-from figlang.cpu.linear import exchange
+from figlang.cpu.alike import alike
+from figlang.cpu.parts import Kinds, computing, exchanged, untouched
 from figlang.cpu.rotary import rotating_in_place
 
 
@@ -50,20 +50,19 @@ class Float32LayerNorm(nn.LayerNorm):
 
 
 def _normed(part: Any, hidden_states: Tensor) -> Tensor:
-    """RMSNorm in float32, given in the precision of its weight: what comes after it are products, which would each round it."""
+    """RMSNorm in float32, given in the precision of its weight, to which each of the products that mostly come next would round."""
     values = hidden_states.float()
     squares = torch.linalg.vector_norm(values, dim=-1, keepdim=True).square_() / values.shape[-1]
     output: Tensor = (values * squares.add_(part.variance_epsilon).rsqrt_()).mul_(part.weight).to(part.weight.dtype)
     return output
 
 
-EXCHANGED: Mapping[type[nn.Module], type[nn.Module]] = {
+EXCHANGED: Kinds = {
     nn.Linear: Bf16Linear,
     Conv1D: Bf16Conv1D,
     nn.Embedding: Float32Embedding,
     nn.LayerNorm: Float32LayerNorm,
 }
-PLAIN = {changed: plain for plain, changed in EXCHANGED.items()}
 
 
 @contextmanager
@@ -72,15 +71,8 @@ def adding_in_float32(network: nn.Module) -> Iterator[None]:
 
     Queries, keys and values may then have several types, which the attention of `in_blocks` brings together.
     """
-    norms: list[Any] = [part for part in network.modules() if compiled(type(part).forward) == compiled(LlamaRMSNorm.forward)]
-    norms = [part for part in norms[:-1] if "forward" not in vars(part)]  # the last one makes the states that come out
-    try:
-        exchange(network, EXCHANGED)
-        for part in norms:
-            part.forward = partial(_normed, part)
-        with rotating_in_place(network):
-            yield
-    finally:
-        exchange(network, PLAIN)
-        for part in norms:
-            del part.forward
+    norms: list[Any] = [part for part in network.modules() if alike(type(part).forward, LlamaRMSNorm.forward)]
+    # The last one makes the states that come out.
+    normed = [(part, partial(_normed, part)) for part in norms[:-1] if untouched(part)]
+    with exchanged(network, EXCHANGED), computing(normed), rotating_in_place(network):
+        yield

@@ -8,21 +8,20 @@ from typing import Any
 from torch import Tensor, nn
 from transformers.models.llama import modeling_llama
 
-from figlang.cpu.alike import compiled
+from figlang.cpu.alike import alike
 
 
-def _code(module: Any) -> list[tuple[Any, ...] | None]:
-    return [compiled(getattr(module, name, None)) for name in ("apply_rotary_pos_emb", "rotate_half")]
-
-
-USUAL = _code(modeling_llama)  # most families have copied it
+def _usual(module: Any) -> bool:
+    """Whether it rotates by the code of Llama, which most families have copied."""
+    names = ("apply_rotary_pos_emb", "rotate_half")
+    return all(alike(getattr(module, name, None), getattr(modeling_llama, name)) for name in names)
 
 
 @contextmanager
 def rotating_in_place(network: nn.Module) -> Iterator[None]:
     """Within, networks that rotate queries and keys by the same code as Llama use `rotated`; others are left alone."""
     modules: set[Any] = {sys.modules.get(type(part).__module__) for part in network.modules()}
-    functions = {module: module.apply_rotary_pos_emb for module in modules if _code(module) == USUAL}
+    functions = {module: module.apply_rotary_pos_emb for module in modules if _usual(module)}
     try:
         for module in functions:
             module.apply_rotary_pos_emb = rotated

@@ -11,10 +11,11 @@ from torch.nn.functional import linear
 from transformers import PreTrainedModel
 
 from figlang.cpu.blocks import takes_blocks
+from figlang.cpu.hasten import hastened
 from figlang.cpu.packed import PackedLinear
 from figlang.errors import FiglangError, one_line
-from figlang.scoring.agreement import Reference, reference
 from figlang.scoring.requests import Tokens
+from figlang.scoring.rounding import Reference, reference
 from figlang.scoring.states import padded, tree_states
 from figlang.scoring.trie import Trie, grow
 from figlang.scoring.vocabulary import Head
@@ -102,8 +103,9 @@ def dissect(network: PreTrainedModel) -> Anatomy:
     trie = grow(_probe(network))
     expected = reference(network, lambda: _plain(network, trie))
     not_split = _not_split(anatomy, trie, expected)
-    not_tree = None if not_split else _not_tree(anatomy, trie, expected)
-    steady = not (not_split or not_tree) and _steady(anatomy, trie, expected)
+    with hastened(network):
+        not_tree = None if not_split else _not_tree(anatomy, trie, expected)
+        steady = not (not_split or not_tree) and _steady(anatomy, trie, expected)
     return replace(anatomy, not_split=not_split, not_tree=not_tree, steady=steady)
 
 
@@ -140,9 +142,9 @@ def _not_split(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
 def _not_tree(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
     if "position_ids" not in inspect.signature(anatomy.body.forward).parameters:
         return "it takes no position ids"
-    # In one pack and block, whose mask alone hides what is not on a node's path; and in small ones, which leave keys out and
-    # hand on keys and values.
-    for pack, block in ((len(trie.read), len(trie.read)), (5, 2)):
+    # In one pack, whose mask alone hides what is not on a node's path; and in small ones, in blocks that leave keys out, which hand
+    # on keys and values.
+    for pack, block in ((len(trie.read), None), (5, 2)):
         try:
             states = tree_states(anatomy.body, trie, pack, anatomy.keys, block=block)
             logits_RV = anatomy.head(torch.cat([states_RH for _, states_RH, _ in states]))

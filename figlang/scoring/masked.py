@@ -17,8 +17,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.cpu.hasten import hastened
 from figlang.errors import FiglangError, one_line
-from figlang.scoring.agreement import reference
 from figlang.scoring.requests import Request, Scored, SpanFinder, named
+from figlang.scoring.rounding import reference
 
 log = logging.getLogger("figlang")
 MASKINGS = ("original", "within_word_l2r")

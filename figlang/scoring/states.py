@@ -17,7 +17,7 @@ from figlang.cpu.blocks import Blocks, in_blocks, takes_blocks
 from figlang.cpu.residual import adding_in_float32
 from figlang.scoring.trie import Pack, Trie
 
-BLOCK = 32  # nodes that attend together: fewer make more calls, more attend in vain
+BLOCK = 32  # nodes that attend together: fewer copy more keys, more attend in vain
 
 
 class States(NamedTuple):
@@ -41,10 +41,10 @@ class Read(NamedTuple):
 
 
 def tree_reads(
-    body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None, steady: bool = False, block: int = BLOCK
+    body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None, steady: bool = False, block: int | None = BLOCK
 ) -> Iterator[Read]:
     """All read nodes, pack by pack (see Trie.packs): each is computed once. `steady` is that of read_tree; at most `block` nodes
-    attend together.
+    attend together, or all of them, with the mask alone, if it is None.
 
     The keys and values on the path to the first node of a pack are handed on from the pack before it: the beginning that
     all sequences share is such a path, and a subtree that is larger than a pack has one too.
@@ -54,13 +54,13 @@ def tree_reads(
         cache = hand_on(cache, torch.searchsorted(held, pack.past))
         held = torch.cat(pack)
         visible_PK = trie.visible(pack)
-        blocks = trie.blocks(pack, visible_PK, block) if takes_blocks(body) else []
+        blocks = trie.blocks(pack, visible_PK, block) if block is not None and takes_blocks(body) else []
         states_PH = read_tree(body, trie.tokens[pack.nodes], trie.depths[pack.nodes], visible_PK, cache, blocks, steady)
         yield Read(pack, held, states_PH, cache)
 
 
 def tree_states(
-    body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None, steady: bool = False, block: int = BLOCK
+    body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None, steady: bool = False, block: int | None = BLOCK
 ) -> Iterator[States]:
     """States of all read nodes, see tree_reads."""
     for read in tree_reads(body, trie, size, keys, steady, block):

@@ -1,0 +1,47 @@
+"""Giving parts of a network another class or another forward for a while, and back."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+
+Kinds = Mapping[type[nn.Module], type[nn.Module]]
+
+
+def exchange(network: nn.Module, table: Kinds) -> None:
+    """Give each part of a network whose class is in the table the class that stands there."""
+    for module in network.modules():
+        module.__class__ = table.get(type(module), type(module))
+
+
+@contextmanager
+def exchanged(network: nn.Module, table: Kinds) -> Iterator[None]:
+    """Within, the same; afterwards those parts have the classes they had."""
+    changed = [(part, type(part)) for part in network.modules() if type(part) in table]
+    try:
+        for part, before in changed:
+            part.__class__ = table[before]
+        yield
+    finally:
+        for part, before in changed:
+            part.__class__ = before
+
+
+@contextmanager
+def computing(forwards: Sequence[tuple[Any, Callable[..., Tensor]]]) -> Iterator[None]:
+    """Within, each of these parts computes by the function beside it."""
+    changed = []
+    try:
+        for part, forward in forwards:
+            part.forward = forward
+            changed.append(part)
+        yield
+    finally:
+        for part in changed:
+            del part.forward
+
+
+def untouched(part: Any) -> bool:
+    """Whether a part does what its class says: no forward of its own, as accelerate's parts have, and no hooks."""
+    return "forward" not in vars(part) and not part._forward_hooks and not part._forward_pre_hooks
