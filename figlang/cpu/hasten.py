@@ -41,5 +41,5 @@ def hastened(network: nn.Module) -> Iterator[None]:
         faster[NewGELUActivation] = FusedGelu
         if parameter.dtype == torch.float32 and linear.pays():
             faster.update(linear.FASTER)  # of what is too large to be packed
-    with packed(network), fused(network), exchanged(network, faster):
+    with packed(network), fused(network), exchanged(network.modules(), faster):
         yield

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from figlang.cpu.linear import pays
-from figlang.cpu.parts import untouched
+from figlang.cpu.parts import Kinds, exchanged, untouched
 
 ROWS = 1024  # of the products that weights are laid out for
 FEW = 128  # fewer rows are faster with the weights as they are
@@ -63,7 +63,7 @@ class PackedConv1D(Conv1D):  # type: ignore[misc]
         return product(self, x)
 
 
-KINDS: dict[type[nn.Module], type[nn.Module]] = {nn.Linear: PackedLinear, Conv1D: PackedConv1D}
+KINDS: Kinds = {nn.Linear: PackedLinear, Conv1D: PackedConv1D}
 
 
 @contextmanager
@@ -73,14 +73,11 @@ def packed(network: nn.Module) -> Iterator[None]:
     layers: list[Any] = [part for part in network.modules() if type(part) in KINDS and untouched(part) and faster(part.weight)]
     if torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or sum(layer.weight.nbytes for layer in layers) > LARGEST:
         layers = []
-    kinds = [type(layer) for layer in layers]
     try:
-        for layer, kind in zip(layers, kinds, strict=True):
-            layer.__class__ = KINDS[kind]
-        yield
+        with exchanged(layers, KINDS):
+            yield
     finally:
-        for layer, kind in zip(layers, kinds, strict=True):
-            layer.__class__ = kind
+        for layer in layers:
             vars(layer).pop("packed", None)
 
 

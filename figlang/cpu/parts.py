@@ -1,6 +1,6 @@
 """Giving parts of a network another class or another forward for a while, and back."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,9 +16,9 @@ def exchange(network: nn.Module, table: Kinds) -> None:
 
 
 @contextmanager
-def exchanged(network: nn.Module, table: Kinds) -> Iterator[None]:
-    """Within, the same; afterwards those parts have the classes they had."""
-    changed = [(part, type(part)) for part in network.modules() if type(part) in table]
+def exchanged(parts: Iterable[nn.Module], table: Kinds) -> Iterator[None]:
+    """Within, those of the parts whose class is in the table have the class that stands there; afterwards the one they had."""
+    changed = [(part, type(part)) for part in parts if type(part) in table]
     try:
         for part, before in changed:
             part.__class__ = table[before]

@@ -74,5 +74,5 @@ def adding_in_float32(network: nn.Module) -> Iterator[None]:
     norms: list[Any] = [part for part in network.modules() if alike(type(part).forward, LlamaRMSNorm.forward)]
     # The last one makes the states that come out.
     normed = [(part, partial(_normed, part)) for part in norms[:-1] if untouched(part)]
-    with exchanged(network, EXCHANGED), computing(normed), rotating_in_place(network):
+    with exchanged(network.modules(), EXCHANGED), computing(normed), rotating_in_place(network):
         yield
