@@ -9,9 +9,9 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
 
+from figlang.cpu.blocks import _attended
 from figlang.errors import FiglangError
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.causal import CausalScorer
@@ -51,11 +51,11 @@ def test_attention_in_blocks_equals_it_too(family: str, monkeypatch: pytest.Monk
     scorer = CausalScorer(plain, TOKENIZER, bos="add")
     blocks = []
 
-    def counted(*tensors: Tensor, **options: Any) -> Tensor:
-        blocks.append(tensors[0].shape[0])
-        return scaled_dot_product_attention(*tensors, **options)
+    def counted(query: Tensor, key: Tensor, value: Tensor, parts: Any, *rest: Any) -> Tensor:
+        blocks.append(sum(len(part.bias) for part in parts))
+        return _attended(query, key, value, parts, *rest)
 
-    monkeypatch.setattr("figlang.cpu.blocks.scaled_dot_product_attention", counted)
+    monkeypatch.setattr("figlang.cpu.blocks._attended", counted)
     assert scorer.score(requests()).fallback is None
     assert (max(blocks, default=0) > 1) == (family not in ("gemma2", "falcon", "gpt_neo"))  # which do without what is replaced
     check(plain, scorer, requests())

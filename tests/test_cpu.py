@@ -204,8 +204,8 @@ def test_blocks_take_values_of_another_size_and_few_at_a_time(monkeypatch: pytes
     query, key, value = torch.randn(1, 4, 6, 8), torch.randn(1, 4, 8, 8), torch.randn(1, 4, 8, 5)
     usual = ALL_ATTENTION_FUNCTIONS["sdpa"]
     expected = usual(nn.Module(), query, key, value, tree_mask(torch.float32))[0]
-    for most in (2**24, 4 * 8 * 5, 1):
-        monkeypatch.setattr("figlang.cpu.blocks.CACHED", most)
+    for most in (2**18, 4 * 2 * 4, 1):
+        monkeypatch.setattr("figlang.cpu.blocks.SCORES", most)
         with in_blocks(BLOCKS, 6):
             found = ALL_ATTENTION_FUNCTIONS["sdpa"](nn.Module(), query, key, value, tree_mask(torch.float32))[0]
         torch.testing.assert_close(found, expected)
@@ -248,12 +248,12 @@ def test_rotated_is_the_rotation_of_llama(heads_at: int) -> None:
     expected = modeling_llama.apply_rotary_pos_emb(query, key, cos, sin, heads_at)
     for found, wanted in zip(rotated(query, key, cos, sin, heads_at), expected, strict=True):
         assert torch.allclose(found, wanted, atol=1e-6)
-    # In bf16 that of the same bf16 values, rounded once.
+    # Of bf16 that of the same values, keys rounded once.
     half = query.bfloat16(), key.bfloat16()
     exact = modeling_llama.apply_rotary_pos_emb(half[0].float(), half[1].float(), cos, sin, heads_at)
-    for found, wanted in zip(rotated(*half, cos, sin, heads_at), exact, strict=True):
-        assert found.dtype == torch.bfloat16
-        assert torch.allclose(found.float(), wanted, rtol=2**-8, atol=1e-6)
+    for found, wanted, dtype in zip(rotated(*half, cos, sin, heads_at), exact, (torch.float32, torch.bfloat16), strict=True):
+        assert found.dtype == dtype
+        assert torch.allclose(found.float(), wanted, rtol=2**-8 if dtype == torch.bfloat16 else 0, atol=1e-6)
 
 
 def test_only_a_rotation_of_the_same_code_is_exchanged_and_only_within() -> None:

@@ -1,20 +1,21 @@
 """Attention of a tree on a CPU: block by block of its nodes, each with the keys that one of them sees.
 
-Shape letters: P queries, B blocks, Q queries of a block, K keys of a block, H heads, G heads of keys, D size of a head.
+Shape letters: P queries, N keys, B blocks, Q queries of a block, K keys of a block, H heads, G heads of keys, D size of a head.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, partial
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from figlang.cpu.attention import asks_more
 
-CACHED = 2**24  # values of keys that blocks may have gathered at a time
+SCORES = 2**18  # at a time: a megabyte, which stays in the caches from one product to the next
 
 
 class Blocks(NamedTuple):
@@ -39,13 +40,14 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
     """Within, attention of that many queries with a mask is computed in these blocks, which hold all of them and say what the mask
     says: its values are not looked at.
 
-    In a tree of many short branches nearly all of a full attention is spent on keys that nobody sees. With `cast`,
-    queries, keys and values take the mask's type.
+    In a tree of many short branches nearly all of a full attention is spent on keys that nobody sees. It is computed in float32
+    at least, and its output is of the values' type. What is left to the usual attention takes the mask's type first with `cast`.
     """
     usual = ALL_ATTENTION_FUNCTIONS["sdpa"]
     if not blocks and not cast:
         yield
         return
+    parts = cache(partial(_parts, blocks))  # the same for all layers, as a rule
 
     def attention(
         module: nn.Module,
@@ -57,8 +59,6 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
         scaling: float | None = None,
         **options: Any,
     ) -> tuple[Tensor, Tensor | None]:
-        if cast and attention_mask is not None:
-            query, key, value = (each.to(attention_mask.dtype) for each in (query, key, value))
         if (
             not blocks
             or attention_mask is None
@@ -68,23 +68,14 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
             or dropout
             or asks_more(options)
         ):
+            if cast and attention_mask is not None:
+                query, key, value = (each.to(attention_mask.dtype) for each in (query, key, value))
             found: tuple[Tensor, Tensor | None] = usual(
                 module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options
             )
             return found
-        query_PHD = query[0].transpose(0, 1)
-        output_PHD = query.new_empty(*query_PHD.shape[:2], value.shape[-1])
-        for some in _few(blocks, CACHED // key[0, :, 0].numel()):
-            output_BHQD = scaled_dot_product_attention(
-                query_PHD[some.queries].transpose(1, 2),
-                key[0][:, some.keys].transpose(0, 1),
-                value[0][:, some.keys].transpose(0, 1),
-                some.visible[:, None],
-                scale=scaling,
-                enable_gqa=query.shape[1] != key.shape[1],
-            )
-            output_PHD[some.queries] = output_BHQD.transpose(1, 2)
-        return output_PHD[None], None
+        cut = parts(query.shape[1], key.shape[1], key.shape[2])
+        return _attended(query[0], key[0], value[0], *cut, query.shape[-1] ** -0.5 if scaling is None else scaling)[None], None
 
     ALL_ATTENTION_FUNCTIONS["sdpa"] = attention
     try:
@@ -93,9 +84,48 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
         ALL_ATTENTION_FUNCTIONS["sdpa"] = usual
 
 
-def _few(blocks: Sequence[Blocks], keys: int) -> Iterator[Blocks]:
-    """The blocks, in batches that have at most so many keys together, or are one block."""
+class _Part(NamedTuple):
+    """Blocks that are computed together: rows of queries and keys, one head of one place each, and `bias` (B, 1, Q, K), -inf where
+    nobody looks."""
+
+    queries: Tensor
+    keys: Tensor
+    bias: Tensor
+
+
+def _parts(blocks: Sequence[Blocks], heads: int, groups: int, keys: int) -> tuple[list[_Part], Tensor]:
+    """The blocks as parts, and where among all of their rows (P * H,) each row of the output is found."""
+    parts = []
     for some in blocks:
-        size = max(keys // some.keys.shape[1], 1)
-        starts = range(0, len(some.keys), size)
-        yield from (Blocks(*(part[start : start + size] for part in some)) for start in starts)
+        rows_BHQ = some.queries[:, None] * heads + torch.arange(heads)[:, None]
+        rows_BGK = some.keys[:, None] + torch.arange(groups)[:, None] * keys
+        bias_BQK = torch.where(some.visible, 0.0, -torch.inf)
+        size = max(SCORES // (heads * some.visible[0].numel()), 1)
+        few = zip(rows_BHQ.split(size), rows_BGK.split(size), bias_BQK[:, None].split(size), strict=True)
+        parts.extend(_Part(queries.flatten(), keys.flatten(), bias) for queries, keys, bias in few)
+    rows = torch.cat([part.queries for part in parts])
+    places = rows.new_empty(int(rows.max()) + 1)
+    places[rows] = torch.arange(len(rows))
+    return parts, places
+
+
+def _attended(query_HPD: Tensor, key_GND: Tensor, value_GND: Tensor, parts: Sequence[_Part], places: Tensor, scale: float) -> Tensor:
+    """The output (P, H, D) of attention in these parts.
+
+    By plain products: torch's fused kernel is called for each head of a block by itself, and spends much of its time on that.
+    """
+    heads, count, size = query_HPD.shape
+    exact = torch.promote_types(query_HPD.dtype, torch.float32)
+    # In rows of one head each, a part's are gathered in the order in which its products take them.
+    query_rows, key_rows, value_rows = query_HPD.transpose(0, 1).reshape(-1, size), key_GND.flatten(0, 1), value_GND.flatten(0, 1)
+    outputs = []
+    for queries, keys, bias in parts:
+        batch, width = len(bias) * len(key_GND), bias.shape[-1]
+        # Heads that share keys are one matrix.
+        query = query_rows.index_select(0, queries).to(exact).mul_(scale).view(batch, -1, size)
+        key = key_rows.index_select(0, keys).to(exact).view(batch, width, size)
+        value = value_rows.index_select(0, keys).to(exact).view(batch, width, -1)
+        scores = torch.bmm(query, key.transpose(1, 2))
+        scores.view(len(bias), heads, -1, width).add_(bias)
+        outputs.append(torch.bmm(scores.softmax(-1), value).view(-1, value.shape[-1]).to(value_rows.dtype))
+    return torch.cat(outputs).index_select(0, places).view(count, heads, -1)

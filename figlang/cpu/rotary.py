@@ -34,10 +34,10 @@ def rotating_in_place(network: nn.Module) -> Iterator[None]:
 def rotated(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, unsqueeze_dim: int = 1) -> tuple[Tensor, Tensor]:
     """Queries and keys with the halves (x, y) of each head's values turned to (x cos - y sin, y cos + x sin).
 
-    Computed in the precision of `cos` and given in that of what came; `unsqueeze_dim` is the dimension of the heads.
+    Computed in the precision of `cos`, and keys, which are kept, given in their own; `unsqueeze_dim` is the dimension of the heads.
     """
     cos, sin = cos.unsqueeze(unsqueeze_dim), sin.unsqueeze(unsqueeze_dim)
-    return _rotated(q, cos, sin), _rotated(k, cos, sin)
+    return _rotated(q, cos, sin), _rotated(k, cos, sin).to(k.dtype)
 
 
 def _rotated(values: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -46,4 +46,4 @@ def _rotated(values: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     turned = exact * cos
     turned[..., :half].addcmul_(exact[..., half:], sin[..., :half], value=-1)
     turned[..., half:].addcmul_(exact[..., :half], sin[..., half:])
-    return turned.to(values.dtype)
+    return turned
