@@ -101,7 +101,7 @@ def _parts(blocks: Sequence[Blocks], heads: int, groups: int, keys: int) -> tupl
         rows_BGK = some.keys[:, None] + torch.arange(groups)[:, None] * keys
         bias_BQK = torch.where(some.visible, 0.0, -torch.inf)
         size = max(SCORES // (heads * some.visible[0].numel()), 1)
-        few = zip(rows_BHQ.split(size), rows_BGK.split(size), bias_BQK[:, None].split(size), strict=True)
+        few = zip(torch.split(rows_BHQ, size), torch.split(rows_BGK, size), torch.split(bias_BQK[:, None], size), strict=True)
         parts.extend(_Part(queries.flatten(), keys.flatten(), bias) for queries, keys, bias in few)
     rows = torch.cat([part.queries for part in parts])
     places = rows.new_empty(int(rows.max()) + 1)
@@ -109,7 +109,9 @@ def _parts(blocks: Sequence[Blocks], heads: int, groups: int, keys: int) -> tupl
     return parts, places
 
 
-def _attended(query_HPD: Tensor, key_GND: Tensor, value_GND: Tensor, parts: Sequence[_Part], places: Tensor, scale: float) -> Tensor:
+def _attended(
+    query_HPD: Tensor, key_GND: Tensor, value_GND: Tensor, parts: Sequence[_Part], places: Tensor, scale: float
+) -> Tensor:
     """The output (P, H, D) of attention in these parts.
 
     By plain products: torch's fused kernel is called for each head of a block by itself, and spends much of its time on that.

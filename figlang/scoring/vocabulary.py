@@ -13,6 +13,7 @@ from figlang.scoring.trie import Trie
 
 Head = Callable[[Tensor], Tensor]
 Exact = Callable[[Tensor, Tensor], Tensor]
+PART = 32  # rows whose logits are made probabilities together: as many as stay in a CPU's caches meanwhile
 
 
 class Vocabulary:
@@ -64,6 +65,11 @@ class Vocabulary:
             self._write(some, states, head(states))
 
     def _write(self, nodes: Tensor, states_RH: Tensor | None, logits_RV: Tensor) -> None:
+        for start in range(0, len(nodes), PART):
+            some = slice(start, start + PART)
+            self._write_part(nodes[some], None if states_RH is None else states_RH[some], logits_RV[some])
+
+    def _write_part(self, nodes: Tensor, states_RH: Tensor | None, logits_RV: Tensor) -> None:
         logits_RV = logits_RV.float()
         counts = self._trie.counts[nodes]
         rows = torch.arange(len(nodes)).repeat_interleave(counts)
