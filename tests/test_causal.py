@@ -1,7 +1,11 @@
 """Laws of causal scoring: it equals the network's own loss, one sentence at a time, however the work is shared and cut."""
 
 import logging
+import random
 import re
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +14,7 @@ import torch
 from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
 from transformers import PreTrainedModel
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from figlang.cpu.blocks import _attended
 from figlang.errors import FiglangError
@@ -23,6 +28,7 @@ from tests.causal_models import TREE, WHOLE, network, requests, tokenizer, total
 
 TOKENIZER = tokenizer()
 LONG = "the so as the oven " * 60
+NO_BLOCKS = ("gemma2", "falcon", "gpt_neo")  # their attention is their own
 
 
 def check(plain: PreTrainedModel, scorer: CausalScorer, asked: list[Request]) -> None:
@@ -57,7 +63,7 @@ def test_attention_in_blocks_equals_it_too(family: str, monkeypatch: pytest.Monk
 
     monkeypatch.setattr("figlang.cpu.blocks._attended", counted)
     assert scorer.score(requests()).fallback is None
-    assert (max(blocks, default=0) > 1) == (family not in ("gemma2", "falcon", "gpt_neo"))  # which do without what is replaced
+    assert (max(blocks, default=0) > 1) == (family not in NO_BLOCKS)
     check(plain, scorer, requests())
 
 
@@ -152,6 +158,76 @@ def test_every_distinct_prefix_is_read_once(pack: int) -> None:
     distinct = {tuple(tokens.ids[:stop]) for tokens in sequences for stop in range(1, len(tokens.ids))}
     assert sum(read) == len(distinct) == scored.read < scored.tokens
     assert max(read) <= pack
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def many() -> list[Request]:
+    """Requests that fill many small packs and share little but within their pairs."""
+    draw = random.Random(0)
+    contexts = ["".join(draw.choice("abcdefgh the so") for _ in range(30)) for _ in range(40)]
+    return [Request(context, answer) for context in contexts for answer in (" was the oven.", " was as the so.")]
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("bos", ["none", "add"])
+@pytest.mark.parametrize("family", TREE)
+def test_two_halves_at_the_same_time_equal_one_sentence_at_a_time(family: str, bos: str) -> None:
+    plain = network(family, **TREE[family])
+    kinds, usual = [type(part) for part in plain.modules()], ALL_ATTENTION_FUNCTIONS["sdpa"]
+    scorer = CausalScorer(plain, TOKENIZER, bos=bos, pack=40)
+    read: dict[int, int] = defaultdict(int)
+
+    def reading(_: nn.Module, inputs: tuple[Tensor]) -> None:
+        read[threading.get_ident()] += inputs[0].numel()
+
+    with plain.get_input_embeddings().register_forward_pre_hook(reading):
+        scored = scorer.score(many())
+    assert len(read) == (1 if family in NO_BLOCKS else 2)
+    assert min(read.values()) > 0.9 * max(read.values())
+    sequences, _ = scorer.encoder.encode(many())
+    distinct = {tuple(tokens.ids[:stop]) for tokens in sequences for stop in range(1, len(tokens.ids))}
+    assert len(distinct) <= scored.read == sum(read.values()) <= 1.01 * len(distinct)
+    assert [type(part) for part in plain.modules()] == kinds
+    assert ALL_ATTENTION_FUNCTIONS["sdpa"] is usual
+    check(plain, scorer, many())
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("family", ["gpt2", "llama", "qwen2"])
+def test_two_halves_in_bf16_add_up_in_float32_as_one_does(family: str) -> None:
+    exact = torch.cat(CausalScorer(network(family, **TREE[family]), TOKENIZER).score(many()).log_probs)
+    scorer = CausalScorer(network(family, **TREE[family]).to(torch.bfloat16), TOKENIZER, pack=40)
+    assert scorer._anatomy.steady
+    errors = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        errors.append(float((torch.cat(scorer.score(many()).log_probs) - exact).square().mean()))
+    assert errors[1] == pytest.approx(errors[0], rel=0.2)
+    scorer._anatomy = replace(scorer._anatomy, steady=False)
+    assert errors[1] < 0.95 * float((torch.cat(scorer.score(many()).log_probs) - exact).square().mean())
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_a_network_with_hooks_or_within_autocast_is_read_in_one_thread() -> None:
+    hooked = network("llama")
+    threads = set()
+    hooked.base_model.layers[0].register_forward_pre_hook(lambda *_: threads.add(threading.get_ident()))
+    CausalScorer(hooked, TOKENIZER, pack=40).score(many())
+    assert threads == {threading.get_ident()}
+    plain = network("llama")
+    scorer = CausalScorer(plain, TOKENIZER, pack=40)
+    threads.clear()
+    hook = plain.get_input_embeddings().register_forward_pre_hook(lambda *_: threads.add(threading.get_ident()))
+    with hook, torch.autocast("cpu", torch.bfloat16):
+        scorer.score(many())
+    assert threads == {threading.get_ident()}
 
 
 @pytest.mark.parametrize("family", ["llama", "mamba"])

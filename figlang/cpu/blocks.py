@@ -3,8 +3,9 @@
 Shape letters: P queries, N keys, B blocks, Q queries of a block, K keys of a block, H heads, G heads of keys, D size of a head.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -15,7 +16,9 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from figlang.cpu.attention import asks_more
 
+Attention = Callable[..., tuple[Tensor, Tensor | None]]
 SCORES = 2**18  # at a time: a megabyte, which stays in the caches from one product to the next
+_inside: ContextVar[Attention | None] = ContextVar("blocks", default=None)
 
 
 class Blocks(NamedTuple):
@@ -43,13 +46,13 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
     In a tree of many short branches nearly all of a full attention is spent on keys that nobody sees. It is computed in float32
     at least, and its output is of the values' type. What is left to the usual attention takes the mask's type first with `cast`.
     """
-    usual = ALL_ATTENTION_FUNCTIONS["sdpa"]
     if not blocks and not cast:
         yield
         return
     parts = cache(partial(_parts, blocks))  # the same for all layers, as a rule
 
     def attention(
+        usual: Attention,
         module: nn.Module,
         query: Tensor,
         key: Tensor,
@@ -70,18 +73,41 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
         ):
             if cast and attention_mask is not None:
                 query, key, value = (each.to(attention_mask.dtype) for each in (query, key, value))
-            found: tuple[Tensor, Tensor | None] = usual(
-                module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options
-            )
-            return found
+            return usual(module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options)
         cut = parts(query.shape[1], key.shape[1], key.shape[2])
         return _attended(query[0], key[0], value[0], *cut, query.shape[-1] ** -0.5 if scaling is None else scaling)[None], None
 
-    ALL_ATTENTION_FUNCTIONS["sdpa"] = attention
+    token = _inside.set(attention)
+    try:
+        with attending():
+            yield
+    finally:
+        _inside.reset(token)
+
+
+@contextmanager
+def attending() -> Iterator[None]:
+    """Within, `in_blocks` holds for the thread that entered it alone, so that several may be in blocks of their own."""
+    usual = ALL_ATTENTION_FUNCTIONS["sdpa"]
+    if isinstance(usual, _Attending):
+        yield
+        return
+    ALL_ATTENTION_FUNCTIONS["sdpa"] = _Attending(usual)
     try:
         yield
     finally:
         ALL_ATTENTION_FUNCTIONS["sdpa"] = usual
+
+
+class _Attending:
+    """The attention of the blocks that this thread is in, or the usual one."""
+
+    def __init__(self, usual: Attention) -> None:
+        self.usual = usual
+
+    def __call__(self, *inputs: Any, **options: Any) -> tuple[Tensor, Tensor | None]:
+        inside = _inside.get()
+        return inside(self.usual, *inputs, **options) if inside else self.usual(*inputs, **options)
 
 
 class _Part(NamedTuple):
@@ -95,7 +121,7 @@ class _Part(NamedTuple):
 
 def _parts(blocks: Sequence[Blocks], heads: int, groups: int, keys: int) -> tuple[list[_Part], Tensor]:
     """The blocks as parts, and where among all of their rows (P * H,) each row of the output is found."""
-    parts = []
+    parts: list[_Part] = []
     for some in blocks:
         rows_BHQ = some.queries[:, None] * heads + torch.arange(heads)[:, None]
         rows_BGK = some.keys[:, None] + torch.arange(groups)[:, None] * keys

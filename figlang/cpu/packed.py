@@ -27,11 +27,7 @@ def product(layer: Any, input: Tensor, then: str = "none", kind: str = "", times
     """
     if not input.numel():
         return input.new_empty(*input.shape[:-1], layer.out_features, dtype=layer.weight.dtype)
-    weight_OI = layer.weight if isinstance(layer, nn.Linear) else layer.weight.t()
-    if input.numel() >= FEW * input.shape[-1]:
-        if layer.packed is None:
-            layer.packed = torch.ops.mkldnn._reorder_linear_weight(weight_OI.detach().contiguous(), ROWS)
-        weight_OI = layer.packed
+    weight_OI = _laid_out(layer) if input.numel() >= FEW * input.shape[-1] else _weight(layer)
     input = input.to(layer.weight.dtype)
     output: Tensor
     if times is None:
@@ -39,6 +35,25 @@ def product(layer: Any, input: Tensor, then: str = "none", kind: str = "", times
     else:
         output = torch.ops.mkldnn._linear_pointwise.binary(input, times, weight_OI, layer.bias, "mul")
     return output
+
+
+def lay_out(network: nn.Module) -> None:
+    """Pack all layers of a network at once that would be packed when they meet many rows: before several threads do it each."""
+    for part in network.modules():
+        if type(part) in KINDS.values():
+            _laid_out(part)
+
+
+def _laid_out(layer: Any) -> Tensor:
+    if layer.packed is None:
+        layer.packed = torch.ops.mkldnn._reorder_linear_weight(_weight(layer).detach().contiguous(), ROWS)
+    packed: Tensor = layer.packed
+    return packed
+
+
+def _weight(layer: Any) -> Tensor:
+    weight_OI: Tensor = layer.weight if isinstance(layer, nn.Linear) else layer.weight.t()
+    return weight_OI
 
 
 class PackedLinear(nn.Linear):

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 
 import torch
 from rich.progress import Progress, TimeElapsedColumn
@@ -10,10 +11,12 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.cpu.blocks import takes_blocks
 from figlang.cpu.hasten import hastened
+from figlang.cpu.parts import untouched
+from figlang.cpu.side_by_side import side_by_side
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.requests import Request, RequestEncoder, Scored, Tokens
-from figlang.scoring.states import States, tree_states, whole_states
-from figlang.scoring.trie import Trie, grow
+from figlang.scoring.states import States, for_threads, tree_states, whole_states
+from figlang.scoring.trie import Part, Trie, grow
 from figlang.scoring.vocabulary import Vocabulary
 
 log = logging.getLogger("figlang")
@@ -24,9 +27,10 @@ class CausalScorer:
 
     Every distinct prefix of the token sequences is read once: they form a trie that is cut into packs of `pack` tokens,
     in which a token attends to its own path (design: SpecInfer's tree attention, arXiv 2305.09781). The vocabulary
-    matrix is applied only where a token is scored, at most `logits` values at a time. The probe compares this with the
-    plain network; where it differs (recurrent networks, unknown code) or an input is longer than an attention window,
-    distinct sequences are run whole, padded, at most `batch_tokens` at a time, with the same results, and the log says so.
+    matrix is applied only where a token is scored, at most `logits` values at a time. On a CPU with several threads the two
+    halves of a large trie are read at the same time; what they share, a hundredth at most, is read in both. The probe compares
+    all this with the plain network; where it differs (recurrent networks, unknown code) or an input is longer than an attention
+    window, distinct sequences are run whole, padded, at most `batch_tokens` at a time, with the same results, and the log says so.
 
     Results equal the network's own loss times length, sequence by sequence, to float32 rounding. A network in bf16 is
     run in bf16; the logits that matter and all log-probabilities are float32, and on a CPU, where beginnings are shared and its
@@ -43,7 +47,7 @@ class CausalScorer:
         overflow: str = "error",
         pack: int | None = None,
         batch_tokens: int = 1024,
-        logits: int = 2**23,
+        logits: int = 2**24,
     ) -> None:
         config = network.config.get_text_config()
         self.encoder = RequestEncoder(tokenizer, bos, overflow, getattr(config, "max_position_embeddings", None))
@@ -51,8 +55,12 @@ class CausalScorer:
         self._logits = logits
         self._anatomy = dissect(network.eval())
         # Attention to other branches is wasted work that grows with the pack; a GPU hides it, a CPU does not unless it is cut.
-        on_cpu = 1024 if takes_blocks(self._anatomy.body) else 256
+        body = self._anatomy.body
+        on_cpu = 1024 if takes_blocks(body) else 256
         self._pack = pack or (on_cpu if network.device.type == "cpu" else 2048)
+        # Code of others, hooks and accelerate's parts may keep something from one call to the next.
+        known = type(body).__module__.startswith("transformers.models.") and all(map(untouched, body.modules()))
+        self._in_threads = known and takes_blocks(body)
 
     @torch.inference_mode()
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
@@ -96,22 +104,38 @@ class CausalScorer:
 
     def _run(self, trie: Trie, whole: bool, bar: Progress) -> tuple[Tensor, int]:
         """Log-probabilities of the trie's scored nodes, and how many tokens were read for them."""
-        vocabulary = self._vocabulary(trie)
         anatomy = self._anatomy
-        states = self._whole(trie) if whole else tree_states(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady)
+        several = self._in_threads and not whole and torch.get_num_threads() > 1 and not torch.is_autocast_enabled("cpu")
+        parts = trie.halves(self._pack) if several else [None]
+        vocabularies = [self._vocabulary(trie, self._logits // len(parts)) for _ in parts]
         task = bar.add_task("scoring", total=len(trie.read))
-        read = 0
-        for nodes, states_RH, tokens in states:
-            vocabulary.add(nodes, states_RH)
-            read += tokens
-            bar.advance(task, len(nodes))
-        return vocabulary.finish(), read
+        reads: list[int] = []
 
-    def _vocabulary(self, trie: Trie) -> Vocabulary:
+        def score(vocabulary: Vocabulary, states: Iterator[States]) -> Iterator[None]:
+            for nodes, states_RH, tokens in states:
+                vocabulary.add(nodes, states_RH)
+                reads.append(tokens)
+                bar.advance(task, len(nodes))
+                yield
+            vocabulary.finish()
+
+        def states(part: Part | None) -> Iterator[States]:
+            return (
+                self._whole(trie) if whole else tree_states(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, part=part)
+            )
+
+        with for_threads(anatomy.network, anatomy.steady) if len(parts) > 1 else nullcontext():
+            side_by_side([score(vocabulary, states(part)) for vocabulary, part in zip(vocabularies, parts, strict=True)])
+        values = vocabularies[0].values
+        for vocabulary in vocabularies[1:]:
+            values = values.where(~values.isnan(), vocabulary.values)
+        return values, sum(reads)
+
+    def _vocabulary(self, trie: Trie, logits: int) -> Vocabulary:
         anatomy = self._anatomy
         if anatomy.not_split:
-            return Vocabulary(trie, None, None, self._logits)
-        return Vocabulary(trie, anatomy.head, anatomy.exact if anatomy.rounds else None, self._logits)
+            return Vocabulary(trie, None, None, logits)
+        return Vocabulary(trie, anatomy.head, anatomy.exact if anatomy.rounds else None, logits)
 
     def _whole(self, trie: Trie) -> Iterator[States]:
         anatomy = self._anatomy

@@ -5,7 +5,7 @@ Shape letters: N sequences in a batch, T tokens, P nodes of a pack, K keys, R ro
 
 import inspect
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -13,9 +13,10 @@ from torch import Tensor
 from torch.nn.functional import pad
 from transformers import DynamicCache, PreTrainedModel
 
-from figlang.cpu.blocks import Blocks, in_blocks, takes_blocks
+from figlang.cpu.blocks import Blocks, attending, in_blocks, takes_blocks
+from figlang.cpu.packed import lay_out
 from figlang.cpu.residual import adding_in_float32
-from figlang.scoring.trie import Pack, Trie
+from figlang.scoring.trie import Pack, Part, Trie
 
 BLOCK = 32  # nodes that attend together: fewer copy more keys, more attend in vain
 
@@ -41,16 +42,22 @@ class Read(NamedTuple):
 
 
 def tree_reads(
-    body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None, steady: bool = False, block: int | None = BLOCK
+    body: PreTrainedModel,
+    trie: Trie,
+    size: int,
+    keys: int | None = None,
+    steady: bool = False,
+    block: int | None = BLOCK,
+    part: Part | None = None,
 ) -> Iterator[Read]:
-    """All read nodes, pack by pack (see Trie.packs): each is computed once. `steady` is that of read_tree; at most `block` nodes
-    attend together, or all of them, with the mask alone, if it is None.
+    """All read nodes, or those of a part, pack by pack (see Trie.packs): each is computed once. `steady` is that of read_tree; at
+    most `block` nodes attend together, or all of them, with the mask alone, if it is None.
 
     The keys and values on the path to the first node of a pack are handed on from the pack before it: the beginning that
     all sequences share is such a path, and a subtree that is larger than a pack has one too.
     """
     cache, held = DynamicCache(), torch.empty(0, dtype=torch.long)
-    for pack in trie.packs(size, keys):
+    for pack in trie.packs(size, keys, part):
         cache = hand_on(cache, torch.searchsorted(held, pack.past))
         held = torch.cat(pack)
         visible_PK = trie.visible(pack)
@@ -60,10 +67,16 @@ def tree_reads(
 
 
 def tree_states(
-    body: PreTrainedModel, trie: Trie, size: int, keys: int | None = None, steady: bool = False, block: int | None = BLOCK
+    body: PreTrainedModel,
+    trie: Trie,
+    size: int,
+    keys: int | None = None,
+    steady: bool = False,
+    block: int | None = BLOCK,
+    part: Part | None = None,
 ) -> Iterator[States]:
     """States of all read nodes, see tree_reads."""
-    for read in tree_reads(body, trie, size, keys, steady, block):
+    for read in tree_reads(body, trie, size, keys, steady, block, part):
         nodes, states_PH = read.pack.nodes, read.states
         del read  # or a second cache would live while the next pack is read
         yield States(nodes, states_PH, len(nodes))
@@ -91,6 +104,15 @@ def read_tree(
             use_cache=True,
         )[0]
     return states_NTH[0]
+
+
+@contextmanager
+def for_threads(network: PreTrainedModel, steady: bool) -> Iterator[None]:
+    """Within, several threads may read parts of a trie at the same time: what each pack would change of the network is changed
+    once, and the weights are laid out."""
+    lay_out(network)
+    with attending(), adding_in_float32(network.base_model) if steady else nullcontext():
+        yield
 
 
 def whole_states(network: PreTrainedModel, trie: Trie, tokens: int) -> Iterator[States]:

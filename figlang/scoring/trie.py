@@ -14,6 +14,7 @@ from figlang.cpu.blocks import Blocks
 from figlang.scoring.requests import Tokens
 
 WIDTH = 64  # numbers of keys that are this near share a batch
+FEW = 100  # halves may differ by twice this part of the whole, and share as much
 
 
 class Pack(NamedTuple):
@@ -24,6 +25,13 @@ class Pack(NamedTuple):
 
     past: Tensor
     nodes: Tensor
+
+
+class Part(NamedTuple):
+    """The read nodes from place `start` up to `end`, which is not in it."""
+
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +64,32 @@ class Trie:
         """The most tokens that one sequence makes the network read."""
         return int(self.depths[self.read].max()) + 1
 
-    def packs(self, size: int, keys: int | None = None) -> Iterator[Pack]:
+    def packs(self, size: int, keys: int | None = None, part: "Part | None" = None) -> Iterator[Pack]:
         """The read nodes, each once, cut into packs of at most `size` whose past and nodes are at most `keys` together.
 
         A pack's past is made of the past and the nodes of the pack before it. Cuts are made where the next past is
-        short; `keys` must be at least `longest`, or the deepest nodes would have no room.
+        short; `keys` must be at least `longest`, or the deepest nodes would have no room. The first pack of a `part`, which has
+        none before it, begins with the path to its first node.
         """
+        start, end = part or Part(0, len(self.read))
+        first = self._above(int(self.read[start]))
+        nodes = torch.cat([first, self.read[start:end]])
         start = 0
-        while start < len(self.read):
-            past = self._above(int(self.read[start]))
+        while start < len(nodes):
+            past = self._above(int(nodes[start]))
             most = size if keys is None else min(size, keys - len(past))
-            stop = self._cut(self.read, start, most, most // 4)
-            yield Pack(past, self.read[start:stop])
+            stop = self._cut(nodes, start, most, most // 4)
+            yield Pack(past, nodes[start:stop])
             start = stop
+
+    def halves(self, least: int) -> list["Part"]:
+        """Two parts of about as many read nodes, `least` or more, that share few; or the whole, if there are no such."""
+        count = len(self.read)
+        if count < 2 * max(least, FEW):
+            return [Part(0, count)]
+        middle = self._cut(self.read, 0, count // 2 + count // FEW, 2 * (count // FEW))
+        shared = int(self.depths[self.read[middle]])
+        return [Part(0, middle), Part(middle, count)] if shared <= count // FEW else [Part(0, count)]
 
     def visible(self, pack: Pack) -> Tensor:
         """(P, K + P) of bool: what each node attends to, its own path; the past comes first."""

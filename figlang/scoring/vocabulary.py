@@ -23,6 +23,8 @@ class Vocabulary:
     exist at a time (or one row): the states wait until they fill it, since a product with few rows costs as much as one
     with many. `exact`, if given, makes the logit (R,) of one token per state anew in float32, for logits that are rounded:
     a bf16 logit of 20 is off by up to 0.06.
+
+    `values` (nodes of the trie,) are the log-probabilities in float32 on the CPU; nan where none was asked for, or is known yet.
     """
 
     def __init__(self, trie: Trie, head: Head | None, exact: Exact | None, budget: int) -> None:
@@ -33,7 +35,7 @@ class Vocabulary:
         self._rows = 0  # rows that fill the budget; known with the first logits
         self._nodes: list[Tensor] = []
         self._states: list[Tensor] = []
-        self._values = torch.full((len(trie.tokens),), torch.nan)
+        self.values = torch.full((len(trie.tokens),), torch.nan)
 
     def add(self, nodes: Tensor, states_RH: Tensor) -> None:
         """States of any nodes, each node once; those that predict no scored token are dropped."""
@@ -51,11 +53,10 @@ class Vocabulary:
         if sum(map(len, self._nodes)) >= self._rows:
             self._empty(self._head)
 
-    def finish(self) -> Tensor:
-        """Log-probabilities (nodes of the trie,) in float32 on the CPU; nan where none was asked for."""
+    def finish(self) -> None:
+        """Turn the states that still wait into values."""
         if self._head is not None and self._nodes:
             self._empty(self._head)
-        return self._values
 
     def _empty(self, head: Head) -> None:
         nodes, states_RH = torch.cat(self._nodes), torch.cat(self._states)
@@ -86,7 +87,7 @@ class Vocabulary:
         # In place, since another tensor of this size costs as much as the arithmetic.
         logits_RV -= logits_RV.amax(-1, keepdim=True)
         chosen = logits_RV[rows, tokens]
-        self._values[children] = (chosen - logits_RV.exp_().sum(-1).log()[rows]).cpu()
+        self.values[children] = (chosen - logits_RV.exp_().sum(-1).log()[rows]).cpu()
 
 
 def largest(values_RV: Tensor, width: int = 128) -> Tensor:
