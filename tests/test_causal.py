@@ -15,13 +15,14 @@ from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers.models.llama import modeling_llama
 
 from figlang.cpu.blocks import _attended
 from figlang.errors import FiglangError
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request
-from figlang.scoring.states import tree_reads, tree_states
+from figlang.scoring.states import read_tree, tree_reads, tree_states
 from figlang.scoring.trie import grow
 from figlang.scoring.vocabulary import largest
 from tests.causal_models import TREE, WHOLE, network, requests, tokenizer, total, values
@@ -178,17 +179,18 @@ def many() -> list[Request]:
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("bos", ["none", "add"])
 @pytest.mark.parametrize("family", TREE)
-def test_two_halves_at_the_same_time_equal_one_sentence_at_a_time(family: str, bos: str) -> None:
+def test_two_halves_at_the_same_time_equal_one_sentence_at_a_time(family: str, bos: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = network(family, **TREE[family])
     kinds, usual = [type(part) for part in plain.modules()], ALL_ATTENTION_FUNCTIONS["sdpa"]
     scorer = CausalScorer(plain, TOKENIZER, bos=bos, pack=40)
     read: dict[int, int] = defaultdict(int)
 
-    def reading(_: nn.Module, inputs: tuple[Tensor]) -> None:
-        read[threading.get_ident()] += inputs[0].numel()
+    def reading(body: PreTrainedModel, tokens: Tensor, *rest: Any, **options: Any) -> Tensor:
+        read[threading.get_ident()] += len(tokens)
+        return read_tree(body, tokens, *rest, **options)
 
-    with plain.get_input_embeddings().register_forward_pre_hook(reading):
-        scored = scorer.score(many())
+    monkeypatch.setattr("figlang.scoring.states.read_tree", reading)
+    scored = scorer.score(many())
     assert len(read) == (1 if family in NO_BLOCKS else 2)
     assert min(read.values()) > 0.9 * max(read.values())
     sequences, _ = scorer.encoder.encode(many())
@@ -215,19 +217,54 @@ def test_two_halves_in_bf16_add_up_in_float32_as_one_does(family: str) -> None:
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_a_network_with_hooks_or_within_autocast_is_read_in_one_thread() -> None:
-    hooked = network("llama")
-    threads = set()
-    hooked.base_model.layers[0].register_forward_pre_hook(lambda *_: threads.add(threading.get_ident()))
-    CausalScorer(hooked, TOKENIZER, pack=40).score(many())
-    assert threads == {threading.get_ident()}
+def test_an_error_in_one_half_stops_the_other_and_leaves_the_network_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    half = network("llama", **TREE["llama"]).to(torch.bfloat16)
+    scorer = CausalScorer(half, TOKENIZER, pack=40)
+    assert scorer._anatomy.steady
+    before = scorer.score(many()).log_probs
+    kinds, usual, rotation = (
+        [type(part) for part in half.modules()],
+        ALL_ATTENTION_FUNCTIONS["sdpa"],
+        modeling_llama.apply_rotary_pos_emb,
+    )
+    reads: list[int] = []
+
+    def failing(*inputs: Any, **options: Any) -> Tensor:
+        reads.append(threading.get_ident())
+        if len(reads) == 5:
+            raise RuntimeError("not enough memory")
+        return read_tree(*inputs, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("figlang.scoring.states.read_tree", failing)
+        with pytest.raises(RuntimeError, match="not enough memory"):
+            scorer.score(many())
+    assert len(set(reads)) == 2
+    assert [type(part) for part in half.modules()] == kinds
+    assert not any("forward" in vars(part) for part in half.modules())
+    assert ALL_ATTENTION_FUNCTIONS["sdpa"] is usual
+    assert modeling_llama.apply_rotary_pos_emb is rotation
+    assert all(torch.equal(one, other) for one, other in zip(before, scorer.score(many()).log_probs, strict=True))
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_a_network_with_hooks_or_within_autocast_is_read_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = network("llama")
     scorer = CausalScorer(plain, TOKENIZER, pack=40)
-    threads.clear()
-    hook = plain.get_input_embeddings().register_forward_pre_hook(lambda *_: threads.add(threading.get_ident()))
-    with hook, torch.autocast("cpu", torch.bfloat16):
+    threads = set()
+
+    def reading(*inputs: Any, **options: Any) -> Tensor:
+        threads.add(threading.get_ident())
+        return read_tree(*inputs, **options)
+
+    monkeypatch.setattr("figlang.scoring.states.read_tree", reading)
+    with plain.base_model.layers[0].register_forward_pre_hook(lambda *_: None):
+        scorer.score(many())
+    with torch.autocast("cpu", torch.bfloat16):
         scorer.score(many())
     assert threads == {threading.get_ident()}
+    scorer.score(many())
+    assert len(threads) == 3
 
 
 @pytest.mark.parametrize("family", ["llama", "mamba"])

@@ -1,6 +1,9 @@
 """The faster parts compute what the parts they replace compute."""
 
 import copy
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -165,6 +168,14 @@ def test_freed_memory_is_kept_where_the_library_is_glibc() -> None:
     assert keep_freed_memory() or not glibc
 
 
+@pytest.mark.parametrize(("given", "found"), [({}, "1"), ({"THP_MEM_ALLOC_ENABLE": "0"}, "0")])
+def test_large_tensors_are_asked_onto_huge_pages_unless_the_user_said_otherwise(given: dict[str, str], found: str) -> None:
+    plain = {name: value for name, value in os.environ.items() if name != "THP_MEM_ALLOC_ENABLE"}
+    code = "import os, sys, figlang; print(os.environ['THP_MEM_ALLOC_ENABLE'], 'torch' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], env=plain | given, capture_output=True, text=True, check=True)
+    assert said.stdout.split() == [found, "False"]  # before torch could make a tensor
+
+
 # Queries 0 to 2 see some of keys 0 to 4; query 3 (there twice) keys 0 and 5; queries 4 and 5 some of keys 0, 1, 6 and 7.
 WIDE = Blocks(torch.tensor([[0, 1, 2]]), torch.tensor([[0, 1, 2, 3, 4]]), torch.ones(1, 3, 5, dtype=torch.bool))
 NARROW = Blocks(torch.tensor([[3, 3], [4, 5]]), torch.tensor([[0, 5, 2, 3], [0, 1, 6, 7]]), torch.ones(2, 2, 4, dtype=torch.bool))
@@ -180,7 +191,9 @@ def tree_mask(dtype: torch.dtype) -> Tensor:
     return torch.zeros(6, 8, dtype=dtype).masked_fill_(~visible, torch.finfo(dtype).min)[None, None]
 
 
-@pytest.mark.parametrize(("dtype", "error"), [(torch.float32, 1e-6), (torch.bfloat16, 0.02)])
+@pytest.mark.parametrize(
+    ("dtype", "error"), [(torch.float64, 1e-12), (torch.float32, 1e-6), (torch.float16, 0.003), (torch.bfloat16, 0.02)]
+)
 @pytest.mark.parametrize("heads", [2, 4])
 def test_blocks_give_the_attention_of_all_at_once(heads: int, dtype: torch.dtype, error: float) -> None:
     torch.manual_seed(0)
@@ -209,6 +222,16 @@ def test_blocks_take_values_of_another_size_and_few_at_a_time(monkeypatch: pytes
         with in_blocks(BLOCKS, 6):
             found = ALL_ATTENTION_FUNCTIONS["sdpa"](nn.Module(), query, key, value, tree_mask(torch.float32))[0]
         torch.testing.assert_close(found, expected)
+
+
+def test_autocast_does_not_round_the_scores_of_blocks() -> None:
+    torch.manual_seed(0)
+    query, key = torch.randn(1, 4, 6, 8), torch.randn(1, 4, 8, 8)
+    with in_blocks(BLOCKS, 6):
+        expected = ALL_ATTENTION_FUNCTIONS["sdpa"](nn.Module(), query, key, key, tree_mask(torch.float32))[0]
+        with torch.autocast("cpu", torch.bfloat16):
+            found = ALL_ATTENTION_FUNCTIONS["sdpa"](nn.Module(), query, key, key, tree_mask(torch.float32))[0]
+    assert torch.equal(found, expected)
 
 
 def test_what_is_not_the_attention_of_that_tree_is_left_to_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,14 @@ def job_of(seen: list[tuple[str, int, bool]]) -> Iterator[None]:
     yield seen.append(("alone", torch.get_num_threads(), torch.is_inference_mode_enabled()))
 
 
+def test_threads_that_cannot_be_shared_out_evenly_are_all_used() -> None:
+    torch.set_num_threads(5)
+    seen: list[tuple[str, int, bool]] = []
+    side_by_side([job_of(seen), job_of(seen)])
+    assert sorted(threads for _, threads, _ in seen) == [2, 3]
+    assert torch.get_num_threads() == 5
+
+
 @pytest.mark.parametrize("place", [0, 1])
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_the_first_error_stops_the_others_and_is_raised(place: int, error: type[BaseException]) -> None:
@@ -52,9 +60,10 @@ def test_the_first_error_stops_the_others_and_is_raised(place: int, error: type[
         yield
         raise error("as asked")
 
+    before = threading.active_count()
     jobs = [endless()]
     jobs.insert(place, failing())
     with pytest.raises(error, match="as asked"):
         side_by_side(jobs)
     assert torch.get_num_threads() == 4
-    assert threading.active_count() == 1
+    assert threading.active_count() == before

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from figlang.scoring.requests import Tokens
-from figlang.scoring.trie import Part, grow
+from figlang.scoring.trie import Section, grow
 
 
 def drawn(seed: int) -> list[Tokens]:
@@ -21,10 +21,10 @@ def test_a_packed_node_sees_its_own_path_and_nothing_else(size: int, keys: int |
         sequences = drawn(seed)
         trie = grow(sequences)
         middle, count = len(trie.read) // 2, len(trie.read)
-        part = None if half is None else (Part(0, middle), Part(middle, count))[half]
+        section = None if half is None else (Section(0, middle), Section(middle, count))[half]
         seen: list[int] = []
         held: set[int] = set()
-        for pack in trie.packs(size, keys, part):
+        for pack in trie.packs(size, keys, section):
             assert set(pack.past.tolist()) <= held
             held = {*pack.past.tolist(), *pack.nodes.tolist()}
             assert len(pack.nodes) <= size
@@ -35,8 +35,8 @@ def test_a_packed_node_sees_its_own_path_and_nothing_else(size: int, keys: int |
                     path.append(above)
                 assert torch.cat(pack)[row].tolist() == path[::-1]
             seen += pack.nodes.tolist()
-        start, end = part or (0, count)
-        above = int(trie.depths[trie.read[start]])  # nodes that a part begins with, since they are not in it
+        start, end = section or (0, count)
+        above = int(trie.depths[trie.read[start]])  # nodes that a section begins with, since they are not in it
         assert seen[above:] == trie.read[start:end].tolist()
         assert [int(trie.parents[node]) for node in seen[: above + 1]] == [-1, *seen[:above]]
         for tokens, span in zip(sequences, trie.spans, strict=True):
@@ -97,8 +97,8 @@ def test_halves_are_about_equal_and_share_little_or_there_are_none() -> None:
     assert abs(middle - count / 2) <= count / 50 + 1
     # Where the cut may lie there is no beginning of a branch: what is above it is read twice, and so it is the whole.
     long = grow([Tokens([first, *range(10, 300)], 1) for first in (1, 2, 3)])
-    assert long.halves(100) == [Part(0, len(long.read))]
-    assert trie.halves(len(trie.read) // 2 + 1) == [Part(0, len(trie.read))]
+    assert long.halves(100) == [Section(0, len(long.read))]
+    assert trie.halves(len(trie.read) // 2 + 1) == [Section(0, len(trie.read))]
     # A beginning that all share counts by its length.
     for length, parts in ((5, 2), (40, 1)):
         below = grow([Tokens([*range(1000, 1000 + length), *each.ids], length) for each in branches])

@@ -17,7 +17,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from figlang.cpu.attention import asks_more
 
 Attention = Callable[..., tuple[Tensor, Tensor | None]]
-SCORES = 2**18  # at a time: a megabyte, which stays in the caches from one product to the next
+SCORES = 2**18  # at a time, or those of a block: a megabyte, which stays in the caches from one product to the next
 _inside: ContextVar[Attention | None] = ContextVar("blocks", default=None)
 
 
@@ -49,7 +49,7 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
     if not blocks and not cast:
         yield
         return
-    parts = cache(partial(_parts, blocks))  # the same for all layers, as a rule
+    batches = cache(partial(_batches, blocks))  # the same for all layers, as a rule
 
     def attention(
         usual: Attention,
@@ -74,8 +74,10 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
             if cast and attention_mask is not None:
                 query, key, value = (each.to(attention_mask.dtype) for each in (query, key, value))
             return usual(module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options)
-        cut = parts(query.shape[1], key.shape[1], key.shape[2])
-        return _attended(query[0], key[0], value[0], *cut, query.shape[-1] ** -0.5 if scaling is None else scaling)[None], None
+        cut = batches(query.shape[1], key.shape[1], key.shape[2])
+        scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+        with torch.autocast("cpu", enabled=False):  # which would round scores
+            return _attended(query[0], key[0], value[0], *cut, scale)[None], None
 
     token = _inside.set(attention)
     try:
@@ -110,7 +112,7 @@ class _Attending:
         return inside(self.usual, *inputs, **options) if inside else self.usual(*inputs, **options)
 
 
-class _Part(NamedTuple):
+class _Batch(NamedTuple):
     """Blocks that are computed together: rows of queries and keys, one head of one place each, and `bias` (B, 1, Q, K), -inf where
     nobody looks."""
 
@@ -119,40 +121,40 @@ class _Part(NamedTuple):
     bias: Tensor
 
 
-def _parts(blocks: Sequence[Blocks], heads: int, groups: int, keys: int) -> tuple[list[_Part], Tensor]:
-    """The blocks as parts, and where among all of their rows (P * H,) each row of the output is found."""
-    parts: list[_Part] = []
+def _batches(blocks: Sequence[Blocks], heads: int, groups: int, keys: int) -> tuple[list[_Batch], Tensor]:
+    """The blocks as batches, and where among all of their rows (P * H,) each row of the output is found."""
+    batches: list[_Batch] = []
     for some in blocks:
         rows_BHQ = some.queries[:, None] * heads + torch.arange(heads)[:, None]
         rows_BGK = some.keys[:, None] + torch.arange(groups)[:, None] * keys
         bias_BQK = torch.where(some.visible, 0.0, -torch.inf)
         size = max(SCORES // (heads * some.visible[0].numel()), 1)
         few = zip(torch.split(rows_BHQ, size), torch.split(rows_BGK, size), torch.split(bias_BQK[:, None], size), strict=True)
-        parts.extend(_Part(queries.flatten(), keys.flatten(), bias) for queries, keys, bias in few)
-    rows = torch.cat([part.queries for part in parts])
+        batches.extend(_Batch(queries.flatten(), keys.flatten(), bias) for queries, keys, bias in few)
+    rows = torch.cat([batch.queries for batch in batches])
     places = rows.new_empty(int(rows.max()) + 1)
     places[rows] = torch.arange(len(rows))
-    return parts, places
+    return batches, places
 
 
 def _attended(
-    query_HPD: Tensor, key_GND: Tensor, value_GND: Tensor, parts: Sequence[_Part], places: Tensor, scale: float
+    query_HPD: Tensor, key_GND: Tensor, value_GND: Tensor, batches: Sequence[_Batch], places: Tensor, scale: float
 ) -> Tensor:
-    """The output (P, H, D) of attention in these parts.
+    """The output (P, H, D) of attention in these batches.
 
     By plain products: torch's fused kernel is called for each head of a block by itself, and spends much of its time on that.
     """
     heads, count, size = query_HPD.shape
     exact = torch.promote_types(query_HPD.dtype, torch.float32)
-    # In rows of one head each, a part's are gathered in the order in which its products take them.
+    # In rows of one head each, a batch's are gathered in the order in which its products take them.
     query_rows, key_rows, value_rows = query_HPD.transpose(0, 1).reshape(-1, size), key_GND.flatten(0, 1), value_GND.flatten(0, 1)
     outputs = []
-    for queries, keys, bias in parts:
-        batch, width = len(bias) * len(key_GND), bias.shape[-1]
+    for queries, keys, bias in batches:
+        matrices, width = len(bias) * len(key_GND), bias.shape[-1]
         # Heads that share keys are one matrix.
-        query = query_rows.index_select(0, queries).to(exact).mul_(scale).view(batch, -1, size)
-        key = key_rows.index_select(0, keys).to(exact).view(batch, width, size)
-        value = value_rows.index_select(0, keys).to(exact).view(batch, width, -1)
+        query = query_rows.index_select(0, queries).to(exact).mul_(scale).view(matrices, -1, size)
+        key = key_rows.index_select(0, keys).to(exact).view(matrices, width, size)
+        value = value_rows.index_select(0, keys).to(exact).view(matrices, width, -1)
         scores = torch.bmm(query, key.transpose(1, 2))
         scores.view(len(bias), heads, -1, width).add_(bias)
         outputs.append(torch.bmm(scores.softmax(-1), value).view(-1, value.shape[-1]).to(value_rows.dtype))

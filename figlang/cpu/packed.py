@@ -5,6 +5,7 @@ Shape letters: I inputs, O outputs.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from figlang.cpu.parts import Kinds, exchanged, untouched
 ROWS = 1024  # of the products that weights are laid out for
 FEW = 128  # fewer rows are faster with the weights as they are
 LARGEST = 2**31  # bytes of weights that are worth a second copy
+_laying_out = Lock()
 
 
 def product(layer: Any, input: Tensor, then: str = "none", kind: str = "", times: Tensor | None = None) -> Tensor:
@@ -38,15 +40,16 @@ def product(layer: Any, input: Tensor, then: str = "none", kind: str = "", times
 
 
 def lay_out(network: nn.Module) -> None:
-    """Pack all layers of a network at once that would be packed when they meet many rows: before several threads do it each."""
+    """Pack a network's layers now, before several threads meet them, each of which would."""
     for part in network.modules():
         if type(part) in KINDS.values():
             _laid_out(part)
 
 
 def _laid_out(layer: Any) -> Tensor:
-    if layer.packed is None:
-        layer.packed = torch.ops.mkldnn._reorder_linear_weight(_weight(layer).detach().contiguous(), ROWS)
+    with _laying_out:
+        if layer.packed is None:
+            layer.packed = torch.ops.mkldnn._reorder_linear_weight(_weight(layer).detach().contiguous(), ROWS)
     packed: Tensor = layer.packed
     return packed
 

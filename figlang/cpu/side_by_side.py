@@ -10,8 +10,8 @@ import torch
 def side_by_side(jobs: Sequence[Iterator[object]]) -> None:
     """Run jobs to their ends, each in a thread of its own with its share of torch's threads; a single one stays where it is.
 
-    The first error of a job, or an interrupt, stops the others at their next step and is raised. Jobs see the inference mode of
-    the caller, but no autocast.
+    An error of a job, or an interrupt, stops the others at their next step and is raised. Jobs see the inference mode of the
+    caller, but no autocast or other mode of its thread.
     """
     if len(jobs) == 1:
         for _ in jobs[0]:
@@ -20,8 +20,9 @@ def side_by_side(jobs: Sequence[Iterator[object]]) -> None:
     threads, inference = torch.get_num_threads(), torch.is_inference_mode_enabled()
     stopped = Event()
 
-    def run(job: Iterator[object]) -> None:
-        torch.set_num_threads(max(threads // len(jobs), 1))  # of this thread alone
+    def run(place: int, job: Iterator[object]) -> None:
+        # Of this thread, and of those that start later, which is undone below.
+        torch.set_num_threads(max(threads // len(jobs) + (place < threads % len(jobs)), 1))
         try:
             with torch.inference_mode(inference):
                 for _ in job:
@@ -31,10 +32,12 @@ def side_by_side(jobs: Sequence[Iterator[object]]) -> None:
             stopped.set()
             raise
 
-    with ThreadPoolExecutor(len(jobs)) as pool:
-        try:
-            for done in [pool.submit(run, job) for job in jobs]:
-                done.result()
-        finally:
-            stopped.set()
-            torch.set_num_threads(threads)  # which is what threads that start later get
+    try:
+        with ThreadPoolExecutor(len(jobs)) as pool:
+            try:
+                for done in [pool.submit(run, place, job) for place, job in enumerate(jobs)]:
+                    done.result()
+            finally:
+                stopped.set()
+    finally:
+        torch.set_num_threads(threads)

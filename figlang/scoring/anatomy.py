@@ -13,7 +13,6 @@ from transformers import PreTrainedModel
 from figlang.cpu.blocks import takes_blocks
 from figlang.cpu.hasten import hastened
 from figlang.cpu.packed import PackedLinear
-from figlang.cpu.residual import Bf16Linear
 from figlang.errors import FiglangError, one_line
 from figlang.scoring.requests import Tokens
 from figlang.scoring.rounding import Reference, reference
@@ -67,7 +66,7 @@ class Anatomy:
         """Whether `head` rounds its logits, and `exact` can give a few that are not rounded."""
         matrix = self.network.get_output_embeddings()
         # accelerate brings weights from disk for a product only
-        at_hand = type(matrix) in (nn.Linear, PackedLinear, Bf16Linear) and not matrix.weight.is_meta
+        at_hand = type(matrix) in (nn.Linear, PackedLinear) and not matrix.weight.is_meta
         return self.network.dtype != torch.float32 and at_hand
 
     def _finished(self, logits: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from figlang.cpu.side_by_side import side_by_side
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.requests import Request, RequestEncoder, Scored, Tokens
 from figlang.scoring.states import States, for_threads, tree_states, whole_states
-from figlang.scoring.trie import Part, Trie, grow
+from figlang.scoring.trie import Section, Trie, grow
 from figlang.scoring.vocabulary import Vocabulary
 
 log = logging.getLogger("figlang")
@@ -27,10 +27,12 @@ class CausalScorer:
 
     Every distinct prefix of the token sequences is read once: they form a trie that is cut into packs of `pack` tokens,
     in which a token attends to its own path (design: SpecInfer's tree attention, arXiv 2305.09781). The vocabulary
-    matrix is applied only where a token is scored, at most `logits` values at a time. On a CPU with several threads the two
-    halves of a large trie are read at the same time; what they share, a hundredth at most, is read in both. The probe compares
-    all this with the plain network; where it differs (recurrent networks, unknown code) or an input is longer than an attention
+    matrix is applied only where a token is scored, at most `logits` values at a time, or one row of each half. The probe compares
+    this with the plain network; where it differs (recurrent networks, unknown code) or an input is longer than an attention
     window, distinct sequences are run whole, padded, at most `batch_tokens` at a time, with the same results, and the log says so.
+
+    On a CPU with several threads the two halves of a large trie are read at the same time, if the code is transformers' own and
+    has no hooks; what they share, a hundredth at most, is read in both.
 
     Results equal the network's own loss times length, sequence by sequence, to float32 rounding. A network in bf16 is
     run in bf16; the logits that matter and all log-probabilities are float32, and on a CPU, where beginnings are shared and its
@@ -55,12 +57,8 @@ class CausalScorer:
         self._logits = logits
         self._anatomy = dissect(network.eval())
         # Attention to other branches is wasted work that grows with the pack; a GPU hides it, a CPU does not unless it is cut.
-        body = self._anatomy.body
-        on_cpu = 1024 if takes_blocks(body) else 256
+        on_cpu = 1024 if takes_blocks(self._anatomy.body) else 256
         self._pack = pack or (on_cpu if network.device.type == "cpu" else 2048)
-        # Code of others, hooks and accelerate's parts may keep something from one call to the next.
-        known = type(body).__module__.startswith("transformers.models.") and all(map(untouched, body.modules()))
-        self._in_threads = known and takes_blocks(body)
 
     @torch.inference_mode()
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
@@ -87,6 +85,7 @@ class CausalScorer:
             log.info("causal scoring runs %d of %d sequences whole, sharing nothing: %s", len(alone), len(sequences), fallback)
         log_probs: list[Tensor] = [torch.empty(0)] * len(sequences)
         read = positions = 0
+        in_threads = self._bears_threads()
         bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress)
         with hastened(self._anatomy.network), bar:
             # Those that are too long for sharing do not keep the others from it.
@@ -95,19 +94,18 @@ class CausalScorer:
                 if not places:
                     continue
                 trie = grow([sequences[place] for place in places])
-                values, used = self._run(trie, whole, bar)
+                values, used = self._run(trie, whole, in_threads and not whole, bar)
                 read, positions = read + used, positions + trie.positions
                 for place, span in zip(places, trie.spans, strict=True):
                     log_probs[place] = values[span]
         tokens = sum(len(sequence.ids) - 1 for sequence in sequences)
         return Scored(log_probs, truncated, tokens, read, positions, fallback)
 
-    def _run(self, trie: Trie, whole: bool, bar: Progress) -> tuple[Tensor, int]:
+    def _run(self, trie: Trie, whole: bool, in_threads: bool, bar: Progress) -> tuple[Tensor, int]:
         """Log-probabilities of the trie's scored nodes, and how many tokens were read for them."""
         anatomy = self._anatomy
-        several = self._in_threads and not whole and torch.get_num_threads() > 1 and not torch.is_autocast_enabled("cpu")
-        parts = trie.halves(self._pack) if several else [None]
-        vocabularies = [self._vocabulary(trie, self._logits // len(parts)) for _ in parts]
+        sections = trie.halves(self._pack) if in_threads else [None]
+        vocabularies = [self._vocabulary(trie, self._logits // len(sections)) for _ in sections]
         task = bar.add_task("scoring", total=len(trie.read))
         reads: list[int] = []
 
@@ -119,17 +117,26 @@ class CausalScorer:
                 yield
             vocabulary.finish()
 
-        def states(part: Part | None) -> Iterator[States]:
+        def states(section: Section | None) -> Iterator[States]:
             return (
-                self._whole(trie) if whole else tree_states(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, part=part)
+                self._whole(trie)
+                if whole
+                else tree_states(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, section=section)
             )
 
-        with for_threads(anatomy.network, anatomy.steady) if len(parts) > 1 else nullcontext():
-            side_by_side([score(vocabulary, states(part)) for vocabulary, part in zip(vocabularies, parts, strict=True)])
+        with for_threads(anatomy.body, anatomy.steady) if len(sections) > 1 else nullcontext():
+            side_by_side([score(vocabulary, states(section)) for vocabulary, section in zip(vocabularies, sections, strict=True)])
         values = vocabularies[0].values
         for vocabulary in vocabularies[1:]:
             values = values.where(~values.isnan(), vocabulary.values)
         return values, sum(reads)
+
+    def _bears_threads(self) -> bool:
+        """Whether threads may run the body at the same time: the code of others, hooks and accelerate's parts may keep something
+        from one call to the next, and autocast is a matter of one thread."""
+        body = self._anatomy.body
+        known = type(body).__module__.startswith("transformers.models.") and all(map(untouched, body.modules()))
+        return known and takes_blocks(body) and torch.get_num_threads() > 1 and not torch.is_autocast_enabled("cpu")
 
     def _vocabulary(self, trie: Trie, logits: int) -> Vocabulary:
         anatomy = self._anatomy

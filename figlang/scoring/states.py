@@ -16,7 +16,7 @@ from transformers import DynamicCache, PreTrainedModel
 from figlang.cpu.blocks import Blocks, attending, in_blocks, takes_blocks
 from figlang.cpu.packed import lay_out
 from figlang.cpu.residual import adding_in_float32
-from figlang.scoring.trie import Pack, Part, Trie
+from figlang.scoring.trie import Pack, Section, Trie
 
 BLOCK = 32  # nodes that attend together: fewer copy more keys, more attend in vain
 
@@ -48,16 +48,16 @@ def tree_reads(
     keys: int | None = None,
     steady: bool = False,
     block: int | None = BLOCK,
-    part: Part | None = None,
+    section: Section | None = None,
 ) -> Iterator[Read]:
-    """All read nodes, or those of a part, pack by pack (see Trie.packs): each is computed once. `steady` is that of read_tree; at
-    most `block` nodes attend together, or all of them, with the mask alone, if it is None.
+    """All read nodes, or those of a section, pack by pack (see Trie.packs): each is computed once. `steady` is that of read_tree;
+    at most `block` nodes attend together, or all of them, with the mask alone, if it is None.
 
     The keys and values on the path to the first node of a pack are handed on from the pack before it: the beginning that
     all sequences share is such a path, and a subtree that is larger than a pack has one too.
     """
     cache, held = DynamicCache(), torch.empty(0, dtype=torch.long)
-    for pack in trie.packs(size, keys, part):
+    for pack in trie.packs(size, keys, section):
         cache = hand_on(cache, torch.searchsorted(held, pack.past))
         held = torch.cat(pack)
         visible_PK = trie.visible(pack)
@@ -73,10 +73,10 @@ def tree_states(
     keys: int | None = None,
     steady: bool = False,
     block: int | None = BLOCK,
-    part: Part | None = None,
+    section: Section | None = None,
 ) -> Iterator[States]:
     """States of all read nodes, see tree_reads."""
-    for read in tree_reads(body, trie, size, keys, steady, block, part):
+    for read in tree_reads(body, trie, size, keys, steady, block, section):
         nodes, states_PH = read.pack.nodes, read.states
         del read  # or a second cache would live while the next pack is read
         yield States(nodes, states_PH, len(nodes))
@@ -107,11 +107,11 @@ def read_tree(
 
 
 @contextmanager
-def for_threads(network: PreTrainedModel, steady: bool) -> Iterator[None]:
-    """Within, several threads may read parts of a trie at the same time: what each pack would change of the network is changed
-    once, and the weights are laid out."""
-    lay_out(network)
-    with attending(), adding_in_float32(network.base_model) if steady else nullcontext():
+def for_threads(body: PreTrainedModel, steady: bool) -> Iterator[None]:
+    """Within, several threads may read sections of a trie at the same time: what each pack would change of the network is
+    changed once, and its weights are laid out."""
+    lay_out(body)
+    with attending(), adding_in_float32(body) if steady else nullcontext():
         yield
 
 

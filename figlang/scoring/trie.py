@@ -14,7 +14,7 @@ from figlang.cpu.blocks import Blocks
 from figlang.scoring.requests import Tokens
 
 WIDTH = 64  # numbers of keys that are this near share a batch
-FEW = 100  # halves may differ by twice this part of the whole, and share as much
+SLACK = 100  # halves may share a part of the whole that is this small, and lie as far from its middle
 
 
 class Pack(NamedTuple):
@@ -27,7 +27,7 @@ class Pack(NamedTuple):
     nodes: Tensor
 
 
-class Part(NamedTuple):
+class Section(NamedTuple):
     """The read nodes from place `start` up to `end`, which is not in it."""
 
     start: int
@@ -64,16 +64,15 @@ class Trie:
         """The most tokens that one sequence makes the network read."""
         return int(self.depths[self.read].max()) + 1
 
-    def packs(self, size: int, keys: int | None = None, part: "Part | None" = None) -> Iterator[Pack]:
+    def packs(self, size: int, keys: int | None = None, section: Section | None = None) -> Iterator[Pack]:
         """The read nodes, each once, cut into packs of at most `size` whose past and nodes are at most `keys` together.
 
         A pack's past is made of the past and the nodes of the pack before it. Cuts are made where the next past is
-        short; `keys` must be at least `longest`, or the deepest nodes would have no room. The first pack of a `part`, which has
-        none before it, begins with the path to its first node.
+        short; `keys` must be at least `longest`, or the deepest nodes would have no room. The first pack of a `section`,
+        which has none before it, begins with the path to its first node.
         """
-        start, end = part or Part(0, len(self.read))
-        first = self._above(int(self.read[start]))
-        nodes = torch.cat([first, self.read[start:end]])
+        first, end = section or Section(0, len(self.read))
+        nodes = torch.cat([self._above(int(self.read[first])), self.read[first:end]])
         start = 0
         while start < len(nodes):
             past = self._above(int(nodes[start]))
@@ -82,14 +81,14 @@ class Trie:
             yield Pack(past, nodes[start:stop])
             start = stop
 
-    def halves(self, least: int) -> list["Part"]:
-        """Two parts of about as many read nodes, `least` or more, that share few; or the whole, if there are no such."""
+    def halves(self, least: int) -> list[Section]:
+        """Two sections of about as many read nodes, about `least` or more, that share few; or the whole, if there are none."""
         count = len(self.read)
-        if count < 2 * max(least, FEW):
-            return [Part(0, count)]
-        middle = self._cut(self.read, 0, count // 2 + count // FEW, 2 * (count // FEW))
+        if count < 2 * max(least, SLACK):
+            return [Section(0, count)]
+        middle = self._cut(self.read, 0, count // 2 + count // SLACK, 2 * (count // SLACK))
         shared = int(self.depths[self.read[middle]])
-        return [Part(0, middle), Part(middle, count)] if shared <= count // FEW else [Part(0, count)]
+        return [Section(0, middle), Section(middle, count)] if shared <= count // SLACK else [Section(0, count)]
 
     def visible(self, pack: Pack) -> Tensor:
         """(P, K + P) of bool: what each node attends to, its own path; the past comes first."""

@@ -13,7 +13,7 @@ from figlang.scoring.trie import Trie
 
 Head = Callable[[Tensor], Tensor]
 Exact = Callable[[Tensor, Tensor], Tensor]
-PART = 32  # rows whose logits are made probabilities together: as many as stay in a CPU's caches meanwhile
+CACHED = 32  # rows whose logits a CPU makes probabilities of together: as many as its caches hold
 
 
 class Vocabulary:
@@ -66,8 +66,9 @@ class Vocabulary:
             self._write(some, states, head(states))
 
     def _write(self, nodes: Tensor, states_RH: Tensor | None, logits_RV: Tensor) -> None:
-        for start in range(0, len(nodes), PART):
-            some = slice(start, start + PART)
+        size = CACHED if logits_RV.device.type == "cpu" else len(nodes)
+        for start in range(0, len(nodes), size):
+            some = slice(start, start + size)
             self._write_part(nodes[some], None if states_RH is None else states_RH[some], logits_RV[some])
 
     def _write_part(self, nodes: Tensor, states_RH: Tensor | None, logits_RV: Tensor) -> None:
