@@ -118,11 +118,9 @@ class CausalScorer:
             vocabulary.finish()
 
         def states(section: Section | None) -> Iterator[States]:
-            return (
-                self._whole(trie)
-                if whole
-                else tree_states(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, section=section)
-            )
+            if whole:
+                return self._whole(trie)
+            return tree_states(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, section=section)
 
         with for_threads(anatomy.body, anatomy.steady) if len(sections) > 1 else nullcontext():
             side_by_side([score(vocabulary, states(section)) for vocabulary, section in zip(vocabularies, sections, strict=True)])

@@ -72,7 +72,9 @@ class Trie:
         which has none before it, begins with the path to its first node.
         """
         first, end = section or Section(0, len(self.read))
-        nodes = torch.cat([self._above(int(self.read[first])), self.read[first:end]])
+        nodes = self.read[first:end]
+        if first:
+            nodes = torch.cat([self._above(int(nodes[0])), nodes])
         start = 0
         while start < len(nodes):
             past = self._above(int(nodes[start]))
