@@ -4,10 +4,12 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerFast
 
+from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request
 
 MERGES = [("e", "n"), ("t", "h"), ("th", "e"), ("Ġ", "the"), ("a", "s"), ("Ġ", "s"), ("o", "v"), ("ov", "en"), (".", "Ċ")]
@@ -23,6 +25,7 @@ SIZES = {
     "bos_token_id": None,
     "eos_token_id": None,
 }
+NO_BLOCKS = ("gemma2", "falcon", "gpt_neo")  # their attention is their own
 KEPT = ("pad_token_id", "bos_token_id", "eos_token_id", "sliding_window")  # None is a value of these
 # What a family needs besides SIZES; families of the second table cannot share beginnings.
 TREE: dict[str, dict[str, Any]] = {
@@ -112,3 +115,14 @@ def requests() -> list[Request]:
         Request("Once ", long),
         Request("Once ", long[:30] + "!"),
     ]
+
+
+def check(plain: PreTrainedModel, scorer: CausalScorer, asked: list[Request]) -> None:
+    """Every value equals the reference on the same tokens, every sum the network's own loss times length."""
+    scored = scorer.score(asked)
+    sequences, _ = scorer.encoder.encode(asked)
+    for tokens, found in zip(sequences, scored.log_probs, strict=True):
+        assert found.dtype == torch.float32
+        assert found.tolist() == pytest.approx(values(plain, tokens.ids, tokens.start), abs=1e-4)
+        if len(tokens.ids) <= getattr(plain.config, "max_position_embeddings", 640):  # the loss reads the last token too
+            assert float(found.sum()) == pytest.approx(total(plain, tokens.ids, tokens.start), abs=1e-4, rel=1e-6)

@@ -1,11 +1,7 @@
 """Laws of causal scoring: it equals the network's own loss, one sentence at a time, however the work is shared and cut."""
 
 import logging
-import random
 import re
-import threading
-from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,33 +10,19 @@ import torch
 from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
 from transformers import PreTrainedModel
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-from transformers.models.llama import modeling_llama
 
 from figlang.cpu.blocks import _attended
 from figlang.errors import FiglangError
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request
-from figlang.scoring.states import read_tree, tree_reads, tree_states
+from figlang.scoring.states import tree_reads, tree_states
 from figlang.scoring.trie import grow
 from figlang.scoring.vocabulary import largest
-from tests.causal_models import TREE, WHOLE, network, requests, tokenizer, total, values
+from tests.causal_models import NO_BLOCKS, TREE, WHOLE, check, network, requests, tokenizer, values
 
 TOKENIZER = tokenizer()
 LONG = "the so as the oven " * 60
-NO_BLOCKS = ("gemma2", "falcon", "gpt_neo")  # their attention is their own
-
-
-def check(plain: PreTrainedModel, scorer: CausalScorer, asked: list[Request]) -> None:
-    """Every value equals the reference on the same tokens, every sum the network's own loss times length."""
-    scored = scorer.score(asked)
-    sequences, _ = scorer.encoder.encode(asked)
-    for tokens, found in zip(sequences, scored.log_probs, strict=True):
-        assert found.dtype == torch.float32
-        assert found.tolist() == pytest.approx(values(plain, tokens.ids, tokens.start), abs=1e-4)
-        if len(tokens.ids) <= getattr(plain.config, "max_position_embeddings", 640):  # the loss reads the last token too
-            assert float(found.sum()) == pytest.approx(total(plain, tokens.ids, tokens.start), abs=1e-4, rel=1e-6)
 
 
 @pytest.mark.parametrize("bos", ["none", "add", 7])
@@ -159,112 +141,6 @@ def test_every_distinct_prefix_is_read_once(pack: int) -> None:
     distinct = {tuple(tokens.ids[:stop]) for tokens in sequences for stop in range(1, len(tokens.ids))}
     assert sum(read) == len(distinct) == scored.read < scored.tokens
     assert max(read) <= pack
-
-
-@pytest.fixture
-def two_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
-def many() -> list[Request]:
-    """Requests that fill many small packs and share little but within their pairs."""
-    draw = random.Random(0)
-    contexts = ["".join(draw.choice("abcdefgh the so") for _ in range(30)) for _ in range(40)]
-    return [Request(context, answer) for context in contexts for answer in (" was the oven.", " was as the so.")]
-
-
-@pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize("bos", ["none", "add"])
-@pytest.mark.parametrize("family", TREE)
-def test_two_halves_at_the_same_time_equal_one_sentence_at_a_time(family: str, bos: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = network(family, **TREE[family])
-    kinds, usual = [type(part) for part in plain.modules()], ALL_ATTENTION_FUNCTIONS["sdpa"]
-    scorer = CausalScorer(plain, TOKENIZER, bos=bos, pack=40)
-    read: dict[int, int] = defaultdict(int)
-
-    def reading(body: PreTrainedModel, tokens: Tensor, *rest: Any, **options: Any) -> Tensor:
-        read[threading.get_ident()] += len(tokens)
-        return read_tree(body, tokens, *rest, **options)
-
-    monkeypatch.setattr("figlang.scoring.states.read_tree", reading)
-    scored = scorer.score(many())
-    assert len(read) == (1 if family in NO_BLOCKS else 2)
-    assert min(read.values()) > 0.9 * max(read.values())
-    sequences, _ = scorer.encoder.encode(many())
-    distinct = {tuple(tokens.ids[:stop]) for tokens in sequences for stop in range(1, len(tokens.ids))}
-    assert len(distinct) <= scored.read == sum(read.values()) <= 1.01 * len(distinct)
-    assert [type(part) for part in plain.modules()] == kinds
-    assert ALL_ATTENTION_FUNCTIONS["sdpa"] is usual
-    check(plain, scorer, many())
-
-
-@pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize("family", ["gpt2", "llama", "qwen2"])
-def test_two_halves_in_bf16_add_up_in_float32_as_one_does(family: str) -> None:
-    exact = torch.cat(CausalScorer(network(family, **TREE[family]), TOKENIZER).score(many()).log_probs)
-    scorer = CausalScorer(network(family, **TREE[family]).to(torch.bfloat16), TOKENIZER, pack=40)
-    assert scorer._anatomy.steady
-    errors = []
-    for threads in (1, 2):
-        torch.set_num_threads(threads)
-        errors.append(float((torch.cat(scorer.score(many()).log_probs) - exact).square().mean()))
-    assert errors[1] == pytest.approx(errors[0], rel=0.2)
-    scorer._anatomy = replace(scorer._anatomy, steady=False)
-    assert errors[1] < 0.95 * float((torch.cat(scorer.score(many()).log_probs) - exact).square().mean())
-
-
-@pytest.mark.usefixtures("two_threads")
-def test_an_error_in_one_half_stops_the_other_and_leaves_the_network_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    half = network("llama", **TREE["llama"]).to(torch.bfloat16)
-    scorer = CausalScorer(half, TOKENIZER, pack=40)
-    assert scorer._anatomy.steady
-    before = scorer.score(many()).log_probs
-    kinds, usual, rotation = (
-        [type(part) for part in half.modules()],
-        ALL_ATTENTION_FUNCTIONS["sdpa"],
-        modeling_llama.apply_rotary_pos_emb,
-    )
-    reads: list[int] = []
-
-    def failing(*inputs: Any, **options: Any) -> Tensor:
-        reads.append(threading.get_ident())
-        if len(reads) == 5:
-            raise RuntimeError("not enough memory")
-        return read_tree(*inputs, **options)
-
-    with monkeypatch.context() as patched:
-        patched.setattr("figlang.scoring.states.read_tree", failing)
-        with pytest.raises(RuntimeError, match="not enough memory"):
-            scorer.score(many())
-    assert len(set(reads)) == 2
-    assert [type(part) for part in half.modules()] == kinds
-    assert not any("forward" in vars(part) for part in half.modules())
-    assert ALL_ATTENTION_FUNCTIONS["sdpa"] is usual
-    assert modeling_llama.apply_rotary_pos_emb is rotation
-    assert all(torch.equal(one, other) for one, other in zip(before, scorer.score(many()).log_probs, strict=True))
-
-
-@pytest.mark.usefixtures("two_threads")
-def test_a_network_with_hooks_or_within_autocast_is_read_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = network("llama")
-    scorer = CausalScorer(plain, TOKENIZER, pack=40)
-    threads = set()
-
-    def reading(*inputs: Any, **options: Any) -> Tensor:
-        threads.add(threading.get_ident())
-        return read_tree(*inputs, **options)
-
-    monkeypatch.setattr("figlang.scoring.states.read_tree", reading)
-    with plain.base_model.layers[0].register_forward_pre_hook(lambda *_: None):
-        scorer.score(many())
-    with torch.autocast("cpu", torch.bfloat16):
-        scorer.score(many())
-    assert threads == {threading.get_ident()}
-    scorer.score(many())
-    assert len(threads) == 3
 
 
 @pytest.mark.parametrize("family", ["llama", "mamba"])
@@ -498,6 +374,6 @@ def test_the_common_beginning_is_read_in_the_first_packs_only() -> None:
     sequences, _ = scorer.encoder.encode([Request(LONG[:200], f" {word}.") for word in ("as", "so", "the", "oven")])
     trie = grow(sequences)
     with torch.inference_mode():
-        read = [states.read for states in tree_states(plain.base_model, trie, 64)]
+        read = [states.read for states in tree_states(tree_reads(plain.base_model, trie, 64))]
     assert sum(read) == len(trie.read)
     assert trie.longest < len(trie.read) < trie.longest + 20

@@ -16,7 +16,7 @@ from figlang.cpu.packed import PackedLinear
 from figlang.errors import FiglangError, one_line
 from figlang.scoring.requests import Tokens
 from figlang.scoring.rounding import Reference, reference
-from figlang.scoring.states import padded, tree_states
+from figlang.scoring.states import padded, tree_reads, tree_states
 from figlang.scoring.trie import Trie, grow
 from figlang.scoring.vocabulary import Head
 
@@ -146,7 +146,7 @@ def _not_tree(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
     # on keys and values.
     for pack, block in ((len(trie.read), None), (5, 2)):
         try:
-            states = tree_states(anatomy.body, trie, pack, anatomy.keys, block=block)
+            states = tree_states(tree_reads(anatomy.body, trie, pack, anatomy.keys, block=block))
             logits_RV = anatomy.head(torch.cat([states_RH for _, states_RH, _ in states]))
         except Exception as error:  # networks refuse a mask or cache they do not know with a dozen types
             return f"it does not take a tree-shaped mask ({type(error).__name__}: {one_line(error)})"
@@ -159,7 +159,7 @@ def _steady(anatomy: Anatomy, trie: Trie, expected: Reference) -> bool:
     if anatomy.network.dtype != torch.bfloat16 or not takes_blocks(anatomy.body):
         return False
     try:
-        states = tree_states(anatomy.body, trie, 5, anatomy.keys, steady=True, block=2)
+        states = tree_states(tree_reads(anatomy.body, trie, 5, anatomy.keys, steady=True, block=2))
         states_RH = torch.cat([states_RH for _, states_RH, _ in states])
         logits_RV = replace(anatomy, steady=True).head(states_RH)
     except Exception:  # as in _not_tree: a network of unlike parts refuses in its own words

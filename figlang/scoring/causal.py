@@ -15,7 +15,7 @@ from figlang.cpu.parts import untouched
 from figlang.cpu.side_by_side import side_by_side
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.requests import Request, RequestEncoder, Scored, Tokens
-from figlang.scoring.states import States, for_threads, tree_states, whole_states
+from figlang.scoring.states import States, for_threads, tree_reads, tree_states, whole_states
 from figlang.scoring.trie import Section, Trie, grow
 from figlang.scoring.vocabulary import Vocabulary
 
@@ -120,7 +120,7 @@ class CausalScorer:
         def states(section: Section | None) -> Iterator[States]:
             if whole:
                 return self._whole(trie)
-            return tree_states(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, section=section)
+            return tree_states(tree_reads(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, section=section))
 
         with for_threads(anatomy.body, anatomy.steady) if len(sections) > 1 else nullcontext():
             side_by_side([score(vocabulary, states(section)) for vocabulary, section in zip(vocabularies, sections, strict=True)])

@@ -66,17 +66,9 @@ def tree_reads(
         yield Read(pack, held, states_PH, cache)
 
 
-def tree_states(
-    body: PreTrainedModel,
-    trie: Trie,
-    size: int,
-    keys: int | None = None,
-    steady: bool = False,
-    block: int | None = BLOCK,
-    section: Section | None = None,
-) -> Iterator[States]:
-    """States of all read nodes, see tree_reads."""
-    for read in tree_reads(body, trie, size, keys, steady, block, section):
+def tree_states(reads: Iterator[Read]) -> Iterator[States]:
+    """The states of what tree_reads reads."""
+    for read in reads:
         nodes, states_PH = read.pack.nodes, read.states
         del read  # or a second cache would live while the next pack is read
         yield States(nodes, states_PH, len(nodes))
