@@ -29,6 +29,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 from rich.console import Console
 from rich.table import Table
+from torch import nn
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils.logging import disable_progress_bar
 
@@ -39,7 +40,9 @@ from figlang.models import gguf
 from figlang.prompts import munch
 from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request, Scored
+from figlang.scoring.trie import grow
 from figlang.scoring.wording import Wording
+from figlang.training.throughput import product_rate
 from figlang.types import Item
 
 Result = TypeVar("Result")
@@ -161,12 +164,13 @@ def compare(
             theirs[precision].seconds.append(spent)
             spent, scored[precision] = timed(partial(scorers[precision].score, requests))
             ours[precision].seconds.append(spent)
-            rates[precision].append(rate(network.dtype))
+            rates[precision].append(product_rate(network.dtype))
     for side, found in scored.items():
         ours[side].sums = [float(values.sum()) for values in found.log_probs]
+    distinct = len(grow(next(iter(scorers.values())).encoder.encode(requests)[0]).read)
     for precision, network in networks.items():
         mine, other = median(ours[precision].seconds), median(theirs[precision].seconds)
-        share = work(network, scored[precision]) / median(rates[precision]) / mine
+        share = work(network, distinct, scored[precision].positions) / median(rates[precision]) / mine
         if len(networks) == 1 or precision == "float32":
             difference = f"{largest(ours[precision].sums, theirs[precision].sums):.1e}"
         else:  # against float32: the harness rounds too
@@ -175,7 +179,7 @@ def compare(
             difference = "{:.2f} ~{:.3f} ({:.2f} ~{:.3f})".format(*errors[0], *errors[1])
         cells = (f"{other:.2f} (batch {best[precision]})", f"{mine:.2f}", f"{other / mine:.1f}", f"{share:.0%}", difference)
         table.add_row(name if precision == next(iter(networks)) else "", precision, *cells)
-    counts = f"  {len(requests)} requests, {scored[precision].tokens} tokens, {scored[precision].read} read"
+    counts = f"  {len(requests)} requests, {scored[precision].tokens} tokens, {distinct} distinct read"
     both = set(networks) == set(PRECISIONS)
     across = f"{median(theirs['float32'].seconds) / median(ours['bf16'].seconds):.1f}" if both else ""
     table.add_row(counts, "our bf16 to its float32" if both else "", "", "", across, "", "", end_section=True)
@@ -199,22 +203,17 @@ def harness(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, size: 
     return [score for score, _ in model.loglikelihood(asked, disable_tqdm=True)]
 
 
-def work(network: PreTrainedModel, scored: Scored) -> float:
+def work(network: PreTrainedModel, tokens: int, positions: int) -> float:
     """Floating-point operations of the matrix products that cannot be spared."""
-    body = sum(p.numel() for p in network.base_model.parameters() if p.dim() == 2) - network.get_input_embeddings().weight.numel()
-    return 2.0 * scored.read * body + 2.0 * scored.positions * network.get_output_embeddings().weight.numel()
+    embeddings = {id(part.weight) for part in network.modules() if isinstance(part, nn.Embedding)}
+    body = sum(p.numel() for p in network.base_model.parameters() if p.dim() == 2 and id(p) not in embeddings)
+    return 2.0 * tokens * body + 2.0 * positions * network.get_output_embeddings().weight.numel()
 
 
 def timed(run: Callable[[], Result]) -> tuple[float, Result]:
     started = time.perf_counter()
     result = run()
     return time.perf_counter() - started, result
-
-
-def rate(dtype: torch.dtype, size: int = 2048) -> float:
-    """Floating-point operations per second of a square matrix product, best of three."""
-    left, right = torch.randn(size, size).to(dtype), torch.randn(size, size).to(dtype)
-    return 2 * size**3 / min(timed(partial(torch.mm, left, right))[0] for _ in range(3))
 
 
 def typical(ones: list[float], others: list[float]) -> float:

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import string
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +10,12 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
-from transformers import PreTrainedModel
+from transformers import AutoConfig, LlamaModel, PreTrainedModel
 
 from figlang.cpu.blocks import _attended
 from figlang.errors import FiglangError
-from figlang.scoring.anatomy import dissect
+from figlang.scoring import anatomy
+from figlang.scoring.anatomy import Anatomy, dissect
 from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request
 from figlang.scoring.states import tree_reads, tree_states
@@ -155,6 +157,36 @@ def test_logits_stay_within_the_budget(family: str, budget: int) -> None:
     assert sum(sizes) == 300 * (scored.positions + 1)  # one row tells the vocabulary's size
 
 
+def test_states_stay_within_the_budget_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = CausalScorer(network("llama").to(torch.bfloat16), TOKENIZER, logits=300 * 4)
+    exact, sizes = Anatomy.exact, []
+
+    def spy(self: Anatomy, states_RH: Tensor, tokens_R: Tensor) -> Tensor:
+        sizes.append(states_RH.numel())
+        return exact(self, states_RH, tokens_R)
+
+    monkeypatch.setattr(Anatomy, "exact", spy)
+    asked = [Request("so ", letter) for letter in string.ascii_letters]
+    together = scorer.score(asked).log_probs
+    assert max(sizes) <= 300 * 4 < 32 * len(asked)
+    scorer._logits = 2**24
+    assert torch.equal(torch.cat(together), torch.cat(scorer.score(asked).log_probs))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "limit"),
+    [
+        ({"rope_type": "default", "rope_theta": 1e4}, None),
+        ({"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}, 640),
+        ({"full_attention": {"rope_type": "dynamic", "factor": 2.0}, "sliding_attention": {"rope_type": "default"}}, 640),
+    ],
+)
+def test_rotary_frequencies_that_depend_on_the_longest_input_are_known(parameters: dict[str, Any], limit: int | None) -> None:
+    config = AutoConfig.for_model("llama", max_position_embeddings=640)
+    config.rope_parameters = parameters
+    assert anatomy._by_length(config) == limit
+
+
 @pytest.mark.parametrize("family", ["llama", "gemma2", "granite", "phi3"])
 def test_bf16_is_near_float32_and_still_shares(family: str) -> None:
     plain = network(family, **TREE[family])
@@ -216,6 +248,26 @@ def test_a_network_that_changes_its_logits_is_found_out(monkeypatch: pytest.Monk
     check(plain, scorer, requests())
 
 
+class Near(LlamaModel):
+    """Looks no further back than 64 places, whatever its mask says."""
+
+    def forward(self, input_ids: Tensor, attention_mask: Any = None, past_key_values: Any = None, **inputs: Any) -> Any:
+        held = 0 if past_key_values is None else past_key_values.get_seq_length()
+        behind_TK = held + torch.arange(input_ids.shape[1])[:, None] - torch.arange(held + input_ids.shape[1])
+        if attention_mask is None or attention_mask.dim() == 2:
+            attention_mask = torch.zeros(behind_TK.shape).masked_fill(behind_TK < 0, torch.finfo(torch.float32).min)[None, None]
+        near = attention_mask.masked_fill(behind_TK >= 64, torch.finfo(torch.float32).min)
+        return super().forward(input_ids, attention_mask=near, past_key_values=past_key_values, **inputs)
+
+
+def test_code_that_is_not_transformers_own_shares_nothing() -> None:
+    plain = network("llama")
+    plain.base_model.__class__ = Near  # the probe is shorter than its window
+    scorer = CausalScorer(plain, TOKENIZER)
+    assert scorer.score(requests()).fallback == "it has code that is not transformers' own (tests.test_causal.Near)"
+    check(plain, scorer, requests())
+
+
 def test_a_token_across_the_boundary_belongs_to_the_continuation() -> None:
     encoder = CausalScorer(network("gpt2"), TOKENIZER).encoder
     (inside, line, space), _ = encoder.encode([Request("The ov", "en."), Request("so.", "\nas"), Request("so ", " as")])
@@ -253,13 +305,13 @@ def test_what_is_too_long_is_refused_by_name_or_truncated(caplog: pytest.LogCapt
     assert cut.ids[cut.start :] == TOKENIZER(" as so").input_ids
 
 
-@pytest.mark.parametrize(("bos", "longest"), [("none", 64), ("add", 64)])
-def test_a_continuation_may_fill_the_window_and_no_more(bos: str, longest: int) -> None:
+@pytest.mark.parametrize("bos", ["none", "add"])
+def test_a_continuation_may_fill_the_window_and_no_more(bos: str) -> None:
     scorer = CausalScorer(network("gpt2", max_position_embeddings=64), TOKENIZER, bos=bos, overflow="truncate_left")
-    (kept,) = scorer.score([Request("so so", "x" * longest)]).log_probs
-    assert len(kept) == longest
+    (kept,) = scorer.score([Request("so so", "x" * 64)]).log_probs
+    assert len(kept) == 64
     with pytest.raises(FiglangError, match=r"request 0 .* its continuation alone is too long"):
-        scorer.score([Request("so so", "x" * (longest + 1))])
+        scorer.score([Request("so so", "x" * 65)])
 
 
 @pytest.mark.parametrize(
@@ -290,11 +342,11 @@ def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> N
 
 @pytest.mark.parametrize("family", ["llama", "gemma2", "cohere"])
 def test_logits_that_are_made_anew_are_those_of_the_vocabulary_matrix(family: str) -> None:
-    anatomy = dissect(network(family, **TREE[family]))
+    found = dissect(network(family, **TREE[family]))
     states, tokens = torch.randn(6, 32), torch.tensor([0, 5, 299, 7, 7, 100])
     with torch.no_grad():
-        expected = anatomy.head(states)[torch.arange(6), tokens]
-        assert torch.allclose(anatomy.exact(states, tokens), expected, atol=1e-5)
+        expected = found.head(states)[torch.arange(6), tokens]
+        assert torch.allclose(found.exact(states, tokens), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("family", ["gpt2", "llama", "gpt_neox", "qwen2", "phi3"])
@@ -321,10 +373,10 @@ def test_in_bf16_sums_of_layers_in_float32_are_no_further_from_float32(family: s
     exact = CausalScorer(network(family, **TREE[family]), TOKENIZER, bos="add").score(requests()).log_probs
     half = network(family, **TREE[family]).to(torch.bfloat16)
     kinds = [type(module) for module in half.modules()]
+    assert dissect(half).steady == (family not in NO_BLOCKS)
     assert squared_error(half, exact, True) <= squared_error(half, exact, False)
     assert [type(module) for module in half.modules()] == kinds
     if family in ("gpt2", "llama", "gpt_neox", "qwen2", "phi3"):
-        assert dissect(half).steady
         assert squared_error(half, exact, True) < 0.95 * squared_error(half, exact, False)
 
 
@@ -360,7 +412,8 @@ class OwnLinear(nn.Linear):
         return input @ self.weight.t()
 
 
-def test_parts_that_take_bf16_alone_keep_a_network_in_bf16() -> None:
+def test_parts_that_take_bf16_alone_keep_a_network_in_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(anatomy, "KNOWN", (*anatomy.KNOWN, "tests"))
     half = network("gpt_neox").to(torch.bfloat16)
     half.gpt_neox.layers[0].mlp.dense_h_to_4h.__class__ = OwnLinear
     assert not dissect(half).steady

@@ -10,11 +10,12 @@ from figlang.command import compose
 from figlang.config import EvaluateConfig, PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.metrics import accuracy, pair_accuracy
-from figlang.scoring.causal import Scored
+from figlang.scoring.causal import CausalScorer, Scored
 from figlang.scoring.likelihood import choose
 from figlang.scoring.requests import Request
 from figlang.scoring.wording import Wording
 from figlang.types import Item
+from tests.causal_models import network, tokenizer
 
 HOT = Item("1", "1", "the room was an oven", ("it was hot.", "it was cold."), 0, {"kind": ("heat",)})
 COLD = Item("2", "1", "the room was a fridge", ("it was hot.", "it was cold."), 1)
@@ -170,3 +171,10 @@ def test_every_string_is_asked_for_once_and_kept() -> None:
     assert found.measured[0]["id"] == "1"
     assert len(found.measured[0]["answer_alone"]) == 2
     assert found.measured[0]["metaphor_alone"] == (-10.0, 2, len("The room was an oven."))
+
+
+def test_what_cannot_be_scored_is_refused_by_the_name_of_its_item() -> None:
+    scorer = CausalScorer(network("gpt2", max_position_embeddings=64), tokenizer())
+    long = Item("dev-5", "3", "time crawled", ("it was slow", "it was fast " * 20), 0)
+    with pytest.raises(FiglangError, match=r"item dev-5: request \d+ \('Time crawled\. It was fast.* has \d+ tokens"):
+        choose(scorer, [HOT, COLD, long], worded(preset("clean")))

@@ -179,7 +179,7 @@ def test_a_string_may_fill_the_window_and_no_more(family: str, positions: int) -
     ("request_", "message"),
     [
         (Request("The room", ""), "request 1 .'The room'. has an empty continuation"),
-        (Request("The room", "  "), "request 1 .'The room'.: its continuation '  ' has no token of its own"),
+        (Request("The room", "  "), "request 1 .'The room'. has no token of its own for its continuation '  '"),
     ],
 )
 def test_what_cannot_be_scored_is_refused_by_name(request_: Request, message: str) -> None:

@@ -19,6 +19,7 @@ from evaluate import main as evaluate_command
 from figlang.encode import word
 from figlang.exports import card
 from figlang.exports.recipe import Recipe
+from figlang.figures import prompt_bars, prompt_series
 from tests.commands import ROOT, TINY, environment, run, train
 from train import main as train_command
 
@@ -102,6 +103,12 @@ def test_prompts_are_compared_in_a_figure(trained: Path) -> None:
     assert len(set(signatures)) == 4
     assert any("It's like: {answer}" in text for text in signatures)
     assert any("k=2,source=train@" in text for text in signatures)
+    contents = [json.loads(path.read_text()) for path in (trained / "evaluations").glob("*limit_8*/metrics.json")]
+    ((_, bars),) = prompt_series(contents)
+    measured = {content["facts"]["prompt"]: content["metrics"]["accuracy"]["value"] for content in contents}
+    assert [name for name, *_ in bars] == ["none", "suffix", "k = 2"]
+    drawn = [bar.get_height() for bar in prompt_bars(bars, "").axes[0].patches[:3]]
+    assert drawn == [measured[prompt] for prompt in sorted(measured, key=lambda prompt: ("k=2" in prompt, prompt != "none"))]
 
 
 def test_a_selection_exports_its_best_epoch_and_resumes(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What a causal network is made of and what it can do, found out once by comparing it with itself on a few tokens."""
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,10 @@ from figlang.scoring.rounding import Reference, reference
 from figlang.scoring.states import padded, tree_reads, tree_states
 from figlang.scoring.trie import Trie, grow
 from figlang.scoring.vocabulary import Head
+
+# Packages whose layers do what they are called, and which of them may run twice at the same time: those of bitsandbytes change.
+KNOWN = ("torch", "transformers", "peft", "figlang", "bitsandbytes")
+STATELESS = KNOWN[:-1]
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ def dissect(network: PreTrainedModel) -> Anatomy:
     expected = reference(network, lambda: _plain(network, trie))
     not_split = _not_split(anatomy, trie, expected)
     with hastened(network):
-        not_tree = None if not_split else _not_tree(anatomy, trie, expected)
+        not_tree = None if not_split else _unknown(network) or _not_tree(anatomy, trie, expected)
         steady = not (not_split or not_tree) and _steady(anatomy, trie, expected)
     return replace(anatomy, not_split=not_split, not_tree=not_tree, steady=steady)
 
@@ -167,6 +172,18 @@ def _steady(anatomy: Anatomy, trie: Trie, expected: Reference) -> bool:
     return expected.differs(logits_RV) is None
 
 
+def others(network: PreTrainedModel, known: Sequence[str]) -> list[str]:
+    """Names of the classes of a network's parts that are of no known package."""
+    kinds = {type(part) for part in network.modules() if type(part).__module__.partition(".")[0] not in known}
+    return sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
+
+
+def _unknown(network: PreTrainedModel) -> str | None:
+    # It may take the mask of the probe, and yet look back no further than some number of tokens.
+    names = others(network, KNOWN)
+    return f"it has code that is not transformers' own ({names[0]})" if names else None
+
+
 def _window(config: Any) -> int | None:
     kinds = getattr(config, "layer_types", None)
     if kinds is not None and set(kinds) <= {"full_attention"}:
@@ -177,9 +194,13 @@ def _window(config: Any) -> int | None:
 
 def _by_length(config: Any) -> int | None:
     rope = getattr(config, "rope_parameters", None) or {}
-    if rope.get("rope_type") not in ("dynamic", "longrope"):
-        return None
-    return rope.get("original_max_position_embeddings") or getattr(config, "max_position_embeddings", None)
+    kinds = [kind for kind in rope.values() if isinstance(kind, dict)] or [rope]  # of layers that differ, each has its own
+    limits = [
+        kind.get("original_max_position_embeddings") or getattr(config, "max_position_embeddings", None)
+        for kind in kinds
+        if kind.get("rope_type") in ("dynamic", "longrope")
+    ]
+    return min((limit for limit in limits if limit), default=None)
 
 
 def _is_mask(buffer: Tensor) -> bool:

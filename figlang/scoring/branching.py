@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from figlang.scoring.anatomy import Anatomy
 from figlang.scoring.likelihood import partners_of
-from figlang.scoring.requests import Request, RequestEncoder, Tokens
+from figlang.scoring.requests import Request, RequestEncoder, Tokens, naming
 from figlang.scoring.trie import Pack, grow
 from figlang.scoring.wording import Wording
 from figlang.types import Item
@@ -112,6 +112,7 @@ class StringEncoder:
 
     def _encode(self, groups: list[list[tuple[int, Item]]], partners: dict[str, tuple[Item, ...]]) -> list[EncodedStrings]:
         asked: list[Request] = []
+        owners: list[str] = []
         plans = []
         for group in groups:
             requests: dict[Request, int] = {}
@@ -119,7 +120,9 @@ class StringEncoder:
             choices += [self._backward(item, partners[item.id], requests) for _, item in group if item.id in partners]
             plans.append((tuple(position for position, _ in group), tuple(requests), tuple(choices)))
             asked += requests
-        tokens, _ = self.requests.encode(asked)
+            owners += [" or ".join(item.id for _, item in group)] * len(requests)
+        with naming(owners):
+            tokens, _ = self.requests.encode(asked)
         found = iter(tokens)
         examples = []
         for positions, requests_of, choices_of in plans:

@@ -13,7 +13,7 @@ from figlang.cpu.blocks import takes_blocks
 from figlang.cpu.hasten import hastened
 from figlang.cpu.parts import untouched
 from figlang.cpu.side_by_side import side_by_side
-from figlang.scoring.anatomy import dissect
+from figlang.scoring.anatomy import STATELESS, dissect, others
 from figlang.scoring.requests import Request, RequestEncoder, Scored, Tokens
 from figlang.scoring.states import States, for_threads, tree_reads, tree_states, whole_states
 from figlang.scoring.trie import Section, Trie, grow
@@ -28,11 +28,12 @@ class CausalScorer:
     Every distinct prefix of the token sequences is read once: they form a trie that is cut into packs of `pack` tokens,
     in which a token attends to its own path (design: SpecInfer's tree attention, arXiv 2305.09781). The vocabulary
     matrix is applied only where a token is scored, at most `logits` values at a time, or one row of each half. The probe compares
-    this with the plain network; where it differs (recurrent networks, unknown code) or an input is longer than an attention
-    window, distinct sequences are run whole, padded, at most `batch_tokens` at a time, with the same results, and the log says so.
+    this with the plain network; where it differs (recurrent networks), where a part is of unknown code, or where an input is
+    longer than an attention window, distinct sequences are run whole, padded, at most `batch_tokens` at a time, with the same
+    results, and the log says so. Where the vocabulary matrix cannot be told apart, one sequence may take more than `logits` values.
 
-    On a CPU with several threads the two halves of a large trie are read at the same time, if the code is transformers' own and
-    has no hooks; what they share, a hundredth at most, is read in both.
+    On a CPU with several threads the two halves of a large trie are read at the same time, if no part has hooks or a state of
+    its own; what they share, a hundredth at most, is read in both.
 
     Results equal the network's own loss times length, sequence by sequence, to float32 rounding. A network in bf16 is
     run in bf16; the logits that matter and all log-probabilities are float32, and on a CPU, where beginnings are shared and its
@@ -130,11 +131,11 @@ class CausalScorer:
         return values, sum(reads)
 
     def _bears_threads(self) -> bool:
-        """Whether threads may run the body at the same time: the code of others, hooks and accelerate's parts may keep something
+        """Whether threads may run the body at the same time: bitsandbytes' layers, hooks and accelerate's parts may keep something
         from one call to the next, and autocast is a matter of one thread."""
         body = self._anatomy.body
-        known = type(body).__module__.startswith("transformers.models.") and all(map(untouched, body.modules()))
-        return known and takes_blocks(body) and torch.get_num_threads() > 1 and not torch.is_autocast_enabled("cpu")
+        stateless = not others(body, STATELESS) and all(map(untouched, body.modules()))
+        return stateless and takes_blocks(body) and torch.get_num_threads() > 1 and not torch.is_autocast_enabled("cpu")
 
     def _vocabulary(self, trie: Trie, logits: int) -> Vocabulary:
         anatomy = self._anatomy

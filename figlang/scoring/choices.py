@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from figlang.scoring.likelihood import LogProb, Scorer
-from figlang.scoring.requests import Request, Scored
+from figlang.scoring.requests import Request, Scored, naming
 from figlang.types import Prediction, Prompted
 
 
@@ -48,10 +48,11 @@ class Measured:
 def measure(scorer: Scorer, asked: Sequence[Prompted], alone: bool = False, progress: bool = False) -> Measured:
     """Log-probabilities of every answer after its prompt, and of every answer `alone`; what prompts share is read once.
 
-    Raises FiglangError that names the text that cannot be scored.
+    Raises FiglangError that names the item and the text that cannot be scored.
     """
     needed = requests(asked, alone)
-    scored = scorer.score(needed, progress)
+    with naming(list(needed.values())):
+        scored = scorer.score(needed, progress)
     found = {
         request: LogProb(float(values.double().sum()), len(values), len(request.continuation.encode()))
         for request, values in zip(needed, scored.log_probs, strict=True)
@@ -66,8 +67,8 @@ def measure(scorer: Scorer, asked: Sequence[Prompted], alone: bool = False, prog
     return Measured(asked, answers, scored)
 
 
-def requests(asked: Sequence[Prompted], alone: bool = False) -> list[Request]:
-    """What has to be scored, each once."""
+def requests(asked: Sequence[Prompted], alone: bool = False) -> dict[Request, str]:
+    """What has to be scored, each once, with the id of an item that needs it."""
     contexts = [(each.prompt, "") if alone else (each.prompt,) for each in asked]
     pairs = zip(asked, contexts, strict=True)
-    return list(dict.fromkeys(Request(context, answer) for each, some in pairs for answer in each.answers for context in some))
+    return {Request(context, answer): each.item.id for each, some in pairs for answer in each.answers for context in some}

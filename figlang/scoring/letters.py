@@ -12,7 +12,7 @@ import torch
 
 from figlang.errors import FiglangError
 from figlang.scoring.causal import CausalScorer
-from figlang.scoring.requests import Scored, SpanFinder
+from figlang.scoring.requests import Scored, SpanFinder, naming
 from figlang.types import Prediction, Prompted
 
 # Texts after which a tokenizer shows how it goes on with a letter, where it would merge the letter with the prompt's last word.
@@ -55,11 +55,12 @@ class Lettered:
 def measure(scorer: CausalScorer, asked: Sequence[Prompted], progress: bool = False) -> Lettered:
     """Log-probabilities of every form of every answer after its prompt; a prompt is read once, and so is what prompts share.
 
-    All prompts end alike, and have the same answers. Raises FiglangError that names the prompt that cannot be scored.
+    All prompts end alike, and have the same answers. Raises FiglangError that names the item whose prompt cannot be scored.
     """
     by_answer = answer_forms(scorer.encoder.spans, asked)
     endings = [form for several in by_answer for form in several]
-    sequences, truncated = scorer.encoder.extend([each.prompt for each in asked], endings)
+    with naming([each.item.id for each in asked for _ in endings]):
+        sequences, truncated = scorer.encoder.extend([each.prompt for each in asked], endings)
     scored = scorer.score_tokens(sequences, truncated, progress)
     values = iter(scored.log_probs)
     found = [[{text: float(next(values).double().sum()) for text, _ in several} for several in by_answer] for _ in asked]

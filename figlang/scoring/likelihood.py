@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from figlang.scoring.requests import Request, Scored
+from figlang.scoring.requests import Request, Scored, naming
 from figlang.scoring.wording import Wording
 from figlang.types import Item, Prediction
 
@@ -55,11 +55,12 @@ def choose(
     `shown` are the examples before the strings of an item, by its id; both metaphors of a backward choice get those of
     the item.
 
-    Raises FiglangError that names the text that cannot be scored.
+    Raises FiglangError that names the item and the text that cannot be scored.
     """
     strings = Strings(wording)
     before = dict.fromkeys((item.id for item in items), "") if shown is None else shown
     partners = partners_of(items)
+    owners: list[str] = []
     for item in items:
         for option in item.options:
             strings.ask(before[item.id], item.context, option)
@@ -69,7 +70,9 @@ def choose(
         if item.gold is not None:
             for partner in partners.get(item.id, ()):
                 strings.ask(before[item.id], partner.context, item.options[item.gold])
-    scored = scorer.score(strings.requests, progress)
+        owners += [item.id] * (len(strings.requests) - len(owners))
+    with naming(owners):
+        scored = scorer.score(strings.requests, progress)
     strings.answer(scored)
     forward, backward = [], []
     for item in items:

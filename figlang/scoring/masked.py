@@ -17,7 +17,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.cpu.hasten import hastened
 from figlang.errors import FiglangError, one_line
-from figlang.scoring.requests import Request, Scored, SpanFinder, named
+from figlang.scoring.requests import Request, RequestError, Scored, SpanFinder
 from figlang.scoring.rounding import reference
 
 log = logging.getLogger("figlang")
@@ -118,9 +118,11 @@ class MaskedScorer:
         for index, (request, (encoding, first)) in enumerate(zip(requests, self.spans.find(requests), strict=True)):
             ids = (*self.before, *encoding.ids, *self.after)
             if self.window is not None and len(ids) > self.window:
-                raise FiglangError(
-                    f"{named(index, request)} has {len(ids)} tokens with the special ones, the network reads {self.window}; "
-                    "shorten it, or use a model with a longer window"
+                raise RequestError(
+                    index,
+                    request,
+                    f"has {len(ids)} tokens with the special ones, the network reads {self.window}; "
+                    "shorten it, or use a model with a longer window",
                 )
             yield [(self._cloze(ids, encoding.word_ids, place), encoding.ids[place]) for place in range(first, len(encoding.ids))]
 

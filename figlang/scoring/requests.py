@@ -1,7 +1,8 @@
 """What a language model is asked for and what it answers: text in, spans of tokens, their log-probabilities out."""
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +17,25 @@ class Request(NamedTuple):
 
     context: str
     continuation: str
+
+
+class RequestError(FiglangError):
+    """A request that cannot be scored: `index` is its place among all, `why` the rest of the sentence that begins with it."""
+
+    def __init__(self, index: int, request: Request, why: str) -> None:
+        # Its last line: what stands before it are examples.
+        words = (request.context + request.continuation).rstrip().rpartition("\n")[2].split()
+        super().__init__(f"request {index} ({' '.join(words[:8])[:80]!r}{'…' if len(words) > 8 else ''}) {why}")
+        self.index = index
+
+
+@contextmanager
+def naming(items: Sequence[str]) -> Iterator[None]:
+    """Within, an error about a request says first which item it is of; `items` has an id for every request."""
+    try:
+        yield
+    except RequestError as error:
+        raise FiglangError(f"item {items[error.index]}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +88,7 @@ class SpanFinder:
         """
         for index, request in enumerate(requests):
             if not request.continuation:
-                raise FiglangError(f"{named(index, request)} has an empty continuation; there is nothing to score")
+                raise RequestError(index, request, "has an empty continuation; there is nothing to score")
         encodings = self._backend.encode_batch(
             [context + continuation for context, continuation in requests], add_special_tokens=False
         )
@@ -86,7 +106,7 @@ class SpanFinder:
         # With an empty context everything is continuation, also a token of no width (the space some tokenizers prepend).
         first = next((place for place, (_, end) in enumerate(offsets) if end > boundary), len(offsets)) if boundary else 0
         if first == len(offsets):
-            raise FiglangError(f"{named(index, request)}: its continuation {request.continuation!r} has no token of its own")
+            raise RequestError(index, request, f"has no token of its own for its continuation {request.continuation!r}")
         return first
 
 
@@ -146,9 +166,11 @@ class RequestEncoder:
     def _tokens(self, index: int, request: Request, ids: list[int], first: int) -> Tokens:
         start = max(len(self._bos) + first, 1)
         if start == len(self._bos) + len(ids):
-            raise FiglangError(
-                f"{named(index, request)} is a single token, and the first token of a string has no probability; "
-                "set scoring.bos=add or scoring.bos=<token id>, or give it a context"
+            raise RequestError(
+                index,
+                request,
+                "is a single token, and the first token of a string has no probability; "
+                "set scoring.bos=add or scoring.bos=<token id>, or give it a context",
             )
         return Tokens(self._bos + ids, start)
 
@@ -166,7 +188,7 @@ class RequestEncoder:
             remedy = "its continuation alone is too long: shorten it, or use a model with a longer window"
         else:
             remedy = "shorten it, or set scoring.overflow=truncate_left to drop the beginning of its context"
-        raise FiglangError(f"{named(index, request)} has {read + 1} tokens, the network reads {self._window}; {remedy}")
+        raise RequestError(index, request, f"has {read + 1} tokens, the network reads {self._window}; {remedy}")
 
 
 def bos_ids(tokenizer: PreTrainedTokenizerBase, bos: str | int) -> list[int]:
@@ -184,10 +206,3 @@ def bos_ids(tokenizer: PreTrainedTokenizerBase, bos: str | int) -> list[int]:
     if number not in range(len(tokenizer)):
         raise FiglangError(f"bos={bos} is no token id of this tokenizer, which has {len(tokenizer)} tokens")
     return [number]
-
-
-def named(index: int, request: Request) -> str:
-    """A request in an error: its number and its first words."""
-    # Its last line: what stands before it are examples.
-    words = (request.context + request.continuation).rstrip().rpartition("\n")[2].split()
-    return f"request {index} ({' '.join(words[:8])[:80]!r}{'…' if len(words) > 8 else ''})"

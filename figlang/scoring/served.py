@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import torch
 
 from figlang.errors import FiglangError, one_line
-from figlang.scoring.requests import Request, Scored, named
+from figlang.scoring.requests import Request, RequestError, Scored
 from figlang.served.abilities import opening
 from figlang.served.endpoint import Endpoint
 from figlang.served.spans import Token, tokens_of
@@ -31,7 +31,7 @@ class ServedScorer:
         asked = list(requests)
         for index, request in enumerate(asked):
             if not request.continuation:
-                raise FiglangError(f"{named(index, request)} has an empty continuation; there is nothing to score")
+                raise RequestError(index, request, "has an empty continuation; there is nothing to score")
         texts = [self._before + request.context + request.continuation for request in asked]
         answers = dict(zip(dict.fromkeys(texts), self._endpoint.read(list(dict.fromkeys(texts)), progress), strict=True))
         log_probs: list[torch.Tensor] = []
@@ -41,7 +41,7 @@ class ServedScorer:
                 laid = tokens_of(answers[text], text, self._before)
                 log_probs.append(torch.tensor(_continuation(laid, len(self._before + request.context))))
             except FiglangError as error:
-                raise FiglangError(f"{named(index, request)}: {one_line(error)}") from error
+                raise RequestError(index, request, f"cannot be scored: {one_line(error)}") from error
             read[text] = len(laid)
             tokens += len(laid)
         return Scored(log_probs, 0, tokens, sum(read.values()), sum(read.values()), None)

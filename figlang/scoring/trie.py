@@ -14,7 +14,7 @@ from figlang.cpu.blocks import Blocks
 from figlang.scoring.requests import Tokens
 
 WIDTH = 64  # numbers of keys that are this near share a batch
-SLACK = 100  # halves may share a part of the whole that is this small, and lie as far from its middle
+LITTLE = 0.01  # of all nodes: what halves may share, and how far from the middle they may be cut
 
 
 class Pack(NamedTuple):
@@ -86,11 +86,12 @@ class Trie:
     def halves(self, least: int) -> list[Section]:
         """Two sections of about as many read nodes, about `least` or more, that share few; or the whole, if there are none."""
         count = len(self.read)
-        if count < 2 * max(least, SLACK):
+        little = int(LITTLE * count)
+        if count < 2 * least:
             return [Section(0, count)]
-        middle = self._cut(self.read, 0, count // 2 + count // SLACK, 2 * (count // SLACK))
+        middle = self._cut(self.read, 0, count // 2 + little, 2 * little)
         shared = int(self.depths[self.read[middle]])
-        return [Section(0, middle), Section(middle, count)] if shared <= count // SLACK else [Section(0, count)]
+        return [Section(0, middle), Section(middle, count)] if shared <= little else [Section(0, count)]
 
     def visible(self, pack: Pack) -> Tensor:
         """(P, K + P) of bool: what each node attends to, its own path; the past comes first."""

@@ -22,7 +22,7 @@ class Vocabulary:
     `head` makes logits (R, V) of states (R, H); None means that what is added are logits already. At most `budget` logits
     exist at a time (or one row): the states wait until they fill it, since a product with few rows costs as much as one
     with many. `exact`, if given, makes the logit (R,) of one token per state anew in float32, for logits that are rounded:
-    a bf16 logit of 20 is off by up to 0.06.
+    a bf16 logit of 20 is off by up to 0.06. Nor does it get more than so many values of states at a time.
 
     `values` (nodes of the trie,) are the log-probabilities in float32 on the CPU; nan where none was asked for, or is known yet.
     """
@@ -79,12 +79,14 @@ class Vocabulary:
         places = torch.arange(len(rows)) - (counts.cumsum(0) - counts - self._trie.firsts[nodes])[rows]
         children = self._trie.scored[places]
         tokens = self._trie.tokens[children]
-        rows, tokens = rows.to(logits_RV.device), tokens.to(logits_RV.device)
         if self._exact is not None and states_RH is not None:
             # The likeliest token too: where it has nearly all the probability, its rounding is everybody's.
-            likeliest_R = largest(logits_RV)
-            logits_RV[torch.arange(len(likeliest_R)), likeliest_R] = self._exact(states_RH, likeliest_R)
-            logits_RV[rows, tokens] = self._exact(states_RH[rows], tokens)
+            likeliest_R = largest(logits_RV).cpu()
+            chosen_rows, chosen_tokens = torch.cat([torch.arange(len(nodes)), rows]), torch.cat([likeliest_R, tokens])
+            # A context may have as many continuations as there are tokens: their states are of the budget too.
+            size = max(self._budget // states_RH.shape[-1], 1)
+            for some, these in zip(chosen_rows.split(size), chosen_tokens.split(size), strict=True):
+                logits_RV[some, these] = self._exact(states_RH[some], these).to(logits_RV.device)
         # In place, since another tensor of this size costs as much as the arithmetic.
         logits_RV -= logits_RV.amax(-1, keepdim=True)
         chosen = logits_RV[rows, tokens]
