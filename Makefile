@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 
-.PHONY: train test test-slow test-distributed test-served bench-train bench-score clean
+.PHONY: train test test-slow test-distributed test-large test-served bench-train bench-score clean
 
 train: $(READY)
 	$(BIN)/python train.py $(ARGS) skip_finished=true
@@ -23,6 +23,11 @@ test-slow: $(READY)
 test-distributed: $(READY)
 	$(BIN)/pip install -q -c constraints.txt deepspeed hydra-submitit-launcher
 	$(BIN)/python -m pytest tests/test_distributed.py tests/test_launcher.py tests/test_sweep_agent.py $(ARGS)
+
+# Weights in 8 and 4 bits, which need bitsandbytes.
+test-large: $(READY)
+	$(BIN)/pip install -q -c constraints.txt bitsandbytes
+	$(BIN)/python -m pytest tests/test_networks.py tests/test_adapters.py $(ARGS)
 
 # Real servers on loopback, SmolLM2-135M behind each: `transformers serve`, and llama-cpp-python's, which is compiled from its source
 # package once (gcc, some minutes). Newer releases have six times the files to compile. They share an environment that looks into

@@ -19,7 +19,7 @@ def explain(error: BaseException, training: bool, folder: str | None = None) -> 
         lower = (
             "lower method.batch_size, method.max_tokens or model.max_length, or take trainer.precision=bf16-mixed or peft=lora"
             if training
-            else "lower batch_size, or take model.dtype=bfloat16"
+            else "lower batch_size (of encoders), or take model.dtype=bfloat16 or model.device_map=auto"
         )
         return f"out of memory; {lower}"
     if not isinstance(error, OSError):

@@ -23,11 +23,16 @@ def peak_memory() -> float:
     return found / (2**20 if sys.platform == "darwin" else 2**10)
 
 
-def product_rate(dtype: torch.dtype, sizes: Sequence[int] = SIZES, repeats: int = 3) -> float:
+def product_rate(
+    dtype: torch.dtype,
+    sizes: Sequence[int] = SIZES,
+    repeats: int = 3,
+    kinds: Sequence[type[nn.Linear]] = (nn.Linear, OneDnnLinear),
+) -> float:
     """Floating-point operations per second of a square product on this CPU now: the fastest size, by torch or by oneDNN."""
     rates = []
     for size in sizes:
-        for kind in (nn.Linear, OneDnnLinear):
+        for kind in kinds:
             layer, input = kind(size, size, bias=False).to(dtype).requires_grad_(False), torch.randn(size, size).to(dtype)
             seconds = []
             for _ in range(repeats + 1):
