@@ -6,7 +6,8 @@ Rounds are interleaved and medians compared, since other work on the machine dis
 own, with the memory settings of its command. Loading is not counted, tokenising is. The harness runs at its best batch size for
 the requests. Differences in bf16 are from our float32: the largest and, after ~, the root of their mean square; the harness's in
 parentheses. The limit is what cannot be spared (distinct tokens through the body, scored positions through the vocabulary
-matrix) at the rate of the faster square product, torch's or oneDNN's, measured after each round, and in parentheses at that of torch's alone; shares are medians too.
+matrix) at the rate of the faster square product, torch's or oneDNN's, measured after each round, and in parentheses at that of
+torch's alone; shares are medians too.
 
 Workloads are made of Fig-QA, and of MUNCH:
 
