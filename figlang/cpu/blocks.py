@@ -1,5 +1,8 @@
 """Attention of a tree on a CPU: block by block of its nodes, each with the keys that one of them sees.
 
+A network calls attention by the name that its configuration gives. `attending` puts a dispatcher under that name, and `in_blocks`
+leaves the attention of its blocks where the dispatcher finds it, for its own thread alone; everyone else gets the usual one.
+
 Shape letters: P queries, N keys, B blocks, Q queries of a block, K keys of a block, H heads, G heads of keys, D size of a head.
 """
 

@@ -110,21 +110,21 @@ class CausalScorer:
         task = bar.add_task("scoring", total=len(trie.read))
         reads: list[int] = []
 
-        def score(vocabulary: Vocabulary, states: Iterator[States]) -> Iterator[None]:
-            for nodes, states_RH, tokens in states:
+        def fill(vocabulary: Vocabulary, found: Iterator[States]) -> Iterator[None]:
+            for nodes, states_RH, tokens in found:
                 vocabulary.add(nodes, states_RH)
                 reads.append(tokens)
                 bar.advance(task, len(nodes))
-                yield
+                yield  # where it stops if the other half fails
             vocabulary.finish()
 
-        def states(section: Section | None) -> Iterator[States]:
+        def read(section: Section | None) -> Iterator[States]:
             if whole:
                 return self._whole(trie)
             return tree_states(tree_reads(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, section=section))
 
         with for_threads(anatomy.body, anatomy.steady) if len(sections) > 1 else nullcontext():
-            side_by_side([score(vocabulary, states(section)) for vocabulary, section in zip(vocabularies, sections, strict=True)])
+            side_by_side([fill(vocabulary, read(section)) for vocabulary, section in zip(vocabularies, sections, strict=True)])
         values = vocabularies[0].values
         for vocabulary in vocabularies[1:]:
             values = values.where(~values.isnan(), vocabulary.values)
