@@ -5,8 +5,9 @@
 Rounds are interleaved and medians compared, since other work on the machine disturbs all alike; each side has a process of its
 own, with the memory settings of its command. Loading is not counted, tokenising is. The harness runs at its best batch size for
 the requests. Differences in bf16 are from our float32: the largest and, after ~, the root of their mean square; the harness's in
-parentheses. The limit is what cannot be spared (distinct tokens through the body, scored positions through the vocabulary
-matrix) at the rate of the faster square product, torch's or oneDNN's, measured after each round, and in parentheses at that of
+parentheses. The limit is what sharing leaves (distinct tokens through the body, scored positions through the vocabulary matrix;
+figlang does not finish the last layer for tokens that predict nothing, up to a fortieth of it for SmolLM2, an eighteenth for
+GPT-2) at the rate of the faster square product, torch's or oneDNN's, measured after each round, and in parentheses at that of
 torch's alone; shares are medians too.
 
 Workloads are made of Fig-QA, and of MUNCH:

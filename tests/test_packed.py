@@ -10,9 +10,9 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from figlang.cpu import packed as packing
-from figlang.cpu.feed_forward import fused
+from figlang.cpu.feed_forward import asked, fused
 from figlang.cpu.hasten import hastened
-from figlang.cpu.packed import FEW, PackedConv1D, PackedLinear, faster, packed
+from figlang.cpu.packed import FEW, PackedConv1D, PackedLinear, faster, lay_out, packed
 from tests.causal_models import TREE, network
 
 DTYPES = [torch.float32, torch.bfloat16]
@@ -96,6 +96,47 @@ def test_a_hastened_network_gives_the_same_states(family: str, dtype: torch.dtyp
     error = (found - expected).float().square().mean().sqrt() / expected.float().std()
     assert float(error) < (1e-5 if dtype == torch.float32 else 0.05)
     assert count == (2 if family not in ("gpt_neox", "opt") and faster(plain.get_output_embeddings().weight) else 0)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama", "gemma", "qwen2", "gpt_neo"])
+@pytest.mark.parametrize("count", [0, 1, FEW, 2 * FEW])
+def test_the_last_layer_is_finished_for_the_tokens_that_are_asked_for(family: str, count: int) -> None:
+    needs(torch.float32)
+    plain = network(family, **TREE[family])
+    ids, chosen = torch.arange(2 * FEW)[None] % 300, torch.arange(2 * FEW) < count
+    with torch.no_grad(), hastened(plain):
+        expected = plain(ids).logits[0]
+        with asked(chosen):
+            found, batch = plain(ids).logits[0], plain(torch.cat([ids, ids])).logits
+        torch.testing.assert_close(plain(ids).logits[0], expected, atol=0, rtol=0)
+    torch.testing.assert_close(found[chosen], expected[chosen], atol=1e-4, rtol=1e-4)
+    assert not torch.isclose(found[~chosen], expected[~chosen]).all(-1).any()  # nothing was computed for them
+    torch.testing.assert_close(batch[1], expected, atol=1e-4, rtol=1e-4)
+
+
+def test_a_last_layer_that_is_not_known_is_finished_for_all() -> None:
+    needs(torch.float32)
+    plain = network("llama")
+    plain.model.layers[1].mlp.act_fn.register_forward_hook(lambda module, inputs, output: None)
+    ids = torch.arange(FEW)[None]
+    with torch.no_grad(), hastened(plain):
+        expected = plain(ids).logits
+        with asked(torch.arange(FEW) < 1):
+            assert torch.equal(plain(ids).logits, expected)
+
+
+def test_layers_are_laid_out_beforehand_as_they_would_be_when_they_meet_many_rows() -> None:
+    needs(torch.float32)
+    plain, inputs = network("gpt2"), torch.arange(FEW)[None]
+    with torch.no_grad(), packed(plain):
+        layers = [part for part in plain.modules() if isinstance(part, PackedLinear | PackedConv1D)]
+        expected = plain(inputs).logits
+        for layer in layers:
+            layer.packed = None
+        lay_out(plain)
+        assert layers
+        assert all(layer.packed is not None for layer in layers)
+        assert torch.equal(plain(inputs).logits, expected)
 
 
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # peft 0.21 asks transformers 5.23 for it

@@ -1,7 +1,11 @@
-"""The feed-forward part of a layer, its activation computed within the products: it takes no way through memory of its own."""
+"""The feed-forward part of a layer, its activation computed within the products: it takes no way through memory of its own.
 
-from collections.abc import Iterator
+The last layer's has to compute only the tokens whose states are asked for: after it, no token looks at another.
+"""
+
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -22,12 +26,16 @@ NAMES = {
     GELUTanh: ("gelu", "tanh"),
     NewGELUActivation: ("gelu", "tanh"),
 }
+_asked: ContextVar[Tensor | None] = ContextVar("asked", default=None)
 
 
 @contextmanager
 def fused(network: nn.Module) -> Iterator[None]:
-    """Within, feed-forward parts of packed layers that are written as those of GPT-2 or Llama, as most families' are, are fused."""
-    forwards = []
+    """Within, feed-forward parts of packed layers that are written as those of GPT-2 or Llama, as most families' are, are fused.
+
+    If every layer has one, the last of them heeds `asked`.
+    """
+    forwards: list[tuple[nn.Module, Callable[..., Tensor]]] = []
     for part in network.modules():
         for forward, like, names in FUSED:
             if not alike(type(part).forward, like.forward) or not untouched(part):
@@ -35,8 +43,31 @@ def fused(network: nn.Module) -> Iterator[None]:
             activation, *layers = parts = [getattr(part, name) for name in names]
             if type(activation) in NAMES and all(type(layer) in KINDS.values() for layer in layers) and all(map(untouched, parts)):
                 forwards.append((part, partial(forward, part, *NAMES[type(activation)])))
+    if forwards and len(forwards) == getattr(getattr(network, "config", None), "num_hidden_layers", None):
+        last, forward = forwards[-1]
+        forwards[-1] = (last, partial(_of_asked, forward))
     with computing(forwards):
         yield
+
+
+@contextmanager
+def asked(tokens: Tensor) -> Iterator[None]:
+    """Within, in this thread, the states of a single sequence of so many tokens (T,) need be right only where this is true."""
+    token = _asked.set(None if tokens.all() else tokens)
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def _of_asked(forward: Callable[..., Tensor], hidden_states: Tensor) -> Tensor:
+    tokens = _asked.get()
+    if tokens is None or hidden_states.shape[:-1] != (1, len(tokens)):
+        return forward(hidden_states)
+    found = forward(hidden_states[:, tokens])
+    output = found.new_zeros(*hidden_states.shape[:-1], found.shape[-1])
+    output[:, tokens] = found
+    return output
 
 
 def _plain(part: Any, activation: str, kind: str, hidden_states: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """The faster parts of a network while it trains on a CPU, or predicts."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import torch
 from torch import nn
@@ -15,6 +15,7 @@ from figlang.cpu.dropout import FastDropout
 from figlang.cpu.feed_forward import fused
 from figlang.cpu.packed import packed
 from figlang.cpu.parts import exchange, exchanged
+from figlang.cpu.rotary import rotating_in_place
 
 
 def hasten(network: nn.Module) -> None:
@@ -36,10 +37,14 @@ def release(network: nn.Module) -> None:
 def hastened(network: nn.Module) -> Iterator[None]:
     """Within, parts of a network that predicts on a CPU are exchanged for faster equals."""
     parameter = next(network.parameters())
-    faster: dict[type[nn.Module], type[nn.Module]] = {}
-    if parameter.device.type == "cpu":
-        faster[NewGELUActivation] = FusedGelu
-        if parameter.dtype == torch.float32 and linear.pays():
-            faster.update(linear.FASTER)  # of what is too large to be packed
-    with packed(network), fused(network), exchanged(network.modules(), faster):
+    if parameter.device.type != "cpu":
+        yield
+        return
+    faster: dict[type[nn.Module], type[nn.Module]] = {NewGELUActivation: FusedGelu}
+    exact = parameter.dtype == torch.float32
+    if exact and linear.pays():
+        faster.update(linear.FASTER)  # of what is too large to be packed
+    # In few bits it would round in other places.
+    rotating = rotating_in_place(network) if exact else nullcontext()
+    with packed(network), fused(network), rotating, exchanged(network.modules(), faster):
         yield

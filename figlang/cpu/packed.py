@@ -14,6 +14,7 @@ from transformers.pytorch_utils import Conv1D
 
 from figlang.cpu.linear import pays
 from figlang.cpu.parts import Kinds, exchanged, untouched
+from figlang.cpu.side_by_side import side_by_side
 
 ROWS = 1024  # of the products that weights are laid out for
 FEW = 128  # fewer rows are faster with the weights as they are
@@ -40,18 +41,28 @@ def product(layer: Any, input: Tensor, then: str = "none", kind: str = "", times
 
 
 def lay_out(network: nn.Module) -> None:
-    """Pack a network's layers now, before several threads meet them, each of which would."""
-    for part in network.modules():
-        if type(part) in KINDS.values():
-            _laid_out(part)
+    """Pack a network's layers now, before several threads meet them, one layer a thread: a layer by itself keeps only one busy."""
+    layers: list[Any] = [part for part in network.modules() if type(part) in KINDS.values()]
+    rest = iter(sorted(layers, key=lambda layer: -layer.weight.numel()))
+
+    def some() -> Iterator[None]:
+        for layer in rest:
+            _pack(layer)
+            yield
+
+    side_by_side([some() for _ in range(torch.get_num_threads())])
 
 
 def _laid_out(layer: Any) -> Tensor:
     with _laying_out:
         if layer.packed is None:
-            layer.packed = torch.ops.mkldnn._reorder_linear_weight(_weight(layer).detach(), ROWS)
+            _pack(layer)
     packed: Tensor = layer.packed
     return packed
+
+
+def _pack(layer: Any) -> None:
+    layer.packed = torch.ops.mkldnn._reorder_linear_weight(_weight(layer).detach(), ROWS)
 
 
 def _weight(layer: Any) -> Tensor:

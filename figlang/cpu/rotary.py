@@ -1,4 +1,4 @@
-"""Rotary position embeddings (RoPE, arXiv 2104.09864) in float32 of queries and keys in bf16, with few ways through memory."""
+"""Rotary position embeddings (RoPE, arXiv 2104.09864) with few ways through memory; in float32 of queries and keys in bf16 too."""
 
 import sys
 from collections.abc import Iterator

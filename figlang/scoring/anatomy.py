@@ -105,22 +105,22 @@ def dissect(network: PreTrainedModel) -> Anatomy:
     config = network.config.get_text_config()
     keys = min((_reach(buffer) for _, buffer in network.named_buffers() if _is_mask(buffer)), default=None)
     anatomy = Anatomy(network, network.base_model, _window(config), keys, _by_length(config))
-    trie = grow(_probe(network))
+    branches = _probe(network)
+    trie, late = (grow([Tokens(branch, start) for branch in branches]) for start in (1, 4))
     expected = reference(network, lambda: _plain(network, trie))
     not_split = _not_split(anatomy, trie, expected)
     with hastened(network):
-        not_tree = None if not_split else _unknown(network) or _not_tree(anatomy, trie, expected)
-        steady = not (not_split or not_tree) and _steady(anatomy, trie, expected)
+        not_tree = None if not_split else _unknown(network) or _not_tree(anatomy, trie, late, expected)
+        steady = not (not_split or not_tree) and _steady(anatomy, late, expected)
     return replace(anatomy, not_split=not_split, not_tree=not_tree, steady=steady)
 
 
-def _probe(network: PreTrainedModel) -> list[Tokens]:
+def _probe(network: PreTrainedModel) -> list[list[int]]:
     vocabulary = network.get_input_embeddings().weight.shape[0]
     # Spread over the middle of the vocabulary, clear of special and image tokens at its ends.
     ids = [vocabulary // 4 + place * max(vocabulary // 50, 1) for place in range(25)]
     ids = [number % vocabulary for number in ids]
-    branches = [ids[:8], ids[:4] + ids[8:12], ids[:2] + ids[12:18], ids[:1] + ids[18:]]
-    return [Tokens(branch, 1) for branch in branches]
+    return [ids[:8], ids[:4] + ids[8:12], ids[:2] + ids[12:18], ids[:1] + ids[18:]]
 
 
 def _plain(network: PreTrainedModel, trie: Trie) -> Tensor:
@@ -144,32 +144,36 @@ def _not_split(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
     return f"its output is more than its vocabulary matrix makes of its body's states ({found})" if found else None
 
 
-def _not_tree(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
+def _not_tree(anatomy: Anatomy, trie: Trie, late: Trie, expected: Reference) -> str | None:
     if "position_ids" not in inspect.signature(anatomy.body.forward).parameters:
         return "it takes no position ids"
     # In one pack, whose mask alone hides what is not on a node's path; and in small ones, in blocks that leave keys out, which hand
-    # on keys and values.
-    for pack, block in ((len(trie.read), None), (5, 2)):
+    # on keys and values, with beginnings that nothing is asked of.
+    for tree, pack, block in ((trie, len(trie.read), None), (late, 5, 2)):
         try:
-            states = tree_states(tree_reads(anatomy.body, trie, pack, anatomy.keys, block=block))
-            logits_RV = anatomy.head(torch.cat([states_RH for _, states_RH, _ in states]))
+            found = _difference(anatomy, tree, expected, pack, block)
         except Exception as error:  # networks refuse a mask or cache they do not know with a dozen types
             return f"it does not take a tree-shaped mask ({type(error).__name__}: {one_line(error)})"
-        if found := expected.differs(logits_RV):
+        if found:
             return f"its attention does not follow a tree-shaped mask ({found})"
     return None
 
 
-def _steady(anatomy: Anatomy, trie: Trie, expected: Reference) -> bool:
+def _steady(anatomy: Anatomy, late: Trie, expected: Reference) -> bool:
     if anatomy.network.dtype != torch.bfloat16 or not takes_blocks(anatomy.body):
         return False
     try:
-        states = tree_states(tree_reads(anatomy.body, trie, 5, anatomy.keys, steady=True, block=2))
-        states_RH = torch.cat([states_RH for _, states_RH, _ in states])
-        logits_RV = replace(anatomy, steady=True).head(states_RH)
+        return _difference(replace(anatomy, steady=True), late, expected, 5, 2) is None
     except Exception:  # as in _not_tree: a network of unlike parts refuses in its own words
         return False
-    return expected.differs(logits_RV) is None
+
+
+def _difference(anatomy: Anatomy, trie: Trie, expected: Reference, pack: int, block: int | None) -> str | None:
+    """How logits of the read nodes that predict a scored token differ from those expected of all read nodes, if they do."""
+    states = tree_states(tree_reads(anatomy.body, trie, pack, anatomy.keys, anatomy.steady, block))
+    asked = trie.counts[trie.read] > 0
+    logits_RV = anatomy.head(torch.cat([states_RH for _, states_RH, _ in states])[asked])
+    return expected.at(asked.nonzero()[:, 0]).differs(logits_RV)
 
 
 def others(network: PreTrainedModel, known: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.cpu.blocks import takes_blocks
 from figlang.cpu.hasten import hastened
+from figlang.cpu.packed import FEW, lay_out
 from figlang.cpu.parts import untouched
 from figlang.cpu.side_by_side import side_by_side
 from figlang.scoring.anatomy import STATELESS, dissect, others
@@ -123,6 +124,8 @@ class CausalScorer:
                 return self._whole(trie)
             return tree_states(tree_reads(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, section=section))
 
+        if len(sections) > 1:
+            lay_out(anatomy.network if trie.positions >= len(sections) * FEW else anatomy.body)
         with for_threads(anatomy.body, anatomy.steady) if len(sections) > 1 else nullcontext():
             side_by_side([fill(vocabulary, read(section)) for vocabulary, section in zip(vocabularies, sections, strict=True)])
         values = vocabularies[0].values

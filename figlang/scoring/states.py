@@ -14,7 +14,7 @@ from torch.nn.functional import pad
 from transformers import DynamicCache, PreTrainedModel
 
 from figlang.cpu.blocks import Blocks, attending, in_blocks, takes_blocks
-from figlang.cpu.packed import lay_out
+from figlang.cpu.feed_forward import asked
 from figlang.cpu.residual import adding_in_float32
 from figlang.scoring.trie import Pack, Section, Trie
 
@@ -30,8 +30,9 @@ class States(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A pack that was read: its states (P, H), and the `held` (K + P,) nodes whose keys and values the cache has, past first.
+    """A pack that was read, and the `held` (K + P,) nodes whose keys and values the cache has, past first.
 
+    Its states (P, H) are right where a node predicts a scored token; for others the last layer may have been left unfinished.
     Who reads on from here may append to the cache; the next pack takes over only what is held.
     """
 
@@ -62,7 +63,8 @@ def tree_reads(
         held = torch.cat(pack)
         visible_PK = trie.visible(pack)
         blocks = trie.blocks(pack, visible_PK, block) if block is not None and takes_blocks(body) else []
-        states_PH = read_tree(body, trie.tokens[pack.nodes], trie.depths[pack.nodes], visible_PK, cache, blocks, steady)
+        with asked(trie.counts[pack.nodes] > 0):
+            states_PH = read_tree(body, trie.tokens[pack.nodes], trie.depths[pack.nodes], visible_PK, cache, blocks, steady)
         yield Read(pack, held, states_PH, cache)
 
 
@@ -101,8 +103,7 @@ def read_tree(
 @contextmanager
 def for_threads(body: PreTrainedModel, steady: bool) -> Iterator[None]:
     """Within, several threads may read sections of a trie at the same time: what each pack would change of the network is
-    changed once, and its weights are laid out."""
-    lay_out(body)
+    changed once."""
     with attending(), adding_in_float32(body) if steady else nullcontext():
         yield
 
