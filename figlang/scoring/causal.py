@@ -117,7 +117,6 @@ class CausalScorer:
                 reads.append(tokens)
                 bar.advance(task, len(nodes))
                 yield  # where it stops if the other half fails
-            vocabulary.finish()
 
         def read(section: Section | None) -> Iterator[States]:
             if whole:
@@ -128,6 +127,8 @@ class CausalScorer:
             lay_out(anatomy.network if trie.positions >= len(sections) * FEW else anatomy.body)
         with for_threads(anatomy.body, anatomy.steady) if len(sections) > 1 else nullcontext():
             side_by_side([fill(vocabulary, read(section)) for vocabulary, section in zip(vocabularies, sections, strict=True)])
+        for vocabulary in vocabularies:
+            vocabulary.finish()
         values = vocabularies[0].values
         for vocabulary in vocabularies[1:]:
             values = values.where(~values.isnan(), vocabulary.values)

@@ -21,9 +21,10 @@ class Vocabulary:
     """Collects states of nodes and turns them into the log-probabilities of their scored children.
 
     `head` makes logits (R, V) of states (R, H); None means that what is added are logits already. At most `budget` logits
-    exist at a time (or one row): the states wait until they fill it, since a product with few rows costs as much as one
-    with many. `exact`, if given, makes the logit (R,) of one token per state anew in float32, for logits that are rounded:
-    a bf16 logit of 20 is off by up to 0.06. It gets its states in parts of about as many values.
+    exist at a time (or one row). States wait until they are as many values, or for `finish`: a product with few rows costs as
+    much as one with many, and one that all threads compute together reads the matrix once. `exact`, if given, makes the logit
+    (R,) of one token per state anew in float32, for logits that are rounded: a bf16 logit of 20 is off by up to 0.06. It gets
+    its states in parts of about as many values.
 
     `values` (nodes of the trie,) are the log-probabilities in float32 on the CPU; nan where none was asked for, or is known yet.
     """
@@ -51,7 +52,7 @@ class Vocabulary:
             self._rows = max(self._budget // self._head(states_RH[:1]).shape[-1], 1)
         self._nodes.append(nodes)
         self._states.append(states_RH)
-        if sum(map(len, self._nodes)) >= self._rows:
+        if sum(map(Tensor.numel, self._states)) >= self._budget:
             self._empty(self._head)
 
     def finish(self) -> None:
