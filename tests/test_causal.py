@@ -20,7 +20,7 @@ from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request
 from figlang.scoring.states import tree_reads, tree_states
 from figlang.scoring.trie import grow
-from figlang.scoring.vocabulary import largest
+from figlang.scoring.vocabulary import Vocabulary, largest
 from tests.causal_models import NO_BLOCKS, TREE, WHOLE, check, network, requests, tokenizer, values
 
 TOKENIZER = tokenizer()
@@ -171,6 +171,20 @@ def test_states_stay_within_the_budget_too(monkeypatch: pytest.MonkeyPatch) -> N
     assert max(sizes) <= 300 * 4 < 32 * len(asked)
     scorer._logits = 2**24
     assert torch.equal(torch.cat(together), torch.cat(scorer.score(asked).log_probs))
+
+
+def test_states_that_wait_for_the_vocabulary_stay_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    budget, waiting = 40 * 32, []
+    scorer = CausalScorer(network("llama"), TOKENIZER, pack=16, logits=budget)
+    add = Vocabulary.add
+
+    def spy(self: Vocabulary, nodes: Tensor, states_RH: Tensor) -> None:
+        add(self, nodes, states_RH)
+        waiting.append(sum(map(Tensor.numel, self._states)))
+
+    monkeypatch.setattr(Vocabulary, "add", spy)
+    scorer.score(requests())
+    assert 16 * 32 < max(waiting) < budget  # of several packs
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def product(layer: Any, input: Tensor, then: str = "none", kind: str = "", times
 
 def lay_out(network: nn.Module) -> None:
     """Pack a network's layers now, before several threads meet them, one layer a thread: a layer by itself keeps only one busy."""
-    layers: list[Any] = [part for part in network.modules() if type(part) in KINDS.values()]
+    layers: list[Any] = [part for part in network.modules() if type(part) in KINDS.values() and part.packed is None]
     rest = iter(sorted(layers, key=lambda layer: -layer.weight.numel()))
 
     def some() -> Iterator[None]:

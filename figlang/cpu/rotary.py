@@ -10,11 +10,13 @@ from transformers.models.llama import modeling_llama
 
 from figlang.cpu.alike import alike
 
+# As they are before anything is exchanged.
+LLAMA = {name: getattr(modeling_llama, name) for name in ("apply_rotary_pos_emb", "rotate_half")}
+
 
 def _usual(module: Any) -> bool:
     """Whether it rotates by the code of Llama, which most families have copied."""
-    names = ("apply_rotary_pos_emb", "rotate_half")
-    return all(alike(getattr(module, name, None), getattr(modeling_llama, name)) for name in names)
+    return all(alike(getattr(module, name, None), function) for name, function in LLAMA.items())
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.cpu.blocks import takes_blocks
 from figlang.cpu.hasten import hastened
-from figlang.cpu.packed import FEW, lay_out
+from figlang.cpu.packed import lay_out
 from figlang.cpu.parts import untouched
 from figlang.cpu.side_by_side import side_by_side
 from figlang.scoring.anatomy import STATELESS, dissect, others
@@ -108,7 +108,7 @@ class CausalScorer:
         anatomy = self._anatomy
         sections = trie.halves(self._pack) if in_threads else [None]
         vocabularies = [self._vocabulary(trie, self._logits // len(sections)) for _ in sections]
-        task = bar.add_task("scoring", total=len(trie.read))
+        task = bar.add_task("scoring", total=len(trie.read) + trie.positions)
         reads: list[int] = []
 
         def fill(vocabulary: Vocabulary, found: Iterator[States]) -> Iterator[None]:
@@ -124,11 +124,12 @@ class CausalScorer:
             return tree_states(tree_reads(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, section=section))
 
         if len(sections) > 1:
-            lay_out(anatomy.network if trie.positions >= len(sections) * FEW else anatomy.body)
+            lay_out(anatomy.body)
         with for_threads(anatomy.body, anatomy.steady) if len(sections) > 1 else nullcontext():
             side_by_side([fill(vocabulary, read(section)) for vocabulary, section in zip(vocabularies, sections, strict=True)])
         for vocabulary in vocabularies:
             vocabulary.finish()
+            bar.advance(task, trie.positions / len(vocabularies))
         values = vocabularies[0].values
         for vocabulary in vocabularies[1:]:
             values = values.where(~values.isnan(), vocabulary.values)

@@ -22,7 +22,7 @@ BLOCK = 32  # nodes that attend together: fewer copy more keys, more attend in v
 
 
 class States(NamedTuple):
-    """States (R, H) of `nodes` (R,), and how many tokens were read for them."""
+    """States (R, H) of `nodes` (R,), right where they predict a scored token, and how many tokens were read for them."""
 
     nodes: Tensor
     states: Tensor

@@ -21,10 +21,10 @@ class Vocabulary:
     """Collects states of nodes and turns them into the log-probabilities of their scored children.
 
     `head` makes logits (R, V) of states (R, H); None means that what is added are logits already. At most `budget` logits
-    exist at a time (or one row). States wait until they are as many values, or for `finish`: a product with few rows costs as
-    much as one with many, and one that all threads compute together reads the matrix once. `exact`, if given, makes the logit
-    (R,) of one token per state anew in float32, for logits that are rounded: a bf16 logit of 20 is off by up to 0.06. It gets
-    its states in parts of about as many values.
+    exist at a time (or one row). States wait until they are as many values, and those of one `add` more, or for `finish`: a
+    product with few rows costs as much as one with many, and one that all threads compute together reads the matrix once.
+    `exact`, if given, makes the logit (R,) of one token per state anew in float32, for logits that are rounded: a bf16 logit
+    of 20 is off by up to 0.06. It gets its states in parts of about as many values.
 
     `values` (nodes of the trie,) are the log-probabilities in float32 on the CPU; nan where none was asked for, or is known yet.
     """
