@@ -13,8 +13,10 @@ def main(config: EvaluateConfig) -> None:
     if assessed is None:
         return  # one of several processes: the first one reports
     content, folder = assessed
-    results.show(content, folder, Console())
-    figures.prompts(folder)
+    console = Console()
+    results.show(content, folder, console)
+    for picture in figures.prompts(folder):
+        console.print(str(picture), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar, cast
@@ -305,6 +306,11 @@ def _fail(error: Exception) -> NoReturn:
         message = "this model= trains adapters; name what it starts from (model=gpt2, say), or a trained run by checkpoint=FOLDER"
     if "'hydra/launcher/submitit_" in message:
         message = "hydra/launcher=submitit_… needs the launcher for jobs: `pip install figlang[slurm]`"
+    preset = re.search(r"Could not find '([^']+)/([^'/]+)' Available options in '[^']+': (.+?) Config search path", message)
+    if preset:
+        close = get_close_matches(preset[2], preset[3].split(), n=1)
+        meant = f"did you mean {close[0]}? " if close else ""
+        message = f"{preset[1]}={preset[2]} is no preset; {meant}choose one of {', '.join(preset[3].split())}"
     single = re.search(r"override (\w+)\.(\w+)=(.*) Invalid value assigned: .* is not a ListConfig", message)
     if single and (section := getattr(schemas, f"{single[1].capitalize()}Config", None)) is not None:
         sentence = next(spec.metadata["help"] for spec in fields(section) if spec.name == single[2])

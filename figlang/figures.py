@@ -62,16 +62,19 @@ def training_curves(rows: Sequence[tuple[int, int, str, str, float]], chance: fl
     return {name: drawing.drawn(4.9, 3.0, paint(name)) for name in LINES}
 
 
-def prompts(folder: Path) -> None:
-    """Accuracy by prompt (Liu et al. 2022, Figure 2), of the evaluation in `folder` and of others next to it.
+def prompts(folder: Path) -> list[Path]:
+    """Accuracy by prompt (Liu et al. 2022, Figure 2), of the evaluation in `folder` and of others next to it: the picture.
 
     Compared are evaluations that differ in nothing but their prompt; with fewer than two prompts nothing is drawn.
     """
+    drawn = []
     content = _read(folder / "metrics.json")
     others = [other for path in sorted(folder.parent.glob("*/metrics.json")) if (other := _read(path))]
     for title, bars in prompt_series([other for other in others if _but_prompt(other) == _but_prompt(content)]):
         name = f"prompts-{content['data_name']}-{content['split']}-{digest(_but_prompt(content))[:6]}"
         drawing.save(prompt_bars(bars, title), folder.parent / name, ("svg", "png"))
+        drawn.append(folder.parent / f"{name}.png")
+    return drawn
 
 
 def prompt_series(contents: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[tuple[str, Estimate, Estimate | None]]]]:
@@ -114,6 +117,7 @@ def prompt_bars(bars: Sequence[tuple[str, Estimate, Estimate | None]], title: st
         )
         axes.set_xlim(-0.6, len(bars) - 0.4)
         axes.set_ylim(0, 1)
+        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         ends = []
         for label, colour, placed in shown:
             if placed:

@@ -77,9 +77,10 @@ def draw(
     for key, unseen in hidden.items():
         usable = [text for text, context in zip(texts, contexts, strict=True) if context not in unseen]
         if len(usable) < prompt.k:
+            hides_more = prompt.per == "split"
             raise FiglangError(
                 f"prompt.k={prompt.k} examples are wanted and {len(usable)} are left in prompt.source={prompt.source} "
-                "without the items themselves; lower prompt.k, or draw with prompt.per=pair"
+                f"without the items themselves; lower prompt.k{', or draw with prompt.per=pair' if hides_more else ''}"
             )
         chosen = random.Random(f"{prompt.seed}/{key}").sample(usable, prompt.k)
         shown[key] = "".join(text + prompt.separator for text in chosen)

@@ -87,7 +87,7 @@ def miqa(data: str, questions: Collection[str], shots: int | None, published_dat
         if row.benchmark != "MiQA" or row.metric != "accuracy" or "question" not in row.setting or row.model == "Chance":
             continue
         if not published_data:
-            reason = f"measured on MiQA, not on {data}"
+            reason = f"measured on the whole of MiQA as published, not on these items of {data}"
         elif {row.setting["question"]} != set(questions):
             reason = f"measured on {row.setting['question']}-questions alone, this is {' and '.join(questions)}"
         elif "raters" not in row.setting and row.setting.get("shots", "") != wanted:
@@ -116,7 +116,7 @@ def munch(data: str, place: Sequence[str], published_data: bool) -> list[Compari
             continue
         where = (row.setting["judge"], row.setting["condition"], row.setting["prompt"])
         if not published_data:
-            reason = f"measured on MUNCH, not on {data}"
+            reason = f"measured on the whole of MUNCH as published, not on these items of {data}"
         elif where != tuple(place):
             reason = f"measured with prompt {where[2]} of {where[0]} judgement, {where[1]}, this is {', '.join(place)}"
         else:
@@ -141,7 +141,7 @@ def _headline(row: Published) -> bool:
 def _compare(row: Published, data: str, split: str, published_data: bool) -> Comparison:
     where = "validation" if row.setting.get("split") == "dev" else row.setting.get("split", "test")
     if not published_data:
-        reason = f"measured on Fig-QA, not on {data}"
+        reason = f"measured on the whole of Fig-QA as published, not on these items of {data}"
     elif where != split:
         reason = f"measured on {where}, this is {split}"
     else:

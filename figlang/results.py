@@ -1,8 +1,6 @@
 """What an evaluation leaves behind: metrics.json from the predictions files, and its tables."""
 
 import json
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -57,7 +55,7 @@ class Evaluated:
             "published_file": self.split.whole and self.split.sha256 in _published(self.split, self.role),
             "seed": self.seed,
             "facts": dict(self.facts),
-            "command": redacted(shlex.join(["python", *signature.program().split(), *sys.argv[1:]])),
+            "command": signature.command(),
             "versions": signature.versions(),
         }
 

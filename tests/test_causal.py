@@ -9,7 +9,7 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from torch import Tensor
-from transformers import AutoConfig, LlamaModel
+from transformers import AutoConfig, AutoModelForCausalLM, BertConfig, LlamaModel, PreTrainedModel
 
 from figlang.cpu.blocks import _attended
 from figlang.errors import FiglangError
@@ -327,6 +327,20 @@ def test_what_cannot_be_scored_is_refused_by_name(request_: Request, message: st
     scorer = CausalScorer(network("gpt2"), TOKENIZER)
     with pytest.raises(FiglangError, match=message):
         scorer.score([Request("a", "b"), request_])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_network_that_looks_ahead_is_refused(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 300}
+
+    def bert(is_decoder: bool) -> PreTrainedModel:
+        config = BertConfig(**sizes, initializer_range=0.2, is_decoder=is_decoder)
+        return AutoModelForCausalLM.from_config(config).to(dtype)  # type: ignore[no-any-return]
+
+    with pytest.raises(FiglangError, match=r"BertLMHeadModel as loaded is no causal language model: .* scoring=pll"):
+        CausalScorer(bert(False), TOKENIZER)
+    CausalScorer(bert(True), TOKENIZER)
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,11 @@ def test_a_file_whose_rows_are_all_left_out_is_refused_with_the_first_reason(tmp
         figqa.read(write(tmp_path, HEADER + "a,x,y,9\nb,x,y,8\n"))
 
 
+def test_line_ends_are_not_why_no_row_is_usable(tmp_path: Path) -> None:
+    with pytest.raises(FiglangError, match=r"no usable row; mine\.csv row 1: label '9'"):
+        figqa.read(write(tmp_path, (HEADER + "a,x,y,9\n").replace("\n", "\r\n")))
+
+
 def test_no_row_is_skipped_silently(tmp_path: Path) -> None:
     """Whatever is broken, every data row is an item or has a note that it was left out."""
     draw = np.random.default_rng(0)

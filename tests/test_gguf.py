@@ -1,6 +1,7 @@
 """GGUF files become model folders once, with the weights they stand for (figlang/models/gguf.py)."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,12 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from figlang.config import ModelConfig
 from figlang.errors import FiglangError
-from figlang.models import gguf
+from figlang.models import gguf, networks
 from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request
+from figlang.sources import sha256
 
 HIDDEN, INNER, HEADS, WORDS = 32, 48, 4, ["<s>", "</s>", "a", "b", "c", "Ġ", "ab", "Ġc"]
 
@@ -100,9 +103,21 @@ def test_a_missing_or_broken_file_is_one_line(tmp_path: Path) -> None:
         gguf.folder(str(tmp_path / "none.gguf"), str(tmp_path / "cache"))
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"not a model")
-    with pytest.raises(FiglangError, match=r"transformers cannot read .*broken.gguf: .+"):
+    with pytest.raises(FiglangError, match=r"transformers cannot read .*broken.gguf, which may be cut short .*: .+"):
         gguf.folder(str(broken), str(tmp_path / "cache"))
     assert not list((tmp_path / "cache" / "gguf").iterdir())
+
+
+def test_a_damaged_conversion_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "mine.gguf"
+    file.write_bytes(b"anything")
+    made = tmp_path / "cache" / "gguf" / sha256(file)[:16]
+    made.mkdir(parents=True)
+    (made / "config.json").write_text("{")
+    with pytest.raises(
+        FiglangError, match=rf"cannot load model .*mine\.gguf' .*; delete {re.escape(str(made))}, which was made of it"
+    ):
+        networks.causal(ModelConfig(name_or_path=str(file)), str(tmp_path / "cache"))
 
 
 def test_only_gguf_files_are_gguf() -> None:

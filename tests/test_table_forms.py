@@ -72,6 +72,18 @@ def test_blocks_are_set_off_and_empty_ones_left_out() -> None:
     assert out.getvalue().rstrip().endswith("below")
 
 
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_table_that_is_too_wide_for_the_screen_is_shown_row_by_row(width: int) -> None:
+    columns = tuple(f"a heading of column {place}" for place in range(6))
+    wide = Table("w", "W", columns, tuple(tuple(f"{row}.{place}" for place in range(6)) for row in range(2)))
+    out = StringIO()
+    tables.show([wide], [], Console(file=out, width=width))
+    lines = [" ".join(line.split()) for line in out.getvalue().splitlines()]
+    assert [line for line in lines if line.startswith("a heading")] == [
+        f"{column} {row}.{place}" for row in range(2) for place, column in enumerate(columns)
+    ]
+
+
 def test_the_parts_of_a_mean_are_columns() -> None:
     lines = tables.comma_separated(BLOCKS).splitlines()
     assert lines == [",share,share low,share high,share n,share sd", "one,0.5,0.4,0.6,8,0.1", "two,*,,,,", "three,,,,,"]

@@ -98,6 +98,15 @@ def test_hidden_labels_are_said_to_be_hidden() -> None:
     assert "accuracy" not in text(screen)
 
 
+def test_where_there_is_no_room_beside_the_metric_the_best_number_stands_below() -> None:
+    screen = Console(file=io.StringIO(), width=80)
+    model = "a model of a long name that would be folded, letter by letter"
+    report.summary({"metrics": measure(ROWS)}, [number(model, "accuracy", 83.16)], "minilm on mine, validation", screen)
+    assert line(screen, "accuracy") == "75.00 % 50.0 – 100.0 4 50.00 % 0.312"
+    assert line(screen, "published accuracy:") == f"83.16 % {model}"
+    assert line(screen, "published pair accuracy:") == "none comparable"
+
+
 def test_the_best_comparable_number_stands_beside_the_metric() -> None:
     screen = summary(
         ROWS,

@@ -95,10 +95,14 @@ def test_prompts_are_compared_in_a_figure(trained: Path) -> None:
     common = [f"checkpoint={trained}", "data.limit=8", "scoring=answer", "scoring.overflow=truncate_left", *QUIET]
     result = run(trained.parents[2], "evaluate.py", "-m", *common, "prompt.k=0,2")
     assert result.returncode == 0, result.stderr
+    said = result.stdout
     for prompt in ("prompt=suffix", "prompt.template={metaphor} It's like: {answer}"):
         other = run(trained.parents[2], "evaluate.py", *common, prompt)
         assert other.returncode == 0, other.stderr
-    assert len(list((trained / "evaluations").glob("prompts-figqa_sample-validation-*.svg"))) == 1
+        said += other.stdout
+    (picture,) = (trained / "evaluations").glob("prompts-figqa_sample-validation-*.png")
+    assert picture.with_suffix(".svg").is_file()
+    assert [line for line in said.splitlines() if line.endswith(f"evaluations/{picture.name}")]
     signatures = [json.loads(path.read_text())["signature"] for path in (trained / "evaluations").glob("*limit_8*/metrics.json")]
     assert len(set(signatures)) == 4
     assert any("It's like: {answer}" in text for text in signatures)

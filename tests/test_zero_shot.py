@@ -47,6 +47,8 @@ def test_an_encoder_is_scored_by_its_masked_head(folder: Path, monkeypatch: pyte
         (["model=bert", "model.name_or_path=./bert", "scoring=pll", "scoring.bos=add"], "scoring.bos is for causal models"),
         (["model=bert", "model.name_or_path=./bert", "scoring=pll", "scoring.overflow=truncate_left"], "scoring.overflow is for"),
         (["model=llama", "model.name_or_path=./llama", "scoring=clean", "scoring.masking=within_word_l2r"], "take scoring=pll"),
+        (["model=causal", "model.name_or_path=./bert", "scoring=clean"], "BertLMHeadModel as loaded is no causal language model"),
+        (["model=bert", "scoring=cleen"], "scoring=cleen is no preset; did you mean clean? choose one of answer, clean,"),
         (["scoring=pll"], "has no masked-LM head"),
         (["model=bert", "model.quantization=4bit"], "model.quantization is for causal models, and model=bert is an encoder"),
         (["model=llama", "model.quantization=2bit"], "model.quantization=2bit is not a choice; choose one of none, 8bit, 4bit"),
@@ -63,6 +65,28 @@ def test_what_does_not_go_together_is_one_line(
     assert stopped.value.code == 2
     assert said[-1].startswith("error: ")
     assert message in said[-1]
+
+
+def test_a_folder_that_is_missing_here_is_not_looked_for_on_the_hub(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for source in ("checkpoint=llama/nothere", "model=causal model.name_or_path=llama/nothere scoring=clean"):
+        with pytest.raises(SystemExit):
+            evaluate(monkeypatch, folder, *source.split())
+        assert capsys.readouterr().err.splitlines()[-1].startswith("error: no such model folder: llama/nothere; give")
+
+
+def test_an_evaluation_is_not_replaced_by_another(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["model=llama", "model.name_or_path=./llama", "scoring=clean"]
+    evaluate(monkeypatch, folder, *asked)
+    evaluate(monkeypatch, folder, *asked)
+    before = (folder / "out" / "metrics.json").read_bytes()
+    with pytest.raises(SystemExit):
+        evaluate(monkeypatch, folder, *asked, "scoring.norm=sum")
+    assert "error: out holds what `python" in capsys.readouterr().err
+    assert (folder / "out" / "metrics.json").read_bytes() == before
 
 
 @pytest.mark.parametrize("setting", ["scoring=pll", "model.quantization=4bit", "model.device_map=auto"])

@@ -19,11 +19,13 @@ def print_help(schema: type, presets: Path) -> None:
         groups |= {"debug", "experiment"}
     for folder in sorted(path for path in presets.iterdir() if path.name in groups):
         lines.append(f"  {folder.name}=")
-        for file in sorted(folder.glob("*.yaml")):
+        files = sorted(folder.glob("*.yaml"))
+        width = max([20, *(len(file.stem) for file in files)]) + 2
+        for file in files:
             comment = next(
                 (line[1:].strip() for line in file.read_text().splitlines() if line.startswith("# ") and "@package" not in line), ""
             )
-            lines.append(f"      {file.stem:<22}{comment}")
+            lines.append(f"      {file.stem:<{width}}{comment}")
     lines += ["", "Fields:"]
     lines += _field_lines(schema, "")
     lines += ["", f"Several runs: python {script} -m seed=0,1,2,3,4.  Hydra's own options: --hydra-help."]

@@ -80,7 +80,7 @@ def read(path: Path, strict: bool = False) -> Split:
             seen.add(identifier)
             rows.append((number, identifier, row))
     if not rows:
-        raise FiglangError(f"{path}: no usable row; {problems.found[0] if problems.found else 'add rows below the header'}")
+        raise problems.nothing_usable("add rows below the header")
     items = tuple(_items(rows, problems))
     return Split(path.stem, items, str(path), sha256(path), tuple(problems.found))
 

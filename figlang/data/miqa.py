@@ -62,7 +62,7 @@ def read(path: Path, question: str = "both", strict: bool = False, rows: int | N
             )
         items += _items(number, statements, question, problems)
     if not items:
-        raise FiglangError(f"{path}: no usable row; {problems.found[0] if problems.found else 'add rows below the header'}")
+        raise problems.nothing_usable("add rows below the header")
     drawn = "" if question == "both" else f"question={question}"
     return Split(path.stem, tuple(items), str(path), sha256(path), tuple(problems.found), drawn=drawn)
 

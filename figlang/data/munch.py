@@ -92,7 +92,7 @@ def read_generation(path: Path, data: DataConfig) -> Split:
         entries[number] = munch_tasks.generation(row["i0"], row["s0"])
         numbers.add(row["i0"])
     if not items:
-        raise FiglangError(f"{path}: no usable row; {problems.found[0] if problems.found else 'add rows below the header'}")
+        raise problems.nothing_usable("add rows below the header")
     _agree(entries, path, problems)
     tags, notes = _parts_of_speech(items, path.parent.parent, data)
     tagged = (
@@ -124,7 +124,7 @@ def read_judgement(path: Path, sentences: Split, data: DataConfig) -> Split:
         assert isinstance(source, Substitution)
         items += _items(row["i0"], source, [(one.repaired(), label) for one, label in candidates], data)
     if not items:
-        raise FiglangError(f"{path}: no usable row; {problems.found[0] if problems.found else 'add rows below the header'}")
+        raise problems.nothing_usable("add rows below the header")
     _agree(entries, path, problems)
     if data.order == "upstream":
         first = sum(item.gold == 0 for item in items) / len(items)

@@ -217,7 +217,7 @@ def _items(rows: Iterable[Row], problems: Problems, name: str, hidden: bool) -> 
     if disagreed:
         problems.found.append(f"{problems.path.name}: {disagreed} rows whose annotators did not agree (label -) left out")
     if not items:
-        raise FiglangError(f"{problems.path}: no usable row; {problems.found[0] if problems.found else 'it is empty'}")
+        raise problems.nothing_usable("it is empty")
     return tuple(items.values())
 
 

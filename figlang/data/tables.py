@@ -22,6 +22,7 @@ class Problems:
     path: Path
     strict: bool
     found: list[str] = field(default_factory=list)
+    _of_rows: list[str] = field(default_factory=list)
 
     def add(self, row: int | None, what: str, remedy: str) -> None:
         """Record a finding. `row` counts data rows from 1, the header not counted."""
@@ -30,6 +31,12 @@ class Problems:
         if self.strict:
             raise FiglangError(f"{message} (data.strict=true refuses the file; {self.path})")
         self.found.append(message)
+        if row is not None:
+            self._of_rows.append(message)
+
+    def nothing_usable(self, otherwise: str) -> FiglangError:
+        """The error of a file that has no usable row: why the first one is not, or what is wrong with the file, or `otherwise`."""
+        return FiglangError(f"{self.path}: no usable row; {next(iter(self._of_rows + self.found), otherwise)}")
 
 
 def read_csv(path: Path, required: Sequence[str], problems: Problems, delimiter: str = ",") -> list[Row]:

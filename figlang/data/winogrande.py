@@ -74,9 +74,7 @@ def _items(rows: Iterable[Row], problems: Problems, stem: str) -> tuple[Item, ..
             seen.add(identifier)
             usable.append((identifier, row))
     if not usable:
-        raise FiglangError(
-            f"{problems.path}: no usable row; {problems.found[0] if problems.found else 'add one JSON object a line'}"
-        )
+        raise problems.nothing_usable("add one JSON object a line")
     groups = _groups(usable)
     return tuple(_item(identifier, group, row) for (identifier, row), group in zip(usable, groups, strict=True))
 

@@ -27,7 +27,10 @@ TASKS: dict[Any, Any] = {
 
 def locate(name_or_path: str) -> str:
     """What `from_pretrained` takes: a folder for `package:` sources, local folders and exported runs, else a hub id."""
-    if not name_or_path.startswith((PACKAGE, "/", ".", "~")) and not Path(name_or_path).is_dir():
+    # A hub id looks like a path too: `owner/name`, but of an owner who has no folder here.
+    below = Path(name_or_path).parent
+    here = Path(name_or_path).is_dir() or (below != Path() and below.is_dir())
+    if not here and not name_or_path.startswith((PACKAGE, "/", ".", "~")):
         return name_or_path
     folder = local_path(name_or_path)
     if not folder.is_dir():
@@ -121,7 +124,8 @@ def load(
     except Exception as error:  # a config.json of impossible sizes raises whatever the first layer that meets them does
         if not isinstance(error, OSError) and explain(error, training=False):
             raise  # want of memory is no fault of the files
-        raise FiglangError(f"cannot load model {model.name_or_path!r} as {kind.__name__}: {damage(error)}") from error
+        converted = f"; delete {source}, which was made of it, to have it made anew" if gguf.is_gguf(model.name_or_path) else ""
+        raise FiglangError(f"cannot load model {model.name_or_path!r} as {kind.__name__}: {damage(error)}{converted}") from error
     return network, tokenizer, _missing(found)
 
 

@@ -22,6 +22,8 @@ TITLES = {
     "first_option": "first option",
 }
 
+WIDE = 100  # columns of a terminal that have room for published numbers
+
 
 def percent(share: float) -> str:
     return f"{100 * share:.2f} %"
@@ -31,27 +33,31 @@ def summary(content: Mapping[str, Any], comparisons: Sequence[Comparison], title
     """The result of one evaluation (a metrics.json): value, interval, chance, and the best comparable published number."""
     metrics = content["metrics"]
     table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for column in ("metric", "value", "95 % CI", "n", "chance", "p", "published"):
-        wrapped = column == "published"
-        table.add_column(column, justify="left" if column in ("metric", "published") else "right", no_wrap=not wrapped)
+    beside = console.width >= WIDE
+    for column in ("metric", "value", "95 % CI", "n", "chance", "p", *(["published"] if beside else [])):
+        table.add_column(column, justify="left" if column in ("metric", "published") else "right", no_wrap=column != "published")
+    best = {name: _best(comparisons, name) for name in TITLES if as_row(metrics, name) is not None}
     for name, heading in TITLES.items():
         if (estimate := as_row(metrics, name)) is not None:
-            table.add_row(heading, *_cells(estimate), _best(comparisons, name))
+            table.add_row(heading, *_cells(estimate), *([best[name]] if beside else []))
     for name in ("accuracy", "pair_accuracy"):
         if (estimate := as_row(content.get("backward", {}), name)) is not None:
-            table.add_row(f"backward {TITLES[name]}", *_cells(estimate), "")
+            table.add_row(f"backward {TITLES[name]}", *_cells(estimate))
     if (estimate := as_row(content.get("three_way", {}), "accuracy")) is not None:
-        table.add_row("three-way accuracy", *_cells(estimate), "")
+        table.add_row("three-way accuracy", *_cells(estimate))
     if (estimate := as_row(content.get("replies", {}), "invalid")) is not None:
-        table.add_row("invalid replies", *_cells(estimate), "")
+        table.add_row("invalid replies", *_cells(estimate))
     for attribute, values in metrics["accuracy_by"].items():
         table.add_section()
         table.add_row(f"[dim]{attribute}:[/dim]")
         for value, cell in values.items():
-            table.add_row(f"  {escape(value)}", *_cells(Estimate(**cell)), "")
+            table.add_row(f"  {escape(value)}", *_cells(Estimate(**cell)))
     if metrics["hidden"] == metrics["items"]:
-        table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5, "")
+        table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5)
     console.print(table)
+    for name, found in best.items():
+        if found and not beside:
+            console.print(f"published {TITLES[name]}: {found}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _cells(estimate: Estimate) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from figlang.scoring.vocabulary import Head
 # Packages whose layers do what they are called, and which of them may run twice at the same time: those of bitsandbytes change.
 KNOWN = ("torch", "transformers", "peft", "figlang", "bitsandbytes")
 STATELESS = KNOWN[:-1]
+LEAK = 0.02  # of the change at a token that is changed: most networks have none before it, experts in bf16 some rounding
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,10 @@ class Anatomy:
 
 @torch.inference_mode()
 def dissect(network: PreTrainedModel) -> Anatomy:
-    """Find body and head, and check on a probe of two dozen tokens that they and tree attention equal the plain network."""
+    """Find body and head, and check on a probe of two dozen tokens that they and tree attention equal the plain network.
+
+    Raises FiglangError for a network that is not causal.
+    """
     if isinstance(network, PeftModel):
         if network.active_peft_config.is_prompt_learning:
             raise FiglangError("causal scoring takes LoRA-like adapters, not learnt prompts")
@@ -108,6 +112,11 @@ def dissect(network: PreTrainedModel) -> Anatomy:
     branches = _probe(network)
     trie, late = (grow([Tokens(branch, start) for branch in branches]) for start in (1, 4))
     expected = reference(network, lambda: _plain(network, trie))
+    if _looks_ahead(network, trie):
+        raise FiglangError(
+            f"{type(network).__name__} as loaded is no causal language model: its tokens see those after them, so what it makes of "
+            "a text is no probability; an encoder is scored by model=encoder scoring=pll"
+        )
     not_split = _not_split(anatomy, trie, expected)
     with hastened(network):
         not_tree = None if not_split else _unknown(network) or _not_tree(anatomy, trie, late, expected)
@@ -130,6 +139,18 @@ def _plain(network: PreTrainedModel, trie: Trie) -> Tensor:
         output = padded(network, [trie.tokens[nodes]])
         logits.update(zip(nodes.tolist(), output.logits[0], strict=True))
     return torch.stack([logits[node] for node in trie.read.tolist()])
+
+
+def _looks_ahead(network: PreTrainedModel, trie: Trie) -> bool:
+    """Whether the logits before a sequence's last token change with it."""
+    if getattr(network, "is_quantized", False):
+        return False  # an outlier among the tokens may change how all are rounded
+    ids = trie.tokens[next(trie.paths())[0]]
+    other = torch.cat([ids[:-1], ids[:1]])
+    # By themselves: rows of a batch are not rounded alike.
+    one, two = (padded(network, [row]).logits[0].float() for row in (ids, other))
+    moved_T = (one - two).abs().amax(-1)
+    return bool(moved_T[:-1].max() > LEAK * moved_T[-1])
 
 
 def _not_split(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:

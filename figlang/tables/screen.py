@@ -9,22 +9,50 @@ from rich.table import Table as Screen
 
 from figlang.tables.table import Table
 
+NAME = 12  # characters of a line that a folded name has at least
+BETWEEN = "   "  # columns
+
 
 def show(tables: Sequence[Table], below: Sequence[str], console: Console, left: Sequence[str] = ()) -> None:
-    """Tables, and lines below them. The first column may be folded, and those named in `left`, which hold names too."""
+    """Tables, and lines below them. The first column may be folded, and those named in `left`, which hold names too.
+
+    A table that is too wide is shown row by row, a line for each column.
+    """
     for table in tables:
-        console.print(_screen(table, left))
+        console.print(_screen(table, left) if _width(table, left) <= console.width else _by_rows(table))
     for line in below:
         console.print(line, style="dim", highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def _is_name(place: int, column: str, left: Sequence[str]) -> bool:
+    return place == 0 or column in left
+
+
+def _width(table: Table, left: Sequence[str]) -> int:
+    """Of the narrowest form in which names can be read and nothing else is folded."""
+    longest = [max(len(column), *(len(row[place]) for row in table.texts), 0) for place, column in enumerate(table.columns)]
+    widths = (min(size, NAME) if _is_name(place, table.columns[place], left) else size for place, size in enumerate(longest))
+    return sum(widths) + len(BETWEEN) * (len(longest) - 1)
 
 
 def _screen(table: Table, left: Sequence[str]) -> Screen:
     screen = Screen(title=escape(table.title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for place, column in enumerate(table.columns):
-        name = place == 0 or column in left
+        name = _is_name(place, column, left)
         screen.add_column(escape(column), justify="left" if name else "right", no_wrap=not name, overflow="fold")
     for place, row in enumerate(table.texts):
         if place in table.ruled:
             screen.add_section()
         screen.add_row(*map(escape, row))
+    return screen
+
+
+def _by_rows(table: Table) -> Screen:
+    screen = Screen(title=escape(table.title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_header=False)
+    screen.add_column()
+    screen.add_column(overflow="fold")
+    for row in table.texts:
+        for column, text in zip(table.columns, row, strict=True):
+            screen.add_row(escape(column), escape(text))
+        screen.add_section()
     return screen

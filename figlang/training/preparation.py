@@ -232,7 +232,7 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         raise FiglangError(
             f"data={config.data.name} has no pairs of metaphors to choose from backward; use method.direction=forward"
         )
-    anatomy = dissect(network)
+    anatomy = dissect(network.eval())
     window = getattr(network.config.get_text_config(), "max_position_embeddings", None)
     requests = RequestEncoder(tokenizer, recipe.bos, scoring.overflow, window)
     encoder = StringEncoder(requests, Wording(scoring, PromptConfig(), train.items[0].cut), sharing=anatomy.reason(0) is None)
