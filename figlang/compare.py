@@ -28,7 +28,7 @@ def main(config: CompareConfig) -> None:
     )
     shown = [Table("systems", "Systems", ("system", "runs", "accuracy", "pair accuracy"), each), differences.table(pools, found)]
     console = Console()
-    tables.show(shown, differences.NOTES, console, left=("against",))
+    tables.show(shown, differences.notes(pools), console, left=("against",))
     if config.output is not None:
         tables.write(shown, Path(config.output))
         console.print(config.output, style="bold", highlight=False, markup=False, emoji=False, soft_wrap=True)

@@ -319,6 +319,7 @@ def test_a_continuation_may_fill_the_window_and_no_more(bos: str) -> None:
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
+        (Request("The \ud83d", "room"), r"request 1 .* holds '.ud83d', half of a character"),
         (Request("The room", ""), "request 1 .'The room'. has an empty continuation"),
         (Request("", "a"), "request 1 .'a'. is a single token, .* set scoring.bos=add"),
     ],

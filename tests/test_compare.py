@@ -240,6 +240,21 @@ def test_the_command_prints_and_writes_tables(
     assert "-0.25" in written[1]
 
 
+@pytest.mark.parametrize("scorings", [("clean", "clean"), ("clean", "answer")])
+def test_language_models_that_were_scored_in_different_ways_are_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scorings: tuple[str, str]
+) -> None:
+    folders = [write(tmp_path / name, "rrwr") for name in ("one", "two")]
+    for folder, scoring in zip(map(Path, folders), scorings, strict=True):
+        facts = {"model": folder.name, "scoring": f"{scoring}(span=whole)", "norm": "mean"}
+        content = {"signature": "", "metrics": {}, "model": folder.name, "data_name": "", "split": "", "published_file": False}
+        (folder / "metrics.json").write_text(json.dumps(content | {"seed": 0, "facts": facts}))
+        (folder / "log_probabilities.jsonl").touch()
+    run(monkeypatch, *folders)
+    said = "Scored in different ways: one by clean (mean), two by answer (mean)." in capsys.readouterr().out
+    assert said == (scorings[0] != scorings[1])
+
+
 @pytest.mark.parametrize(("words", "message"), [(["one"], "two runs or more"), (["one", "absent"], "no predictions file")])
 def test_what_cannot_be_compared_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], message: str

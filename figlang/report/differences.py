@@ -8,7 +8,7 @@ from figlang.figures import prompt_bars, prompt_series
 from figlang.metrics import Estimate
 from figlang.report import plots
 from figlang.report.parts import Part, Picture, Section, Task
-from figlang.systems import Pool
+from figlang.systems import LOG_PROBABILITIES, Pool, System
 from figlang.tables import Cell, Mean, Number, PValue, Table
 
 NOTES = (
@@ -26,6 +26,24 @@ def compared(task: Task, seed: int) -> Section | None:
         return None
     found = every_pair([pool.runs for pool in task.pools], seed)
     return Section("Comparison", (table(task.pools, found),))
+
+
+def notes(pools: Sequence[Pool]) -> tuple[str, ...]:
+    """What has to be known of a comparison, and of these systems: language models are compared by one scoring, or by several."""
+    scorings = {pool.name: _scoring(pool.systems[0]) for pool in pools if (pool.systems[0].folder / LOG_PROBABILITIES).is_file()}
+    if len(set(scorings.values())) < 2:
+        return NOTES
+    each = ", ".join(f"{name} by {scoring}" for name, scoring in scorings.items())
+    return (
+        *NOTES,
+        f"Scored in different ways: {each}. A part of each difference may be the scoring's; evaluate.py checkpoint=… scoring=… "
+        "scores all alike.",
+    )
+
+
+def _scoring(system: System) -> str:
+    facts = system.content.get("facts", {})
+    return f"{facts.get('scoring', '?').split('(')[0]} ({facts.get('norm', '?')})"
 
 
 def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
@@ -46,7 +64,7 @@ def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
     if all(one.pairs is None for one in found):
         columns = columns[:6] + columns[10:]
         rows = [(*row[:6], *row[10:]) for row in rows]
-    return Table("comparison", "Every two systems", tuple(columns), tuple(rows), NOTES)
+    return Table("comparison", "Every two systems", tuple(columns), tuple(rows), notes(pools))
 
 
 def _cells(difference: Difference | None, corrected: float | None) -> tuple[Cell, ...]:

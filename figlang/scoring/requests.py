@@ -1,6 +1,7 @@
 """What a language model is asked for and what it answers: text in, spans of tokens, their log-probabilities out."""
 
 import copy
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from figlang.errors import FiglangError
+
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Request(NamedTuple):
@@ -84,11 +87,13 @@ class SpanFinder:
     def find(self, requests: Sequence[Request]) -> list[tuple[Any, int]]:
         """For every request its `tokenizers.Encoding` and the place of the first token of its continuation.
 
-        Raises FiglangError that names the request whose continuation is empty or has no token.
+        Raises FiglangError that names the request whose continuation is empty or has no token, or that holds half a character.
         """
         for index, request in enumerate(requests):
             if not request.continuation:
                 raise RequestError(index, request, "has an empty continuation; there is nothing to score")
+            if (half := SURROGATE.search(request.context + request.continuation)) is not None:
+                raise RequestError(index, request, f"holds {half[0]!r}, half of a character; write the whole one")
         encodings = self._backend.encode_batch(
             [context + continuation for context, continuation in requests], add_special_tokens=False
         )
