@@ -124,7 +124,7 @@ def load(
     except Exception as error:  # a config.json of impossible sizes raises whatever the first layer that meets them does
         if not isinstance(error, OSError) and explain(error, training=False):
             raise  # want of memory is no fault of the files
-        converted = f"; delete {source}, which was made of it, to have it made anew" if gguf.is_gguf(model.name_or_path) else ""
+        converted = f"; if {source}, made of it, is damaged, delete that folder" if gguf.is_gguf(model.name_or_path) else ""
         raise FiglangError(f"cannot load model {model.name_or_path!r} as {kind.__name__}: {damage(error)}{converted}") from error
     return network, tokenizer, _missing(found)
 
