@@ -81,19 +81,22 @@ class Vocabulary:
         places = torch.arange(len(rows)) - (counts.cumsum(0) - counts - self._trie.firsts[nodes])[rows]
         children = self._trie.scored[places]
         tokens = self._trie.tokens[children]
-        if self._exact is not None and states_RH is not None:
+        if self._exact is None or states_RH is None:
+            tops_R1 = logits_RV.amax(-1, keepdim=True)
+        else:
             # The likeliest token too: where it has nearly all the probability, its rounding is everybody's.
-            likeliest_R = largest(logits_RV).cpu()
-            chosen_rows, chosen_tokens = torch.cat([torch.arange(len(nodes)), rows]), torch.cat([likeliest_R, tokens])
+            likeliest_R = largest(logits_RV)
+            chosen_rows, chosen_tokens = torch.cat([torch.arange(len(nodes)), rows]), torch.cat([likeliest_R.cpu(), tokens])
             # A context may have as many continuations as there are tokens: their states are of the budget too.
             parts = ceil(len(chosen_rows) * states_RH.shape[-1] / self._budget)
             for some, these in zip(chosen_rows.chunk(parts), chosen_tokens.chunk(parts), strict=True):
                 logits_RV[some, these] = self._exact(states_RH[some], these).to(logits_RV.device)
+            tops_R1 = logits_RV.gather(1, likeliest_R[:, None])  # up to rounding, which is all that powers need
+        chosen = logits_RV[rows, tokens] - tops_R1[rows, 0]
         # In place, since another tensor of this size costs as much as the arithmetic. By exp2: with exp all of this takes twice as
         # long on a CPU, and log_softmax, which does not, is several times as far off.
-        logits_RV -= logits_RV.amax(-1, keepdim=True)
-        chosen = logits_RV[rows, tokens]
-        self.values[children] = (chosen - logits_RV.mul_(LOG2_E).exp2_().sum(-1).log()[rows]).cpu()
+        powers_RV = torch.add(-LOG2_E * tops_R1, logits_RV, alpha=LOG2_E, out=logits_RV).exp2_()
+        self.values[children] = (chosen - powers_RV.sum(-1).log()[rows]).cpu()
 
 
 def largest(values_RV: Tensor, width: int = 128) -> Tensor:
