@@ -21,6 +21,7 @@ from figlang.scoring.trie import Section, Trie, grow
 from figlang.scoring.vocabulary import Vocabulary
 
 log = logging.getLogger("figlang")
+LEAST = 1024  # tokens that are worth a thread of their own
 
 
 class CausalScorer:
@@ -59,8 +60,8 @@ class CausalScorer:
         self._logits = logits
         self._anatomy = dissect(network.eval())
         # Attention to other branches is wasted work that grows with the pack; a GPU hides it, a CPU does not unless it is cut.
-        on_cpu = 1024 if takes_blocks(self._anatomy.body) else 256
-        self._pack = pack or (on_cpu if network.device.type == "cpu" else 2048)
+        wasted = network.device.type == "cpu" and not takes_blocks(self._anatomy.body)
+        self._pack = pack or (256 if wasted else 2048)
 
     @torch.inference_mode()
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
@@ -106,7 +107,7 @@ class CausalScorer:
     def _run(self, trie: Trie, whole: bool, in_threads: bool, bar: Progress) -> tuple[Tensor, int]:
         """Log-probabilities of the trie's scored nodes, and how many tokens were read for them."""
         anatomy = self._anatomy
-        sections = trie.halves(self._pack) if in_threads else [None]
+        sections = trie.halves(min(self._pack, LEAST)) if in_threads else [None]
         vocabularies = [self._vocabulary(trie, self._logits // len(sections)) for _ in sections]
         task = bar.add_task("scoring", total=len(trie.read) + trie.positions)
         reads: list[int] = []
