@@ -306,11 +306,12 @@ def _fail(error: Exception) -> NoReturn:
         message = "this model= trains adapters; name what it starts from (model=gpt2, say), or a trained run by checkpoint=FOLDER"
     if "'hydra/launcher/submitit_" in message:
         message = "hydra/launcher=submitit_… needs the launcher for jobs: `pip install figlang[slurm]`"
-    preset = re.search(r"Could not find '([^']+)/([^'/]+)' Available options in '[^']+': (.+?) Config search path", message)
+    preset = re.search(r"Could not find '([^']+)' Available options in '([^']+)': (.+?) Config search path", message)
     if preset:
-        close = get_close_matches(preset[2], preset[3].split(), n=1)
+        name, options = preset[1].removeprefix(f"{preset[2]}/"), preset[3].split()
+        close = get_close_matches(name, options, n=1)
         meant = f"did you mean {close[0]}? " if close else ""
-        message = f"{preset[1]}={preset[2]} is no preset; {meant}choose one of {', '.join(preset[3].split())}"
+        message = f"{preset[2]}={name} is no preset; {meant}choose one of {', '.join(options)}"
     single = re.search(r"override (\w+)\.(\w+)=(.*) Invalid value assigned: .* is not a ListConfig", message)
     if single and (section := getattr(schemas, f"{single[1].capitalize()}Config", None)) is not None:
         sentence = next(spec.metadata["help"] for spec in fields(section) if spec.name == single[2])

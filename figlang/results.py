@@ -1,6 +1,8 @@
 """What an evaluation leaves behind: metrics.json from the predictions files, and its tables."""
 
 import json
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -55,7 +57,7 @@ class Evaluated:
             "published_file": self.split.whole and self.split.sha256 in _published(self.split, self.role),
             "seed": self.seed,
             "facts": dict(self.facts),
-            "command": signature.command(),
+            "command": redacted(shlex.join(["python", *signature.program().split(), *sys.argv[1:]])),
             "versions": signature.versions(),
         }
 

@@ -17,7 +17,7 @@ from figlang.exports.checkpoint import ancestry
 from figlang.exports.recipe import RECIPE
 from figlang.files import write_text
 from figlang.redaction import redacted_values
-from figlang.signature import command, digest
+from figlang.signature import digest
 from figlang.types import Split
 
 # What does not change a result, so that it may differ between a run and its continuation.
@@ -144,30 +144,16 @@ def _flat(checkpoint: str) -> str:
 
 
 def evaluation_folder(config: EvaluateConfig) -> Path:
-    """The folder of an evaluation, made.
-
-    Raises FiglangError if it cannot be, is that of a training or a checkpoint, or was asked for and holds another evaluation.
-    """
+    """The folder of an evaluation, made. Raises FiglangError if it cannot be, or is that of a training or a checkpoint."""
     folder = evaluation_place(config)
     # Both have a metrics.json and predictions of their own, which took longer to make than those of an evaluation.
     if any((folder / file).is_file() for file in (RECIPE, "recipe.json")):
         raise FiglangError(f"{folder} is a training's or a checkpoint's, whose results stay; choose another folder with output=DIR")
-    if config.output is not None and (before := _command(folder / "metrics.json")) not in (None, command()):
-        raise FiglangError(f"{folder} holds what `{before}` found; choose another folder with output=DIR, or delete that one")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FiglangError(f"cannot write to {folder} ({error.strerror}); choose another folder with output=DIR") from error
     return folder
-
-
-def _command(metrics: Path) -> str | None:
-    """By which command a metrics.json was made, if it says so."""
-    try:
-        said = json.loads(metrics.read_text(encoding="utf-8")).get("command")
-    except (OSError, ValueError, AttributeError):
-        return None
-    return said if isinstance(said, str) else None
 
 
 def _clear(run: Run) -> None:

@@ -2,15 +2,12 @@
 
 import hashlib
 import json
-import shlex
 import sys
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
 from typing import Any
-
-from figlang.redaction import redacted
 
 LIBRARIES = ("figlang", "torch", "transformers", "pytorch-lightning", "peft", "tokenizers", "numpy", "scipy")
 
@@ -31,11 +28,6 @@ def program() -> str:
     path = Path(sys.argv[0])
     module = path.parent if path.name == "__main__.py" else path.with_suffix("")
     return f"-m figlang.{module.name}" if module.parent.name == "figlang" else path.name
-
-
-def command() -> str:
-    """The command line that runs, without what is secret."""
-    return redacted(shlex.join(["python", *program().split(), *sys.argv[1:]]))
 
 
 def digest(plain: Any) -> str:

@@ -63,6 +63,21 @@ def test_two_halves_at_the_same_time_equal_one_sentence_at_a_time(family: str, b
 
 
 @pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize(("least", "threads"), [(500, 2), (5000, 1)])
+def test_a_half_may_be_less_than_a_pack(least: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = network("llama", **TREE["llama"])
+    monkeypatch.setattr("figlang.scoring.causal.LEAST", least)
+    scorer = CausalScorer(plain, TOKENIZER)
+    read: list[int] = []
+    plain.get_input_embeddings().register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].numel()))
+    monkeypatch.setattr(CausalScorer, "_bears_threads", lambda _: True)
+    scored = scorer.score(many())
+    assert len(read) == threads
+    assert sum(read) == scored.read > 1000
+    check(plain, scorer, many())
+
+
+@pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("family", ["gpt2", "llama", "qwen2"])
 def test_two_halves_in_bf16_add_up_in_float32_as_one_does(family: str) -> None:
     exact = torch.cat(CausalScorer(network(family, **TREE[family]), TOKENIZER).score(many()).log_probs)

@@ -72,16 +72,19 @@ def test_blocks_are_set_off_and_empty_ones_left_out() -> None:
     assert out.getvalue().rstrip().endswith("below")
 
 
-@pytest.mark.parametrize("width", [40, 80])
-def test_a_table_that_is_too_wide_for_the_screen_is_shown_row_by_row(width: int) -> None:
+@pytest.mark.parametrize(("width", "fits"), [(40, False), (133, False), (134, True), (200, True)])
+def test_a_table_that_is_too_wide_for_the_screen_is_shown_row_by_row(width: int, fits: bool) -> None:
+    # Names of 12 characters at least, five columns of 21, three between two, two at the ends.
     columns = tuple(f"a heading of column {place}" for place in range(6))
     wide = Table("w", "W", columns, tuple(tuple(f"{row}.{place}" for place in range(6)) for row in range(2)))
     out = StringIO()
     tables.show([wide], [], Console(file=out, width=width))
     lines = [" ".join(line.split()) for line in out.getvalue().splitlines()]
-    assert [line for line in lines if line.startswith("a heading")] == [
-        f"{column} {row}.{place}" for row in range(2) for place, column in enumerate(columns)
-    ]
+    by_rows = [f"{column} {row}.{place}" for row in range(2) for place, column in enumerate(columns)]
+    assert ([line for line in lines if line.startswith("a heading of column")] == by_rows) != fits
+    if fits:
+        assert all(f"{row}.0 {row}.1 {row}.2 {row}.3 {row}.4 {row}.5" in lines for row in range(2))
+        assert all(column in out.getvalue() for column in columns[1:])
 
 
 def test_the_parts_of_a_mean_are_columns() -> None:

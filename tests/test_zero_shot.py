@@ -48,6 +48,7 @@ def test_an_encoder_is_scored_by_its_masked_head(folder: Path, monkeypatch: pyte
         (["model=bert", "model.name_or_path=./bert", "scoring=pll", "scoring.overflow=truncate_left"], "scoring.overflow is for"),
         (["model=llama", "model.name_or_path=./llama", "scoring=clean", "scoring.masking=within_word_l2r"], "take scoring=pll"),
         (["model=causal", "model.name_or_path=./bert", "scoring=clean"], "BertLMHeadModel as loaded is no causal language model"),
+        (["model=google/bert"], "model=google/bert is no preset; did you mean bert? choose one of"),
         (["model=bert", "scoring=cleen"], "scoring=cleen is no preset; did you mean clean? choose one of answer, clean,"),
         (["scoring=pll"], "has no masked-LM head"),
         (["model=bert", "model.quantization=4bit"], "model.quantization is for causal models, and model=bert is an encoder"),
@@ -67,26 +68,13 @@ def test_what_does_not_go_together_is_one_line(
     assert message in said[-1]
 
 
-def test_a_folder_that_is_missing_here_is_not_looked_for_on_the_hub(
+def test_a_path_that_is_no_hub_id_is_not_looked_for_on_the_hub(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for source in ("checkpoint=llama/nothere", "model=causal model.name_or_path=llama/nothere scoring=clean"):
+    for source in ("checkpoint=llama/no/there", "model=causal model.name_or_path=llama/no/there scoring=clean"):
         with pytest.raises(SystemExit):
             evaluate(monkeypatch, folder, *source.split())
-        assert capsys.readouterr().err.splitlines()[-1].startswith("error: no such model folder: llama/nothere; give")
-
-
-def test_an_evaluation_is_not_replaced_by_another(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = ["model=llama", "model.name_or_path=./llama", "scoring=clean"]
-    evaluate(monkeypatch, folder, *asked)
-    evaluate(monkeypatch, folder, *asked)
-    before = (folder / "out" / "metrics.json").read_bytes()
-    with pytest.raises(SystemExit):
-        evaluate(monkeypatch, folder, *asked, "scoring.norm=sum")
-    assert "error: out holds what `python" in capsys.readouterr().err
-    assert (folder / "out" / "metrics.json").read_bytes() == before
+        assert capsys.readouterr().err.splitlines()[-1].startswith("error: no such model folder: llama/no/there; give")
 
 
 @pytest.mark.parametrize("setting", ["scoring=pll", "model.quantization=4bit", "model.device_map=auto"])

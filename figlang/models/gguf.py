@@ -62,7 +62,8 @@ def _convert(path: Path, target: Path) -> None:
         loaded = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
     except (OSError, ValueError, KeyError, RuntimeError, NotImplementedError, ImportError) as error:
         why = " ".join(str(error).split())[:300]
-        raise FiglangError(f"transformers cannot read {path}, which may be cut short or of an unknown kind: {why}") from error
+        kind = "" if isinstance(error, ImportError) else ", which may be cut short or of an unknown kind"
+        raise FiglangError(f"transformers cannot read {path}{kind}: {why}") from error
     # What was loaded from GGUF counts as quantised and refuses to be saved; the same weights in a fresh network do not.
     config = loaded.config
     if hasattr(config, "quantization_config"):

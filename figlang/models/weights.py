@@ -27,10 +27,8 @@ TASKS: dict[Any, Any] = {
 
 def locate(name_or_path: str) -> str:
     """What `from_pretrained` takes: a folder for `package:` sources, local folders and exported runs, else a hub id."""
-    # A hub id looks like a path too: `owner/name`, but of an owner who has no folder here.
-    below = Path(name_or_path).parent
-    here = Path(name_or_path).is_dir() or (below != Path() and below.is_dir())
-    if not here and not name_or_path.startswith((PACKAGE, "/", ".", "~")):
+    here = name_or_path.startswith((PACKAGE, "/", ".", "~")) or Path(name_or_path).is_dir()
+    if not here and name_or_path.count("/") < 2:  # more has no hub id
         return name_or_path
     folder = local_path(name_or_path)
     if not folder.is_dir():

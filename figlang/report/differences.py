@@ -29,21 +29,17 @@ def compared(task: Task, seed: int) -> Section | None:
 
 
 def notes(pools: Sequence[Pool]) -> tuple[str, ...]:
-    """What has to be known of a comparison, and of these systems: language models are compared by one scoring, or by several."""
-    scorings = {pool.name: _scoring(pool.systems[0]) for pool in pools if (pool.systems[0].folder / LOG_PROBABILITIES).is_file()}
-    if len(set(scorings.values())) < 2:
+    """What has to be known of a comparison, and whether the scoring of these language models is not the same."""
+    facts = {pool.name: pool.systems[0].content.get("facts", {}) for pool in pools if _by_likelihood(pool.systems[0])}
+    ways = {name: f"{each.get('scoring')}, {each.get('norm')}" for name, each in facts.items()}
+    if len(set(ways.values())) < 2:
         return NOTES
-    each = ", ".join(f"{name} by {scoring}" for name, scoring in scorings.items())
-    return (
-        *NOTES,
-        f"Scored in different ways: {each}. A part of each difference may be the scoring's; evaluate.py checkpoint=… scoring=… "
-        "scores all alike.",
-    )
+    listed = "; ".join(f"{name} by {way}" for name, way in ways.items())
+    return (*NOTES, f"Scored in different ways: {listed}. A part of each difference may be the scoring's.")
 
 
-def _scoring(system: System) -> str:
-    facts = system.content.get("facts", {})
-    return f"{facts.get('scoring', '?').split('(')[0]} ({facts.get('norm', '?')})"
+def _by_likelihood(system: System) -> bool:
+    return "scoring" in system.content.get("facts", {}) and (system.folder / LOG_PROBABILITIES).is_file()
 
 
 def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:

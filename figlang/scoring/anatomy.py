@@ -24,7 +24,7 @@ from figlang.scoring.vocabulary import Head
 # Packages whose layers do what they are called, and which of them may run twice at the same time: those of bitsandbytes change.
 KNOWN = ("torch", "transformers", "peft", "figlang", "bitsandbytes")
 STATELESS = KNOWN[:-1]
-LEAK = 0.02  # of the change at a token that is changed: most networks have none before it, experts in bf16 some rounding
+LEAK = 0.02  # of the change at a token that is changed: causal networks have none before it, but for rounding where experts choose
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Anatomy:
 def dissect(network: PreTrainedModel) -> Anatomy:
     """Find body and head, and check on a probe of two dozen tokens that they and tree attention equal the plain network.
 
-    Raises FiglangError for a network that is not causal.
+    Raises FiglangError for a network that is not causal, unless it is quantised.
     """
     if isinstance(network, PeftModel):
         if network.active_peft_config.is_prompt_learning:
@@ -142,15 +142,17 @@ def _plain(network: PreTrainedModel, trie: Trie) -> Tensor:
 
 
 def _looks_ahead(network: PreTrainedModel, trie: Trie) -> bool:
-    """Whether the logits before a sequence's last token change with it."""
+    """Whether most logits before a sequence's last token change with it; not asked of a quantised network, whose roundings may hang
+    on outliers of any token."""
     if getattr(network, "is_quantized", False):
-        return False  # an outlier among the tokens may change how all are rounded
+        return False
     ids = trie.tokens[next(trie.paths())[0]]
     other = torch.cat([ids[:-1], ids[:1]])
     # By themselves: rows of a batch are not rounded alike.
     one, two = (padded(network, [row]).logits[0].float() for row in (ids, other))
     moved_T = (one - two).abs().amax(-1)
-    return bool(moved_T[:-1].max() > LEAK * moved_T[-1])
+    # Most, since an expert may be chosen by a near tie, which rounding turns.
+    return bool(moved_T[:-1].median() > LEAK * moved_T[-1])
 
 
 def _not_split(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:

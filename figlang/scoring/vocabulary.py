@@ -92,11 +92,11 @@ class Vocabulary:
             for some, these in zip(chosen_rows.chunk(parts), chosen_tokens.chunk(parts), strict=True):
                 logits_RV[some, these] = self._exact(states_RH[some], these).to(logits_RV.device)
             tops_R1 = logits_RV.gather(1, likeliest_R[:, None])  # up to rounding, which is all that powers need
-        chosen = logits_RV[rows, tokens] - tops_R1[rows, 0]
         # In place, since another tensor of this size costs as much as the arithmetic. By exp2: with exp all of this takes twice as
         # long on a CPU, and log_softmax, which does not, is several times as far off.
-        powers_RV = torch.add(-LOG2_E * tops_R1, logits_RV, alpha=LOG2_E, out=logits_RV).exp2_()
-        self.values[children] = (chosen - powers_RV.sum(-1).log()[rows]).cpu()
+        logits_RV -= tops_R1
+        chosen = logits_RV[rows, tokens]
+        self.values[children] = (chosen - logits_RV.mul_(LOG2_E).exp2_().sum(-1).log()[rows]).cpu()
 
 
 def largest(values_RV: Tensor, width: int = 128) -> Tensor:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Screen
@@ -10,7 +11,7 @@ from rich.table import Table as Screen
 from figlang.tables.table import Table
 
 NAME = 12  # characters of a line that a folded name has at least
-BETWEEN = "   "  # columns
+BETWEEN, EDGES = 3, 2  # characters between columns, and at the ends of a line
 
 
 def show(tables: Sequence[Table], below: Sequence[str], console: Console, left: Sequence[str] = ()) -> None:
@@ -30,9 +31,9 @@ def _is_name(place: int, column: str, left: Sequence[str]) -> bool:
 
 def _width(table: Table, left: Sequence[str]) -> int:
     """Of the narrowest form in which names can be read and nothing else is folded."""
-    longest = [max(len(column), *(len(row[place]) for row in table.texts), 0) for place, column in enumerate(table.columns)]
+    longest = [max(map(cell_len, (column, *(row[place] for row in table.texts)))) for place, column in enumerate(table.columns)]
     widths = (min(size, NAME) if _is_name(place, table.columns[place], left) else size for place, size in enumerate(longest))
-    return sum(widths) + len(BETWEEN) * (len(longest) - 1)
+    return sum(widths) + BETWEEN * (len(longest) - 1) + EDGES
 
 
 def _screen(table: Table, left: Sequence[str]) -> Screen:
