@@ -309,7 +309,7 @@ def _fail(error: Exception) -> NoReturn:
     preset = re.search(r"Could not find '([^']+)' Available options in '([^']+)': (.+?) Config search path", message)
     if preset:
         name, options = preset[1].removeprefix(f"{preset[2]}/"), preset[3].split()
-        close = get_close_matches(name, options, n=1)
+        close = get_close_matches(name.rpartition("/")[2], options, n=1)
         meant = f"did you mean {close[0]}? " if close else ""
         message = f"{preset[2]}={name} is no preset; {meant}choose one of {', '.join(options)}"
     single = re.search(r"override (\w+)\.(\w+)=(.*) Invalid value assigned: .* is not a ListConfig", message)
