@@ -19,7 +19,7 @@ from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request
 from figlang.scoring.states import tree_reads, tree_states
 from figlang.scoring.trie import grow
-from figlang.scoring.vocabulary import Vocabulary, largest
+from figlang.scoring.vocabulary import Vocabulary
 from tests.causal_models import NO_BLOCKS, TREE, WHOLE, check, network, requests, tokenizer
 
 TOKENIZER = tokenizer()
@@ -355,14 +355,6 @@ def test_a_network_that_looks_ahead_is_refused(dtype: torch.dtype) -> None:
 def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(FiglangError, match=message):
         CausalScorer(network("gpt2"), TOKENIZER, **settings)
-
-
-@pytest.mark.parametrize("size", [1, 127, 128, 129, 300, 512])
-def test_the_largest_value_is_found_in_its_block(size: int) -> None:
-    torch.manual_seed(size)
-    values_RV = torch.randn(40, size)
-    values_RV[0, -1] = values_RV[1, 0] = 9.0
-    assert largest(values_RV).tolist() == values_RV.argmax(-1).tolist()
 
 
 def test_the_common_beginning_is_read_in_the_first_packs_only() -> None:

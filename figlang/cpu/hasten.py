@@ -36,8 +36,8 @@ def release(network: nn.Module) -> None:
 @contextmanager
 def hastened(network: nn.Module) -> Iterator[None]:
     """Within, parts of a network that predicts on a CPU are exchanged for faster equals."""
-    parameter = next(network.parameters())
-    if parameter.device.type != "cpu":
+    parameter = next(network.parameters(), None)
+    if parameter is None or parameter.device.type != "cpu":
         yield
         return
     faster: dict[type[nn.Module], type[nn.Module]] = {NewGELUActivation: FusedGelu}

@@ -1,8 +1,9 @@
 """What a causal network is made of and what it can do, found out once by comparing it with itself on a few tokens."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from transformers import PreTrainedModel
 from figlang.cpu.blocks import takes_blocks
 from figlang.cpu.hasten import hastened
 from figlang.cpu.packed import PackedLinear
+from figlang.cpu.sliced import sliced
 from figlang.errors import FiglangError, one_line
 from figlang.scoring.requests import Tokens
 from figlang.scoring.rounding import Reference, reference
@@ -49,8 +51,15 @@ class Anatomy:
 
     def head(self, states_RH: Tensor) -> Tensor:
         """Logits (R, vocabulary) of states (R, hidden), with the scaling and capping that the network's own forward does."""
-        states_RH = states_RH.to(self.network.dtype) if self.steady else states_RH
-        return self._finished(self.network.get_output_embeddings()(states_RH))
+        return self._through(self.network.get_output_embeddings(), states_RH)
+
+    def matrix(self) -> nn.ModuleList:
+        """The vocabulary matrix, in slices where that is faster; none if it is not told apart."""
+        return nn.ModuleList() if self.not_split else sliced(self.network.get_output_embeddings())
+
+    def heads(self, matrix: Iterable[nn.Module]) -> list[Head]:
+        """`head`, as one for each of the matrix's slices."""
+        return [partial(self._through, layer) for layer in matrix]
 
     def exact(self, states_RH: Tensor, tokens_R: Tensor) -> Tensor:
         """One logit per row (R,), that of its token, in float32 where `head` would round it to the network's precision."""
@@ -74,6 +83,9 @@ class Anatomy:
         # accelerate brings weights from disk for a product only
         at_hand = type(matrix) in (nn.Linear, PackedLinear) and not matrix.weight.is_meta
         return self.network.dtype != torch.float32 and at_hand
+
+    def _through(self, layer: nn.Module, states_RH: Tensor) -> Tensor:
+        return self._finished(layer(states_RH.to(self.network.dtype) if self.steady else states_RH))
 
     def _finished(self, logits: Tensor) -> Tensor:
         config = self.network.config.get_text_config()

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import torch
 from rich.progress import Progress, TimeElapsedColumn
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.cpu.blocks import takes_blocks
@@ -90,25 +90,26 @@ class CausalScorer:
         read = positions = 0
         in_threads = self._bears_threads()
         bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress)
-        with hastened(self._anatomy.network), bar:
+        matrix = self._anatomy.matrix()
+        with hastened(self._anatomy.network), hastened(matrix), bar:
             # Those that are too long for sharing do not keep the others from it.
             shared = sorted(set(range(len(sequences))) - set(alone))
             for places, whole in ((shared, False), (alone, True)):
                 if not places:
                     continue
                 trie = grow([sequences[place] for place in places])
-                values, used = self._run(trie, whole, in_threads and not whole, bar)
+                values, used = self._run(trie, matrix, whole, in_threads and not whole, bar)
                 read, positions = read + used, positions + trie.positions
                 for place, span in zip(places, trie.spans, strict=True):
                     log_probs[place] = values[span]
         tokens = sum(len(sequence.ids) - 1 for sequence in sequences)
         return Scored(log_probs, truncated, tokens, read, positions, fallback)
 
-    def _run(self, trie: Trie, whole: bool, in_threads: bool, bar: Progress) -> tuple[Tensor, int]:
+    def _run(self, trie: Trie, matrix: nn.ModuleList, whole: bool, in_threads: bool, bar: Progress) -> tuple[Tensor, int]:
         """Log-probabilities of the trie's scored nodes, and how many tokens were read for them."""
         anatomy = self._anatomy
         sections = trie.halves(min(self._pack, LEAST)) if in_threads else [None]
-        vocabularies = [self._vocabulary(trie, self._logits // len(sections)) for _ in sections]
+        vocabularies = [self._vocabulary(trie, matrix, self._logits // len(sections)) for _ in sections]
         task = bar.add_task("scoring", total=len(trie.read) + trie.positions)
         reads: list[int] = []
 
@@ -118,6 +119,8 @@ class CausalScorer:
                 reads.append(tokens)
                 bar.advance(task, len(nodes))
                 yield  # where it stops if the other half fails
+            vocabulary.finish()
+            bar.advance(task, trie.positions / len(vocabularies))
 
         def read(section: Section | None) -> Iterator[States]:
             if whole:
@@ -125,12 +128,9 @@ class CausalScorer:
             return tree_states(tree_reads(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, section=section))
 
         if len(sections) > 1:
-            lay_out(anatomy.body)
+            lay_out(nn.ModuleList([anatomy.body, *matrix]))
         with for_threads(anatomy.body, anatomy.steady) if len(sections) > 1 else nullcontext():
             side_by_side([fill(vocabulary, read(section)) for vocabulary, section in zip(vocabularies, sections, strict=True)])
-        for vocabulary in vocabularies:
-            vocabulary.finish()
-            bar.advance(task, trie.positions / len(vocabularies))
         values = vocabularies[0].values
         for vocabulary in vocabularies[1:]:
             values = values.where(~values.isnan(), vocabulary.values)
@@ -143,11 +143,9 @@ class CausalScorer:
         stateless = not others(body, STATELESS) and all(map(untouched, body.modules()))
         return stateless and takes_blocks(body) and torch.get_num_threads() > 1 and not torch.is_autocast_enabled("cpu")
 
-    def _vocabulary(self, trie: Trie, logits: int) -> Vocabulary:
+    def _vocabulary(self, trie: Trie, matrix: nn.ModuleList, logits: int) -> Vocabulary:
         anatomy = self._anatomy
-        if anatomy.not_split:
-            return Vocabulary(trie, None, None, logits)
-        return Vocabulary(trie, anatomy.head, anatomy.exact if anatomy.rounds else None, logits)
+        return Vocabulary(trie, anatomy.heads(matrix), anatomy.exact if anatomy.rounds else None, logits)
 
     def _whole(self, trie: Trie) -> Iterator[States]:
         anatomy = self._anatomy

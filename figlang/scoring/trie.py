@@ -89,7 +89,10 @@ class Trie:
         little = int(LITTLE * count)
         if count < 2 * least:
             return [Section(0, count)]
-        middle = self._cut(self.read, 0, count // 2 + little, 2 * little)
+        half = count // 2
+        depths = self.depths[self.read[half - little : half + little + 1]]
+        shallowest = (depths == depths.min()).nonzero()[:, 0] + half - little
+        middle = int(shallowest[(shallowest - half).abs().argmin()])
         shared = int(self.depths[self.read[middle]])
         return [Section(0, middle), Section(middle, count)] if shared <= little else [Section(0, count)]
 

@@ -1,9 +1,9 @@
-"""The vocabulary matrix, applied only where a token is scored and never to more rows than a budget allows.
+"""The vocabulary matrix, applied only where a token is scored, never to more rows than a budget allows, and slice by slice.
 
-Shape letters: R rows, H hidden size, V vocabulary.
+Shape letters: R rows, H hidden size, V vocabulary, C tokens of a slice of it, B slices, S scored tokens.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil, e, log2
 
 import torch
@@ -14,27 +14,28 @@ from figlang.scoring.trie import Trie
 Head = Callable[[Tensor], Tensor]
 Exact = Callable[[Tensor, Tensor], Tensor]
 LOG2_E = log2(e)
-CACHED = 32  # rows whose logits a CPU makes probabilities of together: as many as its caches hold
+ROWS = 512  # at a time: enough for any product; with slices of 8,192 tokens 16 MB of logits, which figlang.cpu.memory can keep
+CACHED = 64  # rows whose logits a CPU makes probabilities of together: of such a slice 2 MB, about what its caches hold
 
 
 class Vocabulary:
     """Collects states of nodes and turns them into the log-probabilities of their scored children.
 
-    `head` makes logits (R, V) of states (R, H); None means that what is added are logits already. At most `budget` logits
-    exist at a time (or one row). States wait until they are as many values, and those of one `add` more, or for `finish`: a
-    product with few rows costs as much as one with many, and one that all threads compute together reads the matrix once.
+    `heads` make logits (R, C) of states (R, H), each of one slice of the vocabulary, in order; no heads mean that what is added
+    are logits (R, V) already. At most `budget` logits exist at a time (or one row). States wait until they are as many values,
+    and those of one `add` more, or for `finish`: a product with few rows costs as much as one with many.
     `exact`, if given, makes the logit (R,) of one token per state anew in float32, for logits that are rounded: a bf16 logit
     of 20 is off by up to 0.06. It gets its states in parts of about as many values.
 
     `values` (nodes of the trie,) are the log-probabilities in float32 on the CPU; nan where none was asked for, or is known yet.
     """
 
-    def __init__(self, trie: Trie, head: Head | None, exact: Exact | None, budget: int) -> None:
+    def __init__(self, trie: Trie, heads: Sequence[Head], exact: Exact | None, budget: int) -> None:
         self._trie = trie
-        self._head = head
+        self._heads = heads
         self._exact = exact
         self._budget = budget
-        self._rows = 0  # rows that fill the budget; known with the first logits
+        self._rows = 0  # at a time; known with the first logits
         self._nodes: list[Tensor] = []
         self._states: list[Tensor] = []
         self.values = torch.full((len(trie.tokens),), torch.nan)
@@ -45,58 +46,84 @@ class Vocabulary:
         if not wanted.any():
             return
         nodes, states_RH = nodes[wanted], states_RH[wanted.to(states_RH.device)]
-        if self._head is None:
-            self._write(nodes, None, states_RH)
+        if not self._heads:
+            self._write(nodes, None, [states_RH])
             return
         if not self._rows:
-            self._rows = max(self._budget // self._head(states_RH[:1]).shape[-1], 1)
+            self._rows = min(max(self._budget // self._heads[0](states_RH[:1]).shape[-1], 1), ROWS)
         self._nodes.append(nodes)
         self._states.append(states_RH)
         if sum(map(Tensor.numel, self._states)) >= self._budget:
-            self._empty(self._head)
+            self.finish()
 
     def finish(self) -> None:
         """Turn the states that still wait into values."""
-        if self._head is not None and self._nodes:
-            self._empty(self._head)
-
-    def _empty(self, head: Head) -> None:
+        if not self._nodes:
+            return
         nodes, states_RH = torch.cat(self._nodes), torch.cat(self._states)
         self._nodes, self._states = [], []
         parts = ceil(len(nodes) / self._rows)
         for some, states in zip(nodes.chunk(parts), states_RH.chunk(parts), strict=True):
-            self._write(some, states, head(states))
+            self._write(some, states, (head(states) for head in self._heads))
 
-    def _write(self, nodes: Tensor, states_RH: Tensor | None, logits_RV: Tensor) -> None:
-        size = CACHED if logits_RV.device.type == "cpu" else len(nodes)
-        for start in range(0, len(nodes), size):
-            some = slice(start, start + size)
-            self._write_part(nodes[some], None if states_RH is None else states_RH[some], logits_RV[some])
-
-    def _write_part(self, nodes: Tensor, states_RH: Tensor | None, logits_RV: Tensor) -> None:
-        logits_RV = logits_RV.float()
+    def _write(self, nodes: Tensor, states_RH: Tensor | None, slices: Iterable[Tensor]) -> None:
         counts = self._trie.counts[nodes]
-        rows = torch.arange(len(nodes)).repeat_interleave(counts)
+        rows_S = torch.arange(len(nodes)).repeat_interleave(counts)
         # The scored children of row r stand in a row from firsts[node]: count up from there.
-        places = torch.arange(len(rows)) - (counts.cumsum(0) - counts - self._trie.firsts[nodes])[rows]
+        places = torch.arange(len(rows_S)) - (counts.cumsum(0) - counts - self._trie.firsts[nodes])[rows_S]
         children = self._trie.scored[places]
-        tokens = self._trie.tokens[children]
-        if self._exact is None or states_RH is None:
-            tops_R1 = logits_RV.amax(-1, keepdim=True)
-        else:
+        tokens_S = self._trie.tokens[children]
+        chosen_S = torch.empty(len(rows_S))
+        first, parts = 0, []
+        for logits_RC in slices:
+            width = logits_RC.shape[-1]
+            here = ((tokens_S >= first) & (tokens_S < first + width)).nonzero()[:, 0]
+            chosen_S[here] = logits_RC[rows_S[here], tokens_S[here] - first].float().cpu()
+            likeliest_R, tops_R, sums_R = (each.cpu() for each in _powers(logits_RC))
+            parts.append((likeliest_R + first, tops_R, sums_R))
+            first += width
+        likeliest_RB, tops_RB, sums_RB = (torch.stack(each, 1) for each in zip(*parts, strict=True))
+        tops_R, slices_R = tops_RB.max(-1)
+        sums_R = (sums_RB * _power(tops_RB - tops_R[:, None])).sum(-1)
+        if self._exact is not None and states_RH is not None:
             # The likeliest token too: where it has nearly all the probability, its rounding is everybody's.
-            likeliest_R = largest(logits_RV)
-            chosen_rows, chosen_tokens = torch.cat([torch.arange(len(nodes)), rows]), torch.cat([likeliest_R.cpu(), tokens])
-            # A context may have as many continuations as there are tokens: their states are of the budget too.
-            parts = ceil(len(chosen_rows) * states_RH.shape[-1] / self._budget)
-            for some, these in zip(chosen_rows.chunk(parts), chosen_tokens.chunk(parts), strict=True):
-                logits_RV[some, these] = self._exact(states_RH[some], these).to(logits_RV.device)
-            tops_R1 = logits_RV.gather(1, likeliest_R[:, None])  # up to rounding, which is all that powers need
-        # In place, since another tensor of this size costs as much as the arithmetic. By exp2: with exp all of this takes twice as
-        # long on a CPU, and log_softmax, which does not, is several times as far off.
-        logits_RV -= tops_R1
-        chosen = logits_RV[rows, tokens]
-        self.values[children] = (chosen - logits_RV.mul_(LOG2_E).exp2_().sum(-1).log()[rows]).cpu()
+            likeliest_R = likeliest_RB.gather(1, slices_R[:, None])[:, 0]
+            rows, tokens = torch.cat([rows_S, torch.arange(len(nodes))]), torch.cat([tokens_S, likeliest_R])
+            exact, rounded = self._unrounded(states_RH, rows, tokens), torch.cat([chosen_S, tops_R])
+            gained = _power(exact - tops_R[rows]) - _power(rounded - tops_R[rows])
+            gained[len(rows_S) + rows_S[tokens_S == likeliest_R[rows_S]]] = 0  # there are these twice
+            chosen_S, sums_R = exact[: len(rows_S)], sums_R.index_add(0, rows, gained)
+        self.values[children] = chosen_S - tops_R[rows_S] - sums_R.log()[rows_S]
+
+    def _unrounded(self, states_RH: Tensor, rows_S: Tensor, tokens_S: Tensor) -> Tensor:
+        """Exact logits (S,) of tokens for some rows of the states."""
+        assert self._exact is not None
+        # A context may have as many continuations as there are tokens: their states are of the budget too.
+        parts = ceil(len(rows_S) * states_RH.shape[-1] / self._budget)
+        some = zip(rows_S.chunk(parts), tokens_S.chunk(parts), strict=True)
+        return torch.cat([self._exact(states_RH[rows], tokens).cpu() for rows, tokens in some])
+
+
+def _power(values: Tensor) -> Tensor:
+    """e to these values, in their place."""
+    # With exp all of this takes twice as long on a CPU, and log_softmax, which does not, is several times as far off.
+    return values.mul_(LOG2_E).exp2_()
+
+
+def _powers(logits_RC: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Of each row: the place (R,) of the largest logit, its value in float32, and the sum of e to what each is above it.
+
+    Float32 logits are overwritten, since another tensor of their size costs as much as the arithmetic.
+    """
+    found = []
+    for some in torch.split(logits_RC, CACHED if logits_RC.device.type == "cpu" else len(logits_RC)):
+        values = some.float()
+        places = largest(values)
+        # Minus infinity less itself is no number, and a slice may hold nothing but tokens that are never said.
+        tops = values.gather(1, places[:, None]).clamp_(min=torch.finfo(values.dtype).min)
+        found.append((places, tops[:, 0], _power(values.sub_(tops)).sum(-1)))
+    places_R, tops_R, sums_R = (torch.cat(each) for each in zip(*found, strict=True))
+    return places_R, tops_R, sums_R
 
 
 def largest(values_RV: Tensor, width: int = 128) -> Tensor:
