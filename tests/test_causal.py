@@ -41,9 +41,9 @@ def test_attention_in_blocks_equals_it_too(family: str, monkeypatch: pytest.Monk
     scorer = CausalScorer(plain, TOKENIZER, bos="add")
     blocks = []
 
-    def counted(query: Tensor, key: Tensor, value: Tensor, parts: Any, *rest: Any) -> Tensor:
+    def counted(query: Tensor, key: Tensor, value: Tensor, parts: Any, *rest: Any, **options: Any) -> Tensor:
         blocks.append(sum(len(part.bias) for part in parts))
-        return _attended(query, key, value, parts, *rest)
+        return _attended(query, key, value, parts, *rest, **options)
 
     monkeypatch.setattr("figlang.cpu.blocks._attended", counted)
     assert scorer.score(requests()).fallback is None

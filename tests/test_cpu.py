@@ -195,19 +195,21 @@ def tree_mask(dtype: torch.dtype) -> Tensor:
     ("dtype", "error"), [(torch.float64, 1e-12), (torch.float32, 1e-6), (torch.float16, 0.003), (torch.bfloat16, 0.02)]
 )
 @pytest.mark.parametrize("heads", [2, 4])
-def test_blocks_give_the_attention_of_all_at_once(heads: int, dtype: torch.dtype, error: float) -> None:
+@pytest.mark.parametrize("cast", [False, True])
+def test_blocks_give_the_attention_of_all_at_once(cast: bool, heads: int, dtype: torch.dtype, error: float) -> None:
     torch.manual_seed(0)
     query, key, value = (torch.randn(1, count, size, 8).to(dtype) for count, size in ((4, 6), (heads, 8), (heads, 8)))
     module = nn.Module()
     module.num_key_value_groups = 4 // heads  # type: ignore[assignment]
     usual = ALL_ATTENTION_FUNCTIONS["sdpa"]
     expected = usual(module, query, key, value, tree_mask(dtype), scaling=0.3)[0]
-    with in_blocks(BLOCKS, 6):
+    with in_blocks(BLOCKS, 6, cast):
         inside = ALL_ATTENTION_FUNCTIONS["sdpa"]
         found = inside(module, query, key, value, tree_mask(dtype), scaling=0.3)[0]
         value[:, :, 4] = torch.nan  # seen by the first block alone, and not even read by the others
         spoilt = inside(module, query, key, value, tree_mask(dtype), scaling=0.3)[0].isnan()
     assert ALL_ATTENTION_FUNCTIONS["sdpa"] is usual
+    assert found.dtype == dtype
     torch.testing.assert_close(found, expected, atol=error, rtol=error)
     assert spoilt.any(-1).any(-1).tolist() == [[True] * 3 + [False] * 3]
 

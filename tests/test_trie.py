@@ -53,16 +53,24 @@ def test_a_block_has_every_key_that_one_of_its_nodes_sees(size: int, width: int,
             visible = trie.visible(pack)
             found = torch.zeros_like(visible)
             seen = []
-            for queries, keys, sees in trie.blocks(pack, visible, size):
+            for queries, keys, sees in trie.blocks(pack, visible, [size]):
                 assert queries.shape[1] == size
                 assert sees.shape == (len(queries), size, keys.shape[1])
-                assert sees.any(1).sum(1).max() == keys.shape[1] < sees.any(1).sum(1).min() + width  # little is padding
+                most = visible.shape[1]
+                assert all(min(-(-seen // width) * width, most) == keys.shape[1] for seen in sees.any(1).sum(1).tolist())
                 assert all(len(row.unique()) == len(row) for row in keys)
                 found[queries[:, :, None], keys[:, None]] |= sees
                 seen += queries.flatten().tolist()
             assert torch.equal(found, visible)
             assert sorted(set(seen)) == list(range(len(pack.nodes)))
             assert len(seen) < len(pack.nodes) + size
+
+
+def test_blocks_are_small_where_each_node_sees_little_and_large_where_many_see_the_same() -> None:
+    for shared, sizes in ((0, {4}), (40, {16})):
+        trie = grow([Tokens([*range(shared), first, 1, 2, 3, 4], 1) for first in range(100, 130)])
+        (pack,) = trie.packs(200)
+        assert {blocks.queries.shape[1] for blocks in trie.blocks(pack, trie.visible(pack), [4, 16])} == sizes
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -18,6 +18,7 @@ from transformers import PreTrainedModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from figlang.cpu.attention import asks_more
+from figlang.cpu.linear import in_bf16
 
 Attention = Callable[..., tuple[Tensor, Tensor | None]]
 SCORES = 2**18  # at a time, or those of a block: a megabyte, which stays in the caches from one product to the next
@@ -46,8 +47,9 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
     """Within, attention of that many queries with a mask is computed in these blocks, which hold all of them and say what the mask
     says: its values are not looked at.
 
-    In a tree of many short branches nearly all of a full attention is spent on keys that nobody sees. It is computed in float32
-    at least, and its output is of the values' type. What is left to the usual attention takes the mask's type first with `cast`.
+    In a tree of many short branches nearly all of a full attention is spent on keys that nobody sees. Scores and weights are
+    computed in float32 at least, and the output is of the values' type. With `cast`, weights of bf16 values are rounded to it if
+    the processor multiplies in it, as in fused attention; and what is left to the usual attention takes the mask's type first.
     """
     if not blocks and not cast:
         yield
@@ -80,7 +82,7 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
         cut = batches(query.shape[1], key.shape[1], key.shape[2])
         scale = query.shape[-1] ** -0.5 if scaling is None else scaling
         with torch.autocast("cpu", enabled=False):  # which would round scores
-            return _attended(query[0], key[0], value[0], *cut, scale)[None], None
+            return _attended(query[0], key[0], value[0], *cut, scale, rounded=cast and in_bf16())[None], None
 
     token = _inside.set(attention)
     try:
@@ -141,7 +143,13 @@ def _batches(blocks: Sequence[Blocks], heads: int, groups: int, keys: int) -> tu
 
 
 def _attended(
-    query_HPD: Tensor, key_GND: Tensor, value_GND: Tensor, batches: Sequence[_Batch], places: Tensor, scale: float
+    query_HPD: Tensor,
+    key_GND: Tensor,
+    value_GND: Tensor,
+    batches: Sequence[_Batch],
+    places: Tensor,
+    scale: float,
+    rounded: bool = False,
 ) -> Tensor:
     """The output (P, H, D) of attention in these batches.
 
@@ -149,6 +157,7 @@ def _attended(
     """
     heads, count, size = query_HPD.shape
     exact = torch.promote_types(query_HPD.dtype, torch.float32)
+    kept = torch.bfloat16 if rounded and value_GND.dtype == torch.bfloat16 else exact
     # In rows of one head each, a batch's are gathered in the order in which its products take them.
     query_rows, key_rows, value_rows = query_HPD.transpose(0, 1).reshape(-1, size), key_GND.flatten(0, 1), value_GND.flatten(0, 1)
     outputs = []
@@ -157,8 +166,8 @@ def _attended(
         # Heads that share keys are one matrix.
         query = query_rows.index_select(0, queries).to(exact).mul_(scale).view(matrices, -1, size)
         key = key_rows.index_select(0, keys).to(exact).view(matrices, width, size)
-        value = value_rows.index_select(0, keys).to(exact).view(matrices, width, -1)
+        value = value_rows.index_select(0, keys).to(kept).view(matrices, width, -1)
         scores = torch.bmm(query, key.transpose(1, 2))
         scores.view(len(bias), heads, -1, width).add_(bias)
-        outputs.append(torch.bmm(scores.softmax(-1), value).view(-1, value.shape[-1]).to(value_rows.dtype))
+        outputs.append(torch.bmm(scores.softmax(-1).to(kept), value).view(-1, value.shape[-1]).to(value_rows.dtype))
     return torch.cat(outputs).index_select(0, places).view(count, heads, -1)

@@ -18,6 +18,12 @@ def pays() -> bool:
     return wide and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
+def in_bf16() -> bool:
+    """Whether the processor multiplies bf16 numbers as such."""
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name) for name in ("avx512_bf16", "amx_bf16"))
+
+
 class OneDnnLinear(nn.Linear):
     """nn.Linear with float32 products by oneDNN; bf16 autocast uses oneDNN anyway and is left alone.
 

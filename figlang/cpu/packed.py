@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from figlang.cpu.linear import pays
+from figlang.cpu.linear import in_bf16, pays
 from figlang.cpu.parts import Kinds, exchanged, untouched
 from figlang.cpu.side_by_side import side_by_side
 
@@ -114,6 +114,4 @@ def faster(weight: Any) -> bool:
     """Whether products with this weight are: in bf16 on processors that compute in it, in float32 where oneDNN pays at all."""
     if type(weight) is not nn.Parameter or weight.device.type != "cpu" or not hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):
         return False
-    capabilities = torch.cpu.get_capabilities()
-    half = weight.dtype == torch.bfloat16 and any(capabilities.get(name) for name in ("avx512_bf16", "amx_bf16"))
-    return bool(half) or (weight.dtype == torch.float32 and pays())
+    return (weight.dtype == torch.bfloat16 and in_bf16()) or (weight.dtype == torch.float32 and pays())

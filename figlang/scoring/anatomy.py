@@ -184,9 +184,9 @@ def _not_tree(anatomy: Anatomy, trie: Trie, late: Trie, expected: Reference) -> 
         return "it takes no position ids"
     # In one pack, whose mask alone hides what is not on a node's path; and in small ones, in blocks that leave keys out, which hand
     # on keys and values, with beginnings that nothing is asked of.
-    for tree, pack, block in ((trie, len(trie.read), None), (late, 5, 2)):
+    for tree, pack, blocks in ((trie, len(trie.read), ()), (late, 5, (2,))):
         try:
-            found = _difference(anatomy, tree, expected, pack, block)
+            found = _difference(anatomy, tree, expected, pack, blocks)
         except Exception as error:  # networks refuse a mask or cache they do not know with a dozen types
             return f"it does not take a tree-shaped mask ({type(error).__name__}: {one_line(error)})"
         if found:
@@ -198,14 +198,14 @@ def _steady(anatomy: Anatomy, late: Trie, expected: Reference) -> bool:
     if anatomy.network.dtype != torch.bfloat16 or not takes_blocks(anatomy.body):
         return False
     try:
-        return _difference(replace(anatomy, steady=True), late, expected, 5, 2) is None
+        return _difference(replace(anatomy, steady=True), late, expected, 5, (2,)) is None
     except Exception:  # as in _not_tree: a network of unlike parts refuses in its own words
         return False
 
 
-def _difference(anatomy: Anatomy, trie: Trie, expected: Reference, pack: int, block: int | None) -> str | None:
+def _difference(anatomy: Anatomy, trie: Trie, expected: Reference, pack: int, blocks: Sequence[int]) -> str | None:
     """How logits of the read nodes that predict a scored token differ from those expected of all read nodes, if they do."""
-    states = tree_states(tree_reads(anatomy.body, trie, pack, anatomy.keys, anatomy.steady, block))
+    states = tree_states(tree_reads(anatomy.body, trie, pack, anatomy.keys, anatomy.steady, blocks))
     asked = trie.counts[trie.read] > 0
     logits_RV = anatomy.head(torch.cat([states_RH for _, states_RH, _ in states])[asked])
     return expected.at(asked.nonzero()[:, 0]).differs(logits_RV)

@@ -18,7 +18,7 @@ from figlang.cpu.feed_forward import asked
 from figlang.cpu.residual import adding_in_float32
 from figlang.scoring.trie import Pack, Section, Trie
 
-BLOCK = 32  # nodes that attend together: fewer copy more keys, more attend in vain
+BLOCKS = (16, 32)  # nodes that attend together: fewer copy more keys, more attend in vain
 
 
 class States(NamedTuple):
@@ -48,11 +48,11 @@ def tree_reads(
     size: int,
     keys: int | None = None,
     steady: bool = False,
-    block: int | None = BLOCK,
+    blocks: Sequence[int] = BLOCKS,
     section: Section | None = None,
 ) -> Iterator[Read]:
     """All read nodes, or those of a section, pack by pack (see Trie.packs): each is computed once. `steady` is that of read_tree;
-    at most `block` nodes attend together, or all of them, with the mask alone, if it is None.
+    as many nodes attend together as is best of `blocks`, or all of them, with the mask alone, if there are none.
 
     The keys and values on the path to the first node of a pack are handed on from the pack before it: the beginning that
     all sequences share is such a path, and a subtree that is larger than a pack has one too.
@@ -62,9 +62,9 @@ def tree_reads(
         cache = hand_on(cache, torch.searchsorted(held, pack.past))
         held = torch.cat(pack)
         visible_PK = trie.visible(pack)
-        blocks = trie.blocks(pack, visible_PK, block) if block is not None and takes_blocks(body) else []
+        cut = trie.blocks(pack, visible_PK, blocks) if blocks and takes_blocks(body) else []
         with asked(trie.counts[pack.nodes] > 0):
-            states_PH = read_tree(body, trie.tokens[pack.nodes], trie.depths[pack.nodes], visible_PK, cache, blocks, steady)
+            states_PH = read_tree(body, trie.tokens[pack.nodes], trie.depths[pack.nodes], visible_PK, cache, cut, steady)
         yield Read(pack, held, states_PH, cache)
 
 

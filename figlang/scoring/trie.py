@@ -5,6 +5,7 @@ Shape letters: V nodes, N nodes that are read, S scored nodes, K keys, P nodes o
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple
 
 import torch
@@ -13,7 +14,8 @@ from torch import Tensor
 from figlang.cpu.blocks import Blocks
 from figlang.scoring.requests import Tokens
 
-WIDTH = 64  # numbers of keys that are this near share a batch
+WIDTH = 16  # keys of a block are a multiple of this: products with other numbers take up to half as long again on a CPU
+COPY = 8  # a key that a block copies costs as much as so many of its queries that look at it
 LITTLE = 0.01  # of all nodes: what halves may share, and how far from the middle they may be cut
 
 
@@ -102,18 +104,21 @@ class Trie:
         nodes = pack.nodes[:, None]
         return (keys <= nodes) & (nodes < self.ends[keys])
 
-    def blocks(self, pack: Pack, visible_PK: Tensor, size: int) -> list[Blocks]:
-        """The pack's nodes, `size` to a block, with the keys that they see; blocks of about as many keys are one batch."""
-        queries_BQ = torch.arange(-(-len(pack.nodes) // size) * size).clamp(max=len(pack.nodes) - 1).view(-1, size)
-        visible_BQK = visible_PK[queries_BQ]
-        seen_BK = visible_BQK.any(1)
-        widths = seen_BK.sum(1)
-        kinds = (widths - 1) // WIDTH
+    def blocks(self, pack: Pack, visible_PK: Tensor, sizes: Sequence[int]) -> list[Blocks]:
+        """The pack's nodes with the keys that they see, as many nodes to a block as costs least of these sizes; blocks of equally
+        many keys are one batch."""
+        cuts = []
+        for size in sizes:
+            queries_BQ = torch.arange(-(-len(pack.nodes) // size) * size).clamp(max=len(pack.nodes) - 1).view(-1, size)
+            seen_BK = visible_PK[queries_BQ].any(1)
+            cuts.append((int(seen_BK.sum()) * (size + COPY), queries_BQ, seen_BK))
+        _, queries_BQ, seen_BK = min(cuts, key=itemgetter(0))
+        widths = (-(-seen_BK.sum(1) // WIDTH) * WIDTH).clamp(max=seen_BK.shape[1])
         batches = []
-        for kind in torch.unique(kinds):
-            some = kinds == kind
-            keys_BK = seen_BK[some].int().argsort(descending=True, stable=True)[:, : widths[some].max()]
-            batches.append(Blocks(queries_BQ[some], keys_BK, visible_BQK[some].take_along_dim(keys_BK[:, None], 2)))
+        for width in torch.unique(widths).tolist():
+            some = widths == width
+            keys_BK = seen_BK[some].int().argsort(descending=True, stable=True)[:, :width]
+            batches.append(Blocks(queries_BQ[some], keys_BK, visible_PK[queries_BQ[some]].take_along_dim(keys_BK[:, None], 2)))
         return batches
 
     def paths(self) -> Iterator[tuple[Tensor, Tensor]]:
