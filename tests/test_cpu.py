@@ -196,7 +196,10 @@ def tree_mask(dtype: torch.dtype) -> Tensor:
 )
 @pytest.mark.parametrize("heads", [2, 4])
 @pytest.mark.parametrize("cast", [False, True])
-def test_blocks_give_the_attention_of_all_at_once(cast: bool, heads: int, dtype: torch.dtype, error: float) -> None:
+def test_blocks_give_the_attention_of_all_at_once(
+    cast: bool, heads: int, dtype: torch.dtype, error: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("figlang.cpu.blocks.in_bf16", lambda: True)
     torch.manual_seed(0)
     query, key, value = (torch.randn(1, count, size, 8).to(dtype) for count, size in ((4, 6), (heads, 8), (heads, 8)))
     module = nn.Module()

@@ -41,6 +41,7 @@ def many() -> list[Request]:
 @pytest.mark.parametrize("bos", ["none", "add"])
 @pytest.mark.parametrize("family", TREE)
 def test_two_halves_at_the_same_time_equal_one_sentence_at_a_time(family: str, bos: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("figlang.cpu.sliced.OUTPUTS", 64)
     plain = network(family, **TREE[family])
     kinds, usual = [type(part) for part in plain.modules()], ALL_ATTENTION_FUNCTIONS["sdpa"]
     scorer = CausalScorer(plain, TOKENIZER, bos=bos, pack=40)
@@ -79,7 +80,8 @@ def test_a_half_may_be_less_than_a_pack(least: int, threads: int, monkeypatch: p
 
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("family", ["gpt2", "llama", "qwen2"])
-def test_two_halves_in_bf16_add_up_in_float32_as_one_does(family: str) -> None:
+def test_two_halves_in_bf16_add_up_in_float32_as_one_does(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("figlang.cpu.sliced.OUTPUTS", 64)
     exact = torch.cat(CausalScorer(network(family, **TREE[family]), TOKENIZER).score(many()).log_probs)
     scorer = CausalScorer(network(family, **TREE[family]).to(torch.bfloat16), TOKENIZER, pack=40)
     assert scorer._anatomy.steady
@@ -134,8 +136,9 @@ def test_a_network_with_hooks_or_within_autocast_is_read_in_one_thread(monkeypat
         return read_tree(*inputs, **options)
 
     monkeypatch.setattr("figlang.scoring.states.read_tree", reading)
-    with plain.base_model.layers[0].register_forward_pre_hook(lambda *_: None):
-        scorer.score(many())
+    for part in (plain.base_model.layers[0], plain.lm_head):
+        with part.register_forward_pre_hook(lambda *_: None):
+            scorer.score(many())
     with torch.autocast("cpu", torch.bfloat16):
         scorer.score(many())
     assert threads == {threading.get_ident()}

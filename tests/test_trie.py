@@ -103,6 +103,10 @@ def test_halves_are_about_equal_and_share_little_or_there_are_none() -> None:
     (zero, middle), (also, count) = trie.halves(100)
     assert (zero, also, count) == (0, middle, len(trie.read))
     assert abs(middle - count / 2) <= count / 50 + 1
+    # Of several beginnings near the middle, the nearest.
+    many = grow([Tokens([first, 1, 2], 1) for first in range(100, 1100)])
+    (_, middle), _ = many.halves(100)
+    assert middle == len(many.read) / 2
     # Where the cut may lie there is no beginning of a branch: what is above it is read twice, and so it is the whole.
     long = grow([Tokens([first, *range(10, 300)], 1) for first in (1, 2, 3)])
     assert long.halves(100) == [Section(0, len(long.read))]

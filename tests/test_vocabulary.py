@@ -1,5 +1,7 @@
 """Laws of the vocabulary matrix: slices give what the whole gives; logits made anew count as if they had always stood there."""
 
+import weakref
+from math import log
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from torch import Tensor, nn
 
 from figlang.cpu import sliced as slices
 from figlang.cpu.sliced import sliced
+from figlang.errors import FiglangError
 from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Tokens
 from figlang.scoring.trie import Trie, grow
@@ -44,7 +47,7 @@ def test_slices_of_logits_give_log_probabilities_of_all(dtype: torch.dtype, widt
     torch.manual_seed(0)
     tree, matrix_VH = trie(), 2 * torch.randn(SIZE, HIDDEN)
     states_RH = torch.randn(len(tree.read), HIDDEN)
-    states_RH[0] = 40 * matrix_VH[7] / matrix_VH[7].norm()  # one token has all the probability
+    states_RH[1] = states_RH[3] = 40 * matrix_VH[7] / matrix_VH[7].norm()  # a token that is scored has all the probability
     exact_RV = states_RH @ matrix_VH.t()
     logits_RV = exact_RV.to(dtype)
     exact = None if dtype == torch.float32 else lambda states, tokens: (states * matrix_VH[tokens]).sum(-1)
@@ -59,6 +62,55 @@ def test_slices_of_logits_give_log_probabilities_of_all(dtype: torch.dtype, widt
     by_definition = expected(tree, states_RH, logits_RV, None if exact is None else exact_RV)
     assert int((~vocabulary.values.isnan()).sum()) == len(tree.scored) == SIZE + 4
     assert torch.allclose(vocabulary.values.double(), by_definition, atol=2e-5, rtol=1e-6, equal_nan=True)
+
+
+def test_logits_so_large_that_rounding_moves_them_by_many_nats_have_log_probabilities_all_the_same() -> None:
+    torch.manual_seed(0)
+    tree = trie()
+    exact_RV = 12_500 + 10 * torch.rand(len(tree.read), SIZE)
+    matrix_VH = torch.eye(SIZE)
+    exact_RV[:, 7], exact_RV[:, 8] = 12_651.5, 12_600.0  # rounded to 12,672 and 12,608
+    vocabulary = Vocabulary(
+        tree, [lambda states: states.bfloat16()], lambda states, tokens: (states * matrix_VH[tokens]).sum(-1), 2**20
+    )
+    vocabulary.add(tree.read, exact_RV)
+    vocabulary.finish()
+    found = expected(tree, exact_RV, exact_RV.bfloat16(), exact_RV)
+    assert torch.allclose(vocabulary.values.double(), found, atol=0.02, equal_nan=True)
+    assert vocabulary.values[~vocabulary.values.isnan()].max() <= 0
+
+
+def test_one_slice_of_logits_exists_at_a_time() -> None:
+    tree, alive = trie(), []
+
+    def head(states: Tensor) -> Tensor:
+        assert all(logits() is None for logits in alive)
+        logits = torch.zeros(len(states), SIZE // 3)
+        alive.append(weakref.ref(logits))
+        return logits
+
+    vocabulary = Vocabulary(tree, [head] * 3, None, 2**20)
+    vocabulary.add(tree.read, torch.zeros(len(tree.read), HIDDEN))
+    vocabulary.finish()
+    assert len(alive) == 4  # the first one tells the width
+
+
+def test_rows_are_read_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("figlang.scoring.vocabulary.ROWS", 2)
+    tree, rows = trie(), []
+    vocabulary = Vocabulary(tree, [lambda states: rows.append(len(states)) or torch.zeros(len(states), SIZE)], None, 2**20)
+    vocabulary.add(tree.read, torch.zeros(len(tree.read), HIDDEN))
+    vocabulary.finish()
+    assert rows == [1, 2, 1]
+    assert vocabulary.values[tree.scored].tolist() == pytest.approx([-log(SIZE)] * len(tree.scored))
+
+
+def test_a_token_that_the_network_does_not_know_is_refused() -> None:
+    tree = grow([Tokens([1, 2, 305], 2)])
+    vocabulary = Vocabulary(tree, [lambda states: torch.zeros(len(states), 150)] * 2, None, 2**20)
+    vocabulary.add(tree.read, torch.zeros(len(tree.read), HIDDEN))
+    with pytest.raises(FiglangError, match="token 305 is none of the 300 that the network predicts"):
+        vocabulary.finish()
 
 
 def test_a_slice_of_tokens_that_are_never_said_adds_nothing() -> None:
@@ -96,6 +148,10 @@ def test_slices_of_a_layer_are_the_layer_and_see_what_is_written_into_it(bias: b
     assert not any(parameter.requires_grad for parameter in parts.parameters())
 
 
+class Quantised(nn.Parameter):
+    """No plain weight, and not to be split as one."""
+
+
 class Doubled(nn.Linear):
     """No plain linear layer."""
 
@@ -107,7 +163,10 @@ def test_what_is_small_or_hooked_or_no_plain_layer_is_left_whole(monkeypatch: py
     hooked, small = nn.Linear(4, 20), nn.Linear(4, 7)
     hooked.register_forward_hook(lambda _, __, output: output)
     monkeypatch.setattr(slices, "OUTPUTS", 7)
-    for layer in (hooked, small, Doubled(4, 20), nn.Linear(4, 20, device="meta"), nn.Embedding(20, 4)):
+    other = nn.Linear(4, 20)
+    other.weight = nn.Parameter(other.weight)
+    other.weight.__class__ = Quantised
+    for layer in (hooked, small, other, Doubled(4, 20), nn.Linear(4, 20, device="meta"), nn.Embedding(20, 4)):
         assert list(sliced(layer)) == [layer]
 
 

@@ -17,7 +17,7 @@ def sliced(layer: nn.Module) -> nn.ModuleList:
     """
     if not isinstance(layer, nn.Linear) or type(layer) not in (nn.Linear, PackedLinear) or not untouched(layer):
         return nn.ModuleList([layer])
-    if layer.weight.device.type != "cpu" or layer.out_features <= OUTPUTS:
+    if type(layer.weight) is not nn.Parameter or layer.weight.device.type != "cpu" or layer.out_features <= OUTPUTS:
         return nn.ModuleList([layer])
     weights = torch.split(layer.weight.detach(), OUTPUTS)
     biases = [None] * len(weights) if layer.bias is None else torch.split(layer.bias.detach(), OUTPUTS)

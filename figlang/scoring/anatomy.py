@@ -211,15 +211,15 @@ def _difference(anatomy: Anatomy, trie: Trie, expected: Reference, pack: int, bl
     return expected.at(asked.nonzero()[:, 0]).differs(logits_RV)
 
 
-def others(network: PreTrainedModel, known: Sequence[str]) -> list[str]:
-    """Names of the classes of a network's parts that are of no known package."""
-    kinds = {type(part) for part in network.modules() if type(part).__module__.partition(".")[0] not in known}
+def others(parts: Iterable[nn.Module], known: Sequence[str]) -> list[str]:
+    """Names of the classes of parts that are of no known package."""
+    kinds = {type(part) for part in parts if type(part).__module__.partition(".")[0] not in known}
     return sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
 
 
 def _unknown(network: PreTrainedModel) -> str | None:
     # It may take the mask of the probe, and yet look back no further than some number of tokens.
-    names = others(network, KNOWN)
+    names = others(network.modules(), KNOWN)
     return f"it has code that is not transformers' own ({names[0]})" if names else None
 
 

@@ -137,10 +137,11 @@ class CausalScorer:
         return values, sum(reads)
 
     def _bears_threads(self) -> bool:
-        """Whether threads may run the body at the same time: bitsandbytes' layers, hooks and accelerate's parts may keep something
-        from one call to the next, and autocast is a matter of one thread."""
-        body = self._anatomy.body
-        stateless = not others(body, STATELESS) and all(map(untouched, body.modules()))
+        """Whether threads may run the network's parts at the same time: bitsandbytes' layers, hooks and accelerate's parts may keep
+        something from one call to the next, and autocast is a matter of one thread."""
+        body, head = self._anatomy.body, self._anatomy.network.get_output_embeddings()
+        parts = [part for each in (body, head) if each is not None for part in each.modules()]
+        stateless = not others(parts, STATELESS) and all(map(untouched, parts))
         return stateless and takes_blocks(body) and torch.get_num_threads() > 1 and not torch.is_autocast_enabled("cpu")
 
     def _vocabulary(self, trie: Trie, matrix: nn.ModuleList, logits: int) -> Vocabulary:

@@ -14,7 +14,7 @@ from torch import Tensor
 from figlang.cpu.blocks import Blocks
 from figlang.scoring.requests import Tokens
 
-WIDTH = 16  # keys of a block are a multiple of this: products with other numbers take up to half as long again on a CPU
+WIDTH = 16  # keys of a block are a multiple of this, or all: products with other numbers take up to half as long again on a CPU
 COPY = 8  # a key that a block copies costs as much as so many of its queries that look at it
 LITTLE = 0.01  # of all nodes: what halves may share, and how far from the middle they may be cut
 

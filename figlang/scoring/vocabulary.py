@@ -9,13 +9,14 @@ from math import ceil, e, log2
 import torch
 from torch import Tensor
 
+from figlang.errors import FiglangError
 from figlang.scoring.trie import Trie
 
 Head = Callable[[Tensor], Tensor]
 Exact = Callable[[Tensor, Tensor], Tensor]
 LOG2_E = log2(e)
 ROWS = 512  # at a time: enough for any product; with slices of 8,192 tokens 16 MB of logits, which figlang.cpu.memory can keep
-CACHED = 64  # rows whose logits a CPU makes probabilities of together: of such a slice 2 MB, about what its caches hold
+CACHED = 2**19  # logits that a CPU makes probabilities of together: 2 MB, about what its caches hold
 
 
 class Vocabulary:
@@ -28,6 +29,7 @@ class Vocabulary:
     of 20 is off by up to 0.06. It gets its states in parts of about as many values.
 
     `values` (nodes of the trie,) are the log-probabilities in float32 on the CPU; nan where none was asked for, or is known yet.
+    FiglangError says that a token to be scored is not among those that the heads know.
     """
 
     def __init__(self, trie: Trie, heads: Sequence[Head], exact: Exact | None, budget: int) -> None:
@@ -82,6 +84,10 @@ class Vocabulary:
             likeliest_R, tops_R, sums_R = (each.cpu() for each in _powers(logits_RC))
             parts.append((likeliest_R + first, tops_R, sums_R))
             first += width
+            del logits_RC  # before the next ones are made
+        if len(tokens_S) and int(tokens_S.max()) >= first:
+            wrong = f"token {int(tokens_S.max())} is none of the {first} that the network predicts"
+            raise FiglangError(f"{wrong}; use the tokenizer that it was trained with")
         likeliest_RB, tops_RB, sums_RB = (torch.stack(each, 1) for each in zip(*parts, strict=True))
         tops_R, slices_R = tops_RB.max(-1)
         sums_R = (sums_RB * _power(tops_RB - tops_R[:, None])).sum(-1)
@@ -90,9 +96,12 @@ class Vocabulary:
             likeliest_R = likeliest_RB.gather(1, slices_R[:, None])[:, 0]
             rows, tokens = torch.cat([rows_S, torch.arange(len(nodes))]), torch.cat([tokens_S, likeliest_R])
             exact, rounded = self._unrounded(states_RH, rows, tokens), torch.cat([chosen_S, tops_R])
-            gained = _power(exact - tops_R[rows]) - _power(rounded - tops_R[rows])
-            gained[len(rows_S) + rows_S[tokens_S == likeliest_R[rows_S]]] = 0  # there are these twice
-            chosen_S, sums_R = exact[: len(rows_S)], sums_R.index_add(0, rows, gained)
+            new, old = _power(exact - tops_R[rows]), _power(rounded - tops_R[rows])
+            twice = len(rows_S) + rows_S[tokens_S == likeliest_R[rows_S]]
+            new[twice] = old[twice] = 0
+            # Where logits are so large that a rounded one is all of the sum, and too much, nothing would be left of the others.
+            least_R = torch.zeros_like(sums_R).index_add(0, rows, new)
+            chosen_S, sums_R = exact[: len(rows_S)], torch.maximum(sums_R.index_add(0, rows, new - old), least_R)
         self.values[children] = chosen_S - tops_R[rows_S] - sums_R.log()[rows_S]
 
     def _unrounded(self, states_RH: Tensor, rows_S: Tensor, tokens_S: Tensor) -> Tensor:
@@ -116,7 +125,8 @@ def _powers(logits_RC: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     Float32 logits are overwritten, since another tensor of their size costs as much as the arithmetic.
     """
     found = []
-    for some in torch.split(logits_RC, CACHED if logits_RC.device.type == "cpu" else len(logits_RC)):
+    on_cpu = logits_RC.device.type == "cpu"
+    for some in torch.split(logits_RC, max(CACHED // logits_RC.shape[-1], 1) if on_cpu else len(logits_RC)):
         values = some.float()
         places = largest(values)
         # Minus infinity less itself is no number, and a slice may hold nothing but tokens that are never said.
