@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 
-.PHONY: train test test-slow test-distributed test-large test-served bench-train bench-score clean
+.PHONY: train test test-slow test-faults test-distributed test-large test-served bench-train bench-score clean
 
 train: $(READY)
 	$(BIN)/python train.py $(ARGS) skip_finished=true
@@ -13,11 +13,15 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not served and not slow" -n auto --maxprocesses 4 $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not served and not slow and not faults" -n auto --maxprocesses 4 $(ARGS)
 
 # Real data and real training: set FIGLANG_DATA to a folder that holds figqa/ in upstream layout.
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow $(ARGS)
+
+# What is done to it: processes killed at any moment, several writers on one folder, hundreds of inputs that are wrong.
+test-faults: $(READY)
+	$(BIN)/python -m pytest -m faults $(ARGS)
 
 # Every strategy on two CPU processes: as one process, stopped, killed and resumed; jobs by submitit; a real agent of W&B.
 test-distributed: $(READY)
