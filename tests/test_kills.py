@@ -11,6 +11,10 @@ from figlang.files import whole_file
 def test_a_file_that_is_cut_short_never_gets_its_name(tmp_path: Path) -> None:
     for cut in range(100):
         with pytest.raises(KeyboardInterrupt), whole_file(tmp_path / "file") as beside:
-            beside.write_text("x" * cut)
-            raise KeyboardInterrupt
+            _cut_short(beside, cut)
     assert not list(tmp_path.iterdir())
+
+
+def _cut_short(path: Path, length: int) -> None:
+    path.write_text("x" * length)
+    raise KeyboardInterrupt
