@@ -52,9 +52,11 @@ class Encoded:
 
 
 def word(text: str, style: str) -> str:
-    """A sentence as the network sees it. `clean`: one final period, first letter upper-case; `raw`: as is."""
+    """A sentence as the network sees it. `clean`: one final period, first letter upper-case; `raw`: as is. No text stays none."""
     if style == "raw":
         return text
+    if not text.strip():
+        return ""
     bare = text.strip().rstrip(".!?, ")
     return f"{bare[:1].upper()}{bare[1:]}."
 

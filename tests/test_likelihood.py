@@ -46,6 +46,12 @@ def worded(scoring: ScoringConfig, **prompt: Any) -> Wording:
     return Wording(scoring, PromptConfig(**prompt))
 
 
+@pytest.mark.parametrize("name", ["liu2022", "repo_head", "gpt3_notebook", "clean"])
+def test_an_empty_metaphor_leaves_the_answer_alone(name: str) -> None:
+    wording = worded(preset(name))
+    assert wording.span("", "", "it was hot.") == wording.alone("", "it was hot.")
+
+
 @pytest.mark.parametrize(
     ("name", "whole"),
     [

@@ -141,6 +141,11 @@ def test_clean_wording(raw: str, clean: str) -> None:
     assert word(raw, "raw") == raw
 
 
+@pytest.mark.parametrize("style", ["clean", "raw"])
+def test_no_text_stays_no_text(style: str) -> None:
+    assert word("", style) == ""
+
+
 def test_truncated_inputs_are_counted() -> None:
     _, encoder = build("pair")
     encoder.max_length = 12

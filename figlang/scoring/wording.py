@@ -70,7 +70,7 @@ class Wording:
         return self.whole(shown, metaphor, answer) if span == "whole" else self.span(shown, metaphor, answer)
 
     def _word(self, text: str) -> str:
-        if self._style == "gpt3":
+        if self._style == "gpt3" and text:
             return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
         return word(text, self._style)
 
