@@ -1,4 +1,4 @@
-"""What right answers go with (MUNCH: Tong et al. 2024, Tables 10 to 12; SPEC C.6): a quantity, or classes of an attribute.
+"""What right answers go with (MUNCH: Tong et al. 2024, Tables 10 to 12): a quantity, or classes of an attribute.
 
 The paper names no test. `p` is that of a classical test, which takes cases as independent; cases about one sentence are not, so
 beside it stand the interval and `p_clustered` of a bootstrap that resamples sentences. `p_holm` corrects `p` for all tests of a

@@ -69,7 +69,7 @@ def unique(found: dict[str, dict[str, int]]) -> Table:
         if row.table == "Sec 3.1" and row.metric == "n_unique" and row.value is not None
     }
     rows = tuple((part, len(counted), f"{published[part]:.0f}") for part, counted in found.items())
-    notes = ("Published: medium training file, spaCy 3.2 and NLTK's noun lemmatiser (Liu et al. 2022, §3.1).",)
+    notes = ("Published: medium training file, spaCy 3.2 and NLTK's noun lemmatiser (Liu et al. 2022, §3.1, and their code).",)
     return Table("segments", "Different subjects, relations and objects", ("segment", "different", "published"), rows, notes)
 
 

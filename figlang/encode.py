@@ -65,7 +65,7 @@ class Encoder:
     """Words and tokenises items for one input format.
 
     - `pair`: one sequence per option, `[CLS] context [SEP] option [SEP]` (what the numbers of Liu et al. 2022 were made with).
-    - `joint`: one sequence, `[CLS] context [SEP] option 1 [SEP] option 2 [SEP]` (what their §5 prints). Options enter in
+    - `joint`: one sequence, `[CLS] context [SEP] option 1 [SEP] option 2 [SEP]` (what their §4.2 prints). Options enter in
       alphabetical order, so that the order they are listed in changes no score.
     - `dual`: context and options as sequences of their own.
     - `nli`: one sequence, `[CLS] premise [SEP] hypothesis [SEP]`, with an output for each class.

@@ -61,7 +61,10 @@ def accuracy(predictions: Sequence[Prediction], seed: int = 0) -> Estimate | Non
 
 
 def pair_accuracy(predictions: Sequence[Prediction], seed: int = 0) -> Estimate | None:
-    """Share of groups of two or more items whose items are all right (Fig-QA §6.4); None if there is no such group."""
+    """Share of groups of two or more items whose items are all right (Liu et al. 2022, §5.1 and appendix D).
+
+    None if there is no such group.
+    """
     together = pairs(predictions)
     if not together:
         return None

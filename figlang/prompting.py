@@ -1,4 +1,4 @@
-"""Examples that stand before what is scored: k correct metaphors with their answers (Liu et al. 2022, §5.2; SPEC A.5).
+"""Examples that stand before what is scored: k correct metaphors with their answers (Liu et al. 2022, §5.1).
 
 The authors drew from a web page's list without a seed (GPT-2) or from the evaluated items themselves (GPT-3); here they
 come from the training items, seeded, and never show an item itself, its twin or its metaphor.

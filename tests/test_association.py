@@ -129,7 +129,7 @@ def test_holm_by_hand() -> None:
 
 
 def test_the_default_tests_find_what_the_paper_calls_significant() -> None:
-    """SPEC C.6: from the rounded rows of Table 11, at the triples' numbers of Table 1 and of the judgement task."""
+    """From the rounded rows of Table 11, at the triples' numbers of Table 1 and of the judgement task."""
     sizes = {"judgement": {"NEWS": 631, "ACPROSE": 618, "FICTION": 243}}
     sizes["generation"] = {"ACPROSE": 1061, "NEWS": 922, "FICTION": 593, "CONVRSN": 377}
     rows: dict[tuple[str, str], dict[str, list[Case]]] = {}

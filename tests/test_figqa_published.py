@@ -1,4 +1,4 @@
-"""The published Fig-QA files: counts recomputed from them, their defects, and what leaks from one into another (SPEC A.1)."""
+"""The published Fig-QA files: counts recomputed from them, their defects, and what leaks from one into another."""
 
 from collections import Counter
 from functools import cache

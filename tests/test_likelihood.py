@@ -76,7 +76,7 @@ def test_a_suffix_stands_between_metaphor_and_answer() -> None:
 
 
 def test_the_suffix_of_the_authors_gpt2_script() -> None:
-    # SPEC A.4: "Phrase. That is to say, The answer." where nothing is stripped or re-cased
+    # The authors' script: "Phrase. That is to say, The answer." where nothing is stripped or re-cased
     wording = worded(preset("liu2022"), suffix="That is to say, ")
     assert wording.whole("", "Time crawled", "It was slow").continuation == "Time crawled. That is to say, It was slow."
 

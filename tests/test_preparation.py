@@ -16,7 +16,7 @@ DEV = Split("dev", tuple(Item(f"d{n}", f"e{n // 2}", f"p {n}", ("a", "b"), n % 2
 
 
 def test_the_legacy_line_is_the_authors() -> None:
-    # SPEC A.6: python-capitalised, which lowers every other letter, and no space between the sentences
+    # The authors' script: python-capitalised, which lowers every other letter, and no space between the sentences
     wording = Wording(ScoringConfig(), PromptConfig())
     expected = "Her word had the strength of i. m. pei's titanium.Her promises can be believed."
     assert _line(ITEM, "legacy", wording) == expected

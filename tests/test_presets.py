@@ -95,7 +95,7 @@ def test_a_preset_with_adapters_is_for_training(
 
 
 def test_the_published_lm_recipe_is_the_specified_one() -> None:
-    # SPEC A.6: batch 8, no warm-up, no decay of weights, clip 1.0, early stopping with patience 1
+    # Liu et al. 2022, §4.1, and their scripts: batch 8, no warm-up, no weight decay, clip 1.0, early stopping with patience 1
     method = compose("train", TrainConfig, ["model=gpt2", "method=lm"]).method
     assert (method.batch_size, method.warmup, method.weight_decay, method.clip, method.patience) == (8, 0.0, 0.0, 1.0, 1)
     assert method.selection == "heldout"
@@ -106,7 +106,7 @@ def test_evaluate_composes() -> None:
 
 
 def test_the_published_recipes_are_the_specified_ones() -> None:
-    # Liu et al. 2022, §5, and their scripts: 8 epochs, batch 8, warm-up 10 %, clip 1.0, length 80; BERT 2e-5, RoBERTa 5e-6
+    # Liu et al. 2022, §4.2, and their scripts: 8 epochs, batch 8, warm-up 10 %, clip 1.0, length 80; BERT 2e-5, RoBERTa 5e-6
     for name, lr in (("bert", 2e-5), ("roberta", 5e-6)):
         config = compose("train", TrainConfig, [f"model={name}", "data=figqa_medium"])
         method = config.method

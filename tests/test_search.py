@@ -170,6 +170,6 @@ def test_the_words_of_the_agent_train(path: Path, tmp_path: Path, monkeypatch: p
 
 
 def test_sweeps_are_over_the_published_values() -> None:
-    # SPEC A.6 and A.7: 5e-6 to 2e-5 of the encoders, 1e-5 to 5e-5 of the causal models
+    # Liu et al. 2022, §4.1 and §4.2: 5e-6 to 2e-5 of the encoders, 1e-5 to 5e-5 of the causal models
     lm, mlm = (OmegaConf.load(CONF / "sweep" / f"{name}_lr.yaml").parameters["method.lr"]["values"] for name in ("lm", "mlm"))
     assert (min(lm), max(lm), min(mlm), max(mlm)) == (1e-5, 5e-5, 5e-6, 2e-5)

@@ -9,7 +9,7 @@ from figlang.analysis.segments import Segments, Word
 from figlang.types import Item
 
 PARTS = ("subject", "relation", "object")
-# Words that WordNet knows as something else, and fragments that tokenising leaves (SPEC A.11).
+# Words that WordNet knows as something else, and fragments that tokenising leaves, as the authors' code has them.
 READ_AS = {"he": "man", "she": "woman", "i": "me"}
 FRAGMENTS = {"s", "at", "m", "in"}
 NEGATIONS = {"not", "n't", "never", "no", "none", "nothing", "hardly", "barely", "without", "nobody", "neither", "nor", "cannot"}

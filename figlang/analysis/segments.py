@@ -1,6 +1,6 @@
 """Subject, relation and object of a metaphor (Liu et al. 2022, §3.1), by the dependency parse of spaCy.
 
-The segmentation is the authors' (SPEC A.11). Tags and lemmas are those of the words in their sentence; the authors tagged
+The segmentation is that of the authors' code. Tags and lemmas are those of the words in their sentence; the authors tagged
 and lemmatised the cut-out segments, took every word for a noun and repaired some of the damage.
 """
 

@@ -112,7 +112,7 @@ class MethodConfig(Section):
 
 @dataclass
 class ScoringConfig(Section):
-    """How a language model's log-probabilities become the score of an option (Fig-QA: Liu et al. 2022, footnote 3 and §5.3).
+    """How a language model's log-probabilities become the score of an option (Fig-QA: Liu et al. 2022, §4.1 and footnote 3).
 
     An NLI network scores by NliConfig.
     """
@@ -174,7 +174,7 @@ class ScoringConfig(Section):
 
 @dataclass
 class PromptConfig(Section):
-    """What stands before and within the strings of a causal model (Liu et al. 2022, §5.2; SPEC A.4 and A.5)."""
+    """What stands before and within the strings of a causal model (Liu et al. 2022, §5.1)."""
 
     name: str = option("none", "Name in reports and signatures.")
     suffix: str = option("", "Text before the answer: 'That is to say, '.")
@@ -224,7 +224,7 @@ class PromptConfig(Section):
 
 @dataclass
 class NliConfig(Section):
-    """How an NLI network chooses: the context is the premise, each option a hypothesis (Fig-QA: Liu et al. 2022, footnote 4;
+    """How an NLI network chooses: the context is the premise, each option a hypothesis (Fig-QA: Liu et al. 2022, §4.2;
     MiQA: Comșa et al. 2022, §5, where the premises of an implied-by question are its options)."""
 
     score: str | None = option(

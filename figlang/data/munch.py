@@ -11,7 +11,7 @@ Upstream: github.com/xiaoyuisrain/metaphor-understanding-challenge, CC BY 4.0. T
 `i0` numbers the rows of either table and is no `idx`. Eight candidates hold `&gt;` for a `>` that the sentence has. The JSON files
 of `tasks/` repeat the tables; where they are there, they have to agree.
 
-The authors say to shuffle the candidates, not how (SPEC C.3). Here `data.seed` draws one order for every triple, so that all
+The authors say to shuffle the candidates, not how. Here `data.seed` draws one order for every triple, so that all
 prompts, both forms and all models see the same; `data.order=both` asks every triple in both orders, `upstream` keeps the apt one
 first. All items of a `sid` are one group.
 """

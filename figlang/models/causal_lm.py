@@ -1,4 +1,4 @@
-"""Fine-tuning a causal model with the language-modelling loss on the gold strings (Liu et al. 2022, §5.1; SPEC A.6)."""
+"""Fine-tuning a causal model with the language-modelling loss on the gold strings (Liu et al. 2022, §4.1 and §5.1)."""
 
 from typing import Any, cast
 

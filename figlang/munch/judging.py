@@ -48,7 +48,7 @@ def judge(model: Loaded | Served, prompt: PromptConfig, scoring: ScoringConfig |
 
 
 class Judge:
-    """A causal model that is asked which of two candidates are paraphrases (Tong et al. 2024, §6.1).
+    """A causal model that is asked which of two candidates are paraphrases (Tong et al. 2024, §7.1).
 
     `prompt.reply=letter` takes the letter of the largest next-token probability, `greedy` the one that the model writes: another
     text than a letter is no choice, which is wrong. `prompt.chat` asks in a conversation, in the form of the tokenizer's template.

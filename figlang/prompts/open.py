@@ -56,7 +56,7 @@ def that_is_to_say(item: Item) -> str:
 
 
 def with_examples(asked: Sequence[Open], pool: Sequence[Generation], shots: int, seed: int = 0) -> list[Open]:
-    """Questions after `shots` answered ones of other rows, drawn anew for each by the seed and its name (SPEC B.7).
+    """Questions after `shots` answered ones of other rows, drawn anew for each by the seed and its name (Comșa et al. 2022, §5.2).
 
     Raises FiglangError if the pool is too small.
     """

@@ -1,6 +1,6 @@
 """Choices from log-probabilities, forward and backward: which answer fits the metaphor, which metaphor fits the answer.
 
-The two directions are those of Liu et al. 2022 (§5.1 and Table 10); the presets in conf/scoring follow their released
+The two directions are those of Liu et al. 2022 (§4.1); the presets in conf/scoring follow their released
 scripts, which differ between GPT-2 and GPT-3.
 """
 

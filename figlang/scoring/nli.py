@@ -1,7 +1,7 @@
 """NLI networks: the order of their classes, class scores, and how judgements of premise and hypothesis become a choice.
 
-An item is judged once for each option: premise = context, hypothesis = option (Liu et al. 2022, footnote 4), or, where the
-question is what the context is implied by, the other way round (Comșa et al. 2022).
+An item is judged once for each option: premise = context, hypothesis = option (Liu et al. 2022, §4.2), or, where the
+question is what the context is implied by, the other way round (Comșa et al. 2022, §5).
 From these judgements come both protocols: the forced choice, and the three-way one that asks whether the right option is
 entailed and the others are contradicted.
 """
