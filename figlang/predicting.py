@@ -12,7 +12,7 @@ from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.exports.checkpoint import Loaded, Served
 from figlang.files import whole_file
-from figlang.models import layout, networks
+from figlang.models import layout, networks, opening
 from figlang.munch import judging
 from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, MEASURED, REPLIES, write_predictions
 from figlang.prompting import Pool
@@ -279,4 +279,5 @@ def origin(loaded: Loaded | Served) -> dict[str, Any]:
         "trained": f"{recipe.trained_on}@{recipe.settings}",
         "train_seed": recipe.seed,
         "precision": layout.precision(loaded.network),
+        **({"remote_code": True} if opening.runs_foreign_code(loaded.network, loaded.network.config, loaded.tokenizer) else {}),
     }

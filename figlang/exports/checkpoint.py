@@ -85,7 +85,7 @@ def load_unmerged(source: str, model: ModelConfig | None = None, cache: str = Pa
 
 def _named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Recipe]:
     located, given = weights.locate(source), model or ModelConfig()
-    recipe = recipes.read(located, source, given.revision)
+    recipe = recipes.read(located, source, given.revision, given.trust_remote_code)
     return replace(
         ModelConfig(name=recipe.name, name_or_path=located, max_length=recipe.max_length),
         revision=given.revision,
@@ -153,7 +153,9 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
             network, tokenizer = networks.build(model, "nli", [], len(CLASSES))
             about = ("none", "nli", scoring.text, model.max_length, 20.0, len(CLASSES), "nothing", UNTRAINED, None)
             return Loaded(network.eval(), tokenizer, Recipe(model.name, networks.describe(model), *about))
-        recipe = replace(recipes.read(weights.locate(model.name_or_path), model.name_or_path, model.revision), name=model.name)
+        located = weights.locate(model.name_or_path)
+        recipe = recipes.read(located, model.name_or_path, model.revision, model.trust_remote_code)
+        recipe = replace(recipe, name=model.name)
         if scoring is not None and recipe.format != "nli":
             raise FiglangError(
                 f"scoring={scoring.name} needs a classifier of premises and hypotheses, and model={model.name} is read as "

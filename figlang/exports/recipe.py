@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoConfig
 from transformers.utils import cached_file
 
 from figlang.errors import FiglangError, one_line
+from figlang.models import opening
 
 RECIPE = "figlang.json"
 FORMATS = ("pair", "joint", "dual", "nli", "causal", "pll", "letter")
@@ -63,16 +63,18 @@ def stored(located: str, revision: str | None) -> Recipe | None:
     return recipe
 
 
-def read(located: str, source: str, revision: str | None) -> Recipe:
+def read(located: str, source: str, revision: str | None, trust: bool = False) -> Recipe:
     """The recipe of a folder or hub id; without figlang.json, what its class tells.
 
-    Raises FiglangError, which names `source`, if neither says how to read the network.
+    `trust` allows code that comes with it. Raises FiglangError, which names `source`, if neither says how to read the network.
     """
     try:
         recipe = stored(located, revision)
         if recipe is not None:
             return recipe
-        config = AutoConfig.from_pretrained(located, revision=revision, trust_remote_code=False)
+        config = opening.read_config(located, revision, trust)
+    except FiglangError:
+        raise
     except OSError as error:
         raise FiglangError(
             f"no checkpoint {source!r}: neither a folder here nor reachable as a hub id ({one_line(error)})"

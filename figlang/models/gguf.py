@@ -6,9 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM
 
 from figlang.errors import FiglangError
+from figlang.models import opening
 from figlang.sources import local_path, sha256
 
 log = logging.getLogger("figlang")
@@ -56,10 +57,10 @@ def folder(source: str, cache: str) -> Path:
 
 
 def _convert(path: Path, target: Path) -> None:
-    where = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
+    where, file = str(path.parent), path.name
     try:
-        tokenizer = AutoTokenizer.from_pretrained(**where)
-        loaded = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
+        tokenizer = opening.read_tokenizer(where, gguf_file=file)
+        loaded, _ = opening.read_network(AutoModelForCausalLM, where, dtype=torch.float32, gguf_file=file)
     except (OSError, ValueError, KeyError, RuntimeError, NotImplementedError, ImportError) as error:
         why = " ".join(str(error).split())[:300]
         kind = "" if isinstance(error, ImportError) else ", which may be cut short or of an unknown kind"
@@ -68,7 +69,7 @@ def _convert(path: Path, target: Path) -> None:
     config = loaded.config
     if hasattr(config, "quantization_config"):
         del config.quantization_config
-    network = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    network = opening.build(AutoModelForCausalLM, config, dtype=torch.float32)
     network.load_state_dict(loaded.state_dict())
     network.save_pretrained(target)
     tokenizer.save_pretrained(target)

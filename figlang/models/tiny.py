@@ -11,6 +11,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreT
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError, one_line
+from figlang.models import opening
 
 WINDOW = 2048  # tokens
 
@@ -39,7 +40,7 @@ def build(model: ModelConfig, kind: Any, texts: Sequence[str], options: int) -> 
         sizes["attention_types"] = [[["global", "local"], 1]]
     try:
         config = AutoConfig.for_model(model.architecture, **sizes)
-        return kind.from_config(config), tokenizer
+        return opening.build(kind, config), tokenizer
     except (ValueError, KeyError) as error:
         raise FiglangError(f"cannot build a tiny network of model.architecture={model.architecture}: {one_line(error)}") from error
 

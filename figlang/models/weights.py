@@ -8,13 +8,13 @@ from typing import Any
 import torch
 import transformers
 from peft import LoraConfig, PeftModel, TaskType
-from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError, damage
 from figlang.exports.recipe import Recipe, stored
 from figlang.faults import explain
-from figlang.models import gguf, layout, lora
+from figlang.models import gguf, layout, lora, opening
 from figlang.sources import PACKAGE, local_path
 
 # What adapters without a config.json, those of other tools, say of the network below them.
@@ -60,9 +60,7 @@ def below(model: ModelConfig) -> ModelConfig:
 
 def classes_of(model: ModelConfig) -> PreTrainedConfig:
     """The configuration that names the classes of a source: its adapters' own, for the head is theirs."""
-    return AutoConfig.from_pretrained(
-        locate(model.name_or_path), revision=model.revision, trust_remote_code=model.trust_remote_code
-    )
+    return opening.read_config(locate(model.name_or_path), model.revision, model.trust_remote_code)
 
 
 def resume(adapted: PeftModel, model: ModelConfig, format: str, base_sha256: str | None) -> None:
@@ -95,11 +93,11 @@ def load(
     `from_pretrained`, `above` the sources of the adapters that this one is below.
     """
     source = str(gguf.folder(model.name_or_path, cache)) if gguf.is_gguf(model.name_or_path) else locate(model.name_or_path)
-    common = {"revision": model.revision, "trust_remote_code": model.trust_remote_code}
+    common = (model.revision, model.trust_remote_code)
     try:
         try:
             # First, since it is one file: without a network the hub client tries each file for half a minute.
-            AutoConfig.from_pretrained(source, **common)
+            opening.read_config(source, *common)
         except OSError:
             if lora.settings_of(source, model.revision) is None:  # adapters of other tools come without it
                 raise
@@ -110,13 +108,11 @@ def load(
                     f"first: python -m figlang.merge checkpoint={model.name_or_path} output=FOLDER"
                 )
             adapted, tokenizer = _adapted(model, source, settings, kind, cache, above)
-            network, missing = _as(lora.merge(adapted), kind, dtype, more)
+            network, missing = _as(lora.merge(adapted), kind, dtype, more, model.trust_remote_code)
             return network, tokenizer, missing
-        tokenizer = AutoTokenizer.from_pretrained(source, **common)
+        tokenizer = opening.read_tokenizer(source, *common)
         safetensors = None if model.allow_bin else True
-        network, found = kind.from_pretrained(
-            source, dtype=dtype, use_safetensors=safetensors, output_loading_info=True, **common, **more
-        )
+        network, found = opening.read_network(kind, source, *common, dtype=dtype, use_safetensors=safetensors, **more)
     except FiglangError:
         raise
     except Exception as error:  # a config.json of impossible sizes raises whatever the first layer that meets them does
@@ -156,7 +152,7 @@ def _adapted(
     more: dict[str, Any] = {"ignore_mismatched_sizes": True}
     kind = TASKS.get(settings.task_type, kind)
     if recipe is not None:
-        more["config"] = AutoConfig.from_pretrained(source, revision=model.revision, trust_remote_code=model.trust_remote_code)
+        more["config"] = opening.read_config(source, model.revision, model.trust_remote_code)
         named = getattr(transformers, (more["config"].architectures or [""])[0], None)
         kind = named if isinstance(named, type) and issubclass(named, PreTrainedModel) else kind
     base = _below(model, source, settings, recipe)
@@ -178,8 +174,9 @@ def _adapted(
     if bits:
         network = network.dequantize()
     adapted = lora.attach(network.float(), settings, source, model.revision, model.allow_bin)
-    own = AutoTokenizer.from_pretrained(source) if (Path(source) / "tokenizer_config.json").is_file() else tokenizer
-    return adapted, own
+    if (Path(source) / "tokenizer_config.json").is_file():
+        tokenizer = opening.read_tokenizer(source, None, model.trust_remote_code)
+    return adapted, tokenizer
 
 
 def _below(model: ModelConfig, source: str, settings: LoraConfig, recipe: Recipe | None) -> ModelConfig:
@@ -201,7 +198,9 @@ def _identity(source: str) -> str:
     return str(Path(source).resolve()) if Path(source).is_dir() else source
 
 
-def _as(network: PreTrainedModel, kind: Any, dtype: torch.dtype, more: dict[str, Any]) -> tuple[PreTrainedModel, list[str]]:
+def _as(
+    network: PreTrainedModel, kind: Any, dtype: torch.dtype, more: dict[str, Any], trust: bool
+) -> tuple[PreTrainedModel, list[str]]:
     """The network as another class (plain or Auto), as if it were loaded from its files, and the weights that it then lacks."""
     config = copy.deepcopy(more.get("config", network.config))
     if "num_labels" in more:
@@ -209,11 +208,11 @@ def _as(network: PreTrainedModel, kind: Any, dtype: torch.dtype, more: dict[str,
     wanted = kind
     if not issubclass(kind, PreTrainedModel):  # an Auto class
         with torch.device("meta"):
-            wanted = type(kind.from_config(config))
+            wanted = type(opening.build(kind, config, trust))
     if type(network) is wanted and config.num_labels == network.config.num_labels:
         return network.to(dtype), []
-    again, found = wanted.from_pretrained(
-        None, config=config, state_dict=network.state_dict(), dtype=dtype, output_loading_info=True, ignore_mismatched_sizes=True
+    again, found = opening.read_network(
+        wanted, None, trust=trust, config=config, state_dict=network.state_dict(), dtype=dtype, ignore_mismatched_sizes=True
     )
     return again, _missing(found)
 
