@@ -327,6 +327,34 @@ def test_a_merge_that_changes_scores_writes_nothing(tmp_path: Path, monkeypatch:
     assert not (tmp_path / "whole").exists()
 
 
+@pytest.mark.parametrize(("format", "kind"), [("pair", "lora"), ("joint", "rslora"), ("dual", "dora"), ("causal", "lora")])
+def test_a_merge_may_change_scores_by_what_float32_rounds(
+    tmp_path: Path, format: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, folder = exported(tmp_path, format, FORMATS[format], kind)
+    monkeypatch.setattr(merging, "TOLERANCE", -1.0)  # so that the rounding decides
+    before = merging._scores(checkpoint.load_unmerged(str(folder)), ITEMS)
+    merging.merge(checkpoint.load_unmerged(str(folder)), ITEMS, tmp_path / "whole")
+    whole = checkpoint.load(str(tmp_path / "whole"))
+    assert whole.network.dtype == torch.float32
+    assert merging._scores(whole, ITEMS) == pytest.approx(before, abs=1e-5)
+
+
+def test_a_merge_that_changes_scores_by_more_than_rounding_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, folder = exported(tmp_path)
+    right = lora.merge
+
+    def wrong(adapted: PeftModel) -> Any:
+        network = right(adapted)
+        network.classifier.weight.data *= 1 + 1e-4
+        return network
+
+    monkeypatch.setattr(lora, "merge", wrong)
+    monkeypatch.setattr(merging, "TOLERANCE", -1.0)
+    with pytest.raises(FiglangError, match=r"merging changes a score by .*, and float32 rounds by .* only; nothing was written"):
+        merging.merge(checkpoint.load_unmerged(str(folder)), ITEMS, tmp_path / "whole")
+
+
 def test_adapters_over_four_bits_are_read_back_over_the_same_values(tmp_path: Path) -> None:
     pytest.importorskip("bitsandbytes", reason="needs figlang[large]")
     causal_models.network("llama", hidden_size=64, intermediate_size=128, head_dim=16).save_pretrained(tmp_path / "base")
