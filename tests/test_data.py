@@ -99,6 +99,26 @@ def test_data_without_near_duplicates_has_no_note(own: DataConfig, tmp_path: Pat
     assert train.notes == ()
 
 
+@pytest.mark.parametrize(("drop", "items"), [(True, 4), (False, 6)])
+def test_repeated_rows_of_own_files_are_left_out_unless_the_switch_keeps_them(
+    own: DataConfig, tmp_path: Path, drop: bool, items: int
+) -> None:
+    (tmp_path / "train.csv").write_text(TRAIN + TRAIN.split("\n", 1)[1][:-1].rpartition("\nc,")[0] + "\n")
+    own.drop_duplicates = drop
+    split = load("train", own, PathsConfig())
+    assert len(split.items) == items
+    assert "2 rows repeat an earlier row" in split.notes[-1]
+
+
+def test_a_long_list_of_near_duplicates_is_cut_in_the_note_and_whole_in_what_is_dropped(own: DataConfig, tmp_path: Path) -> None:
+    rows = HEADER + "".join(f"m {n},x,y,0\nn {n},x,y,1\n" for n in range(60))
+    (tmp_path / "train.csv").write_text(rows + "k,x,y,0\nl,x,y,1\n")
+    (tmp_path / "validation.csv").write_text(rows)
+    train, _ = for_training(own, PathsConfig())
+    assert len(train.dropped) == 120
+    assert train.notes[-1].endswith("train-50 = validation-50 and 70 more")
+
+
 @pytest.mark.parametrize(
     ("size", "drop", "items"),
     [

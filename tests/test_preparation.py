@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from figlang.config import MethodConfig, PromptConfig, ScoringConfig
+from figlang.data import figqa
 from figlang.errors import FiglangError
 from figlang.scoring.wording import Wording
 from figlang.training.preparation import _line, _select
@@ -37,6 +38,29 @@ def test_held_out_pairs_are_whole_seeded_and_not_trained_on() -> None:
     assert sorted(item.id for item in (*kept, *selected)) == sorted(item.id for item in TRAIN.items)
     assert _select(method, TRAIN, DEV, seed=0)[1] == selected != _select(method, TRAIN, DEV, seed=1)[1]
     assert "8 items of 4 groups held out" in notes[0]
+
+
+def test_no_held_out_text_is_trained_on_through_a_repeated_row() -> None:
+    again = tuple(
+        replace(item, id=f"{item.id} again", group=f"{item.group} again", context=f"M  {n}.") for n, item in enumerate(TRAIN.items)
+    )
+    kept, selected, notes = _select(
+        MethodConfig(selection="heldout", held_out=0.2), replace(TRAIN, items=(*TRAIN.items, *again)), DEV, 0
+    )
+    assert not {figqa.twin(item) for item in kept} & {figqa.twin(item) for item in selected}
+    assert f"{80 - len(kept) - len(selected)} items whose text is among those held out are not trained on" in notes[1]
+
+
+def test_items_without_a_text_are_nobodys_twins() -> None:
+    items = tuple(replace(item, context="") for item in TRAIN.items)
+    kept, selected, _ = _select(MethodConfig(selection="heldout", held_out=0.2), replace(TRAIN, items=items), DEV, 0)
+    assert len(kept) + len(selected) == 40
+
+
+def test_everything_held_out_is_refused() -> None:
+    items = tuple(replace(item, context="m") for item in TRAIN.items)
+    with pytest.raises(FiglangError, match=r"is among those held out too; use method\.selection=none"):
+        _select(MethodConfig(selection="heldout", held_out=0.2), replace(TRAIN, items=items), DEV, 0)
 
 
 def test_the_validation_split_selects_by_its_labelled_items_only() -> None:

@@ -56,11 +56,14 @@ class DataConfig(Section):
     )
     tagger: str | None = option(None, "MUNCH: spaCy pipeline for targets without part of speech: en_core_web_sm, or a folder.")
     root: str | None = option(None, "Folder that holds the data sets, instead of paths.data; may be package:<module>/<path>.")
-    train: str | None = option(None, "figqa_csv: training file with startphrase, ending1, ending2, labels.")
+    train: str | None = option(
+        None, "figqa_csv: training file with startphrase, ending1, ending2, labels (0 for ending1, 1 for ending2)."
+    )
     validation: str | None = option(None, "figqa_csv: validation file with the same columns.")
     test: str | None = option(None, "figqa_csv: test file with the same columns; label -1 means hidden.")
     test_labels: str | None = option(None, "CSV file with a column `labels` for a test split whose labels are hidden.")
     strict: bool = option(False, "Refuse a file with any row-level problem instead of noting it.")
+    drop_duplicates: bool = option(True, "figqa_csv: leave out labelled rows that repeat an earlier row.")
     drop_near_duplicates: bool = option(True, "Drop training items whose metaphor also occurs in validation or test.")
     limit: int | None = option(None, "Use only the first N items of each split.")
 

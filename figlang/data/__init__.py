@@ -1,13 +1,17 @@
 """Readers: one file per data set. This index is the only place that knows them all."""
 
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.config.data import NLI
-from figlang.data import figqa, miqa, mix, munch, nli, winogrande
+from figlang.data import figqa, figqa_rows, miqa, mix, munch, nli, winogrande
 from figlang.errors import FiglangError
 from figlang.types import Split
+
+# Ids that a note names. metrics.json has them all, under contamination.dropped.
+LISTED = 50
 
 
 def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
@@ -18,8 +22,10 @@ def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
     if data.dataset == "figqa_csv":
         file = {"train": data.train, "validation": data.validation, "test": data.test}[split]
         if file is None:
-            raise FiglangError(f"data.{split} is not set; give data.{split}=FILE.csv with the columns {', '.join(figqa.COLUMNS)}")
-        loaded = figqa.read(Path(file).expanduser(), data.strict)
+            raise FiglangError(
+                f"data.{split} is not set; give data.{split}=FILE.csv with the columns {', '.join(figqa_rows.COLUMNS)}"
+            )
+        loaded = figqa.read(Path(file).expanduser(), data.strict, distinct=data.drop_duplicates)
         if split == "test" and data.test_labels is not None:
             loaded = figqa.with_labels(loaded, Path(data.test_labels).expanduser(), data.strict)
     elif data.dataset == "winogrande":
@@ -52,7 +58,8 @@ def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
         return train, others[0]
     leaked = {ours.id: theirs.id for other in others for ours, theirs in figqa.near_duplicates(train, other)}
     if leaked:
-        listed = ", ".join(f"{ours} = {theirs}" for ours, theirs in leaked.items())
+        listed = ", ".join(f"{ours} = {theirs}" for ours, theirs in islice(leaked.items(), LISTED))
+        listed += f" and {len(leaked) - LISTED} more" if len(leaked) > LISTED else ""
         done = "dropped from training" if data.drop_near_duplicates else "kept, since data.drop_near_duplicates=false"
         train = replace(train, notes=(*train.notes, f"{len(leaked)} metaphors also occur in an evaluation split, {done}: {listed}"))
         if data.drop_near_duplicates:

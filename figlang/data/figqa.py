@@ -9,17 +9,16 @@ only decides where one of two neighbours has a misspelt ending; two of its rows 
 equal endings; a few metaphors occur both in a training file and in dev.
 """
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from figlang.data import figqa_rows as rows
 from figlang.data.tables import Problems, read_csv
 from figlang.errors import FiglangError
 from figlang.sources import data_file, local_path, sha256
 from figlang.types import Item, Split
 
 UPSTREAM = "https://raw.githubusercontent.com/nightingal3/Fig-QA/HEAD/data"
-COLUMNS = ("startphrase", "ending1", "ending2", "labels")
-LABELS = {"0": 0, "1": 1, "-1": None}
 COMMONSENSE = {"obj": "objects", "vis": "visual", "soc": "social", "cul": "cultural"}
 
 # name of the split: (path below data/, sha256 of the upstream file at fb638f8)
@@ -52,69 +51,20 @@ def load(split: str, size: str, root: str | None, cache: str, strict: bool = Fal
     return loaded
 
 
-def read(path: Path, strict: bool = False) -> Split:
-    """Items of any CSV file with the columns startphrase, ending1, ending2, labels.
+def read(path: Path, strict: bool = False, distinct: bool | None = None) -> Split:
+    """Items of any table with the columns startphrase, ending1, ending2, labels.
 
     Optional columns: `id` (unique; otherwise ids are `<file stem>-<row>`), `qid`. Rows that cannot be used are left
-    out with a note each, or refused with `strict`.
+    out with a note each, or refused with `strict`. With `distinct`, labelled rows that repeat an earlier one are left
+    out and counted; False only counts them, and None does not look for them.
+
+    Raises FiglangError if no row can be used, or if the labels count from 1.
     """
     problems = Problems(path, strict)
-    rows = []
-    seen: set[str] = set()
-    table = read_csv(path, COLUMNS, problems)
-    unread = sorted(name for name in (table[0][1] if table else {}) if name.startswith("ending") and name not in COLUMNS)
-    if unread:
-        problems.add(
-            None, f"column {', '.join(unread)} is not read, an item has two endings", "keep the two that are to be told apart"
-        )
-    for number, row in table:
-        empty = [name for name in COLUMNS if not row[name].strip()]
-        identifier = row.get("id") or f"{path.stem}-{number}"
-        if empty:
-            problems.add(number, f"empty {', '.join(empty)}, row left out", "fill the cell or delete the row")
-        elif row["labels"].strip() not in LABELS:
-            problems.add(number, f"label {row['labels']!r}, row left out", "use 0 (ending1), 1 (ending2) or -1 (hidden)")
-        elif identifier in seen:
-            problems.add(number, f"id {identifier!r} occurs twice, row left out", "give every row its own id")
-        else:
-            seen.add(identifier)
-            rows.append((number, identifier, row))
-    if not rows:
+    items = tuple(rows.items(rows.usable(path, problems, distinct), problems))
+    if not items:
         raise problems.nothing_usable("add rows below the header")
-    items = tuple(_items(rows, problems))
     return Split(path.stem, items, str(path), sha256(path), tuple(problems.found))
-
-
-def _items(rows: Sequence[tuple[int, str, dict[str, str]]], problems: Problems) -> list[Item]:
-    items: list[Item] = []
-    position = 0
-    while position < len(rows):
-        paired = position + 1 < len(rows) and _is_pair(rows[position][2], rows[position + 1][2])
-        if not paired:
-            problems.add(
-                rows[position][0],
-                "has no partner with the same endings, kept as a single item",
-                "put the rows of a pair next to each other",
-            )
-        group = rows[position][1]
-        for number, identifier, row in rows[position : position + 1 + paired]:
-            if row["ending1"].strip() == row["ending2"].strip():
-                problems.add(number, "its two endings are equal, so no choice can be right", "correct an ending")
-            gold = LABELS[row["labels"].strip()]
-            items.append(
-                Item(identifier, group, row["startphrase"].strip(), (row["ending1"].strip(), row["ending2"].strip()), gold)
-            )
-        position += 1 + paired
-    return items
-
-
-def _is_pair(first: dict[str, str], second: dict[str, str]) -> bool:
-    same = [first[name].strip() == second[name].strip() for name in ("ending1", "ending2")]
-    # One pair of train_xl.csv differs by a misspelling; qid alone would join about 80 pairs of strangers.
-    same_qid = first.get("qid", "") != "" and first.get("qid") == second.get("qid")
-    labels = first["labels"].strip(), second["labels"].strip()
-    flipped = labels[0] != labels[1] or labels[0] == "-1"
-    return flipped and (all(same) or (any(same) and same_qid))
 
 
 def _file(name: str, root: str | None, cache: str) -> Path:
@@ -125,14 +75,14 @@ def _file(name: str, root: str | None, cache: str) -> Path:
 
 def _with_commonsense(split: Split, path: Path, strict: bool) -> Split:
     problems = Problems(path, strict)
-    rows = read_csv(path, ("startphrase", *COMMONSENSE), problems)
+    annotated = read_csv(path, ("startphrase", *COMMONSENSE), problems)
     # The annotation has no ids; it is in dev's row order. The check below is what makes joining by position safe.
-    phrases = [row["startphrase"].strip() for _, row in rows]
+    phrases = [row["startphrase"].strip() for _, row in annotated]
     if phrases != [item.context for item in split.items]:
         raise FiglangError(f"{path}: not the rows of {split.source}; both files must come from the same release")
     items = tuple(
         Item(item.id, item.group, item.context, item.options, item.gold, {"commonsense": categories})
-        for item, (_, row) in zip(split.items, rows, strict=True)
+        for item, (_, row) in zip(split.items, annotated, strict=True)
         for categories in [tuple(full for short, full in COMMONSENSE.items() if row[short].strip() == "1")]
     )
     return Split(split.name, items, split.source, split.sha256, (*split.notes, *problems.found))
@@ -144,23 +94,27 @@ def with_labels(split: Split, path: Path, strict: bool = False) -> Split:
     Where the file also has `startphrase`, it must agree row by row.
     """
     problems = Problems(path, strict)
-    rows = read_csv(path, ("labels",), problems)
-    if len(rows) != len(split.items):
+    labels = read_csv(path, ("labels",), problems)
+    rows.check_base(path, [rows.label(row["labels"]) for _, row in labels])
+    if len(labels) != len(split.items):
         noted = "".join(f" ({note})" for note in problems.found[:1])
         raise FiglangError(
-            f"{path}: {len(rows)} labels for {len(split.items)} items of {split.source}; give one row per item, in its order{noted}"
+            f"{path}: {len(labels)} labels for {len(split.items)} items of {split.source}; "
+            f"give one row per item, in its order{noted}"
         )
     labelled = []
-    for item, (number, row) in zip(split.items, rows, strict=True):
-        if row["labels"].strip() not in ("0", "1"):
+    for item, (number, row) in zip(split.items, labels, strict=True):
+        gold = rows.label(row["labels"])
+        if gold not in (0, 1):
             raise FiglangError(f"{path}: row {number} has label {row['labels']!r}; use 0 (ending1) or 1 (ending2)")
-        if row.get("startphrase", item.context).strip() != item.context:
+        if not rows.same(row.get("startphrase", item.context), item.context):
             raise FiglangError(
                 f"{path}: row {number} is for another metaphor than row {number} of {split.source}; keep the file's order"
             )
-        labelled.append(Item(item.id, item.group, item.context, item.options, int(row["labels"]), item.attributes))
+        labelled.append(replace(item, gold=gold))
     notes = (*split.notes, f"labels from {path}", *problems.found)
-    return Split(split.name, tuple(labelled), split.source, split.sha256, notes, labels_sha256=sha256(path))
+    aligned = tuple(rows.aligned(labelled))
+    return Split(split.name, aligned, split.source, split.sha256, notes, labels_sha256=sha256(path))
 
 
 def near_duplicates(train: Split, other: Split) -> list[tuple[Item, Item]]:
@@ -170,5 +124,12 @@ def near_duplicates(train: Split, other: Split) -> list[tuple[Item, Item]]:
 
 
 def fold(text: str) -> str:
-    """A metaphor by which it is known again: lower-case, without final periods."""
-    return text.lower().rstrip(" .")
+    """A metaphor by which it is known again: lower-case, without final periods, and with one way to write letters and spaces."""
+    return rows.plain(text).lower().rstrip(" .")
+
+
+def twin(item: Item) -> str:
+    """What items have in common that ask about the same text. A text that is cut is whole only with its options; none is empty."""
+    if item.cut:
+        return fold(" ".join((item.context, *item.options)))
+    return fold(item.context)

@@ -215,7 +215,7 @@ def _items(rows: Iterable[Row], problems: Problems, name: str, hidden: bool) -> 
             group = premises.setdefault(premise, identifier)
             items[identifier] = Inference(identifier, group, premise, CLASSES, gold, attributes, hypothesis=hypothesis)
     if disagreed:
-        problems.found.append(f"{problems.path.name}: {disagreed} rows whose annotators did not agree (label -) left out")
+        problems.note(f"{problems.path.name}: {disagreed} rows whose annotators did not agree (label -) left out")
     if not items:
         raise problems.nothing_usable("it is empty")
     return tuple(items.values())

@@ -5,11 +5,23 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
+
+from rich.console import Console
+from rich.progress import open as open_with_bar
 
 from figlang.errors import FiglangError
 
 BOM = b"\xef\xbb\xbf"
+# Notes of one kind that are kept word for word. A million of them would help nobody, and fill metrics.json.
+NOTED = 25
+# Larger files take some seconds to read.
+SHOWS_BAR = 16 * 2**20
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+# First bytes of files that are often taken for a text file in UTF-8: what they are.
+NOT_TEXT = {b"PK\x03\x04": "an Excel workbook or another zip archive", b"\xff\xfe": "UTF-16 text", b"\xfe\xff": "UTF-16 text"}
 
 # Number of the data row from 1, and its cells by column.
 Row = tuple[int, dict[str, str]]
@@ -17,30 +29,55 @@ Row = tuple[int, dict[str, str]]
 
 @dataclass
 class Problems:
-    """Row-level findings about one file. Strict mode turns the first into an error; otherwise all are kept as notes."""
+    """Row-level findings about one file. Strict mode turns the first into an error; otherwise they are kept as notes."""
 
     path: Path
     strict: bool
-    found: list[str] = field(default_factory=list)
+    _notes: list[str] = field(default_factory=list)
     _of_rows: list[str] = field(default_factory=list)
+    # By remedy: how many findings there are, and the rows of those that are not kept word for word.
+    _counts: dict[str, int] = field(default_factory=dict)
+    _more: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def add(self, row: int | None, what: str, remedy: str) -> None:
-        """Record a finding. `row` counts data rows from 1, the header not counted."""
+        """Record a finding. `row` counts data rows from 1, the header not counted. Findings of one kind have the same `remedy`."""
         where = self.path.name if row is None else f"{self.path.name} row {row}"
         message = f"{where}: {what}; {remedy}"
         if self.strict:
             raise FiglangError(f"{message} (data.strict=true refuses the file; {self.path})")
-        self.found.append(message)
+        self._counts[remedy] = self._counts.get(remedy, 0) + 1
+        if row is not None and self._counts[remedy] > NOTED:
+            self._more[remedy] = (self._more.get(remedy, (row, row))[0], row)
+            return
+        self._notes.append(message)
         if row is not None:
             self._of_rows.append(message)
 
+    def note(self, sentence: str) -> None:
+        """Record what is worth knowing and is not a problem, so that strict mode takes it."""
+        self._notes.append(sentence)
+
+    @property
+    def found(self) -> list[str]:
+        """The notes: each finding, but of many of one kind the first ones and how many more there are."""
+        more = [
+            f"{self.path.name}: {self._counts[remedy] - NOTED} more such rows, from row {first} to row {last}; {remedy}"
+            for remedy, (first, last) in self._more.items()
+        ]
+        return [*self._notes, *more]
+
     def nothing_usable(self, otherwise: str) -> FiglangError:
         """The error of a file that has no usable row: why the first one is not, or what is wrong with the file, or `otherwise`."""
-        return FiglangError(f"{self.path}: no usable row; {next(iter(self._of_rows + self.found), otherwise)}")
+        return FiglangError(f"{self.path}: no usable row; {next(iter(self._of_rows + self._notes), otherwise)}")
 
 
-def read_csv(path: Path, required: Sequence[str], problems: Problems, delimiter: str = ",") -> list[Row]:
-    """Rows of a comma-separated file as (row number from 1, {column: text}).
+def read_csv(path: Path, required: Sequence[str], problems: Problems) -> list[Row]:
+    """All rows of `csv_rows`."""
+    return list(csv_rows(path, required, problems))
+
+
+def csv_rows(path: Path, required: Sequence[str], problems: Problems) -> Iterator[Row]:
+    """Rows of a table as (row number from 1, {column: text}). Cells are separated by commas, semicolons or tabs.
 
     A byte-order mark and CRLF line ends are accepted and noted. Rows with too few or too many cells are noted and
     left out.
@@ -48,23 +85,24 @@ def read_csv(path: Path, required: Sequence[str], problems: Problems, delimiter:
     Raises FiglangError for what no reader could repair: no such file, not UTF-8, a quote that is never closed, a missing column
     or one that occurs twice.
     """
+    lines = _lines(path, problems, newline="")
+    first = next(lines, "")
+    delimiter = _delimiter(first, required)
     # strict: a quote that is never closed would otherwise take the rest of the file into one cell without a word.
-    table = csv.reader(io.StringIO(_text(path, problems), newline=""), delimiter=delimiter, strict=True)
+    table = csv.reader(chain((first,), lines), delimiter=delimiter, strict=True)
     try:
         header = _header(path, next(table, []), required)
-        rows = []
         for number, cells in enumerate((cells for cells in table if cells), start=1):
             if len(cells) == len(header):
-                rows.append((number, dict(zip(header, cells, strict=True))))
+                yield number, dict(zip(header, cells, strict=True))
             else:
                 problems.add(
                     number,
                     f"{len(cells)} cells under {len(header)} columns, row left out",
-                    "quote cells that contain commas or line breaks",
+                    f"quote cells that contain {SEPARATORS[delimiter]} or line breaks",
                 )
     except csv.Error as error:
         raise FiglangError(f"{path}: line {table.line_num} is not valid CSV ({error}); check its quotes") from error
-    return rows
 
 
 def read_tabs(path: Path, required: Sequence[str], problems: Problems) -> Iterator[Row]:
@@ -72,9 +110,9 @@ def read_tabs(path: Path, required: Sequence[str], problems: Problems) -> Iterat
 
     A row may end early, as long as it has the required cells: SNLI's and MultiNLI's rows name between one and five annotators.
     """
-    lines = _text(path, problems).split("\n")
-    header = _header(path, lines[0].split("\t"), required)
-    for number, line in enumerate((line for line in lines[1:] if line), start=1):
+    lines = (line.removesuffix("\n") for line in _lines(path, problems))
+    header = _header(path, next(lines, "").split("\t"), required)
+    for number, line in enumerate((line for line in lines if line), start=1):
         cells = line.split("\t")
         row = dict(zip(header, cells, strict=False))
         if len(cells) > len(header):
@@ -87,7 +125,7 @@ def read_tabs(path: Path, required: Sequence[str], problems: Problems) -> Iterat
 
 def read_json_lines(path: Path, problems: Problems) -> Iterator[Row]:
     """Rows of a file with a JSON object on every line; numbers become text, null, lists and objects are left out."""
-    for number, line in enumerate((line for line in _text(path, problems).split("\n") if line.strip()), start=1):
+    for number, line in enumerate((line for line in _lines(path, problems) if line.strip()), start=1):
         try:
             row = json.loads(line)
         except ValueError as error:
@@ -104,7 +142,7 @@ def read_aligned(paths: Mapping[str, Path], problems: Problems) -> Iterator[Row]
 
     Raises FiglangError if they have different numbers of lines.
     """
-    columns = {name: _text(path, problems).removesuffix("\n").split("\n") for name, path in paths.items()}
+    columns = {name: "".join(_lines(path, problems)).removesuffix("\n").split("\n") for name, path in paths.items()}
     counts = {name: len(lines) for name, lines in columns.items()}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{paths[name].name} has {count} lines" for name, count in counts.items())
@@ -113,21 +151,54 @@ def read_aligned(paths: Mapping[str, Path], problems: Problems) -> Iterator[Row]
         yield number, dict(zip(columns, cells, strict=True))
 
 
-def _text(path: Path, problems: Problems) -> str:
+def _lines(path: Path, problems: Problems, newline: str = "\n") -> Iterator[str]:
+    """Lines of a text file with their ends, read as needed; `newline` is that of `open`.
+
+    A large file shows a progress bar where there is a terminal.
+    """
     if not path.is_file():
         raise FiglangError(f"no such file: {path}")
-    raw = path.read_bytes()
-    if raw.startswith(BOM):
+    with path.open("rb") as file:
+        start = file.read(4)
+    if kind := next((kind for magic, kind in NOT_TEXT.items() if start.startswith(magic)), None):
+        raise FiglangError(f"{path}: line 1 is not UTF-8 (this is {kind}); save the table as CSV in UTF-8")
+    if start.startswith(BOM):
         problems.add(None, "starts with a byte-order mark, which was removed", "save it as UTF-8 without BOM")
-        raw = raw.removeprefix(BOM)
+    console = Console(stderr=True)
+    quiet = not console.is_terminal or path.stat().st_size < SHOWS_BAR
+    noted = False
+    with open_with_bar(path, "rb", description=path.name, console=console, transient=True, disable=quiet) as binary:
+        try:
+            for line in io.TextIOWrapper(binary, encoding="utf-8-sig", newline=newline):
+                if not line.endswith("\r\n"):
+                    yield line
+                    continue
+                if not noted:
+                    noted = True
+                    problems.add(None, "has CRLF line ends, which were read as line ends", "convert it with dos2unix")
+                yield line[:-2] + "\n"
+        except UnicodeDecodeError:
+            raise _not_utf8(path) from None
+
+
+def _not_utf8(path: Path) -> FiglangError:
+    # Read again, since a decoder that reads in pieces does not know its place in the file.
+    raw = path.read_bytes()
     try:
-        text = raw.decode("utf-8")
+        raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise FiglangError(f"{path}: line {line} is not UTF-8 (byte {raw[error.start]:#04x}); save the file as UTF-8") from error
-    if "\r\n" in text:
-        problems.add(None, "has CRLF line ends, which were read as line ends", "convert it with dos2unix")
-    return text.replace("\r\n", "\n")
+        return FiglangError(f"{path}: line {line} is not UTF-8 (byte {raw[error.start]:#04x}); save the file as UTF-8")
+    return FiglangError(f"{path} changed while it was read; run the command again")
+
+
+def _delimiter(header: str, required: Sequence[str]) -> str:
+    """What separates the cells: the character by which the header has the most of the required columns. Commas go first."""
+
+    def known(delimiter: str) -> int:
+        return len({name.strip().strip('"').strip() for name in header.split(delimiter)} & set(required))
+
+    return max(SEPARATORS, key=known)
 
 
 def _header(path: Path, cells: Sequence[str], required: Sequence[str]) -> list[str]:
@@ -135,7 +206,20 @@ def _header(path: Path, cells: Sequence[str], required: Sequence[str]) -> list[s
     missing = [name for name in required if name not in header]
     if missing:
         found = ", ".join(filter(None, header)) or "nothing"
-        raise FiglangError(f"{path}: no column {', '.join(map(repr, missing))} (found: {found}); needed are {', '.join(required)}")
+        meant = [
+            f"rename {close} to {name}"
+            for name in missing
+            if (close := _close(name, [one for one in header if one not in required]))
+        ]
+        advice = "; ".join(["", *meant])
+        raise FiglangError(
+            f"{path}: no column {', '.join(map(repr, missing))} (found: {found}); needed are {', '.join(required)}{advice}"
+        )
     if twice := sorted({name for name in header if name and header.count(name) > 1}):
         raise FiglangError(f"{path}: column {', '.join(map(repr, twice))} occurs twice; rename or delete one")
     return header
+
+
+def _close(name: str, header: Sequence[str]) -> str | None:
+    folded = {one.lower(): one for one in header}
+    return next((folded[one] for one in get_close_matches(name, folded, n=1, cutoff=0.75)), None)

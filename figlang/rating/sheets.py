@@ -115,7 +115,7 @@ def read(folder: Path, sheets: Sequence[Path]) -> tuple[str, list[Rated]]:
 def _codes(path: Path, names: Collection[str], codes: Mapping[str, float]) -> dict[str, float]:
     problems = Problems(path, strict=False)
     found: dict[str, float] = {}
-    for number, row in read_csv(path, ("id", "rating"), problems, _delimiter(path)):
+    for number, row in read_csv(path, ("id", "rating"), problems):
         name, word = row["id"].strip(), row["rating"].strip().lower()
         if name not in names:
             raise FiglangError(
@@ -132,9 +132,3 @@ def _codes(path: Path, names: Collection[str], codes: Mapping[str, float]) -> di
     if not found:
         raise FiglangError(f"{path}: no rating in it; fill in the column rating")
     return found
-
-
-def _delimiter(path: Path) -> str:
-    # Excel writes semicolons where the comma is the decimal mark.
-    first = path.read_bytes().split(b"\n", 1)[0] if path.is_file() else b""
-    return ";" if first.count(b";") > first.count(b",") else ","

@@ -11,6 +11,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import MethodConfig, ModelConfig, PromptConfig, TrainConfig
 from figlang.config.data import NLI
+from figlang.data import figqa
 from figlang.data.mix import original
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
@@ -153,9 +154,16 @@ def _select(
     if count == len(groups):
         raise FiglangError(f"{train.source} has {len(groups)} group of items and none can be held out; use method.selection=none")
     out = set(random.Random(seed).sample(groups, count))
-    kept = tuple(item for item in train.items if original(item.group) not in out)
     selected = tuple(item for item in train.items if original(item.group) in out)
-    return kept, selected, [f"{train.name}: {len(selected)} items of {count} groups held out to select the exported epoch"]
+    others = [item for item in train.items if original(item.group) not in out]
+    seen = {twin for item in selected if (twin := figqa.twin(item))}
+    kept = tuple(item for item in others if figqa.twin(item) not in seen)
+    notes = [f"{train.name}: {len(selected)} items of {count} groups held out to select the exported epoch"]
+    if not kept:
+        raise FiglangError(f"every text of {train.source} is among those held out too; use method.selection=none")
+    if len(kept) < len(others):
+        notes.append(f"{train.name}: {len(others) - len(kept)} items whose text is among those held out are not trained on")
+    return kept, selected, notes
 
 
 def _continues(config: TrainConfig) -> bool:
