@@ -46,7 +46,7 @@ def main(config: TrainConfig) -> None:
 
         # Evaluated is what was exported, loaded afresh: the numbers are the folder's, not those of the network in memory.
         loaded = checkpoint.load(str(run.model), config.model, config.paths.cache)
-        facts = predicting.predict(loaded, validation, run.folder, predicting.How(config.trainer.progress))
+        facts = predicting.predict(loaded, validation, run.folder, predicting.How(config.trainer.progress, blind=config.blind))
         evaluated = results.Evaluated(config.model.name, facts, validation, "validation", config.data.name, config.seed)
         content = evaluated.document(run.folder) | {
             "data": results.about_data(config.data, {"train": train, "validation": validation}, ready.notes),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from figlang import generation, prompting
+from figlang.blind import hidden
 from figlang.config import PromptConfig, SamplingConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.exports.checkpoint import Loaded, Served
@@ -21,11 +22,12 @@ CUE = "\nCorrect answer: Option"  # the end of MUNCH's prompts
 
 @dataclass(frozen=True)
 class Asked:
-    """Predictions, the replies they were read from, and what can change them."""
+    """Predictions, the replies they were read from, and what can change them; `blind` ones with the context hidden, if wanted."""
 
     predictions: list[Prediction]
     replies: list[dict[str, Any]]
     facts: dict[str, Any]
+    blind: list[Prediction] | None = None
 
 
 def ask(
@@ -36,19 +38,29 @@ def ask(
     prompt: PromptConfig,
     pool: Pool,
     progress: bool = False,
+    blind: bool = False,
 ) -> Asked:
-    """Ask about the items of `share`, a part of `items`, and read the letters of the replies.
+    """Ask about the items of `share`, a part of `items`, and read the letters of the replies; for `blind` ask about each once more,
+    with its context hidden.
 
     Raises FiglangError for a prompt that shows no letters, and for a model that has no chat.
     """
-    prompt, asked = question(items, share, scoring, prompt, pool)
-    found, _ = generation.converse(model, [one.message for one in asked], SamplingConfig(max_tokens=scoring.max_tokens), progress)
-    predictions, answered = choose(asked, [(several[0].text, several[0].cut) for several in found])
-    if invalid := [one for one in answered if one.letter is None]:
-        log.warning(
-            "%d of %d replies name no option and count as wrong (%d of them cut at scoring.max_tokens=%d)",
-            *(len(invalid), len(answered), sum(one.cut for one in invalid), scoring.max_tokens),
-        )
+    given, (prompt, asked) = prompt, question(items, share, scoring, prompt, pool)
+    unseen = question(items, share, scoring, given, pool, blind=True)[1] if blind else []
+    if unseen:
+        log.info("every question is also asked with its context hidden, twice as many in all; blind=false leaves that out")
+    # In one go, so that an endpoint's estimate counts all of them.
+    messages = [one.message for one in (*asked, *unseen)]
+    found, _ = generation.converse(model, messages, SamplingConfig(max_tokens=scoring.max_tokens), progress)
+    replies = [(several[0].text, several[0].cut) for several in found]
+    predictions, answered = choose(asked, replies[: len(asked)])
+    without, answered_unseen = choose(unseen, replies[len(asked) :])
+    for rows, what in ((answered, ""), (answered_unseen, " to questions with a hidden context")):
+        if invalid := [one for one in rows if one.letter is None]:
+            log.warning(
+                "%d of %d replies%s name no option and count as wrong (%d of them cut at scoring.max_tokens=%d)",
+                *(len(invalid), len(rows), what, sum(one.cut for one in invalid), scoring.max_tokens),
+            )
     asks, judges = miqa.are_questions(items), isinstance(items[0], Judgement)
     orders = "all" if asks else "as read" if judges else scoring.orders
     about = facts(model, scoring, orders, prompt, pool)
@@ -56,7 +68,7 @@ def ask(
         about["shots"] = prompt.k
     if judges:
         about["question"] = "/".join(map(str, munch.PROMPTS[str(prompt.question)][:3]))
-    return Asked(predictions, [one.record() for one in answered], about)
+    return Asked(predictions, [one.record() for one in answered], about, without if blind else None)
 
 
 def facts(model: Loaded | Served, scoring: ScoringConfig, orders: str, prompt: PromptConfig, pool: Pool) -> dict[str, Any]:
@@ -71,9 +83,17 @@ def facts(model: Loaded | Served, scoring: ScoringConfig, orders: str, prompt: P
 
 
 def question(
-    items: Sequence[Item], share: Sequence[Item], scoring: ScoringConfig, prompt: PromptConfig, pool: Pool
+    items: Sequence[Item],
+    share: Sequence[Item],
+    scoring: ScoringConfig,
+    prompt: PromptConfig,
+    pool: Pool,
+    blind: bool = False,
 ) -> tuple[PromptConfig, list[lettered.Lettered]]:
-    """The messages about the items of `share`, and the prompt with what stands in for what it leaves open."""
+    """The messages about the items of `share`, and the prompt with what stands in for what it leaves open.
+
+    A `blind` message hides the context of its item, see figlang/blind.py.
+    """
     prompt = settled(prompt)
     if miqa.are_questions(items):
         prompt = replace(prompt, question=prompt.question or "numbered")
@@ -82,17 +102,18 @@ def question(
             raise FiglangError(f"prompt={prompt.name} shows its options without letters; use prompt=miqa_numbered")
         shots = miqa.Shots(prompt.k, prompt.seed, prompt.per, prompt.separator)
         examples = [one for one in pool.examples if isinstance(one, Item)]
-        return prompt, lettered.as_asked(miqa.ask(share, wording, shots, examples))
+        return prompt, lettered.as_asked(miqa.ask(share, wording, shots, examples, blind))
     if isinstance(items[0], Judgement):
         if prompt.question is None or prompt.k:
             raise FiglangError(f"prompt={prompt.name} asks no question of MUNCH; use prompt=munch, with prompt.question of an id")
-        asked = munch.ask(share, prompt.question)
+        asked = munch.ask(share, prompt.question, blind=blind)
         # What a text would be continued from is no part of a message.
         return prompt, lettered.as_asked([replace(one, prompt=one.prompt.removesuffix(CUE)) for one in asked])
     prompt = replace(prompt, question=prompt.question or "meaning")
     # Of all items, not of the share: a draw for the whole split leaves out all its metaphors.
     shown = prompting.draw(items, pool.examples, lambda item: lettered.example(item, prompt), prompt)
-    return prompt, lettered.about_pairs(share, prompt, scoring.orders, shown)
+    shares = [hidden(item) for item in share] if blind else share
+    return prompt, lettered.about_pairs(shares, prompt, scoring.orders, shown)
 
 
 def settled(prompt: PromptConfig) -> PromptConfig:

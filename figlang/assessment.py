@@ -56,7 +56,7 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     folder = runs.evaluation_folder(config)
     progress = config.trainer.progress and processes.first
     how = predicting.How(
-        progress, config.batch_size, config.scoring, config.prompt, pool, config.nli, processes, max_length=config.max_length
+        progress, config.batch_size, config.scoring, config.prompt, pool, config.nli, processes, config.max_length, config.blind
     )
     facts = predicting.predict(loaded, split, folder, how)
     if not processes.first:
@@ -85,7 +85,7 @@ def beside(
                 yield before, folder
                 continue
         loaded = loaded or checkpoint.load(f"{config.run}/model", config.model, config.paths.cache)
-        facts = predicting.predict(loaded, split, folder, predicting.How(config.trainer.progress))
+        facts = predicting.predict(loaded, split, folder, predicting.How(config.trainer.progress, blind=config.blind))
         evaluated = results.Evaluated(loaded.recipe.name, facts, split, asked.split, settings.name, asked.seed)
         content = evaluated.document(folder) | {"data": results.about_data(settings, {asked.split: split}, split.notes)}
         results.write(folder / "metrics.json", content)

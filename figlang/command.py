@@ -20,6 +20,7 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
@@ -111,7 +112,7 @@ def data_presets(names: Sequence[str], like: DataConfig | None = None) -> list[D
 
 @dataclass(frozen=True)
 class Combination(Generic[T]):
-    """One configuration of a grid; `choices` are the overrides, of those that were given several values, that made it."""
+    """One configuration of a grid; `choices` are the overrides that made it: several values, and names of networks."""
 
     config: T
     choices: tuple[str, ...]
@@ -122,13 +123,28 @@ class Combination(Generic[T]):
 
 
 def combinations(name: str, schema: type[T], words: list[str]) -> list[Combination[T]]:
-    """Every combination of overrides with several values, `data=figqa_medium,snli` say, as a multirun would run them."""
+    """Every combination of overrides with several values, for example `data=figqa_medium,snli`, as a multirun would run them.
+
+    What `checkpoint=` and what `model=` name are different networks, so that with both the combinations are those of each.
+    """
+    if any(word.startswith("checkpoint=") for word in words) and any(word.startswith("model=") for word in words):
+        chooses = [word for word in words if word.startswith(("model=", "model."))]
+        about_model = [word for word in chooses if word.split("=")[0] not in naming.ALLOWING]
+        trained = [word for word in words if word not in about_model]
+        untrained = [word for word in words if not word.startswith("checkpoint=")]
+        return [*combinations(name, schema, trained), *combinations(name, schema, untrained)]
     overrides = OverridesParser.create().parse_overrides(words)
-    fixed = [str(override.input_line) for override in overrides if not override.is_sweep_override()]
+
+    def varied(override: Override) -> bool:
+        return override.is_sweep_override() or override.get_key_element() in ("checkpoint", "model")
+
+    fixed = [str(override.input_line) for override in overrides if not varied(override)]
     swept = [
         [f"{override.get_key_element()}={value}" for value in override.sweep_string_iterator()]
-        for override in overrides
         if override.is_sweep_override()
+        else [str(override.input_line)]
+        for override in overrides
+        if varied(override)
     ]
     found = []
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):

@@ -4,6 +4,7 @@ A run is a run folder, an evaluation folder or a predictions file; seeds of one 
 the same runs lets the items be browsed on which they differ.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -13,7 +14,9 @@ from figlang.command import entry
 from figlang.comparison import every_pair, mean_accuracy, mean_pair_accuracy
 from figlang.config import CompareConfig
 from figlang.report import differences
-from figlang.tables import Table
+from figlang.report.terminal import BLIND, GAIN
+from figlang.systems import Pool
+from figlang.tables import Cell, Table
 
 
 @entry("compare", CompareConfig)
@@ -22,16 +25,29 @@ def main(config: CompareConfig) -> None:
     pools = systems.pooled(read)
     found = every_pair([pool.runs for pool in pools], config.seed)
     systems.check_data(read)
-    each = tuple(
-        (pool.name, len(pool.systems), mean_accuracy(pool.runs, config.seed), mean_pair_accuracy(pool.runs, config.seed))
-        for pool in pools
-    )
-    shown = [Table("systems", "Systems", ("system", "runs", "accuracy", "pair accuracy"), each), differences.table(pools, found)]
+    shown = [_systems(pools, config.seed), differences.table(pools, found)]
     console = Console()
     tables.show(shown, differences.notes(pools), console, left=("against",))
     if config.output is not None:
         tables.write(shown, Path(config.output))
         console.print(config.output, style="bold", highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def _systems(pools: Sequence[Pool], seed: int) -> Table:
+    columns: list[tuple[str, list[Cell]]] = [
+        ("system", [pool.name for pool in pools]),
+        ("runs", [len(pool.systems) for pool in pools]),
+        ("accuracy", [mean_accuracy(pool.runs, seed) for pool in pools]),
+        ("pair accuracy", [mean_pair_accuracy(pool.runs, seed) for pool in pools]),
+    ]
+    if any(gains := [pool.gain(seed) for pool in pools]):
+        columns += [(BLIND, [_blind(pool, seed) for pool in pools]), (GAIN, [*gains])]
+    rows = zip(*(cells for _, cells in columns), strict=True)
+    return Table("systems", "Systems", tuple(name for name, _ in columns), tuple(rows))
+
+
+def _blind(pool: Pool, seed: int) -> Cell:
+    return mean_accuracy([system.blind for system in pool.systems], seed) if pool.gain(seed) else None
 
 
 if __name__ == "__main__":

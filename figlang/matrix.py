@@ -9,10 +9,12 @@ from typing import Any
 from rich.console import Console
 
 from figlang import figures, tables
+from figlang.comparison import Difference
 from figlang.files import whole_folder, write_text
 from figlang.metrics import Estimate, as_row
-from figlang.report.terminal import TITLES
+from figlang.report.terminal import BLIND, GAIN, TITLES
 from figlang.signature import digest
+from figlang.tables import Cell as Shown
 from figlang.tables import Table
 
 SHOWN = ("accuracy", "pair_accuracy")
@@ -20,7 +22,8 @@ SHOWN = ("accuracy", "pair_accuracy")
 
 @dataclass(frozen=True)
 class Cell:
-    """One network on one data set, or the reason why it cannot be tested there. `row` is what tells networks apart."""
+    """One network on one data set, or the reason why it cannot be tested there. `row` is what tells networks apart; `blind` is its
+    accuracy with the context hidden, `gain` how much more it has with it, None where that was not measured."""
 
     row: str
     column: str
@@ -28,17 +31,22 @@ class Cell:
     metrics: Mapping[str, Estimate] = field(default_factory=dict)
     signature: str = ""
     reason: str = ""
+    blind: Estimate | None = None
+    gain: Difference | None = None
 
 
 def measured(row: str, column: str, content: Mapping[str, Any]) -> Cell:
     """The cell of an evaluation (a metrics.json)."""
     facts = content["facts"]
     seed = "" if facts.get("train_seed") is None else f", seed {facts['train_seed']}"
-    # Of a served model it is not known.
-    trained = f"{facts.get('trained', 'as it comes@none').rpartition('@')[0]} ({content['model']}{seed})"
+    # What a served model was trained on is not known.
+    on = facts.get("trained", "nothing@none").rpartition("@")[0]
+    trained = f"{'as it comes' if on == 'nothing' else on} ({content['model']}{seed})"
     found = {name: estimate for name in SHOWN if (estimate := as_row(content["metrics"], name)) is not None}
     reason = "" if found else f"{column}: every label of split={content['split']} is hidden, so that nothing can be counted"
-    return Cell(row, column, trained, found, content["signature"], reason)
+    blind = as_row(content.get("blind", {}), "accuracy")
+    gain = Difference(**content["gain"]) if "gain" in content else None
+    return Cell(row, column, trained, found, content["signature"], reason, blind, gain)
 
 
 @dataclass(frozen=True)
@@ -79,19 +87,27 @@ def made(matrix: Matrix) -> list[Table]:
         if any(cell is not None for _, *cells in rows for cell in cells):
             title = f"{TITLES[metric]} in % (95 % CI), trained on (rows) and tested on"
             found.append(Table(metric, title, ("trained on", *matrix.columns), rows))
+    for name, title in (("blind", f"{BLIND} in % (95 % CI), the context hidden"), ("gain", f"{GAIN} in points (95 % CI)")):
+        cells = [[getattr(matrix.cells[key, column], name) for column in matrix.columns] for key in matrix.rows]
+        if any(cell is not None for row in cells for cell in row):
+            shown: list[tuple[Shown, ...]] = [(row, *each) for row, each in zip(matrix.rows.values(), cells, strict=True)]
+            found.append(Table(name, f"{title}, trained on (rows) and tested on", ("trained on", *matrix.columns), tuple(shown)))
     return found
 
 
 def write(matrix: Matrix, parent: Path) -> Path:
     """matrix.json, matrix.md, tables and heat maps, in a folder of their own whose name follows from all that made the cells."""
-    folder = parent / digest([{**asdict(cell), "metrics": sorted(cell.metrics)} for cell in matrix.cells.values()])
+    # Named by what was asked, not by what was found.
+    numbers = ("blind", "gain")
+    asked = [{key: value for key, value in asdict(cell).items() if key not in numbers} for cell in matrix.cells.values()]
+    folder = parent / digest([{**one, "metrics": sorted(one["metrics"])} for one in asked])
     cells = [asdict(cell) | {"trained": matrix.rows[cell.row]} for cell in matrix.cells.values()]
     tables_made = made(matrix)
     with whole_folder(folder) as beside:
         write_text(beside / "matrix.json", json.dumps(cells, indent=2, ensure_ascii=False) + "\n")
         write_text(beside / "matrix.md", tables.document("Transfer", tables_made, matrix.reasons))
         tables.write(tables_made, beside / "tables")
-        for table in tables_made:
+        for table in (one for one in tables_made if one.name in SHOWN):
             estimates = matrix.estimates(table.name)
             figures.heat_map(estimates, list(matrix.rows.values()), matrix.columns, TITLES[table.name], beside / table.name)
     return folder

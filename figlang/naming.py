@@ -34,9 +34,9 @@ TRAINING = ("trainer.precision", "trainer.devices", "trainer.nodes", "trainer.st
 LONGEST = 120
 # What does not belong into a folder's name: it changes no result, or is in the name already.
 _UNNAMED = re.compile(
-    r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|also|trainer|logger)=|^(paths|logger)\."
+    r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|also|blind|trainer|logger)=|^(paths|logger)\."
     r"|^model\.(endpoint|key_env|concurrency|timeout|retries|input_price|output_price|max_cost)="
-    r"|^(checkpoint|split|name|output|batch_size|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
+    r"|^(checkpoint|split|name|output|batch_size|blind|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
 )
 
 

@@ -1,12 +1,14 @@
 """Predictions of a loaded network for a split, by its input format, into files; and what their numbers depend on."""
 
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from figlang import asking, evaluation, prompting
+from figlang.blind import distinct, hidden
 from figlang.config import NliConfig, PromptConfig, ScoringConfig
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
@@ -14,7 +16,7 @@ from figlang.exports.checkpoint import Loaded, Served
 from figlang.files import whole_file
 from figlang.models import layout, networks, opening
 from figlang.munch import judging
-from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, MEASURED, REPLIES, write_predictions
+from figlang.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, MEASURED, REPLIES, write_predictions
 from figlang.prompting import Pool
 from figlang.prompts import miqa, munch
 from figlang.scoring import choices, likelihood, nli
@@ -25,6 +27,8 @@ from figlang.scoring.served import ServedScorer
 from figlang.scoring.wording import Wording, check_alone
 from figlang.sharding import Processes
 from figlang.types import CLASSES, Inference, Item, Judgement, Prediction, Split, Substitution
+
+log = logging.getLogger("figlang")
 
 # The format that each kind of scoring is for.
 SCORED = {"likelihood": "causal", "pll": "pll", "nli": "nli", "letter": "letter"}
@@ -51,7 +55,8 @@ def answer_scoring(scoring: ScoringConfig | None) -> ScoringConfig:
 @dataclass(frozen=True)
 class How:
     """How to predict: a scoring instead of the recipe's own, a prompt with the pool its examples are drawn from, what an NLI
-    network's judgements amount to, the longest input of an encoder in tokens.
+    network's judgements amount to, the longest input of an encoder in tokens, and whether the options are also scored with the
+    context hidden (see figlang/blind.py).
 
     Of several `processes` each predicts its share of the items, and the first one writes what all have found.
     """
@@ -64,13 +69,16 @@ class How:
     nli: NliConfig = field(default_factory=NliConfig)
     processes: Processes = field(default_factory=Processes)
     max_length: int | None = None
+    blind: bool = True
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What the files hold for some items: predictions, and by format backward ones, log-probabilities, judgements or replies."""
+    """What the files hold for some items: predictions, those with the context hidden, and by format backward ones,
+    log-probabilities, judgements or replies."""
 
     forward: list[Prediction]
+    blind: list[Prediction] | None = None
     backward: list[Prediction] | None = None
     measured: list[dict[str, Any]] | None = None
     judged: list[Prediction] | None = None
@@ -130,7 +138,11 @@ def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
         return sorted((row for rows in lists for row in rows or ()), key=lambda row: place(row.id))
 
     write_predictions(folder / FORWARD, joined([part.forward for part in parts]))
-    for name, lists in ((BACKWARD, [part.backward for part in parts]), (JUDGEMENTS, [part.judged for part in parts])):
+    for name, lists in (
+        (BACKWARD, [part.backward for part in parts]),
+        (BLIND, [part.blind for part in parts]),
+        (JUDGEMENTS, [part.judged for part in parts]),
+    ):
         if lists[0] is None:
             (folder / name).unlink(missing_ok=True)  # of an earlier evaluation
         else:
@@ -148,8 +160,11 @@ def _encoder(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> t
     recipe = loaded.recipe
     encoder = _tokens(loaded, how)
     score = scorer(recipe.format, recipe.scale)
-    rows = evaluation.predict(loaded.network, score, encoder, share, how.batch_size, how.progress)
-    return Rows(rows), {
+
+    def read(items: Sequence[Item]) -> list[Prediction]:
+        return evaluation.predict(loaded.network, score, encoder, items, how.batch_size, how.progress)
+
+    return Rows(read(share), _unseen(read, share, encoder, how)), {
         **origin(loaded),
         "scoring": f"{recipe.format}(scale={recipe.scale:g})" if recipe.format == "dual" else recipe.format,
         "norm": "none",
@@ -165,11 +180,18 @@ def _nli(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple
     own = isinstance(split.items[0], Inference)
     if own and len(order) != len(CLASSES):
         raise FiglangError(f"{recipe.base} has two classes, and {split.source} has three; evaluate it on items with answers")
-    rows = share if own else nli.judgements(share, len(order))
     encoder = _tokens(loaded, how)
-    judged = evaluation.predict(loaded.network, nli.classes(order), encoder, rows, how.batch_size, how.progress)
-    found = Rows(judged) if own else Rows(nli.choices(share, judged, how.nli), judged=judged)
-    return found, {
+
+    def judge(items: Sequence[Item]) -> list[Prediction]:
+        rows = items if own else nli.judgements(items, len(order))
+        return evaluation.predict(loaded.network, nli.classes(order), encoder, rows, how.batch_size, how.progress)
+
+    def choose(items: Sequence[Item], judged: list[Prediction]) -> list[Prediction]:
+        return judged if own else nli.choices(items, judged, how.nli)
+
+    judged = judge(share)
+    blind = _unseen(lambda items: choose(items, judge(items)), share, encoder, how)
+    return Rows(choose(share, judged), blind, judged=None if own else judged), {
         **origin(loaded),
         "scoring": "nli:classes" if own else f"nli:{nli.score_of(share, how.nli)}(on={how.nli.on})",
         "norm": "none",
@@ -178,6 +200,20 @@ def _nli(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple
         "max_length": encoder.max_length,
         "labels": ",".join(how.nli.labels or loaded.network.config.id2label.values()),
     }
+
+
+def _unseen(
+    predicted: Callable[[Sequence[Item]], list[Prediction]], share: Sequence[Item], encoder: Encoder, how: How
+) -> list[Prediction] | None:
+    """Predictions of an encoder with the context hidden, options that come again being read once; None where there are none."""
+    if not how.blind:
+        return None
+    if encoder.format == "dual" and not encoder.tokenizer("")["input_ids"]:
+        log.warning("nothing is measured with the context hidden: this tokenizer makes no token of an empty text")
+        return None
+    kept, places = distinct([hidden(item) for item in share])
+    found = predicted(kept)
+    return [Prediction.of(item, found[place].scores) for item, place in zip(share, places, strict=True)]
 
 
 def _tokens(loaded: Loaded, how: How) -> Encoder:
@@ -196,10 +232,10 @@ def _likelihood(loaded: Loaded | Served, split: Split, share: Sequence[Item], ho
     wording = Wording(scoring, prompt, cut)
     # Of all items, not of the share: a draw for the whole split leaves out all its metaphors.
     shown = prompting.draw(split.items, how.pool.examples, wording.example, prompt)
-    found = likelihood.choose(engine(loaded, scoring, bos), share, wording, shown, how.progress)
+    found = likelihood.choose(engine(loaded, scoring, bos), share, wording, shown, how.progress, how.blind)
     masking = f"masking={scoring.masking}," if scoring.kind == "pll" else ""
     backward = f"backward={scoring.backward_span},minus_alone={scoring.minus_alone},examples={scoring.examples}"
-    return Rows(found.forward, found.backward, found.measured), {
+    return Rows(found.forward, found.blind, found.backward, found.measured), {
         **origin(loaded),
         "scoring": f"{scoring.name}({masking}span={scoring.span},{backward})",
         "norm": scoring.norm,
@@ -216,9 +252,15 @@ def _questions(loaded: Loaded | Served, split: Split, share: Sequence[Item], how
     bos = recipe.bos if scoring.bos is None else scoring.bos
     shots = miqa.Shots(prompt.k, prompt.seed, prompt.per, prompt.separator)
     pool = [one for one in how.pool.examples if isinstance(one, Item)]
-    asked = miqa.ask(share, miqa.wording_of(prompt), shots, pool)
-    measured = choices.measure(engine(loaded, scoring, bos), asked, scoring.minus_alone, how.progress)
-    return Rows(measured.predictions(scoring.norm, scoring.minus_alone), measured=measured.records()), {
+    wording = miqa.wording_of(prompt)
+    asked = miqa.ask(share, wording, shots, pool)
+    unseen = miqa.ask(share, wording, shots, pool, blind=True) if how.blind else []
+    measured = choices.measure(engine(loaded, scoring, bos), [*asked, *unseen], scoring.minus_alone, how.progress)
+    seen = slice(len(asked))
+    # The answer alone is never taken off what is hidden: without words around it nothing would be left.
+    blind = measured.predictions(scoring.norm)[len(asked) :] if how.blind else None
+    rows = Rows(measured.predictions(scoring.norm, scoring.minus_alone)[seen], blind, measured=measured.records()[seen])
+    return rows, {
         **origin(loaded),
         "scoring": f"{scoring.name}(minus_alone={scoring.minus_alone})",
         "norm": scoring.norm,
@@ -230,8 +272,8 @@ def _questions(loaded: Loaded | Served, split: Split, share: Sequence[Item], how
 
 def _letters(loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
     scoring = how.scoring or ScoringConfig(**loaded.recipe.scoring or {})
-    asked = asking.ask(loaded, split.items, share, scoring, how.prompt, how.pool, how.progress)
-    return Rows(asked.predictions, replies=asked.replies), {**origin(loaded), **asked.facts}
+    asked = asking.ask(loaded, split.items, share, scoring, how.prompt, how.pool, how.progress, how.blind)
+    return Rows(asked.predictions, asked.blind, replies=asked.replies), {**origin(loaded), **asked.facts}
 
 
 def _judgements(loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
@@ -242,9 +284,9 @@ def _judgements(loaded: Loaded | Served, split: Split, share: Sequence[Item], ho
     munch.form_of(how.prompt.question)  # or it is none
     place = "/".join(map(str, munch.PROMPTS[how.prompt.question][:3]))
     judge = judging.judge(loaded, how.prompt, how.scoring)
-    judged = judge.judge(share, how.prompt.question, how.progress)
+    judged = judge.judge(share, how.prompt.question, how.progress, how.blind)
     facts = {**origin(loaded), **judge.facts(how.prompt.question), "question": place}
-    return Rows(judged.predictions, measured=judged.records), facts
+    return Rows(judged.predictions, judged.blind, measured=judged.records), facts
 
 
 def engine(loaded: Loaded | Served, scoring: ScoringConfig, bos: str) -> likelihood.Scorer:

@@ -9,8 +9,10 @@ from figlang.errors import FiglangError
 from figlang.files import whole_file
 from figlang.types import Prediction
 
-# What an evaluation's folder holds: choices, choices of the metaphor for a given answer, what an NLI network said of each answer.
-FORWARD, BACKWARD, JUDGEMENTS = "predictions.jsonl", "predictions_backward.jsonl", "judgements.jsonl"
+# What an evaluation's folder holds: choices, choices of the metaphor for a given answer, choices with the context hidden, what an
+# NLI network said of each answer.
+FORWARD, BACKWARD, BLIND = "predictions.jsonl", "predictions_backward.jsonl", "predictions_blind.jsonl"
+JUDGEMENTS = "judgements.jsonl"
 # And what choices were made of: log-probabilities of strings, replies of a chat model.
 MEASURED, REPLIES = "log_probabilities.jsonl", "replies.jsonl"
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from rich.console import Console
 
-from figlang import metrics, reference, report, signature
+from figlang import comparison, metrics, reference, report, signature
 from figlang.config import DataConfig
 from figlang.data import figqa, miqa, munch
 from figlang.errors import FiglangError, one_line
 from figlang.files import write_text
-from figlang.predictions import BACKWARD, FORWARD, JUDGEMENTS, REPLIES, read_predictions
+from figlang.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, REPLIES, read_predictions
 from figlang.redaction import redacted
 from figlang.types import CLASSES, Judgement, Prediction, Split, Substitution
 
@@ -33,7 +33,10 @@ class Evaluated:
 
     def document(self, folder: Path) -> dict[str, Any]:
         """The content of metrics.json. Its numbers come from the predictions files in the folder alone."""
-        measured = {"metrics": metrics.measure(read_predictions(folder / FORWARD), self.seed)}
+        predictions = read_predictions(folder / FORWARD)
+        measured = {"metrics": metrics.measure(predictions, self.seed)}
+        if (folder / BLIND).is_file():
+            measured |= _blind(predictions, read_predictions(folder / BLIND), self.seed)
         if (folder / BACKWARD).is_file():
             measured["backward"] = metrics.measure(read_predictions(folder / BACKWARD), self.seed)
         if (folder / JUDGEMENTS).is_file():
@@ -69,6 +72,14 @@ def _published(split: Split, role: str) -> tuple[str, ...]:
     if isinstance(split.items[0], Substitution):
         return (munch.FILES["generation"][1],)
     return figqa.FILES.get(role, ("", ""))[1], miqa.SHA256
+
+
+def _blind(predictions: Sequence[Prediction], blind: Sequence[Prediction], seed: int) -> dict[str, Any]:
+    """What the model chooses with the context hidden, and how much more it has right with it, where labels are known."""
+    found: dict[str, Any] = {"blind": metrics.measure(blind, seed)}
+    if any(row.gold is not None for row in predictions):
+        found["gain"] = asdict(comparison.compare(predictions, blind, seed)[0])
+    return found
 
 
 def _three_way(judgements: Sequence[Prediction], seed: int) -> dict[str, Any]:

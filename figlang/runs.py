@@ -21,7 +21,7 @@ from figlang.signature import digest
 from figlang.types import Split
 
 # What does not change a result, so that it may differ between a run and its continuation.
-FREE = ("run", "resume", "overwrite", "skip_finished", "also", "paths", "logger")
+FREE = ("run", "resume", "overwrite", "skip_finished", "also", "blind", "paths", "logger")
 
 
 @dataclass(frozen=True)

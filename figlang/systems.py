@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from figlang import data, metrics, results
+from figlang.comparison import Difference, compare_pooled
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError, one_line
-from figlang.predictions import BACKWARD, FORWARD, read_predictions
+from figlang.predictions import BACKWARD, BLIND, FORWARD, read_predictions
 from figlang.signature import digest
 from figlang.types import Prediction, Split
 
@@ -39,6 +40,11 @@ class System:
         """Predictions of the metaphor for a given answer; none where they were not made."""
         path = self.folder / BACKWARD
         return tuple(read_predictions(path)) if path.is_file() else ()
+
+    @property
+    def blind(self) -> tuple[Prediction, ...]:
+        """Predictions with the context hidden; none where they were not made."""
+        return tuple(read_predictions(self.folder / BLIND)) if "blind" in self.content else ()
 
     @property
     def seed(self) -> int | None:
@@ -76,6 +82,12 @@ class Pool:
     @property
     def runs(self) -> list[tuple[Prediction, ...]]:
         return [system.predictions for system in self.systems]
+
+    def gain(self, seed: int) -> Difference | None:
+        """How much more is right than with the context hidden; None where that was not measured, or labels are hidden."""
+        if not all("gain" in system.content for system in self.systems):
+            return None
+        return compare_pooled(self.runs, [system.blind for system in self.systems], seed)[0]
 
 
 def read(sources: Sequence[str]) -> list[System]:

@@ -1,6 +1,7 @@
 """Trained-on × tested-on: `python -m figlang.transfer checkpoint=runs/a/seed0,runs/b/seed0 data=figqa_medium,winogrande_l`.
 
-Takes what `evaluate.py -m` takes, evaluates every combination, and sets the accuracies into one table and heat map.
+Takes what `evaluate.py -m` takes, evaluates every combination, and sets the accuracies into one table and heat map. With `model=`
+beside `checkpoint=` the untrained networks are rows too: what a training lost or won is the difference to its base.
 """
 
 from pathlib import Path

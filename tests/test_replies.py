@@ -182,7 +182,7 @@ def test_letters_are_named_beside_scores() -> None:
     [
         ({"question": "or"}, [MIQA], "without letters; use prompt=miqa_numbered"),
         ({"question": "or"}, PAIR, "no question about Fig-QA's items; use prompt=figqa_meaning"),
-        ({"question": "meaning", "template": "{metaphor} {a} {b}"}, PAIR, "must show {metaphor}, (A) {a} and (B) {b}"),
+        ({"question": "meaning", "template": "{metaphor} {a} {b}"}, PAIR, "must show (A) {a} and (B) {b}"),
         ({"question": "meaning", "template": "{metaphor} (A) {a} (B) {b"}, PAIR, "cannot be read"),
     ],
 )

@@ -188,6 +188,23 @@ def test_the_matrix_has_every_cell_or_the_reason(
     assert len({cell["metrics"]["accuracy"]["value"] for cell in found[:5]}) > 1, "else swapped cells would not be seen"
 
 
+def test_an_untrained_network_stands_beside_a_run(home: Path, schemer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = set((home / "runs").glob("transfer/*"))
+    data = ("data=figqa_sample,winogrande_m", *SAMPLES, "data.limit=12")
+    call(home, transfer_command, "debug=fast", f"checkpoint={schemer}", "model=minilm", *data)
+    shown = capsys.readouterr().out
+    (folder,) = set((home / "runs").glob("transfer/*")) - before
+    found = json.loads((folder / "matrix.json").read_text())
+    rows = list(dict.fromkeys(cell["trained"] for cell in found))
+    assert rows == ["winogrande_m_sample (minilm, seed 0)", "as it comes (minilm)"]
+    assert all(row in shown for row in rows)
+    assert [cell["column"] for cell in found] == ["figqa_sample", "winogrande_m"] * 2
+    for cell in found:
+        assert cell["gain"]["value"] == pytest.approx(cell["metrics"]["accuracy"]["value"] - cell["blind"]["value"])
+    assert (folder / "tables" / "gain.md").is_file()
+    assert (folder / "tables" / "blind.md").is_file()
+
+
 @pytest.mark.parametrize("given", ["output=out", "name=mine"])
 def test_cells_that_would_overwrite_each_other_are_refused(
     home: Path, schemer: Path, capsys: pytest.CaptureFixture[str], given: str

@@ -18,6 +18,11 @@ from figlang.config.groups import (
 from figlang.config.section import Command, option, plain, positive, seed_in_range, share
 from figlang.errors import FiglangError
 
+BLIND = (
+    "Also score the options with the context hidden, and report the gain over that. Questions to a chat or an endpoint are asked "
+    "twice for it; false leaves it out."
+)
+
 
 @dataclass
 class TrainConfig(Command):
@@ -41,6 +46,8 @@ class TrainConfig(Command):
         default_factory=list,
         metadata={"help": "Presets of data= that the export is evaluated on too, below evaluations/ of the run.", "choices": ()},
     )
+
+    blind: bool = option(True, BLIND)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -69,6 +76,7 @@ class EvaluateConfig(Command):
     revision: str | None = option(None, "Branch, tag or commit of a hub id.")
     batch_size: int = option(64, "Items per forward pass.")
     max_length: int | None = option(None, "Encoders: longest input in tokens; null is the model's own, which it was trained with.")
+    blind: bool = option(True, BLIND)
     seed: int = option(0, "Seed of the bootstrap.")
 
     def __post_init__(self) -> None:
@@ -76,6 +84,10 @@ class EvaluateConfig(Command):
         seed_in_range(self.seed)
         positive("", batch_size=self.batch_size, max_length=self.max_length)
         plain("", name=self.name)
+        if not self.blind and type(self) is not EvaluateConfig:
+            raise FiglangError(
+                "blind=false is for evaluate.py and figlang.transfer; this command hides no context, so leave it out"
+            )
         if self.checkpoint is not None and not self.checkpoint:
             raise FiglangError("checkpoint= is empty; give a run folder, a released folder or a hub id")
         if self.data.test_labels is not None and self.split != "test":
@@ -328,6 +340,14 @@ class ReleaseConfig(Command):
     n: int = option(8, "Words in a row that count as overlap of training and evaluation text.")
     dtype: str = option("float16", "Number format of the released weights.", ("float16", "float32"))
     note: str | None = option(None, "What else its card has to say, of what was chosen after a look at evaluation items, say.")
+    beside: list[str] = field(
+        default_factory=list,
+        metadata={
+            "help": "Evaluation folders of the run (without run=, of the released checkpoint) and of its base as it comes: the "
+            "card says what the training won and lost.",
+            "choices": (),
+        },
+    )
     limit_mb: float = option(32.0, "Largest checkpoint in megabytes: repositories keep every version.")
     overwrite: bool = option(False, "Replace an earlier checkpoint of this name.")
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
@@ -336,8 +356,10 @@ class ReleaseConfig(Command):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("", n=self.n, limit_mb=self.limit_mb)
-        if not self.run or not self.name:
-            raise FiglangError("give run=FOLDER, a finished run, and name=NAME for the checkpoint")
+        if not (self.run or self.beside) or not self.name:
+            raise FiglangError(
+                "give run=FOLDER, a finished run, and name=NAME for the checkpoint; or name= and beside=[FOLDER,…] for its card"
+            )
         plain("", name=self.name)
 
 

@@ -58,5 +58,7 @@ def plain(section: str, **names: str | None) -> None:
 
 
 def holds_places(section: str, template: str) -> None:
-    if not re.fullmatch(r"[^{}]*\{metaphor\}[^{}]*\{answer\}[^{}]*", template):
-        raise FiglangError(f"{section}.template={template!r} must hold {{metaphor}} and, after it, {{answer}}, each once")
+    if not re.fullmatch(r"[^{}]*(\{metaphor\}[^{}]*)?\{answer\}[^{}]*", template):
+        raise FiglangError(
+            f"{section}.template={template!r} must hold {{answer}} once, and before it {{metaphor}} once or not at all"
+        )

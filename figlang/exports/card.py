@@ -1,19 +1,22 @@
 """The model card of an export, filled from its run."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from figlang import overlap_table
+from figlang.comparison import Difference
 from figlang.exports.recipe import Recipe
-from figlang.metrics import as_row
+from figlang.metrics import Estimate, as_row
 from figlang.models.gguf import is_gguf
 from figlang.models.lora import OWN
 from figlang.models.weights import address
 from figlang.report import TITLES, percent
+from figlang.report.terminal import BLIND, GAIN
 from figlang.sources import PACKAGE
 from figlang.tables import Cell, Mean, Table, markdown
+from figlang.tables import text as shown
 
 LOAD = {
     "pair": """from transformers import AutoModelForMultipleChoice, AutoTokenizer
@@ -84,6 +87,10 @@ def card(recipe: Recipe, document: Mapping[str, Any]) -> str:
             chance = "" if estimate.chance is None else percent(estimate.chance)
             interval = f"{100 * estimate.low:.1f} – {100 * estimate.high:.1f}"
             rows.append(f"| {heading} | {percent(estimate.value)} | {interval} | {estimate.n} | {chance} |")
+    if "gain" in document:
+        unseen, gain = Estimate(**document["blind"]["accuracy"]), Difference(**document["gain"])
+        rows.append(f"| {BLIND} | {percent(unseen.value)} | {100 * unseen.low:.1f} – {100 * unseen.high:.1f} | {unseen.n} |  |")
+        rows.append(f"| {GAIN} | {100 * gain.value:+.2f} | {100 * gain.low:+.1f} – {100 * gain.high:+.1f} | {gain.n} |  |")
     data = document["data"]
     training = document["training"]
     warnings = [f"- epoch {finding['epoch']}: {finding['message']}" for finding in document["health"]] or ["- none"]
@@ -189,7 +196,35 @@ def _released(document: Mapping[str, Any]) -> str:
         columns = ("data", "split", "accuracy", "pair accuracy", "signature")
         table = Table("elsewhere", "The run on other data", columns, tuple(cells))
         text += f"\n{markdown(table)}"
-    return text
+    return text + _beside(released.get("beside", ()))
+
+
+def _beside(evaluations: Sequence[Mapping[str, Any]]) -> str:
+    """The checkpoint beside its base as it comes, and what its training won and lost; empty where that is not known."""
+    if not evaluations:
+        return ""
+    cells: list[tuple[Cell, ...]] = [
+        (f"{one['data_name']}, `{one['scoring']}`", *_seen(one), *_seen(one["base"]), Difference(**one["difference"]))
+        for one in evaluations
+    ]
+    columns = ("data, scoring", "accuracy", BLIND, GAIN, "base", f"base, {BLIND}", f"base, {GAIN}", "to the base")
+    notes = (
+        "Blind: the same network chooses among the same options with the context hidden. Gains and differences are in points.",
+    )
+    lost = _named([one for one in evaluations if one["difference"]["high"] < 0])
+    won = _named([one for one in evaluations if one["difference"]["low"] > 0])
+    table = markdown(Table("beside", "This checkpoint and its base as it comes", columns, tuple(cells), notes))
+    return f"\n## What the training won and lost\n\nWon: {won}. Lost: {lost}.\n\n{table}"
+
+
+def _named(changed: Sequence[Mapping[str, Any]]) -> str:
+    told = ", ".join(f"{one['data_name']} {shown(Difference(**one['difference']))}" for one in changed)
+    return told or "nothing that its interval tells from 0"
+
+
+def _seen(numbers: Mapping[str, Any]) -> tuple[Cell, Cell, Cell]:
+    gain = Difference(**numbers["gain"]) if "gain" in numbers else None
+    return as_row(numbers, "accuracy"), as_row(numbers, "blind"), gain
 
 
 def _contamination(document: Mapping[str, Any], trained_on: str) -> str:

@@ -19,6 +19,7 @@ from safetensors.torch import load_file, save_file
 from figlang import data, overlap, overlap_table, predicting, results, systems
 from figlang.config import DataConfig, ReleaseConfig
 from figlang.errors import FiglangError
+from figlang.exports import beside as beside_base
 from figlang.exports import card, checkpoint
 from figlang.exports import recipe as recipes
 from figlang.exports.recipe import RECIPE
@@ -51,6 +52,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
     _check_base(run)
     seeds = _seeds(run, config.seeds, content.get("averaged", []))
     settings = DataConfig(**content["data"]["settings"])
+    of_run = recipes.read(str(run / "model"), str(run), None)
     train, validation = data.for_training(settings, config.paths)
     _check_data(content, train, validation)
     splits = overlap_table.evaluated(settings, [*against, settings], config.paths)
@@ -74,6 +76,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
                 "run": _values(content),
                 "seeds": [_values(system.content) for system in seeds],
                 "evaluations": _evaluations(run),
+                **({"beside": beside_base.rows(config.beside, of_run)} if config.beside else {}),
             },
         }
         (beside / LOG_PROBABILITIES).unlink(missing_ok=True)
@@ -85,6 +88,21 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
             before = path.read_text(encoding="utf-8")
             if (after := _portable(before, places)) != before:
                 write_text(path, after)
+    return folder
+
+
+def annotate(config: ReleaseConfig) -> Path:
+    """Write the card of a released checkpoint anew, with the evaluations of `config.beside` on it; returns its folder.
+
+    Raises FiglangError for a folder that is not a checkpoint, and as `beside.rows` does.
+    """
+    folder = Path(config.output) / config.name
+    if not (folder / RECIPE).is_file():
+        raise FiglangError(f"{folder} is not a checkpoint; give run=FOLDER to release one")
+    recipe, content = recipes.read(str(folder), str(folder), None), results.read(folder / "metrics.json")
+    content["release"]["beside"] = beside_base.rows(config.beside, recipe, content["seed"])
+    results.write(folder / "metrics.json", content)
+    write_text(folder / "README.md", card.card(recipe, content))
     return folder
 
 
@@ -171,7 +189,11 @@ def _evaluations(run: Path) -> list[dict[str, Any]]:
     read = [results.read(path) for path in sorted(run.glob("evaluations/*/metrics.json"))]
     keys = ("data_name", "split", "signature")
     return [
-        {**{key: one[key] for key in keys}, **{name: one["metrics"][name] for name in METRICS if name in one["metrics"]}}
+        {
+            **{key: one[key] for key in keys},
+            **{name: one["metrics"][name] for name in METRICS if name in one["metrics"]},
+            **({"blind": one["blind"]["accuracy"], "gain": one["gain"]} if "gain" in one else {}),
+        }
         for one in read
     ]
 

@@ -25,11 +25,13 @@ USED = ("name", "question", "reply", "chat")
 
 @dataclass(frozen=True)
 class Judged:
-    """Predictions, what they are made of, and what scoring took; None where the model wrote its answers."""
+    """Predictions, what they are made of, and what scoring took; None where the model wrote its answers. `blind` ones are without
+    the sentence, None where they were not wanted."""
 
     predictions: list[Prediction]
     records: list[dict[str, Any]]
     scored: Scored | None
+    blind: list[Prediction] | None = None
 
     @property
     def kind(self) -> str:
@@ -73,18 +75,18 @@ class Judge:
         if prompt.chat != "none" and not loaded.tokenizer.chat_template:
             raise FiglangError(f"the tokenizer of {loaded.recipe.name} has no chat template; use prompt.chat=none")
 
-    def ask(self, items: Sequence[Item], name: str) -> list[Prompted]:
-        """The items in the words of a prompt."""
-        return munch.ask(items, name, self.prompt.chat, None if self.prompt.chat == "none" else self._template)
+    def ask(self, items: Sequence[Item], name: str, blind: bool = False) -> list[Prompted]:
+        """The items in the words of a prompt, `blind` without their sentences."""
+        return munch.ask(items, name, self.prompt.chat, None if self.prompt.chat == "none" else self._template, blind)
 
-    def judge(self, items: Sequence[Item], name: str, progress: bool = False) -> Judged:
-        """The answers to a prompt about these items, of which a process may have none."""
-        asked = self.ask(items, name)
+    def judge(self, items: Sequence[Item], name: str, progress: bool = False, blind: bool = False) -> Judged:
+        """The answers to a prompt about these items, of which a process may have none; for `blind` also without the sentence."""
+        asked = self.ask(items, name) + (self.ask(items, name, blind) if blind else [])
         if not asked:
-            return Judged([], [], None)
+            return Judged([], [], None, [] if blind else None)
         if self.prompt.reply == "letter":
             measured = letters.measure(self.scorer, asked, progress)
-            return Judged(measured.predictions(), measured.records(), measured.scored)
+            return _judged(measured.predictions(), measured.records(), measured.scored, len(items), blind)
         # As many tokens as the longest form of a letter has: one, but for vocabularies of bytes.
         room = max(len(tokens) for _, tokens in self._endings(asked))
         texts = [
@@ -92,7 +94,8 @@ class Judge:
             for (text,) in self._writer.write([each.prompt for each in asked], SamplingConfig(max_tokens=room), progress=progress)
         ]
         predictions = [_written(each.item, letter_of(text)) for each, text in zip(asked, texts, strict=True)]
-        return Judged(predictions, [{"id": each.item.id, "text": text} for each, text in zip(asked, texts, strict=True)], None)
+        records = [{"id": each.item.id, "text": text} for each, text in zip(asked, texts, strict=True)]
+        return _judged(predictions, records, None, len(items), blind)
 
     def sequences(self, asked: Sequence[Prompted]) -> list[Tokens]:
         """What has to be scored to choose letters: every prompt with every form of every letter."""
@@ -133,10 +136,11 @@ class ServedJudge:
         self._bos = served.recipe.bos
         self._scorer = ServedScorer(served.endpoint, self._bos)
 
-    def judge(self, items: Sequence[Item], name: str, progress: bool = False) -> Judged:
-        """The answers to a prompt about these items."""
-        measured = choices.measure(self._scorer, munch.ask(items, name), False, progress)
-        return Judged(measured.predictions("sum"), measured.records(), measured.scored)
+    def judge(self, items: Sequence[Item], name: str, progress: bool = False, blind: bool = False) -> Judged:
+        """The answers to a prompt about these items; for `blind` also without the sentence."""
+        asked = munch.ask(items, name) + (munch.ask(items, name, blind=True) if blind else [])
+        measured = choices.measure(self._scorer, asked, False, progress)
+        return _judged(measured.predictions("sum"), measured.records(), measured.scored, len(items), blind)
 
     def facts(self, questions: str) -> dict[str, Any]:
         """What of the question can change a score, for the signature."""
@@ -155,15 +159,20 @@ class ChatJudge:
             raise FiglangError("scoring=letter asks in a chat and reads its replies; leave prompt.reply= and prompt.chat= out")
         self._model, self._prompt, self._scoring = model, prompt, scoring
 
-    def judge(self, items: Sequence[Item], name: str, progress: bool = False) -> Judged:
-        """The answers to a prompt about these items."""
+    def judge(self, items: Sequence[Item], name: str, progress: bool = False, blind: bool = False) -> Judged:
+        """The answers to a prompt about these items; for `blind` also without the sentence."""
         prompt = replace(self._prompt, question=name)
-        asked = asking.ask(self._model, items, items, self._scoring, prompt, Pool(), progress)
-        return Judged(asked.predictions, asked.replies, None)
+        asked = asking.ask(self._model, items, items, self._scoring, prompt, Pool(), progress, blind)
+        return Judged(asked.predictions, asked.replies, None, asked.blind)
 
     def facts(self, questions: str) -> dict[str, Any]:
         """What of the question can change a reply, for the signature."""
         return asking.facts(self._model, self._scoring, "as read", replace(self._prompt, question=questions), Pool())
+
+
+def _judged(predictions: list[Prediction], records: list[dict[str, Any]], scored: Scored | None, count: int, blind: bool) -> Judged:
+    """The first `count` rows are of prompts with the sentence, the rest of those without."""
+    return Judged(predictions[:count], records[:count], scored, predictions[count:] if blind else None)
 
 
 def check(prompt: PromptConfig, scoring: ScoringConfig | None) -> None:

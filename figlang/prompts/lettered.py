@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import Formatter, ascii_uppercase
 
+from figlang.blind import without
 from figlang.config import PromptConfig
 from figlang.errors import FiglangError
 from figlang.types import Item, Prompted
@@ -66,14 +67,16 @@ def _template(prompt: PromptConfig) -> str:
         places = {place for _, place, _, _ in Formatter().parse(text) if place is not None}
     except ValueError as error:
         raise FiglangError(f"prompt.template={text!r} cannot be read ({error}); write a brace that is text twice") from error
-    if places != {"metaphor", "a", "b"} or not ("(A)" in text and "(B)" in text):
-        raise FiglangError(f"prompt.template={text!r} must show {{metaphor}}, (A) {{a}} and (B) {{b}} to be answered by a letter")
+    if places - {"metaphor"} != {"a", "b"} or not ("(A)" in text and "(B)" in text):
+        raise FiglangError(f"prompt.template={text!r} must show (A) {{a}} and (B) {{b}} to be answered by a letter")
     return text
 
 
 def _worded(template: str, item: Item) -> str:
     if len(item.options) != 2:
         raise FiglangError(f"item {item.id} has {len(item.options)} options, and the question shows two; use another data set")
+    if not item.context:
+        template = without(template, "{metaphor}")
     return template.format(metaphor=item.context.strip(), a=item.options[0].strip(), b=item.options[1].strip())
 
 

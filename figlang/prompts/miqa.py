@@ -10,9 +10,10 @@ makes them spaces.
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import Formatter
 
+from figlang.blind import without
 from figlang.config import PromptConfig
 from figlang.errors import FiglangError
 from figlang.types import Item, Prompted
@@ -84,6 +85,10 @@ class Wording:
         template = self._template(item)
         stem = _upper(item.context) if self.case in ("first", "all") else item.context
         return template.format(stem=stem, **dict(zip("ab", self._options(item), strict=True)))
+
+    def blind(self) -> "Wording":
+        """The same question without the statement that it is about."""
+        return replace(self, templates={kind: without(text, "{stem}") for kind, text in self.templates.items()})
 
     @property
     def has_answers(self) -> bool:
@@ -163,11 +168,12 @@ class Shots:
     separator: str = "\n\n"
 
 
-def ask(items: Sequence[Item], wording: Wording, shots: Shots, pool: Sequence[Item] = ()) -> list[Prompted]:
+def ask(items: Sequence[Item], wording: Wording, shots: Shots, pool: Sequence[Item] = (), blind: bool = False) -> list[Prompted]:
     """Every item in words, after examples with their right answers (§5.1), each ended by the separator.
 
-    Examples come from `pool` (by default the items), see `examples`.
+    Examples come from `pool` (by default the items), see `examples`. A `blind` question hides the item's own statement.
     """
+    own = wording.blind() if blind else wording
     candidates: dict[str, list[Item]] = {}
     for item in pool or items:
         candidates.setdefault(_kind(item), []).append(item)
@@ -175,7 +181,7 @@ def ask(items: Sequence[Item], wording: Wording, shots: Shots, pool: Sequence[It
     for item in items:
         drawn = examples(item, candidates[_kind(item)], shots) if shots.count else []
         before = "".join(f"{wording.prompt(one)}{wording.answers(one)[one.gold or 0]}{shots.separator}" for one in drawn)
-        asked.append(Prompted(item, before + wording.prompt(item), wording.answers(item)))
+        asked.append(Prompted(item, before + own.prompt(item), own.answers(item)))
     return asked
 
 

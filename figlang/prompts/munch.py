@@ -6,6 +6,7 @@ prompts. The word is highlighted, between asterisks, where the question is about
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from figlang.errors import FiglangError
@@ -63,12 +64,13 @@ PROMPTS = {
 
 
 def body(name: str, item: Judgement) -> str:
-    """A triple in the words of a prompt, up to the letter that answers it."""
+    """A triple in the words of a prompt, up to the letter that answers it. A hidden sentence (figlang/blind.py) has no line."""
     prompt = PROMPTS[name]
     highlighted = prompt.form == "word" or prompt.condition == "m-word"
     options = (f"Option {letter}: {option}" for letter, option in zip(LETTERS, item.options, strict=True))
     sentence = item.highlighted() if highlighted else item.context
-    return "\n".join((prompt.instruction, f"Sentence: {sentence}", *options, ENDING))
+    given = (f"Sentence: {sentence}",) if item.context else ()
+    return "\n".join((prompt.instruction, *given, *options, ENDING))
 
 
 # A conversation, its last turn to be gone on with or not, as one text: apply_chat_template of a tokenizer.
@@ -83,8 +85,8 @@ def as_chat(text: str, way: str, template: Chat) -> str:
     return template([{"role": "user", "content": asked}, {"role": "assistant", "content": begun}], True)
 
 
-def ask(items: Sequence[Item], name: str, chat: str = "none", template: Chat | None = None) -> list[Prompted]:
-    """The triples in the words of a prompt; their answers are the four letters.
+def ask(items: Sequence[Item], name: str, chat: str = "none", template: Chat | None = None, blind: bool = False) -> list[Prompted]:
+    """The triples in the words of a prompt, `blind` without the sentence; their answers are the four letters.
 
     Raises FiglangError for items that are not judgements of the prompt's form.
     """
@@ -94,7 +96,7 @@ def ask(items: Sequence[Item], name: str, chat: str = "none", template: Chat | N
         if not isinstance(item, Judgement) or item.attributes["form"] != (form,):
             others = ", ".join(other for other, prompt in PROMPTS.items() if prompt.form != form)
             raise FiglangError(f"prompt {name} asks about {form}s of MUNCH; use data=munch_{form}, or one of {others}")
-        text = body(name, item)
+        text = body(name, replace(item, context="", target=(0, 0)) if blind else item)
         asked.append(
             Prompted(item, text if template is None else as_chat(text, chat, template), tuple(f" {letter}" for letter in LETTERS))
         )

@@ -8,10 +8,14 @@ from figlang.figures import training_curves
 from figlang.metrics import Estimate, as_row
 from figlang.report import elsewhere, plots
 from figlang.report.parts import Part, Picture, Prose, Section, Task
-from figlang.report.terminal import TITLES, stayed_at_chance
+from figlang.report.terminal import BLIND, GAIN, TITLES, stayed_at_chance
 from figlang.systems import Pool
 from figlang.tables import Cell, Mean, Table
 
+HIDDEN = (
+    "Blind accuracy: the same model chooses among the same options with the context hidden. The gain over it is what the context "
+    "adds, paired, in points."
+)
 METRICS = ("accuracy", "pair_accuracy", "consistency", "same_answer", "first_option")
 
 
@@ -19,11 +23,17 @@ def summary(task: Task, seed: int) -> Section:
     """Every system with its metrics and their intervals, as a table and as a figure; single seeds below."""
     shown = [(name, TITLES[name], "metrics") for name in METRICS]
     shown += [(name, f"backward {TITLES[name]}", "backward") for name in METRICS[:2]] + [
-        ("accuracy", "three-way accuracy", "three_way")
+        ("accuracy", BLIND, "blind"),
+        ("accuracy", "three-way accuracy", "three_way"),
     ]
     columns = [
         (heading, cells) for name, heading, part in shown if any(cells := [_metric(pool, name, part, seed) for pool in task.pools])
     ]
+    notes = ["95 % intervals resample pairs (groups of items that depend on each other). A tie counts as wrong."]
+    if any(gains := [pool.gain(seed) for pool in task.pools]):
+        place = [heading for heading, _ in columns].index(BLIND) + 1
+        columns.insert(place, (GAIN, [*gains]))
+        notes.append(HIDDEN)
     trained: list[Cell] = [_trained(pool) for pool in task.pools]
     if any(trained):
         columns = [("trained on", trained), *columns]
@@ -31,7 +41,6 @@ def summary(task: Task, seed: int) -> Section:
         (pool.name, len(pool.systems[0].predictions), *(cells[place] for _, cells in columns))
         for place, pool in enumerate(task.pools)
     ]
-    notes = ["95 % intervals resample pairs (groups of items that depend on each other). A tie counts as wrong."]
     if any(len(pool.systems) > 1 for pool in task.pools):
         notes.append("Seeds of one recipe are one row: the mean over them, and for other metrics mean ± standard deviation.")
     notes += [text for pool in task.pools for text in _warnings(pool)]

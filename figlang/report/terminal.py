@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from figlang.comparison import Difference
 from figlang.metrics import Estimate, as_row, spread
 from figlang.reference import Comparison
 from figlang.tables import p_value
@@ -21,6 +22,9 @@ TITLES = {
     "same_answer": "same answer",
     "first_option": "first option",
 }
+
+# The accuracy with the context hidden, and how much more is right with it.
+BLIND, GAIN = "blind accuracy", "gain over blind"
 
 WIDE = 100  # columns of a terminal that have room for published numbers
 
@@ -43,6 +47,12 @@ def summary(content: Mapping[str, Any], comparisons: Sequence[Comparison], title
     for name in ("accuracy", "pair_accuracy"):
         if (estimate := as_row(content.get("backward", {}), name)) is not None:
             table.add_row(f"backward {TITLES[name]}", *_cells(estimate))
+    if (estimate := as_row(content.get("blind", {}), "accuracy")) is not None:
+        table.add_row(BLIND, *_cells(estimate))
+    if "gain" in content:
+        gain = Difference(**content["gain"])
+        points, interval = f"{100 * gain.value:+.2f}", f"{100 * gain.low:+.1f} – {100 * gain.high:+.1f}"
+        table.add_row(GAIN, points, interval, str(gain.n), "–", p_value(gain.p))
     if (estimate := as_row(content.get("three_way", {}), "accuracy")) is not None:
         table.add_row("three-way accuracy", *_cells(estimate))
     if (estimate := as_row(content.get("replies", {}), "invalid")) is not None:

@@ -27,7 +27,8 @@ class LogProb(NamedTuple):
 
 @dataclass(frozen=True)
 class Directions:
-    """Forward predictions of all items; backward ones of the items of a pair whose label is known; what they are made of.
+    """Forward predictions of all items; backward ones of the items of a pair whose label is known; `blind` ones of all items with
+    the metaphor hidden, None where they were not wanted; what they are made of.
 
     A backward prediction has its item's id; its options are the metaphors of the pair, in the order of the pair.
     `measured` has, per item, the log-probabilities of every string, so that another preset's normalisation or P(y) alone
@@ -36,6 +37,7 @@ class Directions:
 
     forward: list[Prediction]
     backward: list[Prediction]
+    blind: list[Prediction] | None
     measured: list[dict[str, Any]]
     read: int
     tokens: int
@@ -48,9 +50,14 @@ class Scorer(Protocol):
 
 
 def choose(
-    scorer: Scorer, items: Sequence[Item], wording: Wording, shown: Mapping[str, str] | None = None, progress: bool = False
+    scorer: Scorer,
+    items: Sequence[Item],
+    wording: Wording,
+    shown: Mapping[str, str] | None = None,
+    progress: bool = False,
+    blind: bool = True,
 ) -> Directions:
-    """Scores of every item in both directions, every distinct string read once.
+    """Scores of every item in both directions and, for `blind`, without its metaphor, every distinct string read once.
 
     `shown` are the examples before the strings of an item, by its id; both metaphors of a backward choice get those of
     the item.
@@ -59,12 +66,15 @@ def choose(
     """
     strings = Strings(wording)
     before = dict.fromkeys((item.id for item in items), "") if shown is None else shown
-    partners = partners_of(items)
+    # Without the metaphor in the strings there is nothing to choose backward.
+    partners = partners_of(items) if wording.has_context else {}
     owners: list[str] = []
     for item in items:
         for option in item.options:
             strings.ask(before[item.id], item.context, option)
             strings.alone(before[item.id], option)
+            if blind:
+                strings.ask_blind(before[item.id], option)
         if _stands_alone(item):
             strings.alone(before[item.id], item.context)
         if item.gold is not None:
@@ -74,18 +84,20 @@ def choose(
     with naming(owners):
         scored = scorer.score(strings.requests, progress)
     strings.answer(scored)
-    forward, backward = [], []
+    forward, backward, unseen = [], [], []
     for item in items:
         text = before[item.id]
         scores = tuple(strings.forward(text, item.context, option) for option in item.options)
         forward.append(Prediction.of(item, scores))
+        if blind:
+            unseen.append(Prediction.of(item, tuple(strings.blind(text, option) for option in item.options)))
         pair = partners.get(item.id, ())
         if item.gold is not None and pair:
             own = [member.id for member in pair].index(item.id)
             fits = tuple(strings.backward(text, member.context, item.options[item.gold]) for member in pair)
             backward.append(Prediction(item.id, item.group, own, fits, dict(item.attributes)))
     measured = [strings.record(before[item.id], item) for item in items]
-    return Directions(forward, backward, measured, scored.read, scored.tokens)
+    return Directions(forward, backward, unseen if blind else None, measured, scored.read, scored.tokens)
 
 
 def partners_of(items: Sequence[Item]) -> dict[str, tuple[Item, ...]]:
@@ -123,6 +135,9 @@ class Strings:
     def alone(self, shown: str, text: str) -> None:
         self._add(self.wording.alone(shown, text))
 
+    def ask_blind(self, shown: str, answer: str) -> None:
+        self._add(self.wording.blind(self.scoring.span, shown, answer))
+
     def _add(self, request: Request) -> None:
         if request not in self._index:
             self._index[request] = len(self.requests)
@@ -149,6 +164,10 @@ class Strings:
     def backward(self, shown: str, metaphor: str, answer: str) -> float:
         """How well the metaphor fits the answer; the answer alone would be the same for every metaphor."""
         return self._score(self.scoring.backward_span, shown, metaphor, answer)
+
+    def blind(self, shown: str, answer: str) -> float:
+        """How likely the answer is with the metaphor hidden. Less that of the answer alone it would be the same for all answers."""
+        return self[self.wording.blind(self.scoring.span, shown, answer)].normalised(self.scoring.norm)
 
     def record(self, shown: str, item: Item) -> dict[str, Any]:
         """The log-probabilities (sum, tokens, bytes) behind an item's scores."""

@@ -1,5 +1,6 @@
 """The strings of a causal model: what a scoring preset and a prompt make of a metaphor and an answer."""
 
+from figlang.blind import without
 from figlang.config import PromptConfig, ScoringConfig
 from figlang.encode import word
 from figlang.errors import FiglangError
@@ -19,9 +20,11 @@ def check_alone(scoring: ScoringConfig, bos: str, examples: int) -> None:
 class Wording:
     """The requests that a preset and a prompt make of a metaphor and an answer. `shown` is the text before them.
 
-    `cut` says that the two are parts of one sentence (see Item), which stay as they are.
+    `cut` says that the two are parts of one sentence (see Item), which stay as they are. A template without a metaphor scores the
+    answer behind the template's own words.
 
-    Raises FiglangError for parts of one sentence in a preset or prompt that would make two of them.
+    Raises FiglangError for parts of one sentence in a preset or prompt that would make two of them, and for a template whose
+    scores would all be 0.
     """
 
     def __init__(self, scoring: ScoringConfig, prompt: PromptConfig, cut: bool = False) -> None:
@@ -37,8 +40,16 @@ class Wording:
                 f"scoring=clean or another preset with the template {ScoringConfig.template!r}, and no prompt.suffix"
             )
         before, self._after = self.template.split("{answer}")
-        self._opening, between = before.split("{metaphor}")
+        # Whether the metaphor is part of the strings.
+        self.has_context = "{metaphor}" in before
+        if not self.has_context and not before.strip() and not prompt.suffix and scoring.minus_alone:
+            raise FiglangError(
+                f"the template {self.template!r} holds the answer alone, which scoring={scoring.name} subtracts, so every score "
+                "would be 0; use scoring=answer, or a template with {metaphor}"
+            )
+        self._opening, _, between = before.partition("{metaphor}")
         self._between = between + prompt.suffix
+        self._blind = without(before + prompt.suffix, "{metaphor}").lstrip()
         self._lower = bool(prompt.suffix) and prompt.answer == "lower"
 
     def of(self, item: Item) -> "Wording":
@@ -53,9 +64,21 @@ class Wording:
 
     def span(self, shown: str, metaphor: str, answer: str) -> Request:
         """The answer as continuation of all that stands before it."""
+        if not self.has_context:
+            return Request(shown + self._opening + self._between, self._answer(answer) + self._after)
         # Nothing stands before a blank at the start of a sentence.
         between = self._between if metaphor else ""
         return Request(shown + self._opening + self._word(metaphor) + between, self._answer(answer) + self._after)
+
+    def blind(self, span: str, shown: str, answer: str) -> Request:
+        """What `span` scores with the metaphor hidden: the answer alone, or behind the words that a template has of its own."""
+        if not self._blind:
+            return self.alone(shown, answer)
+        continuation = self._answer(answer) + self._after
+        if span == "answer":
+            return Request(shown + self._blind, continuation)
+        string = self._blind + continuation
+        return Request("", shown + string) if self.scoring.examples else Request(shown, string)
 
     def alone(self, shown: str, text: str) -> Request:
         """An answer or a metaphor without the other, after the same examples."""

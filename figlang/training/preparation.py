@@ -240,10 +240,15 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         raise FiglangError(
             f"data={config.data.name} has no pairs of metaphors to choose from backward; use method.direction=forward"
         )
+    wording = Wording(scoring, PromptConfig(), train.items[0].cut)
+    if method.direction == "both" and not wording.has_context:
+        raise FiglangError(
+            f"scoring.template={scoring.template!r} leaves the metaphor out, so none can be chosen; use method.direction=forward"
+        )
     anatomy = dissect(network.eval())
     window = getattr(network.config.get_text_config(), "max_position_embeddings", None)
     requests = RequestEncoder(tokenizer, recipe.bos, scoring.overflow, window)
-    encoder = StringEncoder(requests, Wording(scoring, PromptConfig(), train.items[0].cut), sharing=anatomy.reason(0) is None)
+    encoder = StringEncoder(requests, wording, sharing=anatomy.reason(0) is None)
 
     def encode(items: Sequence[Item]) -> list[EncodedStrings]:
         if method.name == "lm":
