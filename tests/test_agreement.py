@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from figlang.rating.agreement import alpha, intraclass, majority
+from figlang.rating.agreement import ac1, alpha, intraclass, majority, plurality
 
 # Six targets, four judges: Shrout & Fleiss 1979, Table 2; their Table 4 has ICC(2,1) = .29 and ICC(2,4) = .62.
 SHROUT_FLEISS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], float)
@@ -97,6 +97,43 @@ def test_alpha_of_the_published_example(level: str, value: float) -> None:
 def test_alpha_without_variety_is_none(codes: np.ndarray) -> None:
     pytest.importorskip("krippendorff", reason="needs the package krippendorff (figlang[ratings])")
     assert alpha(codes) is None
+
+
+def test_ac1_by_hand() -> None:
+    # 125 items: both raters say 1 of 118, one of them of 7. Agreement 118/125; code 1 has (123 + 120) / 250 of the ratings.
+    codes = np.array([[1, 1]] * 118 + [[1, 2]] * 5 + [[2, 1]] * 2, dtype=float)
+    share = 243 / 250
+    chance = 2 * share * (1 - share)
+    assert ac1(codes, 2) == pytest.approx((118 / 125 - chance) / (1 - chance))
+    assert ac1(codes, 2) == pytest.approx(0.9408, abs=5e-5)
+    # A third code that nobody gave makes agreement by chance rarer.
+    assert ac1(codes, 3) == pytest.approx((118 / 125 - chance / 2) / (1 - chance / 2))
+
+
+def test_ac1_of_the_published_example_with_missing_ratings() -> None:
+    # The same ratings are the example of Gwet's own package irrCAC, which has 0.77544 (agreement 0.81818, chance 0.19032).
+    assert ac1(KRIPPENDORFF, 5) == pytest.approx(0.77544, abs=5e-6)
+
+
+@pytest.mark.parametrize("codes", [np.full((3, 2), nan), np.array([[1, nan], [nan, 0]]), np.zeros((0, 2))])
+def test_ac1_without_an_item_that_two_rated_is_none(codes: np.ndarray) -> None:
+    assert ac1(codes, 2) is None
+    assert ac1(np.ones((4, 2)), 1) is None
+
+
+def test_ac1_does_not_depend_on_order_or_names() -> None:
+    draw = np.random.default_rng(3)
+    codes = draw.integers(1, 4, (30, 4)).astype(float)
+    codes[draw.random((30, 4)) < 0.2] = nan
+    assert ac1(codes[::-1, ::-1], 3) == pytest.approx(ac1(codes, 3))
+    assert ac1(7 - 2 * codes, 3) == pytest.approx(ac1(codes, 3))
+    assert ac1(np.ones((5, 3)), 2) == 1
+
+
+def test_no_code_is_the_most_frequent_of_a_tie() -> None:
+    assert plurality([1, 2, 2]) == 2
+    assert np.isnan(plurality([1, 2]))
+    assert np.isnan(plurality([nan]))
 
 
 def test_a_tie_goes_to_the_smallest_code() -> None:

@@ -210,3 +210,14 @@ def test_bins_hold_equally_many_items() -> None:
 def test_without_labels_there_is_no_calibration() -> None:
     assert calibration([Prediction("a", "a", None, (1.0, 0.0))]) is None
     assert calibration([Prediction("a", "a", 0, (1.0, 1.0))]) is None
+
+
+def test_letters_of_replies_have_no_probabilities() -> None:
+    # softmax((1, 0)) is 0.731, which no system said.
+    rows = [Prediction(f"i{n}", f"g{n // 2}", n % 2, (1.0, 0.0) if n % 3 else (0.0, 0.0)) for n in range(12)]
+    assert calibration(rows) is None
+    answers = {f"i{n}": [float(n % 5) - 6, -3.0] for n in range(12)}
+    assert reliance(rows, answers).points == ()
+    _, true, continuous = factors(rows, {}, answers)[ANSWER]
+    assert true is not None
+    assert continuous is None

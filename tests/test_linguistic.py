@@ -1,6 +1,8 @@
 """Linguistic analyses: segments of metaphors, hypernyms, where a metaphor's own words point. Needs the extra `analysis`."""
 
 import os
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,9 +10,13 @@ import pytest
 pytest.importorskip("spacy")
 pytest.importorskip("nltk")
 
-from figlang.analysis import linguistic, segments, wordnet
+from figlang import data
+from figlang.analysis import cut, linguistic, segments, wordnet
+from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
+from figlang.reference import results
 from figlang.types import Item
+from tests.conftest import published
 
 CACHE = Path(os.environ.get("FIGLANG_CACHE", "~/.cache/figlang")).expanduser() / "nltk"
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -98,6 +104,55 @@ def test_every_item_gets_its_attributes_by_id() -> None:
     known()
     found = linguistic.attributes(items("He was a shark", "Run!"), CACHE)
     assert found["i0"]["subject hypernyms"] == ("adult.n.01", "male.n.02")  # he is read as man, as in the paper
-    assert found["i0"]["object tags"] == ("NN",)
+    assert found["i0"]["object tags"] == ("NN",)  # cut out or not
     assert found["i1"]["subject tags"] == ("not segmented",)
     assert "subject hypernyms" not in found["i1"]
+
+
+def by_hand(words: Sequence[str]) -> list[tuple[str, str]]:
+    """A tagger that takes a word it does not know for a noun, as NLTK's does with the "s" of a possessive."""
+    known = {"wa": "NN", "was": "VBD", "as": "RB", "cold": "JJ", "her": "PRP$"}
+    return [(word, known.get(word, "NN")) for word in words]
+
+
+def test_segments_are_tagged_as_they_are_cut_out() -> None:
+    known()
+    (document,) = segments.parse(["The girl's rooms were as cold as a stone."])
+    found = segments.segment(document)
+    assert found is not None
+    assert [word.tag for word in found.subject] == ["NN", "POS", "NNS"]
+    assert cut.patterns(document, by_hand) == ("NN NN NN", "NN RB JJ RB", "NN")
+    assert cut.patterns(segments.parse(["Run!"])[0], by_hand) is None
+
+
+def test_cut_segments_are_cleaned_as_the_authors_did() -> None:
+    known()
+    assert cut.cleaned("The mother 's soups") == ["mother", "s", "soup"]
+    assert cut.repaired(cut.cleaned("was as cold as")) == ["was", "as", "cold", "as"]
+    assert cut.repaired(["idea", "is"]) == ["ideas", "is"]
+
+
+def test_reports_have_the_tags_of_cut_segments_where_the_tagger_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    known()
+    metaphor = items("The girl's room was a shark")
+    monkeypatch.setattr(cut, "tagger", lambda: by_hand)
+    assert linguistic.attributes(metaphor, CACHE)["i0"]["subject tags"] == ("NN NN NN",)
+    monkeypatch.setattr(cut, "tagger", lambda: None)
+    assert linguistic.attributes(metaphor, CACHE)["i0"]["subject tags"] == ("NN POS NN",)
+
+
+@pytest.mark.slow
+def test_the_papers_most_frequent_patterns_come_out() -> None:
+    known()
+    tag = cut.tagger()
+    if tag is None:
+        pytest.skip(f"NLTK's tagger is not installed: {cut.INSTALL}")
+    split = data.load("test", DataConfig(), PathsConfig(data=published("figqa/filtered/test.csv")))
+    found = [cut.patterns(document, tag) for document in segments.parse([item.context for item in split.items])]
+    for place, part in enumerate(linguistic.PARTS):
+        counted = Counter(one[place] for one in found if one is not None)
+        for row in results():
+            if row.metric == "frequency" and "pos" in row.setting and row.setting["segment"] == part and row.value is not None:
+                # Other versions of spaCy's model segment a few sentences otherwise.
+                assert counted[row.setting["pos"]] == pytest.approx(row.value, rel=0.12, abs=5), row.setting
+    assert Counter(one[0] for one in found if one is not None)["NN NN NN"] == 32

@@ -16,6 +16,7 @@ from figlang.munch import rankings, similarity, table3
 from figlang.munch_figures import main as figures_command
 from figlang.munch_generate import main as generate_command
 from figlang.prompts.munch_generation import PROMPTS, ask
+from figlang.rating import substitutions
 from figlang.types import Substitution
 from tests import causal_models, masked_models
 from tests.conftest import published
@@ -121,6 +122,10 @@ def test_rankings_and_tables(run: Run, causal_folder: Path, tmp_path: Path) -> N
     tables = (tmp_path / "out" / "tables.md").read_text()
     assert "Table 3, 5 sentences" in tables
     assert "LLaMA-13B" not in tables  # measured on other sentences
+    unexpected = {one.item: one.answer for one in substitutions.unexpected(tmp_path / "out", PathsConfig())}
+    assert unexpected == {
+        row.id: word for row in cells[content["best"]] if (word := row.written.strip()) and word not in row.answers
+    }
 
 
 def test_whole_words(run: Run, causal_folder: Path, tmp_path: Path) -> None:

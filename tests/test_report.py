@@ -148,6 +148,29 @@ def test_published_rows_that_are_not_comparable_are_folded(sample: Split) -> Non
     ]
 
 
+def test_calibration_leaves_out_letters_of_replies(sample: Split) -> None:
+    named = tuple(Prediction(item.id, item.group, item.gold, (1.0, 0.0)) for item in sample.items)
+    scored = tuple(Prediction(item.id, item.group, item.gold, (0.4, 0.0)) for item in sample.items)
+    pools = [Pool(name, (System(name, Path(), {}, rows, ""),)) for name, rows in (("chat", named), ("encoder", scored))]
+    section = hardness.confidence(Task("t", tuple(pools), {}), seed=0)
+    assert section is not None
+    (table,) = (part for part in section.parts if isinstance(part, Table))
+    assert [row[0] for row in table.rows] == ["encoder"]
+    assert table.notes[-1].endswith("left out: chat.")
+    assert hardness.confidence(Task("t", tuple(pools[:1]), {}), seed=0) is None
+
+
+def test_prompts_of_figqa_stand_beside_figure_2(tmp_path: Path, sample: Split) -> None:
+    prompts = ("none", "suffix(suffix='x')", "k3(k=3,source=train)")
+    runs = [run(tmp_path / str(wrong), sample, wrong, prompt=prompt) for wrong, prompt in enumerate(prompts, start=3)]
+    page = report(tmp_path / "out", *runs)
+    rows = list(csv.DictReader((tmp_path / "out" / "tables" / "prompts-1.csv").read_text().splitlines()))
+    assert [row["prompt"] for row in rows] == ["none", "suffix", "k = 3", "mean ± sd of 3"]
+    assert [row["GPT-2, published"] for row in rows] == ["0.5401", "0.5585", "0.5383", ""]
+    assert [row["GPT-neo 1.3B, published"] for row in rows][:2] == ["0.5733", "0.5942"]
+    assert "They are of the test split" in page
+
+
 def test_nothing_is_told_of_how_a_figure_is_written(written: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO"):
         report(tmp_path / "out", str(written.parent / "one"))

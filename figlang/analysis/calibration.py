@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from figlang.analysis.correlation import probability
+from figlang.analysis.correlation import probability, replied
 from figlang.metrics import Estimate, accuracy
 from figlang.types import Prediction
 
@@ -28,10 +28,13 @@ class Calibration:
 
 
 def calibration(predictions: Sequence[Prediction], bins: int = BINS, seed: int = 0) -> Calibration | None:
-    """Calibration of softmax(scores); bins hold equally many items, so that none is empty. None without labels.
+    """Calibration of softmax(scores); bins hold equally many items, so that none is empty. None without labels, and
+    of replies, which have no probabilities.
 
     Ties have no choice and are left out of the bins, not of the other scores.
     """
+    if replied(predictions):
+        return None
     scored = [row for row in predictions if row.gold is not None and np.isfinite(row.scores).all()]
     chosen = sorted(((probability(row, row.choice), row) for row in scored if row.choice is not None), key=lambda one: one[0])
     if not chosen:

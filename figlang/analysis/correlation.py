@@ -30,6 +30,14 @@ def probability(row: Prediction, option: int) -> float:
     return exp(row.scores[option] - top) / sum(exp(score - top) for score in row.scores)
 
 
+def replied(predictions: Sequence[Prediction]) -> bool:
+    """Whether scores come from letters in replies: the option that is named has 1 and the others 0.
+
+    Such scores say what was chosen and not how sure the system was, so that their softmax is not a probability.
+    """
+    return all(score in (0, 1) for row in predictions for score in row.scores)
+
+
 def pearson(x: Sequence[float], y: Sequence[float], groups: Sequence[str], seed: int = 0) -> Correlation | None:
     """Pearson's r; with a y of 0 and 1 it is the point-biserial correlation. None where a variable is constant.
 

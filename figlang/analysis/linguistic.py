@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from figlang.analysis import segments, wordnet
+from figlang.analysis import cut, segments, wordnet
 from figlang.analysis.segments import Segments, Word
 from figlang.types import Item
 
@@ -19,6 +19,7 @@ CONTENT = ("NOUN", "VERB", "ADJ", "ADV", "PROPN")
 def attributes(items: Sequence[Item], cache: Path) -> dict[str, dict[str, tuple[str, ...]]]:
     """Per item id: tag patterns of subject, relation and object, hypernyms in subject and object, and the word association.
 
+    Tags are those of the cut-out segments, as in the paper, if NLTK's tagger is installed; else of the words in their sentence.
     `cache` is a folder for WordNet's files. Raises FiglangError that says what to install.
     """
     known = wordnet.reader(cache)
@@ -27,6 +28,7 @@ def attributes(items: Sequence[Item], cache: Path) -> dict[str, dict[str, tuple[
     parsed = dict(zip(answers, segments.parse(answers), strict=True))
     return {
         item.id: _of_segments(segments.segment(contexts[item.id]), known)
+        | _of_cut(contexts[item.id])
         | {"word association": (association(contexts[item.id], [parsed[text] for text in item.options], item.gold),)}
         for item in items
     }
@@ -38,6 +40,12 @@ def _of_segments(found: Segments | None, known: Any) -> dict[str, tuple[str, ...
     tags = {f"{part} tags": (" ".join(word.tag for word in getattr(found, part)) or "empty",) for part in PARTS}
     above = {f"{part} hypernyms": _hypernyms(getattr(found, part), known) for part in ("subject", "object")}
     return tags | above
+
+
+def _of_cut(context: Any) -> dict[str, tuple[str, ...]]:
+    tag = cut.tagger()
+    found = None if tag is None else cut.patterns(context, tag)
+    return {} if found is None else {f"{part} tags": (tags or "empty",) for part, tags in zip(PARTS, found, strict=True)}
 
 
 def _hypernyms(words: Sequence[Word], known: Any) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import exp
 from typing import Any
 
-from figlang.analysis.correlation import Correlation, pearson, probability, spearman
+from figlang.analysis.correlation import Correlation, pearson, probability, replied, spearman
 from figlang.metrics import pairs
 from figlang.types import Item, Prediction
 
@@ -33,7 +33,9 @@ class Reliance:
 
 
 def reliance(predictions: Sequence[Prediction], answers: Alone) -> Reliance:
-    """Table 5 and Figure 3. One item a pair, since its twin has the same answers."""
+    """Table 5 and Figure 3. One item a pair, since its twin has the same answers. Replies have no probabilities, so no points."""
+    if replied(predictions):
+        return Reliance((), None)
     twos = (members for members in pairs(predictions) if len(members) == 2)
     firsts = [members[0] for members in twos if len(members[0].scores) == 2 and members[0].id in answers]
     points = tuple((answers[row.id][0] - answers[row.id][1], probability(row, 0)) for row in firsts)
@@ -47,7 +49,7 @@ def factors(
 
     `answers` are means over tokens, as the paper's are: probabilities of whole answers differ by powers of ten, so that a few would
     make the coefficient. Each factor has n, the correlation with true correctness (0 or 1) and the one that the paper computed,
-    with the continuous P(right answer | metaphor).
+    with the continuous P(right answer | metaphor), which replies do not have.
     """
     scored = [row for row in predictions if row.gold is not None]
     measured = {
@@ -60,6 +62,7 @@ def factors(
         x, groups = [values[row.id] for row in rows], [row.group for row in rows]
         if rows:
             true = pearson(x, [float(bool(row.correct)) for row in rows], groups, seed)
-            continuous = pearson(x, [probability(row, row.gold or 0) for row in rows], groups, seed)
+            given = [] if replied(rows) else [probability(row, row.gold or 0) for row in rows]
+            continuous = pearson(x, given, groups, seed) if given else None
             found[name] = (len(rows), true, continuous)
     return found

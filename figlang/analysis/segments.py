@@ -1,7 +1,7 @@
 """Subject, relation and object of a metaphor (Liu et al. 2022, §3.1), by the dependency parse of spaCy.
 
-The segmentation is that of the authors' code. Tags and lemmas are those of the words in their sentence; the authors tagged
-and lemmatised the cut-out segments, took every word for a noun and repaired some of the damage.
+The segmentation is that of the authors' code. Tags and lemmas are those of the words in their sentence; `figlang.analysis.cut` has
+the authors' tags, of segments that are cut out.
 """
 
 from collections.abc import Iterable, Sequence
@@ -58,6 +58,12 @@ def parse(texts: Iterable[str]) -> list[Any]:
 
 def segment(document: Any) -> Segments | None:
     """The segments of a parsed metaphor; None where fewer than two constituents are found."""
+    found = places(document)
+    return None if found is None else Segments(*(_words(document, part) for part in found))
+
+
+def places(document: Any) -> tuple[Sequence[int], Sequence[int], Sequence[int]] | None:
+    """The places of the tokens of subject, relation and object in a parsed metaphor; None as for `segment`."""
     spans = _subtrees(document, FIRST)
     if len(spans) < 2:
         spans += _subtrees(document, SECOND)
@@ -68,8 +74,7 @@ def segment(document: Any) -> Segments | None:
     subject, object_ = min(spans), max(spans)
     if subject == object_:
         return None
-    between = range(subject[-1] + 1, object_[0])
-    return Segments(*(_words(document, part) for part in (subject, between, object_)))
+    return subject, range(subject[-1] + 1, object_[0]), object_
 
 
 def _subtrees(document: Any, dependencies: Sequence[str]) -> list[tuple[int, ...]]:

@@ -215,20 +215,41 @@ class GenerateConfig(EvaluateConfig):
 
 @dataclass
 class RateConfig(Command):
-    """Make a rating sheet of the answers in `runs`, or say what the filled-in sheets `ratings` tell."""
+    """Make a rating sheet of the answers in `runs` or `texts`, or say what the filled-in sheets `ratings` tell."""
 
     folder: str = option("runs/ratings", "Folder of the sheet.")
     runs: list[str] = field(
-        default_factory=list, metadata={"help": "Folders of figlang.generate whose answers are to be rated.", "choices": ()}
+        default_factory=list,
+        metadata={
+            "help": "Folders of figlang.generate whose answers are to be rated, or of figlang.munch_generate, whose words that no "
+            "person gave are put into MUNCH's four categories of errors.",
+            "choices": (),
+        },
     )
+    texts: list[str] = field(
+        default_factory=list,
+        metadata={
+            "help": "CSV or JSONL files of answers that were written elsewhere. The columns model, item, group and kind are "
+            "optional.",
+            "choices": (),
+        },
+    )
+    scale: str = option("figqa", "texts: the scale of the ratings.", ("figqa", "miqa", "munch"))
+    prompt_column: str = option("prompt", "texts: column of the question.")
+    answer_column: str = option("answer", "texts: column of the answer that is rated.")
+    limit: int | None = option(None, "Questions on the sheet, drawn by the seed; null takes all.")
     ratings: list[str] = field(default_factory=list, metadata={"help": "Filled-in sheets, one a rater.", "choices": ()})
-    seed: int = option(0, "Seed of the sheet's order and of the bootstrap.")
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    seed: int = option(0, "Seed of the sheet's order, of what is drawn and of the bootstrap.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         seed_in_range(self.seed)
-        if bool(self.runs) == bool(self.ratings):
-            raise FiglangError("give runs=[FOLDER,…] to make a sheet, or ratings=[FILE.csv,…] to read filled-in ones")
+        positive("", limit=self.limit)
+        if bool(self.runs or self.texts) == bool(self.ratings):
+            raise FiglangError(
+                "give runs=[FOLDER,…] or texts=[FILE,…] to make a sheet, or ratings=[FILE.csv,…] to read filled-in ones"
+            )
 
 
 @dataclass

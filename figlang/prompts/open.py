@@ -11,6 +11,7 @@ from figlang.types import Generation, Item, Open
 # §5.2). The first is the paper's; the others make its examples before the question.
 MIQA = {"metaphorical-literal": "no", "metaphorical-metaphorical": "yes", "literal-literal": "yes"}
 FIGQA = "interpretation"
+SUBSTITUTION = "substitution"  # of MUNCH: a word in place of the metaphorical one, which figlang.munch_generate asks for
 POOL = 32  # rated answers of a kind that examples are drawn from
 
 

@@ -1,4 +1,4 @@
-"""Agreement of raters: intraclass correlations of scores, Krippendorff's alpha of codes, the majority of codes.
+"""Agreement of raters: intraclass correlations of scores, Krippendorff's alpha and Gwet's AC1 of codes, the majority of codes.
 
 Shape letters: I items, K raters. A rating that was not given is nan.
 """
@@ -85,6 +85,38 @@ def alpha(codes_IK: Ratings, level: str = "nominal") -> float | None:
     if len(np.unique(pairable[~np.isnan(pairable)])) < 2:
         return None
     return float(krippendorff.alpha(reliability_data=codes_IK.T, level_of_measurement=level))
+
+
+def ac1(codes_IK: Ratings, categories: int) -> float | None:
+    """Gwet's AC1 of nominal codes, also where ratings are missing (Gwet 2008, doi 10.1348/000711006X126600; for missing ratings
+    Gwet 2014, Handbook of Inter-Rater Reliability, chapter 2).
+
+    Chance agreement is small where nearly all codes are alike, so that AC1 stays high there and alpha and kappa do not.
+
+    Args:
+        codes_IK: a row for each item, a column for each rater; nan where there is no rating.
+        categories: how many codes the raters could choose from, whether or not each was used.
+
+    Returns:
+        None where it is undefined: no item with two ratings, or fewer than two categories.
+    """
+    rated_IK = codes_IK[(~np.isnan(codes_IK)).any(1)]
+    found = np.unique(rated_IK[~np.isnan(rated_IK)])
+    counts_IC = np.array([[(row == code).sum() for code in found] for row in rated_IK], dtype=np.float64)
+    raters_I = counts_IC.sum(1) if len(rated_IK) else np.zeros(0)
+    several_I = raters_I > 1
+    if not several_I.any() or categories < 2:
+        return None
+    agreeing_I = (counts_IC * (counts_IC - 1)).sum(1)[several_I] / (raters_I * (raters_I - 1))[several_I]
+    share_C = (counts_IC / raters_I[:, None]).mean(0)
+    chance = float((share_C * (1 - share_C)).sum()) / (categories - 1)
+    return (float(agreeing_I.mean()) - chance) / (1 - chance)
+
+
+def plurality(codes: Sequence[float]) -> float:
+    """The code that most raters gave; nan if several codes were given equally often, or none."""
+    counts = Counter(code for code in codes if not np.isnan(code)).most_common(2)
+    return counts[0][0] if counts and (len(counts) == 1 or counts[0][1] > counts[1][1]) else np.nan
 
 
 def majority(codes: Sequence[float]) -> float:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from figlang.errors import FiglangError, one_line
 from figlang.metrics import clustered_interval
-from figlang.prompts.open import MIQA
+from figlang.prompts.open import MIQA, SUBSTITUTION
 from figlang.types import Generation, Open
 
 FILE = "answers.jsonl"
@@ -45,12 +45,12 @@ def read(folder: Path) -> list[Generation]:
 def scale_of(answers: Sequence[Generation | Open]) -> str:
     """The scale that answers are rated on, by their kind.
 
-    Raises FiglangError for kinds of both scales.
+    Raises FiglangError for kinds of several scales.
     """
-    of_miqa = {one.kind in MIQA for one in answers}
-    if len(of_miqa) > 1:
-        raise FiglangError("MiQA's and Fig-QA's answers are rated on different scales; make a sheet for each")
-    return "miqa" if of_miqa == {True} else "figqa"
+    scales = {"miqa" if one.kind in MIQA else "munch" if one.kind == SUBSTITUTION else "figqa" for one in answers}
+    if len(scales) > 1:
+        raise FiglangError("answers to different questions are rated on different scales; make a sheet for each benchmark")
+    return scales.pop() if scales else "figqa"
 
 
 def begins_as_expected(answers: Sequence[Generation], seed: int = 0) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from figlang.errors import FiglangError
 from figlang.metrics import clustered_interval
-from figlang.rating.agreement import Ratings, alpha, intraclass, majority
+from figlang.rating.agreement import Ratings, ac1, alpha, intraclass, majority, plurality
 from figlang.rating.sheets import SCALES, Rated
 from figlang.types import Generation
 
@@ -41,7 +41,7 @@ def statistics(rated: Sequence[Rated], scale: str, seed: int = 0) -> dict[str, A
     by_model: dict[str, list[Rated]] = defaultdict(list)
     for one in rated:
         by_model[one.model].append(one)
-    summary = scores if scale == "miqa" else shares
+    summary = {"miqa": scores, "figqa": shares, "munch": categories}[scale]
     return {
         "scale": scale,
         "models": {model: summary(several, seed) for model, several in by_model.items()},
@@ -66,8 +66,8 @@ def by_answer(one: Rated) -> dict[str, Any]:
 
 
 def agreement(rated: Sequence[Rated], scale: str) -> dict[str, Any]:
-    """ICC of the answers that all have rated and of all answers (of scores; Fig-QA's codes have none), alpha as nominal and as
-    interval codes, and in how many answers with several ratings the raters are of one mind."""
+    """ICC of the answers that all have rated and of all answers (of scores; codes have none), alpha as nominal and as interval
+    codes, Gwet's AC1, and in how many answers with several ratings the raters are of one mind."""
     codes_IK = _matrix(rated)
     scored = scale == "miqa"
     complete = intraclass(codes_IK[~np.isnan(codes_IK).any(1)]) if scored else None
@@ -78,6 +78,7 @@ def agreement(rated: Sequence[Rated], scale: str) -> dict[str, Any]:
         "icc_incomplete": None if incomplete is None else asdict(incomplete),
         "alpha_nominal": alpha(codes_IK, "nominal"),
         "alpha_interval": alpha(codes_IK, "interval"),
+        "gwet_ac1": ac1(codes_IK, len(SCALES[scale])),
         "unanimous": sum(len(codes) == 1 for codes in several),
         "rated_by_several": len(several),
     }
@@ -121,6 +122,22 @@ def shares(rated: Sequence[Rated], seed: int = 0) -> dict[str, Any]:
     }
 
 
+def categories(rated: Sequence[Rated], seed: int = 0) -> dict[str, Any]:
+    """MUNCH: how often each category is the one that most raters of an answer chose, as a share of the answers that have such a
+    category, with a 95 % interval that resamples sentences (Tong et al. 2024, §8). `undecided` counts the other rated answers."""
+    chosen = [(one.generation.group, plurality(one.codes)) for one in rated if not np.isnan(one.codes).all()]
+    decided = [(group, code) for group, code in chosen if not np.isnan(code)]
+    counts: dict[str, Any] = {"decided": len(decided), "undecided": len(chosen) - len(decided)}
+    for word, code in SCALES["munch"].items() if decided else ():
+        groups: dict[str, list[bool]] = defaultdict(list)
+        for group, given in decided:
+            groups[group].append(given == code)
+        hits, sizes = [sum(values) for values in groups.values()], [len(values) for values in groups.values()]
+        low, high = clustered_interval(hits, sizes, seed)
+        counts[word] = {"value": sum(hits) / sum(sizes), "low": low, "high": high, "n": len(decided)}
+    return counts
+
+
 def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
@@ -151,12 +168,16 @@ def show(content: Mapping[str, Any], console: Console) -> None:
     for level in ("nominal", "interval"):
         if (value := agreed[f"alpha_{level}"]) is not None:
             console.print(f"Krippendorff's alpha, {level}: {value:.4f}", highlight=False)
+    if (value := agreed["gwet_ac1"]) is not None:
+        console.print(f"Gwet's AC1: {value:.4f}", highlight=False)
     console.print(
         f"of one mind on {agreed['unanimous']} of {agreed['rated_by_several']} answers with several ratings", highlight=False
     )
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, Mapping) and "low" in value:
+        return f"{100 * value['value']:.1f} % ({100 * value['low']:.1f} – {100 * value['high']:.1f})"
     if isinstance(value, Mapping):
         return ", ".join(f"{count} {word}" for word, count in value.items())
     return f"{value:.3f}" if isinstance(value, float) else "–" if value is None else str(value)

@@ -31,6 +31,8 @@ SCALES: dict[str, dict[str, float]] = {
     "miqa": {"correct": 1, "wrong": 0, "ambiguous": 0.5},
     # Liu et al. 2022, released annotations
     "figqa": {"correct": 1, "incorrect": 0, "literal": 2, "ambiguous": -1},
+    # Tong et al. 2024, §8: why a word is not among those that people gave. `context`: the context is not understood.
+    "munch": {"nonsensical": 1, "context": 2, "ungrammatical": 3, "preference": 4},
 }
 
 

@@ -1,12 +1,13 @@
 """Sections that set systems beside each other: every pair with tests, prompts, training sizes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from figlang import learning
+from figlang import learning, reference
 from figlang.comparison import Compared, Difference, every_pair
 from figlang.figures import prompt_bars, prompt_series
 from figlang.metrics import Estimate
 from figlang.report import plots
+from figlang.report.elsewhere import BENCHMARKS
 from figlang.report.parts import Part, Picture, Section, Task
 from figlang.systems import LOG_PROBABILITIES, Pool, System
 from figlang.tables import Cell, Mean, Number, PValue, Table
@@ -94,14 +95,33 @@ def _over_seeds(estimates: Sequence[Estimate]) -> Cell:
 
 
 def prompts(task: Task) -> Section | None:
-    """Accuracy by prompt of systems that differ in nothing else, and its spread over them."""
+    """Accuracy by prompt of systems that differ in nothing else, and its spread over them; for Fig-QA beside Figure 2."""
     parts: list[Part] = []
+    published = reference.figqa_prompts() if BENCHMARKS.get(task.dataset) == "Fig-QA" else {}
+    notes = (FIGURE_2,) if published else ()
     for place, (title, bars) in enumerate(prompt_series([system.content for system in task.systems])):
         name = f"prompts-{place + 1}"
         parts.append(Picture(name, "Accuracy and pair accuracy by prompt.", prompt_bars(bars, title)))
-        rows: list[tuple[Cell, ...]] = [(label.replace("\n", " "), accuracy, pairs) for label, accuracy, pairs in bars]
+        rows: list[tuple[Cell, ...]] = []
+        for label, accuracy, pairs in bars:
+            rows.append((label.replace("\n", " "), accuracy, pairs, *_figure_2(label, published)))
         paired = [pairs.value for *_, pairs in bars if pairs is not None]
         spread = Mean.over(accuracy.value for _, accuracy, _ in bars)
-        rows.append((f"mean ± sd of {len(bars)}", spread, Mean.over(paired) if len(paired) == len(bars) else None))
-        parts.append(Table(name, f"By prompt, {title.splitlines()[0]}", ("prompt", "accuracy", "pair accuracy"), tuple(rows)))
+        rows.append(
+            (f"mean ± sd of {len(bars)}", spread, Mean.over(paired) if len(paired) == len(bars) else None, *[None] * len(published))
+        )
+        columns = ("prompt", "accuracy", "pair accuracy", *(f"{model}, published" for model in published))
+        parts.append(Table(name, f"By prompt, {title.splitlines()[0]}", columns, tuple(rows), notes))
     return Section("Prompts", tuple(parts)) if parts else None
+
+
+FIGURE_2 = (
+    "Published: accuracies of Figure 2 of Liu et al. 2022, from the plot data in the authors' repository. They are of the test "
+    "split, whose labels are hidden, and their examples came from other sources: for orientation."
+)
+
+
+def _figure_2(label: str, published: Mapping[str, Mapping[str, float]]) -> tuple[Cell, ...]:
+    """What Figure 2 has, by model, for the prompt of a bar."""
+    prompt = "zero-shot" if label == "none" else label.replace(" ", "")
+    return tuple(Mean(round(values[prompt] / 100, 4)) if prompt in values else None for values in published.values())

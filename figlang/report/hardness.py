@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from figlang import reference
-from figlang.analysis import breakdown
+from figlang.analysis import breakdown, cut
 from figlang.analysis.calibration import calibration
-from figlang.analysis.correlation import Correlation
+from figlang.analysis.correlation import Correlation, replied
 from figlang.analysis.reliance import ANSWER, LENGTH, Alone, alone, factors, reliance
 from figlang.data.figqa import COMMONSENSE
 from figlang.report import plots
@@ -23,6 +23,11 @@ NO_PAPER = (
     "The paper's tables 12 – 16 are not set beside these: its error rows were joined by exact strings, which lost a third of the "
     "errors, and the model is not named."
 )
+CUT = "Tags are NLTK's, of segments that are cut out of their sentence and lemmatised as nouns, as in the paper's tables 12 – 14."
+IN_SENTENCE = (
+    "Tags are spaCy's, of the words in their sentence. The paper's tables 12 – 14 are of segments that are cut out of it (so "
+    f'"the girl\'s room" is NN NN NN); `{cut.INSTALL}` gives those.'
+)
 
 
 def attributes(task: Task, linguistic: Values, reason: str, seed: int) -> Section | None:
@@ -38,7 +43,7 @@ def attributes(task: Task, linguistic: Values, reason: str, seed: int) -> Sectio
     if "commonsense" in own:
         parts.append(_people(task, own["commonsense"], seed))
     if linguistic:
-        parts.append(Prose(NO_PAPER))
+        parts += [Prose(CUT if cut.tagger() else IN_SENTENCE), Prose(NO_PAPER)]
     if reason:
         parts.append(Prose(f"No linguistic analyses: {reason}"))
     return Section("Accuracy by attribute", tuple(parts)) if parts else None
@@ -211,14 +216,16 @@ def confidence(task: Task, seed: int) -> Section | None:
     if not found:
         return None
     rows = tuple((name, Number(each.ece), Number(each.brier), Number(each.log_loss), each.n) for name, each in found)
-    notes = (
+    notes = [
         "Of softmax(scores). ECE: mean distance of confidence and accuracy over ten bins of equally many items; Brier score summed "
         "over options; log loss in nats. Mean log-probabilities were not made to be probabilities: they stay near 0.5.",
-    )
+    ]
+    if named := [pool.name for pool in task.pools if replied(pool.systems[0].predictions)]:
+        notes.append(f"Letters in replies say nothing about how sure a system is; left out: {', '.join(named)}.")
     columns = ("system", "ECE", "Brier score", "log loss", "n")
     shown, caption = found[:PANELS], "Accuracy by confidence, 95 % intervals."
     picture = Picture("calibration", caption, plots.calibration(shown), plots.apart(plots.calibration, shown))
-    parts: list[Part] = [Table("calibration", "Calibration", columns, rows, notes), picture]
+    parts: list[Part] = [Table("calibration", "Calibration", columns, rows, tuple(notes)), picture]
     if len(found) > PANELS:
         parts.append(Prose(f"Shown are the first {PANELS} of {len(found)} systems."))
     return Section("Calibration", tuple(parts))
