@@ -11,7 +11,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from figlang.errors import FiglangError
-from figlang.types import Inference, Item
+from figlang.types import COSINE_OF_MEANS, Inference, Item, SentenceVectors
 
 
 @dataclass
@@ -67,15 +67,23 @@ class Encoder:
     - `pair`: one sequence per option, `[CLS] context [SEP] option [SEP]` (what the numbers of Liu et al. 2022 were made with).
     - `joint`: one sequence, `[CLS] context [SEP] option 1 [SEP] option 2 [SEP]` (what their §4.2 prints). Options enter in
       alphabetical order, so that the order they are listed in changes no score.
-    - `dual`: context and options as sequences of their own.
+    - `dual`: context and options as sequences of their own, with the prompt of `vectors` before each.
     - `nli`: one sequence, `[CLS] premise [SEP] hypothesis [SEP]`, with an output for each class.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, format: str, text: str, max_length: int) -> None:
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        format: str,
+        text: str,
+        max_length: int,
+        vectors: SentenceVectors = COSINE_OF_MEANS,
+    ) -> None:
         self.tokenizer = tokenizer
         self.format = format
         self.text = text
         self.max_length = max_length
+        self.vectors = vectors
 
     def encode(self, items: Sequence[Item]) -> tuple[list[Encoded], int]:
         """All items, tokenised in one call, and the number of sequences that were truncated to `max_length`."""
@@ -98,7 +106,7 @@ class Encoder:
                 firsts.append(context)
                 seconds.append(f" {self.tokenizer.sep_token} ".join(options[index] for index in _alphabetical(item)))
             else:
-                firsts += [context, *options]
+                firsts += [self._sentence(text) for text in (context, *options)]
         whole = self.tokenizer(firsts, seconds or None, verbose=False)
         truncated = sum(len(ids) > self.max_length for ids in whole["input_ids"])
         if truncated:
@@ -127,10 +135,14 @@ class Encoder:
             start = stop
         return encoded, truncated
 
+    def _sentence(self, text: str) -> str:
+        whole = self.vectors.prompt + text
+        return whole.lower() if self.vectors.lower else whole
+
     def collate(self, batch: Sequence[Encoded]) -> Batch:
         """Pad to the longest sequence of the batch."""
         sequences = [ids for example in batch for ids in example.sequences]
-        inputs = {"input_ids": _pad(sequences, self.tokenizer.pad_token_id or 0)}
+        inputs = {"input_ids": _pad(sequences, padding(self.tokenizer))}
         inputs["attention_mask"] = _pad([[1] * len(ids) for ids in sequences], 0)
         if batch[0].segments is not None:
             inputs["token_type_ids"] = _pad([types for example in batch for types in example.segments or ()], 0)
@@ -150,6 +162,11 @@ class Encoder:
             torch.tensor([example.gold for example in batch]),
             [example.position for example in batch],
         )
+
+
+def padding(tokenizer: PreTrainedTokenizerBase) -> int:
+    """The token that rows are filled up with; the mask hides it, so that any does where a tokenizer has none."""
+    return tokenizer.pad_token_id or 0
 
 
 def _alphabetical(item: Item) -> list[int]:

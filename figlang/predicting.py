@@ -13,6 +13,7 @@ from figlang.config import NliConfig, PromptConfig, ScoringConfig
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.exports.checkpoint import Loaded, Served
+from figlang.exports.recipe import Recipe
 from figlang.files import whole_file
 from figlang.models import layout, networks, opening
 from figlang.munch import judging
@@ -159,14 +160,14 @@ def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
 def _encoder(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
     recipe = loaded.recipe
     encoder = _tokens(loaded, how)
-    score = scorer(recipe.format, recipe.scale)
+    score = scorer(recipe.format, recipe.scale, recipe.sentence_vectors)
 
     def read(items: Sequence[Item]) -> list[Prediction]:
         return evaluation.predict(loaded.network, score, encoder, items, how.batch_size, how.progress)
 
     return Rows(read(share), _unseen(read, share, encoder, how)), {
         **origin(loaded),
-        "scoring": f"{recipe.format}(scale={recipe.scale:g})" if recipe.format == "dual" else recipe.format,
+        "scoring": _dual(recipe) if recipe.format == "dual" else recipe.format,
         "norm": "none",
         "prompt": "none",
         "text": recipe.text,
@@ -216,11 +217,17 @@ def _unseen(
     return [Prediction.of(item, found[place].scores) for item, place in zip(share, places, strict=True)]
 
 
+def _dual(recipe: Recipe) -> str:
+    vectors = recipe.vectors or {}
+    named = {**vectors, "pooling": "+".join(vectors["pooling"]), "prompt": repr(vectors["prompt"])} if vectors else {}
+    return f"dual({','.join(f'{name}={value}' for name, value in {'scale': f'{recipe.scale:g}', **named}.items())})"
+
+
 def _tokens(loaded: Loaded, how: How) -> Encoder:
     recipe = loaded.recipe
     if how.max_length is not None:
         networks.check_positions(loaded.network, recipe.name, how.max_length, "max_length")
-    return Encoder(loaded.tokenizer, recipe.format, recipe.text, how.max_length or recipe.max_length)
+    return Encoder(loaded.tokenizer, recipe.format, recipe.text, how.max_length or recipe.max_length, recipe.sentence_vectors)
 
 
 def _likelihood(loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:

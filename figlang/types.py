@@ -110,6 +110,27 @@ class Split:
     dropped: tuple[str, ...] = ()
 
 
+# How the states of a sentence's tokens become one vector, by the names of sentence-transformers.
+POOLINGS = ("cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceVectors:
+    """How a dual encoder makes vectors of sentences and compares them.
+
+    The vectors of several poolings are joined. `similarity` is cosine or dot; `prompt` stands before every sentence; with `lower`
+    sentences are read in small letters.
+    """
+
+    pooling: tuple[str, ...] = ("mean",)
+    similarity: str = "cosine"
+    prompt: str = ""
+    lower: bool = False
+
+
+COSINE_OF_MEANS = SentenceVectors()
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """Scores of one item (higher = more plausible), one per option; `paired` is the item's.

@@ -17,6 +17,7 @@ from figlang.report.terminal import BLIND, GAIN
 from figlang.sources import PACKAGE
 from figlang.tables import Cell, Mean, Table, markdown
 from figlang.tables import text as shown
+from figlang.types import SentenceVectors
 
 LOAD = {
     "pair": """from transformers import AutoModelForMultipleChoice, AutoTokenizer
@@ -31,15 +32,15 @@ network = AutoModelForSequenceClassification.from_pretrained(folder)
 tokenizer = AutoTokenizer.from_pretrained(folder)
 first, second = sorted([answer1, answer2])  # options enter in alphabetical order; so do the scores
 scores = network(**tokenizer(metaphor, f"{first} {tokenizer.sep_token} {second}", return_tensors="pt")).logits[0]""",
-    "dual": """from torch.nn.functional import cosine_similarity
+    "dual": """{imports}from torch.nn.functional import cosine_similarity
 from transformers import AutoModel, AutoTokenizer
 
 network = AutoModel.from_pretrained(folder)
 tokenizer = AutoTokenizer.from_pretrained(folder)
-inputs = tokenizer([metaphor, answer1, answer2], padding=True, return_tensors="pt")
+inputs = tokenizer({sentences}, padding=True, return_tensors="pt")
 mask = inputs["attention_mask"][..., None]
-vectors = (network(**inputs).last_hidden_state * mask).sum(1) / mask.sum(1)
-scores = {scale:g} * cosine_similarity(vectors[:1], vectors[1:])""",
+vectors = {vectors}
+scores = {scale:g} * {similarity}""",
     "nli": """from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 network = AutoModelForSequenceClassification.from_pretrained(folder)
@@ -71,6 +72,14 @@ def log_prob(before, string):  # of a string after what stands before it
     log_probs = network(torch.tensor([ids])).logits[0, :-1].log_softmax(-1).gather(1, torch.tensor(ids[1:])[:, None])[:, 0]
     return {score}
 score = log_prob({texts}) - log_prob("", {alone})""",
+}
+POOLED = {
+    "cls": "states[:, 0]",
+    "max": "states.masked_fill(mask == 0, -torch.inf).amax(1)",
+    "mean": "(states * mask).sum(1) / mask.sum(1)",
+    "mean_sqrt_len_tokens": "(states * mask).sum(1) / mask.sum(1).sqrt()",
+    "weightedmean": "(states * mask * mask.cumsum(1)).sum(1) / (mask * mask.cumsum(1)).sum(1)",
+    "lasttoken": "states[torch.arange(3), mask.sum(1)[:, 0] - 1]",
 }
 SELECTED = {
     "none": "The validation items took no part in training or in the choice of the epoch: the last one is exported.",
@@ -244,9 +253,27 @@ def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
     return text
 
 
+def _vectors(vectors: SentenceVectors) -> dict[str, str]:
+    """How a dual encoder makes vectors of sentences, in the places of its lines."""
+    sentence = "sentence.lower()" if vectors.lower else "sentence"
+    prompted = f"{vectors.prompt!r}{'.lower()' if vectors.lower else ''} + {sentence}" if vectors.prompt else sentence
+    states = "network(**inputs).last_hidden_state"
+    parts = [POOLED[mode].replace("states", states) for mode in vectors.pooling]
+    return {
+        "{imports}": "import torch\n" if any("torch." in part for part in parts) or len(parts) > 1 else "",
+        "{sentences}": "[metaphor, answer1, answer2]"
+        if prompted == "sentence"
+        else f"[{prompted} for sentence in (metaphor, answer1, answer2)]",
+        "{vectors}": parts[0] if len(parts) == 1 else f"torch.cat([{', '.join(parts)}], dim=-1)",
+        "{similarity}": "cosine_similarity(vectors[:1], vectors[1:])"
+        if vectors.similarity == "cosine"
+        else "(vectors[:1] * vectors[1:]).sum(-1)",
+    }
+
+
 def _lines(recipe: Recipe) -> str:
     """How plain transformers scores with the export."""
-    filled = {"{scale:g}": f"{recipe.scale:g}"}
+    filled = {"{scale:g}": f"{recipe.scale:g}", **_vectors(recipe.sentence_vectors)}
     if recipe.scoring is not None:
         scoring = recipe.scoring
         bos = {"none": "[]", "add": "[tokenizer.bos_token_id]"}.get(recipe.bos, f"[{recipe.bos}]")

@@ -17,9 +17,9 @@ from figlang.errors import FiglangError
 from figlang.exports import recipe as recipes
 from figlang.exports.recipe import RECIPE, UNTRAINED, Recipe
 from figlang.files import whole_folder, write_text
-from figlang.models import gguf, lora, networks, weights
+from figlang.models import gguf, lora, networks, sentences, weights
 from figlang.served.endpoint import Endpoint, connect
-from figlang.types import CLASSES
+from figlang.types import CLASSES, SentenceVectors
 
 
 @dataclass(frozen=True)
@@ -195,6 +195,17 @@ def causal_recipe(model: ModelConfig, scoring: ScoringConfig, method: str = "zer
         # The tokenizer of a tiny network has other ids.
         bos="add" if model.init == "tiny" and model.bos.isdigit() else model.bos if scoring.bos is None else scoring.bos,
     )
+
+
+def sentence_vectors(model: ModelConfig) -> SentenceVectors:
+    """How the dual encoder that a training starts from makes vectors of sentences; the default of other networks."""
+    if model.init == "tiny" or gguf.is_gguf(model.name_or_path):
+        return SentenceVectors()
+    located = weights.locate(model.name_or_path)
+    recipe = recipes.stored(located, model.revision)
+    if recipe is not None:
+        return recipe.sentence_vectors
+    return sentences.read(located, model.revision) or SentenceVectors()
 
 
 def ancestry(model: ModelConfig) -> Recipe | None:

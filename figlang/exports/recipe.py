@@ -8,7 +8,8 @@ from typing import Any
 from transformers.utils import cached_file
 
 from figlang.errors import FiglangError, one_line
-from figlang.models import opening
+from figlang.models import opening, sentences
+from figlang.types import COSINE_OF_MEANS, POOLINGS, SentenceVectors
 
 RECIPE = "figlang.json"
 FORMATS = ("pair", "joint", "dual", "nli", "causal", "pll", "letter")
@@ -26,6 +27,8 @@ class Recipe:
 
     Of adapters, `base_precision` and `base_sha256` say in which number format the network below them was trained with and
     what its weights were (figlang/models/lora.py); a network that stands on its own has None.
+
+    `vectors` are the fields of SentenceVectors under dual, where they are not the default: the cosine of mean token states.
     """
 
     name: str
@@ -43,6 +46,14 @@ class Recipe:
     bos: str = "none"
     base_precision: str | None = None
     base_sha256: str | None = None
+    vectors: dict[str, Any] | None = None
+
+    @property
+    def sentence_vectors(self) -> SentenceVectors:
+        """How sentences become vectors under dual."""
+        if self.vectors is None:
+            return COSINE_OF_MEANS
+        return SentenceVectors(**{**self.vectors, "pooling": tuple(self.vectors["pooling"])})
 
 
 def stored(located: str, revision: str | None) -> Recipe | None:
@@ -60,6 +71,8 @@ def stored(located: str, revision: str | None) -> Recipe | None:
             raise ValueError(f"{name} is {number!r}")
     if recipe.format not in FORMATS:
         raise ValueError(f"format is {recipe.format!r}")
+    if unknown := set(recipe.sentence_vectors.pooling) - set(POOLINGS):
+        raise ValueError(f"pooling is {', '.join(sorted(unknown))}")
     return recipe
 
 
@@ -73,6 +86,7 @@ def read(located: str, source: str, revision: str | None, trust: bool = False) -
         if recipe is not None:
             return recipe
         config = opening.read_config(located, revision, trust)
+        vectors = sentences.read(located, revision)
     except FiglangError:
         raise
     except OSError as error:
@@ -86,13 +100,15 @@ def read(located: str, source: str, revision: str | None, trust: bool = False) -
     classes = config.architectures or []
     kinds = {"MultipleChoice": "pair", "SequenceClassification": "nli"}
     format = next((format for kind, format in kinds.items() if any(kind in name for name in classes)), "dual")
-    if format == "dual" and any("For" in name for name in classes):
+    # Sentence encoders often name the class that they were pretrained as.
+    if format == "dual" and vectors is None and any("For" in name for name in classes):
         raise FiglangError(
-            f"{source}: {classes[0]} has no {RECIPE}, and only multiple-choice networks, NLI classifiers and bare encoders can do "
-            "without"
+            f"{source}: {classes[0]} has no {RECIPE}, and only multiple-choice networks, NLI classifiers, sentence encoders and "
+            "bare encoders can do without; train it first, or score a masked-LM head by evaluate.py with scoring=pll"
         )
     name = source.rstrip("/").split("/")[-1]
     text, length, outputs = ("raw", 256, config.num_labels) if format == "nli" else ("clean", 80, 2)
     length = min(length, getattr(config, "max_position_embeddings", None) or length)
     base = source if revision is None else f"{source}@{revision}"
-    return Recipe(name, base, "none", format, text, length, 20.0, outputs, "nothing", UNTRAINED, None)
+    kept = sentences.recorded(vectors) if format == "dual" else None
+    return Recipe(name, base, "none", format, text, length, 20.0, outputs, "nothing", UNTRAINED, None, vectors=kept)

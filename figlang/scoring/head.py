@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from figlang.encode import Batch
+from figlang.types import COSINE_OF_MEANS, SentenceVectors
 
 Scorer = Callable[[nn.Module, Batch], Tensor]
 
@@ -24,13 +25,15 @@ def joint(network: nn.Module, batch: Batch) -> Tensor:
     return logits_BC.gather(1, batch.option_rows.clamp(min=0)).masked_fill(batch.option_rows < 0, -torch.inf)
 
 
-def dual(scale: float) -> Scorer:
-    """Cosine similarity of the mean token states of context and option, times `scale`."""
+def dual(scale: float, vectors: SentenceVectors = COSINE_OF_MEANS) -> Scorer:
+    """Similarity of the vectors of context and option, by default the cosine of their mean token states, times `scale`."""
 
     def score(network: nn.Module, batch: Batch) -> Tensor:
         states_NTH = network(**batch.inputs).last_hidden_state.float()
-        mask_NT1 = batch.inputs["attention_mask"][..., None]
-        vectors_NH = normalize((states_NTH * mask_NT1).sum(1) / mask_NT1.sum(1), dim=-1)
+        parts = [pool(states_NTH, batch.inputs["attention_mask"], mode) for mode in vectors.pooling]
+        vectors_NH = parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
+        if vectors.similarity == "cosine":
+            vectors_NH = normalize(vectors_NH, dim=-1)
         assert batch.context_rows is not None, "the encoder's format and the scorer's differ"
         contexts_BH = vectors_NH[batch.context_rows]
         options_BCH = vectors_NH[batch.option_rows.clamp(min=0)]
@@ -40,9 +43,24 @@ def dual(scale: float) -> Scorer:
     return score
 
 
-def scorer(format: str, scale: float) -> Scorer:
-    """The scorer of an input format of `figlang.encode.Encoder`."""
-    return {"pair": pair, "joint": joint, "dual": dual(scale)}[format]
+def pool(states_NTH: Tensor, mask_NT: Tensor, mode: str) -> Tensor:
+    """One vector per sequence, (N, H), of its token states, by a name of POOLINGS; padding stands behind."""
+    mask_NT1 = mask_NT[..., None]
+    if mode == "cls":
+        return states_NTH[:, 0]
+    if mode == "lasttoken":
+        return states_NTH[torch.arange(len(states_NTH), device=states_NTH.device), mask_NT.sum(1) - 1]
+    if mode == "max":
+        return states_NTH.masked_fill(mask_NT1 == 0, -torch.inf).amax(1)
+    if mode == "weightedmean":
+        mask_NT1 = mask_NT1 * torch.arange(1, mask_NT.shape[1] + 1, device=mask_NT.device)[:, None]
+    sums_NH, weights_N1 = (states_NTH * mask_NT1).sum(1), mask_NT1.sum(1)
+    return sums_NH / (weights_N1.sqrt() if mode == "mean_sqrt_len_tokens" else weights_N1)
+
+
+def scorer(format: str, scale: float, vectors: SentenceVectors = COSINE_OF_MEANS) -> Scorer:
+    """The scorer of an input format of `figlang.encode.Encoder`; `vectors` are those of `dual`."""
+    return {"pair": pair, "joint": joint, "dual": dual(scale, vectors)}[format]
 
 
 def _arrange(logits_N: Tensor, batch: Batch) -> Tensor:

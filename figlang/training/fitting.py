@@ -15,6 +15,7 @@ from transformers import PreTrainedModel
 from figlang import runtime
 from figlang.config import TrainConfig
 from figlang.data.datamodule import ChoiceData
+from figlang.encode import padding
 from figlang.errors import INTERRUPTED, TERMINATED, FiglangError, damage
 from figlang.models.base import NonFiniteLossError
 from figlang.models.embedding import restore, trim
@@ -159,4 +160,6 @@ def _trim(ready: Prepared) -> nn.Embedding | None:
     if ready.recipe.format == "causal" or not isinstance(ready.network, PreTrainedModel):
         return None
     examples = (*ready.examples, *ready.validation_examples, *ready.selection_examples)
-    return trim(ready.network, {token for example in examples for ids in example.sequences for token in ids})
+    used = {token for example in examples for ids in example.sequences for token in ids}
+    # Rows are filled up with the tokenizer's token, which need not be the one that the embedding was made with.
+    return trim(ready.network, used | {padding(ready.tokenizer)})

@@ -16,9 +16,9 @@ from figlang.data.mix import original
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.evaluation import encode_all
-from figlang.exports.checkpoint import ancestry, causal_recipe
+from figlang.exports.checkpoint import ancestry, causal_recipe, sentence_vectors
 from figlang.exports.recipe import Recipe
-from figlang.models import layout, lora, networks, weights
+from figlang.models import layout, lora, networks, sentences, weights
 from figlang.models.base import ChoiceModule, Score
 from figlang.models.causal_lm import CausalLMModule
 from figlang.models.contrastive import ContrastiveModule
@@ -31,7 +31,7 @@ from figlang.scoring.nli import classes, label_order
 from figlang.scoring.requests import RequestEncoder
 from figlang.scoring.wording import Wording, check_alone
 from figlang.signature import digest
-from figlang.types import CLASSES, Inference, Item, Split
+from figlang.types import CLASSES, Inference, Item, SentenceVectors, Split
 
 
 @dataclass(frozen=True)
@@ -183,14 +183,15 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
     texts = [text for item in items for text in _texts(item)]
     format = "nli" if method.name == "nli" else method.format
     network, tokenizer, new = networks.begin(model, format, texts, options, cache=config.paths.cache)
-    score = scorer(method.format, method.scale)
+    vectors = sentence_vectors(config.model) if format == "dual" else SentenceVectors()
+    score = scorer(method.format, method.scale, vectors)
     if method.name == "nli":
         # A network that knows NLI goes on with the order its classes are in.
         named = weights.classes_of(config.model) if _continues(config) else network.config
         order = label_order(named, config.nli.labels, model.name_or_path)
         networks.name_classes(network, [CLASSES[order.index(output)] for output in range(len(order))])
         score = classes(order)
-    encoder = Encoder(tokenizer, format, method.text, model.max_length)
+    encoder = Encoder(tokenizer, format, method.text, model.max_length, vectors)
     examples, notes = encode_all(encoder, train.items)
     validation_examples, validation_notes = encode_all(encoder, validation.items)
     recipe = Recipe(
@@ -202,6 +203,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         max_length=model.max_length,
         scale=method.scale,
         options=options,
+        vectors=sentences.recorded(vectors),
         **_lineage(config, train, validation),
     )
     heads = networks.head_modules(network)

@@ -1,0 +1,78 @@
+"""What the files of a sentence-transformers folder say about its vectors: pooling, normalisation, similarity and prompt."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from transformers.utils import cached_file
+
+from figlang.errors import FiglangError, one_line
+from figlang.types import COSINE_OF_MEANS, POOLINGS, SentenceVectors
+
+# The switches of folders that were written before `pooling_mode`, in the order in which their vectors are joined.
+SWITCHES = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+
+
+def read(source: str, revision: str | None = None) -> SentenceVectors | None:
+    """How the folder or hub id makes vectors of sentences and compares them; None if it has no modules.json.
+
+    Raises FiglangError for modules that `dual` has no equal of, and for files that cannot be read.
+    """
+    try:
+        modules = _json(source, "modules.json", revision)
+        if modules is None:
+            return None
+        paths = {str(module["type"]).rpartition(".")[2]: str(module["path"]) for module in modules}
+        foreign = [str(module["type"]) for module in modules if not str(module["type"]).startswith("sentence_transformers.")]
+        more = sorted(paths.keys() - {"Transformer", "Pooling", "Normalize", "Dropout"})
+        if foreign or more or "Pooling" not in paths or ".." in Path(paths["Pooling"]).parts:
+            raise FiglangError(
+                f"{source}: its modules.json has {', '.join(foreign or more or ['no usable Pooling'])}, which format=dual has no "
+                "equal of; take a sentence encoder of a transformer, a pooling and a normalisation"
+            )
+        pooling = _json(source, f"{paths['Pooling']}/config.json", revision) or {}
+        settings = _json(source, "config_sentence_transformers.json", revision) or {}
+        reading = _json(source, "sentence_bert_config.json", revision) or {}
+        return _vectors(source, pooling, settings, "Normalize" in paths, reading.get("do_lower_case") is True)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise FiglangError(
+            f"{source}: its modules.json or what that names cannot be read ({one_line(error)}); download the model again"
+        ) from error
+
+
+def _vectors(source: str, pooling: dict[str, Any], settings: dict[str, Any], normalised: bool, lower: bool) -> SentenceVectors:
+    mode = pooling.get("pooling_mode") or [name for switch, name in SWITCHES.items() if pooling.get(switch)] or "mean"
+    modes = (mode,) if isinstance(mode, str) else tuple(mode)
+    if unknown := [mode for mode in modes if mode not in POOLINGS]:
+        raise FiglangError(f"{source}: its pooling is {unknown[0]!r}, not one of {', '.join(POOLINGS)}; take another model")
+    similarity = settings.get("similarity_fn_name") or "cosine"
+    if similarity not in ("cosine", "dot"):
+        raise FiglangError(f"{source}: its similarity is {similarity!r}, and format=dual has cosine and dot; take another model")
+    prompts, default = settings.get("prompts") or {}, settings.get("default_prompt_name")
+    prompt = prompts[default] if default else ""
+    if prompt and pooling.get("include_prompt") is False:
+        raise FiglangError(f"{source}: its pooling leaves out the prompt, which format=dual cannot do; take another model")
+    if not isinstance(prompt, str):
+        raise TypeError(f"the prompt is {prompt!r}")
+    # Vectors of length one have the same dot product and cosine.
+    return SentenceVectors(modes, "cosine" if normalised else similarity, prompt, lower)
+
+
+def recorded(vectors: SentenceVectors | None) -> dict[str, Any] | None:
+    """What a recipe holds of it: nothing where it is what recipes without an entry mean."""
+    if vectors in (None, COSINE_OF_MEANS):
+        return None
+    return {name: getattr(vectors, name) for name in ("pooling", "similarity", "prompt", "lower")}
+
+
+def _json(source: str, name: str, revision: str | None) -> Any:
+    quiet = {f"_raise_exceptions_for_{what}": False for what in ("missing_entries", "connection_errors", "gated_repo")}
+    path = cached_file(source, name.lstrip("/"), revision=revision, **quiet)
+    return None if path is None else json.loads(Path(path).read_text(encoding="utf-8"))
