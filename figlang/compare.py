@@ -21,7 +21,7 @@ from figlang.tables import Cell, Table
 
 @entry("compare", CompareConfig)
 def main(config: CompareConfig) -> None:
-    read = systems.read(config.runs)
+    read = systems.across_forms(systems.read(config.runs))
     pools = systems.pooled(read)
     found = every_pair([pool.runs for pool in pools], config.seed)
     systems.check_data(read)

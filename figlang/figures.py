@@ -88,9 +88,7 @@ def prompt_series(contents: Sequence[Mapping[str, Any]]) -> list[tuple[str, list
         by_prompt = {content["facts"]["prompt"]: content for content in members}
         if len(by_prompt) > 1:
             ordered = sorted(by_prompt, key=lambda prompt: _order(_prompt_name(prompt)))
-            short = [_prompt_name(prompt) for prompt in ordered]
-            labels = short if len(set(short)) == len(short) else [textwrap.fill(prompt, 18) for prompt in ordered]
-            bars = [(label, *_bar(by_prompt[prompt])) for label, prompt in zip(labels, ordered, strict=True)]
+            bars = [(label, *_bar(by_prompt[prompt])) for label, prompt in zip(_labels(ordered), ordered, strict=True)]
             found.append((_prompt_title(members[0]), bars))
     return found
 
@@ -156,6 +154,19 @@ def _but_prompt(content: Mapping[str, Any]) -> Any:
 def _order(name: str) -> tuple[bool, bool, list[int | str]]:
     """None first, then the suffix, then by number of examples."""
     return name != "none", name != "suffix", [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def _labels(prompts: Sequence[str]) -> list[str]:
+    """A label for each prompt: its name, or as much of its settings as there is room for below a bar."""
+    short = [_prompt_name(prompt) for prompt in prompts]
+    for labels in (short, [name.partition("(")[0] for name in short]):
+        if len(set(labels)) == len(labels) and max(map(len, labels)) <= LONGEST:
+            return labels
+    wrapped = ["\n".join(textwrap.wrap(prompt, 18, max_lines=6, placeholder="…")) for prompt in prompts]
+    return wrapped if len(set(wrapped)) == len(wrapped) else [f"{place + 1}: {label}" for place, label in enumerate(wrapped)]
+
+
+LONGEST = 18  # characters of a label in one line; longer ones leave no room for the bars
 
 
 def _prompt_name(prompt: str) -> str:

@@ -40,6 +40,7 @@ def main(config: MunchGenerateConfig) -> None:
     measured = table3.measure(ranked, way.config.max_rank, config.ddof, config.seed)
     best = rankings.cases(ranked[measured["best"]])
     factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least, config.seed)
+    about["data"] = results.about_data(config.data, {config.split: split}, ())
     content = about | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
     made, below = table3.tables(content), table3.below(content)

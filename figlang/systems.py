@@ -236,6 +236,21 @@ def tasks(systems: Sequence[System]) -> list[list[System]]:
     return list(found.values())
 
 
+def across_forms(found: Sequence[System]) -> list[System]:
+    """The systems with MUNCH's triples as items, if some judged words and others sentences: else no item would be the same.
+
+    A triple has the same candidates in the same order in both forms, so that the right letter is the same. Other systems are
+    returned as they are, and so is what judged both forms.
+    """
+    forms = [{form for row in system.predictions for form in row.attributes.get("form", ())} for system in found]
+    if any(len(each) != 1 for each in forms) or len(set.union(*forms)) < 2:
+        return list(found)
+    return [
+        replace(system, predictions=tuple(replace(row, id=row.id.removesuffix(f"-{form}")) for row in system.predictions))
+        for system, (form,) in zip(found, forms, strict=True)
+    ]
+
+
 def check_data(systems: Sequence[System]) -> None:
     """Raises FiglangError if systems that are set beside each other saw different files, whose ids may yet be the same."""
     known: dict[str, System] = {}

@@ -24,7 +24,8 @@ def log_prob(before: str, token: str) -> float:
 @dataclass
 class Stub:
     """What the server does and has seen. `fault` answers instead of the model where it returns a status with headers and a body,
-    and breaks the connection if the status is 0; `likeliest` and `following` are the tokens and the text after a prompt, and
+    and breaks the connection if the status is 0; `inserts` lets it read a suffix, which then stands after the prompt and a bar;
+    `likeliest` and `following` are the tokens and the text after a prompt, and
     `shifted` gives every token of a prompt the value of its neighbour, as llama-cpp-python does without a bos.
 
     `seen` are the bodies of all requests but the probe's; `open` and `most` count those in flight.
@@ -37,6 +38,7 @@ class Stub:
     key: str | None = None
     bos: str = ""
     shifted: bool = False
+    inserts: bool = False
     delay: float = 0.0
     ranks: bool = True
     likeliest: Callable[[str], dict[str, float]] = lambda text: {}
@@ -72,7 +74,7 @@ class Stub:
         return _error(404, "Not Found")
 
     def _completion(self, body: dict[str, Any]) -> dict[str, Any]:
-        text = body["prompt"]
+        text = body["prompt"] + (f"|{body['suffix']}" if self.inserts and "suffix" in body else "")
         tokens = ([self.bos] if self.bos else []) + WORDS.findall(text)
         values = [None if not place else log_prob("".join(tokens[:place]), token) for place, token in enumerate(tokens)]
         following = log_prob("".join(tokens), " so")

@@ -267,3 +267,27 @@ def test_what_cannot_be_compared_is_one_line(
     shown = capsys.readouterr().err
     assert message in shown
     assert shown.count("\n") == 1
+
+
+def test_judgements_of_words_and_of_sentences_are_compared_by_triple(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def judged(form: str, letters: str) -> Path:
+        rows = []
+        for place, letter in enumerate(letters):
+            scores = tuple(float(one == letter) for one in "ABCD")
+            rows.append(Prediction(f"munch-triple-{place}-{form}", f"s{place}", 0, scores, {"form": (form,)}))
+        write_predictions(tmp_path / f"{form}.jsonl", rows)
+        return tmp_path / f"{form}.jsonl"
+
+    word, sentence = judged("word", "AAAAAABC"), judged("sentence", "AADDAABC")
+    monkeypatch.setattr(sys, "argv", ["compare.py", str(word), str(sentence)])
+    main()
+    assert "-25.0" in capsys.readouterr().out
+    read = systems.read([str(word), str(sentence)])
+    named = [{row.id for row in one.predictions} for one in systems.across_forms(read)]
+    assert named[0] == named[1] == {f"munch-triple-{place}" for place in range(8)}
+    # Systems of one form, and what has no form, keep their names.
+    assert systems.across_forms(read[:1]) == read[:1]
+    both = [replace(read[0], predictions=read[0].predictions + read[1].predictions), read[1]]
+    assert systems.across_forms(both) == both

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from figlang import data, learning, results, systems
+from figlang import data, figures, learning, results, systems
 from figlang.config import PathsConfig
 from figlang.describe import counts
 from figlang.errors import FiglangError
@@ -169,6 +169,20 @@ def test_prompts_of_figqa_stand_beside_figure_2(tmp_path: Path, sample: Split) -
     assert [row["GPT-2, published"] for row in rows] == ["0.5401", "0.5585", "0.5383", ""]
     assert [row["GPT-neo 1.3B, published"] for row in rows][:2] == ["0.5733", "0.5942"]
     assert "They are of the test split" in page
+
+
+def test_prompts_have_short_labels_that_tell_them_apart(tmp_path: Path, sample: Split) -> None:
+    def labels(*prompts: str) -> list[str]:
+        place = tmp_path / str(len(list(tmp_path.iterdir())))
+        found = systems.read([run(place / str(wrong), sample, wrong, prompt=each) for wrong, each in enumerate(prompts, start=3)])
+        ((_, bars),) = figures.prompt_series([system.content for system in found])
+        return [label for label, *_ in bars]
+
+    assert labels("none", "suffix(suffix='x')", "k3(k=3,source=train)") == ["none", "suffix", "k = 3"]
+    assert labels("or(reply=statement,case=first)", "qa(reply=statement,case=first)") == ["or", "qa"]
+    own = labels("no_questions(reply=statement,case=first)", f"no_questions(template='{'long ' * 99}')")
+    assert len(set(own)) == 2
+    assert all(len(label.splitlines()) <= 6 and max(map(len, label.splitlines())) <= 18 for label in own)
 
 
 def test_nothing_is_told_of_how_a_figure_is_written(written: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

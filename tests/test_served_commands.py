@@ -259,6 +259,33 @@ def test_munch_ranks_are_of_the_likeliest_tokens_that_are_shown(here: Path, monk
     assert "recall@10" not in metrics(here)["over_prompts"]
 
 
+def test_munch_words_are_inserted_as_the_papers_gpt_did(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def following(text: str) -> str:
+        return "nounce* the plan" if "*an|*" in text else "*"
+
+    likeliest = {"re": -1.0, "an": -2.0}
+    stub = Stub(inserts=True, likeliest=lambda text: likeliest if "|" in text else {"x": -1.0}, following=following)
+    with serving(stub):
+        run(munch_generate_command, monkeypatch, stub, *MUNCH, "form=insert")
+        bodies = [body for body in stub.seen if "chancellor will *unveil" in body["prompt"] and "suffix" in body]
+    assert {body["prompt"].rpartition("*")[2] for body in bodies} == {"", "re", "an"}
+    assert all(body["prompt"].rpartition("\n")[2].startswith("Paraphrase: ") for body in bodies)
+    (suffix,) = {body["suffix"] for body in bodies}
+    assert suffix.startswith("*")
+    row = rankings(here)[0]
+    assert row["answers"][0] == "announce"
+    assert row["ranks"][0] == 2
+    assert "|form:insert|" in metrics(here)["signature"]
+
+
+def test_a_server_that_does_not_read_what_stands_after_a_blank_is_refused(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(Stub()) as stub, pytest.raises(SystemExit):
+        run(munch_generate_command, monkeypatch, stub, *MUNCH, "form=insert")
+    assert "does not read what stands after a blank (the field `suffix`); use form=quote" in refused(capsys)
+
+
 def test_a_chat_writes_the_word_of_a_blank(here: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     def reply(message: str) -> str:
         return "<think>Hm.</think>**Announce.**" if "*unveil*" in message else "It should be another word."
@@ -338,7 +365,7 @@ def test_one_word_is_all_of_a_reply(reply: str, word: str) -> None:
 @pytest.mark.parametrize(
     ("able", "arguments", "message"),
     [
-        ({}, ["form=insert"], "form=insert needs a network here"),
+        ({}, ["rank=word"], "rank=word needs a network here"),
         ({}, ["candidates=words.txt"], "candidates= changes nothing under rank=first_token"),
         ({"ranks": False}, ["max_rank=5"], "shows no likeliest tokens (logprobs); leave form=, rank= and max_rank= out"),
         ({"ranks": False, "chats": False}, [], "figlang.generate works with this endpoint"),

@@ -152,8 +152,8 @@ class MunchGenerateConfig(MunchConfig):
 
     form: str | None = option(
         None,
-        "quote: the model goes on from a quotation mark, as LLaMA did; insert: it fills in a blank, as GPT-3.5 did. null: quote, "
-        "insert for masked models.",
+        "quote: the model goes on from a quotation mark, as LLaMA did; insert: it fills in a blank, as GPT-3.5 did (a served model "
+        "by the field `suffix` of completions). null: quote, insert for masked models.",
         ("quote", "insert"),
     )
     rank: str | None = option(

@@ -29,14 +29,11 @@ def way(config: MunchGenerateConfig, served: Served) -> Way:
 
     Raises FiglangError for what no endpoint can be asked.
     """
-    if config.form == "insert" or config.rank == "word":
-        name = "form=insert" if config.form == "insert" else "rank=word"
-        raise FiglangError(
-            f"{name} needs a network here, and model={served.recipe.name} is served; use form=quote rank=first_token"
-        )
+    if config.rank == "word":
+        raise FiglangError(f"rank=word needs a network here, and model={served.recipe.name} is served; use rank=first_token")
     check_idle(config, "first_token")
     if served.endpoint.abilities.ranks:
-        return Way(replace(config, max_rank=config.max_rank or SHOWN), "quote", "first_token")
+        return Way(replace(config, max_rank=config.max_rank or SHOWN), config.form or "quote", "first_token")
     if config.form is not None or config.rank is not None or (config.max_rank or 1) > 1:
         raise FiglangError(
             f"ranks need the likeliest tokens of a completions endpoint, and {served.endpoint.abilities.refusals['ranks']}; leave "
@@ -64,7 +61,9 @@ class ServedFiller:
     def _continue(self, blanks: Sequence[Blank], progress: bool) -> list[Ranked]:
         endpoint, most = self._served.endpoint, self._config.max_rank or SHOWN
         prompts = [opening(self._served.recipe.bos) + blank.before for blank in blanks]
-        tops = endpoint.likeliest(prompts, most, progress)
+        suffixes = [blank.after for blank in blanks]
+        self._check_inserts(prompts, suffixes)
+        tops = endpoint.likeliest(prompts, most, progress, suffixes)
         keys = [[self._comparison.key(answer) for answer in blank.item.options] for blank in blanks]
         wanted = [
             (number, token)
@@ -74,9 +73,23 @@ class ServedFiller:
         ]
         # Together, so that they are in flight together; the token is a part of the prompt, which may be cut otherwise there.
         room = SamplingConfig(max_tokens=max(1, self._config.max_tokens - 1))
-        texts = endpoint.complete([prompts[number] + token for number, token in wanted], room, progress)
+        begun = [prompts[number] + token for number, token in wanted]
+        texts = endpoint.complete(begun, room, progress, [suffixes[number] for number, _ in wanted])
         words = {(number, token): leading_word(token + text)[0] for (number, token), (text,) in zip(wanted, texts, strict=True)}
         return [self._ranked(number, top, keys[number], words) for number, top in enumerate(tops)]
+
+    def _check_inserts(self, prompts: Sequence[str], suffixes: Sequence[str]) -> None:
+        """Raises FiglangError if what stands after a blank changes nothing: some servers take the field and do not read it."""
+        first = next((number for number, suffix in enumerate(suffixes) if suffix), None)
+        if first is None:
+            return
+        endpoint, most = self._served.endpoint, self._config.max_rank or SHOWN
+        with_it, without = (endpoint.likeliest([prompts[first]], most, suffixes=each) for each in ([suffixes[first]], [""]))
+        if with_it == without:
+            raise FiglangError(
+                f"{endpoint.client.model.base_url} does not read what stands after a blank (the field `suffix`); use form=quote, "
+                "or a server and a model that insert"
+            )
 
     def _begins(self, token: str, keys: Sequence[str]) -> bool:
         written = None if REPLACEMENT in token else self._comparison.written(token)

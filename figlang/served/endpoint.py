@@ -40,10 +40,15 @@ class Endpoint:
         form = PROMPT_FORMS[str(self.abilities.prompts)]
         return self._ask("completions", [{"prompt": text, **form} for text in texts], _unread, progress)
 
-    def likeliest(self, texts: Sequence[str], count: int, progress: bool = False) -> list[list[tuple[str, float]]]:
-        """The likeliest next tokens of every text with their log-probabilities, likeliest first, `count` at most."""
+    def likeliest(
+        self, texts: Sequence[str], count: int, progress: bool = False, suffixes: Sequence[str] = ()
+    ) -> list[list[tuple[str, float]]]:
+        """The likeliest next tokens of every text with their log-probabilities, likeliest first, `count` at most.
+
+        With `suffixes` they are the likeliest between a text and its suffix; an empty suffix is none.
+        """
         fields = {"logprobs": count, "max_tokens": 1, "temperature": 0}
-        answers = self._ask("completions", [{"prompt": text, **fields} for text in texts], _unranked, progress)
+        answers = self._ask("completions", [{**body, **fields} for body in _bodies(texts, suffixes)], _unranked, progress)
         return [likeliest(answer)[:count] for answer in answers]
 
     def chat(self, prompts: Sequence[str], sampling: SamplingConfig, progress: bool = False) -> list[list[Reply]]:
@@ -58,10 +63,12 @@ class Endpoint:
         replies = [Reply(_spoken(answer) or "", _choice(answer).get("finish_reason") == "length") for answer in answers]
         return [replies[start : start + sampling.n] for start in range(0, len(replies), sampling.n)]
 
-    def complete(self, prompts: Sequence[str], sampling: SamplingConfig, progress: bool = False) -> list[list[str]]:
-        """`sampling.n` continuations of every prompt, without the prompt."""
+    def complete(
+        self, prompts: Sequence[str], sampling: SamplingConfig, progress: bool = False, suffixes: Sequence[str] = ()
+    ) -> list[list[str]]:
+        """`sampling.n` continuations of every prompt, without the prompt; with `suffixes`, insertions before them."""
         manner = {"max_tokens": sampling.max_tokens, "temperature": 0, **_drawn(sampling)}
-        bodies = [{"prompt": prompt, **manner, **seed} for prompt in prompts for seed in _seeds(sampling)]
+        bodies = [{**body, **manner, **seed} for body in _bodies(prompts, suffixes) for seed in _seeds(sampling)]
         texts = [str(answer["choices"][0]["text"]) for answer in self._ask("completions", bodies, _unwritten, progress)]
         return [texts[start : start + sampling.n] for start in range(0, len(texts), sampling.n)]
 
@@ -94,6 +101,12 @@ def connect(model: ModelConfig, cache: str, needed: str) -> Endpoint:
             "with this endpoint"
         )
     return Endpoint(client, found)
+
+
+def _bodies(prompts: Sequence[str], suffixes: Sequence[str]) -> list[dict[str, Any]]:
+    """Prompts as they are sent, with the field that OpenAI's interface calls `suffix` where there is one."""
+    after = suffixes or [""] * len(prompts)
+    return [{"prompt": prompt} | ({"suffix": suffix} if suffix else {}) for prompt, suffix in zip(prompts, after, strict=True)]
 
 
 def _drawn(sampling: SamplingConfig) -> dict[str, Any]:
