@@ -132,11 +132,16 @@ def combinations(name: str, schema: type[T], words: list[str]) -> list[Combinati
         about_model = [word for word in chooses if word.split("=")[0] not in naming.ALLOWING]
         trained = [word for word in words if word not in about_model]
         untrained = [word for word in words if not word.startswith("checkpoint=")]
-        return [*combinations(name, schema, trained), *combinations(name, schema, untrained)]
+        return [*_combinations(name, schema, trained, "checkpoint"), *_combinations(name, schema, untrained, "model")]
+    return _combinations(name, schema, words)
+
+
+def _combinations(name: str, schema: type[T], words: list[str], kind: str = "") -> list[Combination[T]]:
+    """Combinations of several values; the option `kind` is one of the choices even with a single value."""
     overrides = OverridesParser.create().parse_overrides(words)
 
     def varied(override: Override) -> bool:
-        return override.is_sweep_override() or override.get_key_element() in ("checkpoint", "model")
+        return override.is_sweep_override() or override.get_key_element() == kind
 
     fixed = [str(override.input_line) for override in overrides if not varied(override)]
     swept = [

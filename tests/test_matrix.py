@@ -163,4 +163,4 @@ def test_the_command_beside_a_number_can_be_typed_again(monkeypatch: pytest.Monk
 
 def test_a_mistake_is_the_one_that_evaluate_makes() -> None:
     with pytest.raises(FiglangError, match="brings its own model"):
-        combinations("evaluate", EvaluateConfig, ["checkpoint=runs/a", "model=bert"])
+        combinations("evaluate", EvaluateConfig, ["checkpoint=runs/a", "method.format=pair"])

@@ -198,7 +198,7 @@ def test_an_untrained_network_stands_beside_a_run(home: Path, schemer: Path, cap
     rows = list(dict.fromkeys(cell["trained"] for cell in found))
     assert rows == ["winogrande_m_sample (minilm, seed 0)", "as it comes (minilm)"]
     assert all(row in shown for row in rows)
-    assert [cell["column"] for cell in found] == ["figqa_sample", "winogrande_m"] * 2
+    assert [cell["column"] for cell in found] == ["figqa_sample", "winogrande_m_sample"] * 2
     for cell in found:
         assert cell["gain"]["value"] == pytest.approx(cell["metrics"]["accuracy"]["value"] - cell["blind"]["value"])
     assert (folder / "tables" / "gain.md").is_file()
