@@ -141,7 +141,7 @@ def _combinations(name: str, schema: type[T], words: list[str], kind: str = "") 
     overrides = OverridesParser.create().parse_overrides(words)
 
     def varied(override: Override) -> bool:
-        return override.is_sweep_override() or override.get_key_element() == kind
+        return bool(override.is_sweep_override() or override.get_key_element() == kind)
 
     fixed = [str(override.input_line) for override in overrides if not varied(override)]
     swept = [

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from safetensors.torch import load_file
 
 from evaluate import main as evaluate_command
 from figlang import data
+from figlang.comparison import compare
 from figlang.config import DataConfig, PathsConfig
 from figlang.encode import word
-from figlang.predictions import read_predictions
+from figlang.metrics import measure
+from figlang.predictions import BLIND, FORWARD, read_predictions, write_predictions
 from figlang.release import main as release_command
 from train import main as train_command
 
@@ -154,3 +157,52 @@ def test_other_data_a_taken_name_and_a_base_that_nobody_else_has_are_refused(
             release(monkeypatch, run, tmp_path / output)
         assert said in capsys.readouterr().err
         assert not (tmp_path / "new").exists()
+
+
+@pytest.fixture
+def beside(released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path, Path]:
+    """A copy of the checkpoint, an evaluation of it, and one of what stands for its base, which has every item right."""
+    folder, own, base = tmp_path / "checkpoints" / "tiny", tmp_path / "own", tmp_path / "base"
+    shutil.copytree(released, folder)
+    call(monkeypatch, evaluate_command, f"checkpoint={folder}", "data=miqa_sample", f"output={own}")
+    shutil.copytree(own, base)
+    content = json.loads((own / "metrics.json").read_text())
+    content["facts"]["trained"] = "nothing@none"
+    rows = [replace(row, scores=tuple(float(place == row.gold) for place in (0, 1))) for row in read_predictions(own / FORWARD)]
+    write_predictions(base / FORWARD, rows)
+    content["metrics"], content["gain"] = measure(rows), asdict(compare(rows, read_predictions(own / BLIND))[0])
+    (base / "metrics.json").write_text(json.dumps(content))
+    return folder, own, base
+
+
+def test_a_card_says_what_was_won_and_lost(beside: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, own, base = beside
+    before = json.loads((folder / "metrics.json").read_text())
+    call(monkeypatch, release_command, "name=tiny", f"output={folder.parent}", f"beside=[{own},{base}]")
+    after, evaluated = (json.loads((place / "metrics.json").read_text()) for place in (folder, own))
+    (row,) = after["release"].pop("beside")
+    assert after == before, "nothing else changes"
+    assert row["accuracy"] == evaluated["metrics"]["accuracy"]
+    assert (row["blind"], row["gain"]) == (evaluated["blind"]["accuracy"], evaluated["gain"])
+    assert row["base"]["accuracy"]["value"] == 1
+    assert row["difference"]["value"] == pytest.approx(row["accuracy"]["value"] - 1)
+    text = (folder / "README.md").read_text()
+    assert f"Lost: miqa_sample {100 * row['difference']['value']:.1f} (" in text
+    assert "Won: nothing that its interval tells from 0." in text
+
+
+def test_what_is_not_beside_it_is_refused(
+    beside: tuple[Path, Path, Path], home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, own, base = beside
+    for words, said in (
+        ([f"beside=[{own}]"], "there is no evaluation of"),
+        ([f"beside=[{own},{base},{home}/runs/seed1]"], "is an evaluation neither of this checkpoint nor of"),
+        ([f"beside=[{own},{base}]", "name=gone"], "is not a checkpoint"),
+        ([], "or name= and beside="),
+    ):
+        with pytest.raises(SystemExit):
+            call(
+                monkeypatch, release_command, f"output={folder.parent}", *(words if "name=gone" in words else ["name=tiny", *words])
+            )
+        assert said in capsys.readouterr().err
