@@ -7,9 +7,14 @@ where they end and not in a legend.
 import io
 import logging
 import re
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+log = logging.getLogger("figlang")
 
 INK, MUTED, FAINT = "#1b1b1f", "#65656d", "#d5d5da"
 SERIES = ("#0a66a8", "#c2500a", "#00796b", "#8a4f9e", "#8a6d00", "#a83264", "#4c5a67")
@@ -46,6 +51,32 @@ def drawn(width: float, height: float, paint: Callable[[Any, Any], None], panels
     return figure
 
 
+@contextmanager
+def _letters_without_font() -> Iterator[None]:
+    """Say once what matplotlib says of every letter, in every figure, that no font of this machine has."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", message=r"Glyph \d+ .* missing from|Matplotlib currently does not support \w+ natively")
+        yield
+    missing = [str(one.message) for one in caught if _of_fonts(one.message)]
+    for one in caught:
+        if not _of_fonts(one.message):
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    if missing:
+        _say_letters()
+
+
+def _of_fonts(message: Warning | str) -> bool:
+    return "missing from" in str(message) or "natively" in str(message)
+
+
+@cache
+def _say_letters() -> None:
+    log.warning(
+        "figures hold letters that no font of matplotlib has here: PDF files show boxes in their place, SVG files use the reader's "
+        "fonts; install a font of the script, for example Noto Sans"
+    )
+
+
 def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
     """`path` with each of the suffixes, svg, pdf or png; the folder is made."""
     import matplotlib
@@ -53,7 +84,7 @@ def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # What embeds letters into a PDF tells of each of its steps.
     logging.getLogger("fontTools").setLevel(logging.WARNING)
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(STYLE), _letters_without_font():
         for suffix in suffixes:
             plain = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix, {})
             ground = {"facecolor": "white"} if suffix == "png" else {}

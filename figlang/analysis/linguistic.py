@@ -1,9 +1,12 @@
 """Linguistic attributes of Fig-QA's metaphors, for accuracy by attribute (Liu et al. 2022, §6.2, appendices E and F)."""
 
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from figlang import bars
 from figlang.analysis import cut, segments, wordnet
 from figlang.analysis.segments import Segments, Word
 from figlang.types import Item
@@ -87,7 +90,9 @@ def frequencies(items: Sequence[Item]) -> dict[str, dict[str, int]]:
     """
     counts: dict[str, dict[str, int]] = {part: {} for part in PARTS}
     last: dict[str, tuple[str, str]] = {}
-    for item, found in zip(items, map(segments.segment, segments.parse([item.context for item in items])), strict=True):
+    documents = segments.stream(item.context for item in items)
+    for item, document in bars.track(zip(items, documents, strict=True), "parsing", len(items)):
+        found = segments.segment(document)
         if found is None:
             continue
         for part, text in _texts(found):
@@ -95,6 +100,21 @@ def frequencies(items: Sequence[Item]) -> dict[str, dict[str, int]]:
                 counts[part][text] = counts[part].get(text, 0) + 1
             last[part] = (item.group, text)
     return {part: dict(sorted(found.items(), key=lambda one: -one[1])) for part, found in counts.items()}
+
+
+def every(items: Sequence[Item], most: int) -> tuple[Item, ...]:
+    """At most so many of the items, whole groups at equal distances."""
+    groups = {group: place for place, group in enumerate(dict.fromkeys(item.group for item in items))}
+    step = -(-len(items) // most)
+    while len(kept := tuple(item for item in items if groups[item.group] % step == 0)) > most:
+        step += 1
+    return kept
+
+
+def latin(texts: Iterable[str]) -> bool:
+    """Whether at least half of the letters are Latin. The first thousand texts are looked at."""
+    letters = [letter for text in islice(texts, 1000) for letter in text if letter.isalpha()]
+    return 2 * sum(unicodedata.name(letter, "").startswith("LATIN") for letter in letters) >= len(letters)
 
 
 def _texts(found: Segments) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ The segmentation is that of the authors' code. Tags and lemmas are those of the 
 the authors' tags, of segments that are cut out.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -53,7 +53,12 @@ def parser() -> Any:
 
 def parse(texts: Iterable[str]) -> list[Any]:
     """spaCy's documents of the texts."""
-    return list(parser().pipe(texts))
+    return list(stream(texts))
+
+
+def stream(texts: Iterable[str]) -> Iterator[Any]:
+    """spaCy's documents of the texts, one after the other: a document takes some 10 KB."""
+    return iter(parser().pipe(texts))
 
 
 def segment(document: Any) -> Segments | None:

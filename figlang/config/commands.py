@@ -317,8 +317,13 @@ class DescribeConfig(Command):
 
     data: DataConfig = field(default_factory=DataConfig)
     split: str = option("train", "Split to describe.", ("train", "validation", "test"))
+    parsed: int | None = option(8_192, "Most items that are parsed for their subjects, relations and objects; null: all.")
     output: str | None = option(None, "Folder of tables and figures; null: a folder below paths.runs.")
     paths: PathsConfig = field(default_factory=PathsConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("", parsed=self.parsed)
 
 
 # The three benchmarks, and what models are transferred from. Their evaluation splits are the same for every training size.

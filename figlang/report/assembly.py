@@ -4,14 +4,16 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from figlang import drawing, systems, tables
+from figlang import data, drawing, systems, tables
 from figlang.analysis import linguistic
-from figlang.config import ReportConfig
+from figlang.config import DataConfig, PathsConfig, ReportConfig
+from figlang.config.data import NLI
 from figlang.errors import FiglangError
-from figlang.report import browser, differences, elsewhere, hardness, overview, page
+from figlang.report import browser, differences, elsewhere, hardness, overview, page, surface
 from figlang.report.parts import Picture, Section, Task
 from figlang.systems import System
 from figlang.tables import Table
+from figlang.types import Item
 
 log = logging.getLogger("figlang")
 
@@ -59,7 +61,19 @@ def _task(members: Sequence[System], config: ReportConfig) -> Task:
     except FiglangError as error:
         log.warning("without the items' texts: %s", error)
         return Task(name, pools, {}, reason=str(error))
-    return Task(name, pools, {item.id: item for item in split.items}, settings.dataset)
+    training = _training(source, settings, config.paths)
+    return Task(name, pools, {item.id: item for item in split.items}, settings.dataset, training=training)
+
+
+def _training(source: System, settings: DataConfig, paths: PathsConfig) -> tuple[Item, ...]:
+    """The items of the training split if they lie on this machine; NLI's, half a million, are left alone."""
+    here = settings.dataset == "figqa_csv" or settings.root or paths.data
+    if not here or settings.dataset in NLI or source.content.get("split") == "train":
+        return ()
+    try:
+        return data.load("train", settings, paths).items
+    except FiglangError:  # MiQA has no training split
+        return ()
 
 
 def _called(members: Sequence[System]) -> str:
@@ -78,6 +92,8 @@ def _linguistic(task: Task, config: ReportConfig) -> tuple[Values, str]:
     if config.analysis == "off" or task.dataset not in ("figqa", "figqa_csv"):
         return {}, ""
     rows = [task.items[row.id] for row in task.systems[0].predictions]
+    if config.analysis == "auto" and not linguistic.latin(item.context for item in rows):
+        return {}, "the parser is English, and most letters of these texts are not Latin"
     try:
         found = linguistic.attributes(rows, Path(config.paths.cache).expanduser() / "nltk")
     except FiglangError as error:
@@ -99,6 +115,7 @@ def _sections(task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]],
         *elsewhere.sections(task),
         differences.sizes(task),
         differences.prompts(task),
+        surface.section(task, seed),
         hardness.attributes(task, attributes, reason, seed),
         hardness.likelihood(task, seed),
         hardness.confidence(task, seed),

@@ -46,7 +46,7 @@ class Section:
 class Task:
     """Systems that saw the same items. `items` are these by id, empty where their texts were not found, for the `reason`.
 
-    `dataset` is their reader.
+    `dataset` is their reader. `training` are the items of its training split, where they were found.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Task:
     items: Mapping[str, Item]
     dataset: str = ""
     reason: str = ""
+    training: tuple[Item, ...] = ()
 
     @property
     def systems(self) -> list[System]:
