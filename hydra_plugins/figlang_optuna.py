@@ -90,7 +90,14 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
             ) from error
 
     def _search(self, optuna: Any, path: Path, fixed: list[str], space: Mapping[str, Any]) -> None:
-        storage = f"sqlite:///{path}"
+        storage = optuna.storages.RDBStorage(f"sqlite:///{path}")
+        try:
+            self._trials(optuna, storage, path, fixed, space)
+        finally:
+            storage.remove_session()
+            storage.engine.dispose()  # or the file stays open until the process ends
+
+    def _trials(self, optuna: Any, storage: Any, path: Path, fixed: list[str], space: Mapping[str, Any]) -> None:
         study = optuna.create_study(storage=storage, study_name=self.study, direction=self.goal, load_if_exists=True)
         about = {"fixed": fixed, "space": {name: str(values) for name, values in space.items()}, "metric": self.metric}
         if study.user_attrs.setdefault("about", about) != about:

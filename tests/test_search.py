@@ -34,7 +34,13 @@ def search(home: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None
 def trials(home: Path, name: str) -> list[Any]:
     import optuna
 
-    return optuna.load_study(study_name=name, storage=f"sqlite:///{home}/runs/search/{name}.db").get_trials()
+    storage = optuna.storages.RDBStorage(f"sqlite:///{home}/runs/search/{name}.db")
+    try:
+        found: list[Any] = optuna.load_study(study_name=name, storage=storage).get_trials()
+        return found
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()
 
 
 def test_two_trials_of_a_sweep_file_and_on(
