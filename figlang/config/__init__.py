@@ -9,18 +9,17 @@ from figlang.config.commands import (
     ContaminationConfig,
     DescribeConfig,
     EvaluateConfig,
-    GenerateConfig,
     MergeConfig,
     MiqaTable3Config,
     MunchFiguresConfig,
     MunchGenerateConfig,
     MunchJudgeConfig,
-    RateConfig,
     ReleaseConfig,
     ReportConfig,
     TrainConfig,
 )
 from figlang.config.data import DataConfig
+from figlang.config.free_text import GenerateConfig, RateConfig
 from figlang.config.groups import (
     LoggerConfig,
     MethodConfig,

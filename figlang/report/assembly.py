@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from figlang import data, drawing, systems, tables
-from figlang.analysis import linguistic
+from figlang.analysis import common, linguistic
 from figlang.config import DataConfig, PathsConfig, ReportConfig
 from figlang.config.data import NLI
 from figlang.errors import FiglangError
-from figlang.report import browser, differences, elsewhere, hardness, overview, page, surface
+from figlang.report import browser, differences, elsewhere, errors, hardness, overview, page, surface
 from figlang.report.parts import Picture, Section, Task
 from figlang.systems import System
 from figlang.tables import Table
@@ -36,10 +36,11 @@ def write(config: ReportConfig, folder: Path) -> Path:
     if path.is_file():
         _clear(folder)
     names = overview.unique([overview.slug(task.name) for task in found])
+    people = {} if config.people is None else common.people(Path(config.people))
     chapters = []
     for task, name in zip(found, names, strict=True):
         attributes, reason = _linguistic(task, config)
-        made = _sections(task, attributes, reason, config.seed)
+        made = _sections(task, attributes, reason, people, config.seed)
         _files(made, folder, "" if len(found) == 1 else f"{name}/")
         chapters.append((task.name, made, browser.columns(task, attributes)))
     count = sum(len(task.systems) for task in found)
@@ -108,7 +109,9 @@ def _linguistic(task: Task, config: ReportConfig) -> tuple[Values, str]:
     return by_attribute, ""
 
 
-def _sections(task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]], reason: str, seed: int) -> list[Section]:
+def _sections(
+    task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]], reason: str, people: dict[str, int | None], seed: int
+) -> list[Section]:
     made = [
         overview.summary(task, seed),
         differences.compared(task, seed),
@@ -116,6 +119,7 @@ def _sections(task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]],
         differences.sizes(task),
         differences.prompts(task),
         surface.section(task, seed),
+        errors.common(task, people, seed),
         hardness.attributes(task, attributes, reason, seed),
         hardness.likelihood(task, seed),
         hardness.confidence(task, seed),

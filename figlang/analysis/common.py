@@ -1,0 +1,79 @@
+"""Do systems, or a system and people, fail on the same items? (Liu et al. 2022, §6.3)"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from figlang.analysis.correlation import Correlation, pearson
+from figlang.data.tables import Problems, read_csv
+from figlang.errors import FiglangError
+from figlang.types import Prediction
+
+Wrong = Mapping[str, bool]  # by item id: whether it was got wrong
+
+
+@dataclass(frozen=True)
+class Common:
+    """Errors on the `n` items that two have both answered. `expected` is how many they would share if theirs were independent."""
+
+    n: int
+    first: int
+    second: int
+    shared: tuple[str, ...]
+    correlation: Correlation | None
+
+    @property
+    def expected(self) -> float:
+        return self.first * self.second / self.n
+
+
+def wrong(predictions: Sequence[Prediction]) -> dict[str, bool]:
+    """Which of the labelled items a system has wrong; a tie is wrong."""
+    return {row.id: not row.correct for row in predictions if row.gold is not None}
+
+
+def in_common(one: Wrong, other: Wrong, groups: Mapping[str, str], seed: int = 0) -> Common | None:
+    """Errors that two share, with the phi coefficient of their errors; its interval resamples `groups` (by item id).
+
+    None if no item was answered by both.
+    """
+    both = [name for name in one if name in other]
+    if not both:
+        return None
+    x, y = [float(one[name]) for name in both], [float(other[name]) for name in both]
+    shared = tuple(name for name in both if one[name] and other[name])
+    found = pearson(x, y, [groups[name] for name in both], seed)
+    return Common(len(both), int(sum(x)), int(sum(y)), shared, found)
+
+
+def people(path: Path) -> dict[str, int | None]:
+    """What people chose, by item id: the place of the option, from 0, that most of them chose; None for a tie.
+
+    The file has the columns `id` and `choice`, a row for each answer of a person. A choice is the number of an option, from 1; a
+    blank one is no answer.
+
+    Raises FiglangError that names the row that cannot be read.
+    """
+    problems = Problems(path, strict=False)
+    chosen: dict[str, Counter[int]] = {}
+    for number, row in read_csv(path, ("id", "choice"), problems):
+        name, choice = row["id"].strip(), row["choice"].strip()
+        if not choice:
+            continue
+        if not choice.isdecimal() or int(choice) < 1:
+            raise FiglangError(f"{path}: row {number} has the choice {choice!r}; give the number of an option, from 1")
+        chosen.setdefault(name, Counter())[int(choice) - 1] += 1
+    if not chosen:
+        raise FiglangError(f"{path} has no answer; fill in the column choice")
+    found: dict[str, int | None] = {}
+    for name, counts in chosen.items():
+        (first, most), *rest = counts.most_common(2)
+        found[name] = None if rest and rest[0][1] == most else first
+    return found
+
+
+def wrong_of_people(choices: Mapping[str, int | None], predictions: Sequence[Prediction]) -> dict[str, bool]:
+    """Which of the items that people answered they have wrong, by the labels of a system's predictions."""
+    gold = {row.id: row.gold for row in predictions if row.gold is not None}
+    return {name: choice != gold[name] for name, choice in choices.items() if name in gold}

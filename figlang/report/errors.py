@@ -1,0 +1,79 @@
+"""The section about errors in common: of every two systems, and of systems and people."""
+
+from itertools import combinations
+
+from figlang import reference
+from figlang.analysis.common import Common, Wrong, in_common, wrong, wrong_of_people
+from figlang.errors import FiglangError
+from figlang.report.elsewhere import BENCHMARKS
+from figlang.report.parts import Part, Prose, Section, Task
+from figlang.tables import Cell, Number, Range, Table
+
+PEOPLE = "people"
+LISTED = 20  # items that are shown; all of them are in the item browser
+NOTE = (
+    "Expected: how many errors two would share if theirs were independent. phi: correlation of their errors, 0 if they are; its "
+    "interval resamples pairs or groups."
+)
+NOBODY = (
+    "What people answered was not published for single items. Published are, of the test split, the number of their errors and how "
+    "many of them a trained GPT-3 Curie made too. people=FILE.csv (id, choice) sets answers of your own raters beside the systems."
+)
+
+
+def common(task: Task, people: dict[str, int | None], seed: int) -> Section | None:
+    """Errors that every two systems share, or a system and people, and the items that all miss (§6.3).
+
+    None for a single system without people, and where labels are hidden. Raises FiglangError if people answered none of the items.
+    """
+    missed: dict[str, Wrong] = {pool.name: wrong(pool.systems[0].predictions) for pool in task.pools}
+    if not any(missed.values()):
+        return None
+    if people:
+        missed[PEOPLE] = wrong_of_people(people, task.systems[0].predictions)
+        if not missed[PEOPLE]:
+            raise FiglangError("people= answers none of the items of the runs; give the ids of their predictions files")
+    if len(missed) < 2:
+        return None
+    groups = {row.id: row.group for row in task.systems[0].predictions}
+    rows: list[tuple[Cell, ...]] = []
+    for one, other in combinations(missed, 2):
+        found = in_common(missed[one], missed[other], groups, seed)
+        if found is not None:
+            rows.append((one, other, found.n, found.first, found.second, len(found.shared), *_beside(found)))
+    own = BENCHMARKS.get(task.dataset) == "Fig-QA"
+    columns = ("system", "other", "items", "its errors", "the other's", "shared", "expected", "phi", "95 % CI")
+    title = f"Errors in common{' (§6.3)' if own else ''}"
+    parts: list[Part] = [Table("errors_in_common", title, columns, (*rows, *(_published() if own else ())), (NOTE,))]
+    if own and not people:
+        parts.append(Prose(NOBODY, "note"))
+    parts.append(_all_miss(task, missed))
+    return Section("Errors in common", tuple(parts))
+
+
+def _beside(found: Common) -> tuple[Cell, ...]:
+    r = found.correlation
+    return Number(found.expected), *((None, None) if r is None else (Number(r.r), Range(r.low, r.high)))
+
+
+def _published() -> list[tuple[Cell, ...]]:
+    counts = {row.metric: row for row in reference.results() if row.table == "Sec 6.3"}
+    errors, shared = counts["n_errors"], counts["errors_shared_with_humans"]
+    both = f"{shared.value:.0f} ({shared.note.split(';')[-1].strip()})"
+    return [("people, test, published", shared.model, 1146, f"{errors.value:.0f}", None, both, None, None, None)]
+
+
+def _all_miss(task: Task, missed: dict[str, Wrong]) -> Part:
+    answered = set.intersection(*(set(each) for each in missed.values()))
+    names = [row.id for row in task.systems[0].predictions if row.id in answered and all(each[row.id] for each in missed.values())]
+    whom = "people and every system" if PEOPLE in missed else "every system"
+    if not names:
+        return Prose(f"No item is missed by {whom}.")
+    rows: list[tuple[Cell, ...]] = []
+    for name in names[:LISTED]:
+        item = task.items.get(name)
+        right = "" if item is None or item.gold is None else item.options[item.gold]
+        rows.append((name, "" if item is None else item.context, right))
+    title = f"Items that {whom} miss{'es' if PEOPLE not in missed else ''}: {len(names)} of {len(answered)}"
+    notes = (f"The first {LISTED}.",) if len(names) > LISTED else ()
+    return Table("missed_by_all", title, ("item", "context", "right answer"), tuple(rows), notes)
