@@ -48,11 +48,12 @@ def ask(
     given, (prompt, asked) = prompt, question(items, share, scoring, prompt, pool)
     unseen = question(items, share, scoring, given, pool, blind=True)[1] if blind else []
     if unseen:
-        log.info("every question is also asked with its context hidden, twice as many in all; blind=false leaves that out")
-    # In one go, so that an endpoint's estimate counts all of them.
-    messages = [one.message for one in (*asked, *unseen)]
+        log.info("every question is also asked with its context hidden, up to twice as many in all; blind=false leaves that out")
+    # In one go, so that an endpoint's estimate counts all of them. The items of a pair are one question without their contexts.
+    messages = list(dict.fromkeys(one.message for one in (*asked, *unseen)))
     found, _ = generation.converse(model, messages, SamplingConfig(max_tokens=scoring.max_tokens), progress)
-    replies = [(several[0].text, several[0].cut) for several in found]
+    said = {message: (several[0].text, several[0].cut) for message, several in zip(messages, found, strict=True)}
+    replies = [said[one.message] for one in (*asked, *unseen)]
     predictions, answered = choose(asked, replies[: len(asked)])
     without, answered_unseen = choose(unseen, replies[len(asked) :])
     for rows, what in ((answered, ""), (answered_unseen, " to questions with a hidden context")):

@@ -107,6 +107,18 @@ def test_letters_need_a_chat_only(here: Path, monkeypatch: pytest.MonkeyPatch, c
     assert [row["letter"] for row in rows] == ["A"] * count
 
 
+@pytest.mark.parametrize(("blind", "count"), [("true", 12), ("false", 8)])
+def test_the_estimate_counts_questions_with_a_hidden_context(
+    here: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, blind: str, count: int
+) -> None:
+    caplog.set_level("INFO")
+    with serving(Stub(completes=False)) as stub:
+        run(evaluate_command, monkeypatch, stub, "data=figqa_sample", "data.limit=4", "scoring=letter", f"blind={blind}")
+        assert len(stub.seen) == count, "four items in two orders; without the metaphor the items of a pair are one"
+    assert f"{count} requests to {stub.url}" in caplog.text
+    assert ("gain" in metrics(here)) == (blind == "true")
+
+
 def test_invalid_replies_are_counted_reported_and_wrong(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -106,9 +106,9 @@ def test_two_processes_give_the_numbers_of_one(
     evaluate(tmp_path / "one", arguments, monkeypatch)
     start(tmp_path / "two", arguments, monkeypatch)
     one, two = (json.loads((tmp_path / name / "metrics.json").read_text()) for name in ("one", "two"))
-    for name in ("signature", "metrics", "backward", "facts", "data"):
+    for name in ("signature", "metrics", "backward", "blind", "gain", "facts", "data"):
         assert one[name] == two[name]
-    for file in ("predictions.jsonl", "predictions_backward.jsonl", "log_probabilities.jsonl"):
+    for file in ("predictions.jsonl", "predictions_backward.jsonl", "predictions_blind.jsonl", "log_probabilities.jsonl"):
         rows, others = lines(tmp_path / "one" / file), lines(tmp_path / "two" / file)
         assert [row["id"] for row in rows] == [row["id"] for row in others]
         for row, other in zip(rows, others, strict=True):

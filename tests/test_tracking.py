@@ -98,8 +98,10 @@ def test_an_offline_run_holds_config_curves_and_results(logged: Path) -> None:
         "figures/loss._type",
         "figures/accuracy._type",
     }
-    metrics = json.loads((logged / "metrics.json").read_text())["metrics"]
-    assert summary["final/accuracy"] == metrics["accuracy"]
+    content = json.loads((logged / "metrics.json").read_text())
+    assert summary["final/accuracy"] == content["metrics"]["accuracy"]
+    assert summary["final/blind_accuracy"] == content["blind"]["accuracy"]
+    assert summary["final/gain"] == content["gain"]
     assert summary["selection/loss"] == pytest.approx(min(curve))
 
 

@@ -79,6 +79,9 @@ def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: S
         for name, estimate in content["metrics"].items():
             if isinstance(estimate, Mapping) and "value" in estimate:
                 current.summary[f"final/{name}"] = dict(estimate)
+        if "gain" in content:
+            current.summary["final/blind_accuracy"] = dict(content["blind"]["accuracy"])
+            current.summary["final/gain"] = dict(content["gain"])
         if losses := [value for *_, split, metric, value in history if (split, metric) == ("selection", "loss")]:
             current.summary[SELECTION] = min(losses)
         current.summary["signature"] = content["signature"]
