@@ -1,9 +1,27 @@
 """figlang: train and evaluate language models on figurative language."""
 
 import os
+import sys
 from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
 
 # Huge pages for large tensors: a page at a time costs a twentieth of scoring. Here, since torch reads it with its first tensor.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 __version__ = version("figlang")
+
+
+def _interrupted(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.stderr.write("interrupted\n")
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+# Importing torch takes seconds, and Ctrl-C in them would show a traceback. A program that only uses figlang keeps its own way.
+_started = sys.orig_argv[1:3]
+if Path(sys.argv[0] if sys.argv else "").name in ("train.py", "evaluate.py") or (
+    _started[:1] == ["-m"] and _started[-1].startswith("figlang.")
+):
+    sys.excepthook = _interrupted

@@ -96,7 +96,8 @@ def _origin(run: Path) -> Path:
 def _cost(trainings: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     """Time of all seeds together, rates over that time (None where a seed has not measured one), and the largest memory."""
     seconds = sum(one["seconds"] for one in trainings)
-    cost: dict[str, float | None] = {"seconds": seconds, "peak_memory_mb": max(one["peak_memory_mb"] for one in trainings)}
+    memory = max((one["peak_memory_mb"] for one in trainings if one["peak_memory_mb"] is not None), default=None)
+    cost: dict[str, float | None] = {"seconds": seconds, "peak_memory_mb": memory}
     for name in RATES:
         measured = [one[name] * one["seconds"] for one in trainings if one[name] is not None]
         cost[name] = sum(measured) / seconds if len(measured) == len(trainings) else None

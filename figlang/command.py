@@ -45,6 +45,7 @@ from figlang.config import (
     ReleaseConfig,
     ReportConfig,
     TrainConfig,
+    typed,
 )
 from figlang.config.section import Command
 from figlang.config.usage import print_help
@@ -260,11 +261,11 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
 def _named(composed: DictConfig, schema: type[T]) -> T:
     config = resolve(composed, schema)
     if isinstance(config, TrainConfig | EvaluateConfig):
-        typed = _typed()
+        given = _typed()
         # Only where it may give the name: a preset from a folder of the user's own is not found.
-        sized = "data.size" in typed.given and "data.name" not in typed.given
-        preset = data_presets([typed.choices.get("data", "None")])[0] if sized else None
-        naming.name(config, typed, preset)
+        sized = "data.size" in given.given and "data.name" not in given.given
+        preset = data_presets([given.choices.get("data", "None")])[0] if sized else None
+        naming.name(config, given, preset)
     return config
 
 
@@ -277,6 +278,8 @@ def _typed() -> naming.Typed:
 
 def _words(schema: type, words: list[str]) -> list[str]:
     """The words of a command line as Hydra can read them."""
+    presets = {folder.name: [path.stem for path in folder.glob("*.yaml")] for folder in CONF.iterdir() if folder.is_dir()}
+    words = typed.without_configuration(words, presets, [spec.name for spec in fields(schema)])
     given = [word.lstrip("+") for word in words]
     field = next((word.split("=")[0] for word in given if word.startswith("scoring.")), None)
     if field and schema is not TrainConfig and not any(word.startswith("scoring=") for word in given):
@@ -287,16 +290,8 @@ def _words(schema: type, words: list[str]) -> list[str]:
         if bare:
             if any(word.startswith("runs=") for word in words):
                 raise FiglangError(f"runs= and {bare[0]} both name runs; give them one way")
-            words.append(f"runs=[{','.join(map(_text, bare))}]")
+            words.append(f"runs=[{','.join(map(typed.text, bare))}]")
     return [_quoted(word) for word in words]
-
-
-def _text(plain: str) -> str:
-    """A value that Hydra's grammar takes as it is, whatever is in it; a plain path stays readable."""
-    if re.fullmatch(r"[\w.-]*(/[\w.-]+)+", plain, flags=re.ASCII):
-        return plain
-    escaped = re.sub(r"\\+$", lambda end: end[0] * 2, plain.replace("'", "\\'"))
-    return f"'{escaped}'"
 
 
 def _quoted(word: str) -> str:
@@ -304,7 +299,18 @@ def _quoted(word: str) -> str:
     key, equals, value = word.partition("=")
     if not key.endswith((".template", ".suffix", ".separator", ".bos")) or value.startswith(("'", '"')):
         return word
-    return f"{key}{equals}{_text(value)}"
+    return f"{key}{equals}{typed.text(value)}"
+
+
+def _unreadable() -> str | None:
+    """The first word of the command line that Hydra's parser cannot read; its own message does not name it."""
+    for word in sys.argv[1:]:
+        try:
+            OverridesParser.create().parse_override(word)
+        except HydraException:
+            if not word.startswith("-"):
+                return word
+    return None
 
 
 def _refused(error: Exception, training: bool, folder: str | None = None) -> NoReturn:
@@ -323,6 +329,8 @@ def _fail(error: Exception) -> NoReturn:
     skip = ("full_key:", "object_type=", "reference_type=", "See https", "set env", "Set the environment")
     kept = [line for line in dict.fromkeys(lines) if line and not line.startswith(skip)]
     message = " ".join(kept)
+    if any(token in message for token in typed.UNREADABLE) and (word := _unreadable()):
+        message = typed.advice(word)
     if "Could not override 'peft'" in message:
         message = "this model= trains adapters; name what it starts from (model=gpt2, say), or a trained run by checkpoint=FOLDER"
     if "'hydra/launcher/submitit_" in message:

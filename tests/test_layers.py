@@ -1,5 +1,6 @@
 """Learning rates by depth (figlang/models/layers.py) and what a training takes of the machine (figlang/training/throughput.py)."""
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -60,3 +61,13 @@ def test_work_counts_six_for_a_trained_weight_four_for_a_frozen_one_and_no_embed
 def test_rates_and_memory_are_plausible() -> None:
     assert throughput.product_rate(torch.float32, [64], repeats=1) > 1e6
     assert throughput.peak_memory() > 50
+
+
+def test_the_peak_of_memory_is_that_since_it_was_forgotten() -> None:
+    """Several runs in one process: each has its own peak, not the largest of all so far."""
+    large = np.ones(300 * 2**17)  # 300 MiB, touched
+    before = throughput.peak_memory()
+    del large
+    if not throughput.forget_peak():
+        pytest.skip("this system keeps the peak for the whole process")
+    assert throughput.peak_memory() < before - 200

@@ -4,10 +4,12 @@ import json
 import struct
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from figlang.training import tracking
 from tests.commands import TINY, train_apart
 from train import main as train_command
 
@@ -144,3 +146,15 @@ def test_a_disabled_run_writes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     train(monkeypatch, tmp_path / "run", "logger.mode=disabled")
     assert (tmp_path / "run" / "metrics.json").is_file()
     assert not (tmp_path / "run" / "wandb").exists()
+
+
+@pytest.mark.parametrize(("sweep", "marked"), [("s1", 1), (None, 0)])
+def test_a_stopped_run_of_a_sweep_is_marked_as_preempting(monkeypatch: pytest.MonkeyPatch, sweep: str | None, marked: int) -> None:
+    marks = []
+    fake = SimpleNamespace(run=SimpleNamespace(mark_preempting=lambda: marks.append(1)))
+    monkeypatch.setitem(sys.modules, "wandb", fake)
+    monkeypatch.delenv("WANDB_SWEEP_ID", raising=False)
+    if sweep:
+        monkeypatch.setenv("WANDB_SWEEP_ID", sweep)
+    tracking.preempted()
+    assert len(marks) == marked

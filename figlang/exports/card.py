@@ -169,10 +169,9 @@ def _cost(training: Mapping[str, Any], averaged: int) -> str:
     """Time and memory of a training, as far as its run has measured them; of a mean, those of all its seeds."""
     said = [f"{training['seconds']:.0f} s of training" + (f", {averaged} seeds together" if averaged > 1 else "")]
     if "tokens_per_second" in training:
-        said += [
-            f"{training['tokens_per_second']:,.0f} tokens a second",
-            f"{training['peak_memory_mb']:,.0f} MiB of memory at most",
-        ]
+        said.append(f"{training['tokens_per_second']:,.0f} tokens a second")
+        if training["peak_memory_mb"] is not None:
+            said.append(f"{training['peak_memory_mb']:,.0f} MiB of memory at most")
     if (reached := training.get("peak_share")) is not None:
         said.append(f"{100 * reached:.0f} % of what matrix products alone reached on the same CPU right afterwards")
     return ", ".join(said)

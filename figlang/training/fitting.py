@@ -21,7 +21,7 @@ from figlang.models.base import NonFiniteLossError
 from figlang.models.embedding import restore, trim
 from figlang.runs import Run
 from figlang.strategies import SHARDED
-from figlang.training import selection, throughput
+from figlang.training import selection, throughput, tracking
 from figlang.training.callbacks import Health, History, Preemption
 from figlang.training.preparation import Prepared
 
@@ -32,9 +32,10 @@ log = logging.getLogger("figlang")
 class Fitted:
     """What a fit reports besides the weights. `seconds` is the time in training steps and validation, of all its parts.
 
-    Tokens are those that training steps read, without padding; their rate is over the time without validation. `peak_memory_mb` is
-    that of the first process in the last part. `peak_share` is the least share of what matrix products reach on this CPU, measured
-    after the fit (figlang/training/throughput.py); None for a short fit, on another device or with several processes.
+    Tokens are those that training steps read, without padding; their rate is over the time without validation.
+    `peak_memory_mb` is that of the first process in the last part; None where the system does not count it anew for each
+    run of a process. `peak_share` is the least share of what matrix products reach on this CPU, measured after the fit
+    (figlang/training/throughput.py); None for a short fit, on another device or with several processes.
     """
 
     items: int
@@ -42,7 +43,7 @@ class Fitted:
     seconds: float
     examples_per_second: float
     tokens_per_second: float
-    peak_memory_mb: float
+    peak_memory_mb: float | None
     peak_share: float | None
     parameters: int
     trained: int
@@ -64,6 +65,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     Returns None in the processes of a distributed fit that have nothing left to do.
     """
     network, method = ready.network, config.method
+    counted = throughput.forget_peak()
     # Pairs are two items each, so that a step has as many items as was asked for.
     together = max(1, round(method.batch_size * len(ready.examples) / len(ready.train.items)))
     batches = ChoiceData(
@@ -116,6 +118,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         if not isinstance(stop, SIGTERMException):
             raise SystemExit(INTERRUPTED) from stop
         # The agent of a sweep ends hopeless runs so, and would give up after some that seem to have failed.
+        tracking.preempted()
         raise SystemExit(0 if "WANDB_SWEEP_ID" in os.environ else TERMINATED) from stop
     except Exception as error:  # a damaged checkpoint can fail in any way
         if resumed and not trainer.global_step:
@@ -133,7 +136,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     alone = trainer.world_size == 1 and trainer.strategy.root_device.type == "cpu"
     stepping = max(seconds - history.validating, 1e-9)
     measurable = alone and stepping >= throughput.WORTH and precision in throughput.DTYPES
-    memory = throughput.peak_memory()
+    memory = throughput.peak_memory() if counted else None
     return Fitted(
         items=items,
         precision=precision,

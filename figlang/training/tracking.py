@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -94,6 +95,16 @@ def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: S
     except wandb.errors.Error as error:
         # The run itself is whole; what was logged so far is in its folder.
         log.warning("W&B: %s; `wandb sync %s` sends it later", one_line(error), run.folder / "wandb")
+
+
+def preempted() -> None:
+    """Tell W&B that the run of a sweep is stopped from outside and may go on; other runs go on by their own command."""
+    if "WANDB_SWEEP_ID" not in os.environ or rank_zero_only.rank != 0 or "wandb" not in sys.modules:
+        return
+    import wandb
+
+    if wandb.run is not None:
+        wandb.run.mark_preempting()
 
 
 def _identity(run: Run) -> str:
