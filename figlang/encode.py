@@ -104,7 +104,7 @@ class Encoder:
                 seconds += options
             elif self.format == "joint":
                 firsts.append(context)
-                seconds.append(f" {self.tokenizer.sep_token} ".join(options[index] for index in _alphabetical(item)))
+                seconds.append(f" {self._separator()} ".join(options[index] for index in _alphabetical(item)))
             else:
                 firsts += [self._sentence(text) for text in (context, *options)]
         whole = self.tokenizer(firsts, seconds or None, verbose=False)
@@ -134,6 +134,12 @@ class Encoder:
             )
             start = stop
         return encoded, truncated
+
+    def _separator(self) -> str:
+        found: str | None = self.tokenizer.sep_token or self.tokenizer.eos_token
+        if found is None:
+            raise FiglangError("format=joint needs a token between the options, and this tokenizer has none; take pair or dual")
+        return found
 
     def _sentence(self, text: str) -> str:
         whole = self.vectors.prompt + text

@@ -31,7 +31,8 @@ scores = network(**{name: tensor[None] for name, tensor in inputs.items()}).logi
 network = AutoModelForSequenceClassification.from_pretrained(folder)
 tokenizer = AutoTokenizer.from_pretrained(folder)
 first, second = sorted([answer1, answer2])  # options enter in alphabetical order; so do the scores
-scores = network(**tokenizer(metaphor, f"{first} {tokenizer.sep_token} {second}", return_tensors="pt")).logits[0]""",
+between = tokenizer.sep_token or tokenizer.eos_token
+scores = network(**tokenizer(metaphor, f"{first} {between} {second}", return_tensors="pt")).logits[0]""",
     "dual": """{imports}from torch.nn.functional import cosine_similarity
 from transformers import AutoModel, AutoTokenizer
 

@@ -35,7 +35,10 @@ def trim(network: PreTrainedModel, used: set[int]) -> nn.Embedding | None:
     Returns None and changes nothing where that would not be exact or not possible: frozen or shared weights, or an
     embedding of another class.
     """
-    whole = network.get_input_embeddings()
+    try:
+        whole = network.get_input_embeddings()
+    except NotImplementedError:  # CANINE hashes characters
+        return None
     shared = [parameter for parameter in network.parameters() if parameter is getattr(whole, "weight", None)]
     tied = bool(getattr(network, "_tied_weights_keys", None)) and network.get_output_embeddings() is not None
     if type(whole) is not nn.Embedding or len(shared) != 1 or tied or not whole.weight.requires_grad:

@@ -9,6 +9,7 @@ import transformers
 from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import ModelConfig, PathsConfig
+from figlang.encode import padding
 from figlang.errors import FiglangError
 from figlang.models import layout, tiny, weights
 from figlang.types import CLASSES
@@ -49,14 +50,13 @@ def begin(
         network, tokenizer = tiny.build(model, kind, texts, options)
         if format == "nli":
             name_classes(network, CLASSES)
-        return without_pooler(network) if format == "dual" else network, tokenizer, []
+        return without_pooler(network) if format == "dual" else _padded(network, tokenizer), tokenizer, []
     more: dict[str, Any] = {"ignore_mismatched_sizes": True}
     if format in ("joint", "nli"):
         more["num_labels"] = options
     network, tokenizer, missing = weights.load(model, kind, torch.float32, more, cache)
     check_positions(network, model.name_or_path, model.max_length, "model.max_length")
-    if format == "dual":
-        network = without_pooler(network)
+    network = without_pooler(network) if format == "dual" else _padded(network, tokenizer)
     new = sorted({name.rpartition(".")[0] for name, _ in network.named_parameters() if name in missing})
     if new and trained:
         raise FiglangError(
@@ -73,10 +73,18 @@ def begin(
     return network, tokenizer, new
 
 
+def _padded(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
+    """Tell a classifier that reads the last word (Llama, GPT-2) which token is padding: it looks for the last other one."""
+    if hasattr(network, "score"):
+        network.config.get_text_config().pad_token_id = padding(tokenizer)
+        network.config.pad_token_id = padding(tokenizer)
+    return network
+
+
 def check_positions(network: PreTrainedModel, name: str, length: int, option: str) -> None:
     """Raises FiglangError if an input may be longer than the network's table of positions."""
     most = getattr(network.config, "max_position_embeddings", None)
-    if most is not None and length > most:
+    if most is not None and 0 < most < length:  # XLNet has none and says -1
         raise FiglangError(f"{option}={length} is more than the {most} tokens that {name} has positions for; set {option}={most}")
 
 

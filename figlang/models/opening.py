@@ -7,7 +7,16 @@ stdin for consent. Here it is always given.
 import logging
 from typing import Any, TypeVar
 
-from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForMultipleChoice,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
 from figlang.errors import FiglangError
 
@@ -16,6 +25,12 @@ log = logging.getLogger("figlang")
 # The package into which transformers copies the code of model folders before it runs it.
 FOREIGN = "transformers_modules"
 Part = TypeVar("Part")
+# The input formats of encoders, and the classes that can read them.
+HEADS: dict[str, Any] = {
+    "pair": AutoModelForMultipleChoice,
+    "joint": AutoModelForSequenceClassification,
+    "dual": AutoModel,
+}
 
 
 def read_config(source: str, revision: str | None = None, trust: bool = False) -> PreTrainedConfig:
@@ -54,7 +69,8 @@ def read_network(
     try:
         network, found = kind.from_pretrained(source, revision=revision, trust_remote_code=trust, output_loading_info=True, **more)
     except ValueError as error:
-        raise _refusal(str(source), error) from error
+        config = None if source is None else read_config(source, revision, trust)
+        raise _refusal(str(source), error, kind, config) from error
     return _noted(source, network, getattr(network.config, "auto_map", None), trust), found
 
 
@@ -63,7 +79,7 @@ def build(kind: Any, config: PreTrainedConfig, trust: bool = False, **more: Any)
     try:
         network: PreTrainedModel = kind.from_config(config, trust_remote_code=trust, **more)
     except ValueError as error:
-        raise _refusal(config.name_or_path, error) from error
+        raise _refusal(config.name_or_path, error, kind, config) from error
     return network
 
 
@@ -72,7 +88,17 @@ def runs_foreign_code(*parts: object) -> bool:
     return any(type(part).__module__.split(".")[0] == FOREIGN for part in parts)
 
 
-def _refusal(source: str, error: ValueError) -> Exception:
+def remedy(config: PreTrainedConfig, kind: Any) -> str:
+    """What to do with a network that cannot be read as `kind`: the other formats that transformers has a class for."""
+    others = [name for name, other in HEADS.items() if other is not kind and type(config) in other._model_mapping]
+    if kind not in HEADS.values() or not others:
+        return "take another model"
+    return f"try method.format={' or '.join(others)}, or another model"
+
+
+def _refusal(source: str, error: ValueError, kind: Any = None, config: PreTrainedConfig | None = None) -> Exception:
+    if kind is not None and config is not None and "Unrecognized configuration class" in str(error):
+        return ValueError(f"transformers has no such class for {config.model_type}; {remedy(config, kind)}")
     if "trust_remote_code" not in str(error):
         return error
     return FiglangError(

@@ -31,6 +31,7 @@ def build(model: ModelConfig, kind: Any, texts: Sequence[str], options: int) -> 
         "eos_token_id": tokenizer.sep_token_id,
         "cls_token_id": tokenizer.cls_token_id,
         "sep_token_id": tokenizer.sep_token_id,
+        "decoder_start_token_id": tokenizer.cls_token_id,
         "num_labels": options,
     }
     if kind is AutoModelForCausalLM:
@@ -38,10 +39,16 @@ def build(model: ModelConfig, kind: Any, texts: Sequence[str], options: int) -> 
         sizes["max_position_embeddings"] = WINDOW  # prompts with examples are longer than what encoders read
     if model.architecture == "gpt_neo":  # one entry per layer, twelve by default
         sizes["attention_types"] = [[["global", "local"], 1]]
+    if model.architecture == "funnel":  # layers are counted in blocks
+        del sizes["num_hidden_layers"]
+        sizes |= {"block_sizes": [1, 1], "num_decoder_layers": 1, "d_model": 32, "n_head": 2, "d_head": 16, "d_inner": 64}
+    if model.architecture == "xlnet":
+        del sizes["max_position_embeddings"]
+        sizes["d_head"] = 16
     try:
         config = AutoConfig.for_model(model.architecture, **sizes)
         return opening.build(kind, config), tokenizer
-    except (ValueError, KeyError) as error:
+    except Exception as error:  # a configuration raises what its sizes meet first
         raise FiglangError(f"cannot build a tiny network of model.architecture={model.architecture}: {one_line(error)}") from error
 
 

@@ -153,6 +153,11 @@ def _adapted(
     kind = TASKS.get(settings.task_type, kind)
     if recipe is not None:
         more["config"] = opening.read_config(source, model.revision, model.trust_remote_code)
+        if recipe.format in (
+            "joint",
+            "nli",
+        ):  # transformers writes no number of classes where it is its own default, BART's reads 3
+            more["config"].num_labels = recipe.options
         named = getattr(transformers, (more["config"].architectures or [""])[0], None)
         kind = named if isinstance(named, type) and issubclass(named, PreTrainedModel) else kind
     base = _below(model, source, settings, recipe)

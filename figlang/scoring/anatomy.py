@@ -17,6 +17,7 @@ from figlang.cpu.hasten import hastened
 from figlang.cpu.packed import PackedLinear
 from figlang.cpu.sliced import sliced
 from figlang.errors import FiglangError, one_line
+from figlang.faults import explain
 from figlang.scoring.requests import Tokens
 from figlang.scoring.rounding import Reference, reference
 from figlang.scoring.states import padded, tree_reads, tree_states
@@ -123,7 +124,14 @@ def dissect(network: PreTrainedModel) -> Anatomy:
     anatomy = Anatomy(network, network.base_model, _window(config), keys, _by_length(config))
     branches = _probe(network)
     trie, late = (grow([Tokens(branch, start) for branch in branches]) for start in (1, 4))
-    expected = reference(network, lambda: _plain(network, trie))
+    try:
+        expected = reference(network, lambda: _plain(network, trie))
+    except Exception as error:  # networks of a hundred families raise what they please
+        if explain(error, training=False):
+            raise
+        raise FiglangError(
+            f"{type(network).__name__} cannot read plain text from left to right ({one_line(error)}); take another causal model"
+        ) from error
     if _looks_ahead(network, trie):
         raise FiglangError(
             f"{type(network).__name__} as loaded is no causal language model: its tokens see those after them, so what it makes of "
@@ -173,7 +181,7 @@ def _not_split(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
     nodes, _ = next(trie.paths())
     try:
         logits_RV = anatomy.head(padded(anatomy.body, [trie.tokens[nodes]])[0][0])
-    except RuntimeError as error:
+    except Exception as error:  # the body of an encoder and decoder asks for inputs of both
         return f"its vocabulary matrix does not fit its body ({one_line(error)})"
     found = expected.at(torch.searchsorted(trie.read, nodes)).differs(logits_RV)
     return f"its output is more than its vocabulary matrix makes of its body's states ({found})" if found else None

@@ -22,6 +22,7 @@ from figlang.models import layout, lora, networks, sentences, weights
 from figlang.models.base import ChoiceModule, Score
 from figlang.models.causal_lm import CausalLMModule
 from figlang.models.contrastive import ContrastiveModule
+from figlang.models.rehearsal import rehearse
 from figlang.runs import recipe as recipe_of
 from figlang.scoring.anatomy import dissect
 from figlang.scoring.branching import EncodedStrings, StringEncoder, StringScorer
@@ -193,6 +194,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         score = classes(order)
     encoder = Encoder(tokenizer, format, method.text, model.max_length, vectors)
     examples, notes = encode_all(encoder, train.items)
+    rehearse(network, score, encoder, examples)
     validation_examples, validation_notes = encode_all(encoder, validation.items)
     recipe = Recipe(
         name=model.name,

@@ -1,0 +1,50 @@
+"""One small batch through a network before work starts: a network that cannot read its inputs is refused in one line."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from figlang.encode import Encoded, Encoder
+from figlang.errors import FiglangError, one_line
+from figlang.faults import explain
+from figlang.models.opening import HEADS, remedy
+
+# Far above what float32 rounds, far below what a padding token does that is read as a word.
+TOLERANCE = 1e-2
+
+
+@torch.inference_mode()
+def rehearse(
+    network: PreTrainedModel, score: Callable[[nn.Module, Any], Tensor], encoder: Encoder, examples: Sequence[Encoded]
+) -> None:
+    """Score the shortest and the longest of the examples, together and each alone.
+
+    Raises FiglangError if the network fails, or if a score depends on what shares its batch, as where padding is read.
+    """
+    chosen = list({id(one): one for one in (min(examples, key=_longest), max(examples, key=_longest))}.values())
+    advice = remedy(network.config, HEADS.get(encoder.format))
+    network.eval()
+    try:
+        together = score(network, encoder.collate(chosen)).float()
+        alone = [score(network, encoder.collate([one])).float()[0] for one in chosen]
+    except FiglangError:
+        raise
+    except Exception as error:  # networks of a hundred families raise what they please
+        if explain(error, training=False):
+            raise
+        raise FiglangError(
+            f"{type(network).__name__} cannot read the input format {encoder.format} ({one_line(error)}); {advice}"
+        ) from error
+    for row, scores in zip(together, alone, strict=True):
+        found = row[: len(scores)]
+        if not bool(((found - scores).abs() <= TOLERANCE * (1 + scores.abs())).all()) and bool(scores.isfinite().all()):
+            raise FiglangError(
+                f"{type(network).__name__} reads padding, so that a score would depend on what shares its batch; " + advice
+            )
+
+
+def _longest(example: Encoded) -> int:
+    return example.longest
