@@ -1,7 +1,7 @@
 """What right answers go with (MUNCH: Tong et al. 2024, Tables 10 to 12): a quantity, or classes of an attribute.
 
-The paper names no test. `p` is that of a classical test, which takes cases as independent; cases about one sentence are not, so
-beside it stand the interval and `p_clustered` of a bootstrap that resamples sentences. `p_holm` corrects `p` for all tests of a
+The paper names no test. `p` is that of a classical test, which takes cases as independent. Cases about one sentence are not, so the
+interval and `p_clustered` beside it are over sentences (`figlang.statistics.contrast`). `p_holm` corrects `p` for all tests of a
 family (Holm 1979), for which every two classes are tested, and not only those that turned out highest and lowest.
 """
 
@@ -13,7 +13,9 @@ import numpy as np
 from scipy import stats
 
 from figlang import comparison
-from figlang.metrics import Array, Estimate, clustered_interval, resampled
+from figlang.metrics import Estimate, ratio
+from figlang.statistics.clustered import SHARE, Array, Support
+from figlang.statistics.contrast import contrast
 from figlang.types import Prediction
 
 
@@ -62,7 +64,7 @@ def cases(predictions: Sequence[Prediction]) -> list[Case]:
     return [Case(row.group, bool(row.correct), row.attributes) for row in predictions if row.gold is not None]
 
 
-def means(rows: Sequence[Case], quantity: str, test: str = "welch", seed: int = 0) -> Means:
+def means(rows: Sequence[Case], quantity: str, test: str = "welch") -> Means:
     """A quantity of right against wrong answers, by Welch's t test or Mann and Whitney's; cases without the quantity are left out.
 
     With answers about fewer than two sentences on either side, or a single value on both, there is nothing to test.
@@ -77,20 +79,19 @@ def means(rows: Sequence[Case], quantity: str, test: str = "welch", seed: int = 
         return Means(_mean(sides[0]), _mean(sides[1]), None)
     found = stats.ttest_ind(*sides, equal_var=False) if test == "welch" else stats.mannwhitneyu(*sides)
     parts = np.stack([right, ~right], 1).astype(float)
-    interval, clustered = _clustered(known, parts * values[:, None], parts, seed)
+    interval, clustered = _clustered(known, parts * values[:, None], parts, Support(values.min(), values.max()))
     value = float(sides[0].mean() - sides[1].mean())
     difference = Difference("right", "wrong", value, interval, float(found.pvalue), clustered)
     return Means(_mean(sides[0]), _mean(sides[1]), difference)
 
 
-def share(rows: Sequence[Case], seed: int = 0) -> Estimate:
+def share(rows: Sequence[Case]) -> Estimate:
     """The share of right answers."""
     sums_G2 = _by_group(rows, np.array([[row.right, 1] for row in rows], float))
-    low, high = clustered_interval(list(sums_G2[:, 0]), list(sums_G2[:, 1]), seed)
-    return Estimate(_right(rows) / len(rows), low, high, len(rows))
+    return ratio(list(sums_G2[:, 0]), list(sums_G2[:, 1]))
 
 
-def pairs(classes: Mapping[str, Sequence[Case]], test: str = "chi2", least: int = 20, seed: int = 0) -> list[Difference]:
+def pairs(classes: Mapping[str, Sequence[Case]], test: str = "chi2", least: int = 20) -> list[Difference]:
     """Shares of right answers of every two classes, the higher minus the lower, largest difference first.
 
     Classes with fewer than `least` cases, or about one sentence only, are not tested. Tests are of the table of right and wrong
@@ -102,7 +103,7 @@ def pairs(classes: Mapping[str, Sequence[Case]], test: str = "chi2", least: int 
         high, low = sorted((one, other), key=lambda name: _right(classes[name]) / len(classes[name]), reverse=True)
         rows = [*classes[high], *classes[low]]
         inside = np.array([[1, 0]] * len(classes[high]) + [[0, 1]] * len(classes[low]), float)
-        interval, clustered = _clustered(rows, inside * [[row.right] for row in rows], inside, seed)
+        interval, clustered = _clustered(rows, inside * [[row.right] for row in rows], inside)
         counts = [(_right(classes[name]), len(classes[name])) for name in (high, low)]
         value = counts[0][0] / counts[0][1] - counts[1][0] / counts[1][1]
         found.append(Difference(high, low, value, interval, _p([(right, n - right) for right, n in counts], test), clustered))
@@ -119,7 +120,7 @@ def _right(rows: Sequence[Case]) -> int:
 
 
 def _sentences(rows: Sequence[Case]) -> int:
-    """How many sentences are resampled: with a single one every resample is the same, and any difference looks certain."""
+    """How many sentences the rows are about: a single one says nothing of others."""
     return len({row.group for row in rows})
 
 
@@ -144,12 +145,8 @@ def _by_group(rows: Sequence[Case], values_NK: Array) -> Array:
     return summed_GK
 
 
-def _clustered(rows: Sequence[Case], hits_N2: Array, sizes_N2: Array, seed: int) -> tuple[tuple[float, float], float]:
-    """95 % percentile interval and two-sided p of the difference of two ratios, by resampled groups."""
-    ratios_R2 = resampled(_by_group(rows, hits_N2), _by_group(rows, sizes_N2), seed)
-    differences = ratios_R2[:, 0] - ratios_R2[:, 1]
-    differences = differences[~np.isnan(differences)]
-    low, high = np.quantile(differences, (0.025, 0.975))
-    # A resample counts on both sides if it is zero; no p is below what so many resamples can show.
-    least = min(float(np.mean(differences <= 0)), float(np.mean(differences >= 0)))
-    return (float(low), float(high)), min(1.0, 2 * max(least, 1 / len(differences)))
+def _clustered(
+    rows: Sequence[Case], hits_N2: Array, sizes_N2: Array, support: Support = SHARE
+) -> tuple[tuple[float, float], float]:
+    """95 % interval and two-sided p of the difference of two ratios over sentences."""
+    return contrast(_by_group(rows, hits_N2), _by_group(rows, sizes_N2), support)

@@ -23,9 +23,9 @@ from figlang.tables import Cell, Table
 def main(config: CompareConfig) -> None:
     read = systems.across_forms(systems.read(config.runs))
     pools = systems.pooled(read)
-    found = every_pair([pool.runs for pool in pools], config.seed)
+    found = every_pair([pool.runs for pool in pools])
     systems.check_data(read)
-    shown = [_systems(pools, config.seed), differences.table(pools, found)]
+    shown = [_systems(pools), differences.table(pools, found)]
     console = Console()
     tables.show(shown, differences.notes(pools), console, left=("against",))
     if config.output is not None:
@@ -33,21 +33,21 @@ def main(config: CompareConfig) -> None:
         console.print(config.output, style="bold", highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
-def _systems(pools: Sequence[Pool], seed: int) -> Table:
+def _systems(pools: Sequence[Pool]) -> Table:
     columns: list[tuple[str, list[Cell]]] = [
         ("system", [pool.name for pool in pools]),
         ("runs", [len(pool.systems) for pool in pools]),
-        ("accuracy", [mean_accuracy(pool.runs, seed) for pool in pools]),
-        ("pair accuracy", [mean_pair_accuracy(pool.runs, seed) for pool in pools]),
+        ("accuracy", [mean_accuracy(pool.runs) for pool in pools]),
+        ("pair accuracy", [mean_pair_accuracy(pool.runs) for pool in pools]),
     ]
-    if any(gains := [pool.gain(seed) for pool in pools]):
-        columns += [(BLIND, [_blind(pool, seed) for pool in pools]), (GAIN, [*gains])]
+    if any(gains := [pool.gain() for pool in pools]):
+        columns += [(BLIND, [_blind(pool) for pool in pools]), (GAIN, [*gains])]
     rows = zip(*(cells for _, cells in columns), strict=True)
     return Table("systems", "Systems", tuple(name for name, _ in columns), tuple(rows))
 
 
-def _blind(pool: Pool, seed: int) -> Cell:
-    return mean_accuracy([system.blind for system in pool.systems], seed) if pool.gain(seed) else None
+def _blind(pool: Pool) -> Cell:
+    return mean_accuracy([system.blind for system in pool.systems]) if pool.gain() else None
 
 
 if __name__ == "__main__":

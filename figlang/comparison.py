@@ -1,32 +1,35 @@
 """Systems beside each other on the same items: paired differences with tests, agreement, correction over several comparisons.
 
-A system is one run or several that differ in their seed only. Seeds are pooled: the system's accuracy is the mean over them.
+A system is one run or several that differ in their seed only. Seeds are pooled: the system's accuracy is the mean over them. Shape
+letters: N items, G clusters, S runs (seeds), P pairs of systems.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import binomtest, permutation_test
+import numpy.typing as npt
 
 from figlang.errors import FiglangError
-from figlang.metrics import Array, Estimate, accuracy, by_group, clustered_interval, pair_accuracy, pairs, resampled_sums
+from figlang.metrics import Estimate, accuracy, by_group, pair_accuracy
+from figlang.statistics.clustered import DIFFERENCE, FEW, Ratios
+from figlang.statistics.seeds import Seeds, freedom
 from figlang.types import Prediction
 
-FLIPS = 9_999  # sign flips drawn by the permutation test: p is a multiple of 1 / 10,000
-BATCH = 2_000_000  # numbers that it holds at a time
-
 Runs = Sequence[Sequence[Prediction]]
+Places = Sequence[tuple[int, int]]
+Integers = npt.NDArray[np.int64]
+BLOCK = 20_000  # items of all systems whose choices are compared at a time
 
 
 @dataclass(frozen=True)
 class Difference:
     """How much better a system is than another on the same cases, with a paired 95 % interval and a two-sided test.
 
-    The interval resamples groups and, of pooled systems, seeds. Between two single runs the test is McNemar's exact one, and `won`
-    and `lost` are the cases that only one of the two has right; with pooled seeds these are None, and the test is a permutation
-    test: the difference of every group is turned round or not at random.
+    Both come from one test of the `clusters` (`figlang.statistics.clustered`) and, of pooled systems, of the seeds. Between two
+    single runs `won` and `lost` are the cases that only one of the two has right; with pooled seeds these are None.
     """
 
     value: float
@@ -36,6 +39,12 @@ class Difference:
     n: int
     won: int | None = None
     lost: int | None = None
+    clusters: int | None = None
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few clusters for an interval to be trusted."""
+        return self.clusters is not None and self.clusters < FEW
 
 
 @dataclass(frozen=True)
@@ -62,119 +71,172 @@ class Compared:
     pairs_holm: float | None
 
 
-def compare(ours: Sequence[Prediction], theirs: Sequence[Prediction], seed: int = 0) -> tuple[Difference, Difference | None]:
-    """Differences in accuracy and in pair accuracy (None without pairs), ours minus theirs, of two runs.
+@dataclass(frozen=True)
+class _Cases:
+    """What the runs of one system have right, (S, N), cases of a cluster together; `starts` are their first places, (G)."""
 
-    McNemar's test (a binomial over the discordant cases) takes cases as independent, which items of a pair are not: for them the
-    interval is the safer guide.
+    right: npt.NDArray[np.bool_]
+    starts: Integers
+
+    @cached_property
+    def hits(self) -> Integers:
+        return np.add.reduceat(self.right, self.starts, axis=1, dtype=np.int64)
+
+    @cached_property
+    def sizes(self) -> Integers:
+        return np.diff(self.starts, append=self.right.shape[1])
+
+    @cached_property
+    def seeds(self) -> Seeds:
+        return Seeds.of(self.hits, self.sizes)
+
+    def whole(self, kept_G: npt.NDArray[np.bool_]) -> "_Cases":
+        """Some of the clusters, each as the one case that all of its cases are right."""
+        right_SG = (self.hits == self.sizes)[:, kept_G]
+        return _Cases(right_SG, np.arange(right_SG.shape[1]))
+
+
+def compare(ours: Sequence[Prediction], theirs: Sequence[Prediction]) -> tuple[Difference, Difference | None]:
+    """Differences in accuracy and in pair accuracy (None without pairs), ours minus theirs, of two runs.
 
     Raises FiglangError if the two did not see the same items.
     """
-    return compare_pooled([ours], [theirs], seed)
+    return compare_pooled([ours], [theirs])
 
 
-def compare_pooled(ours: Runs, theirs: Runs, seed: int = 0) -> tuple[Difference, Difference | None]:
+def compare_pooled(ours: Runs, theirs: Runs) -> tuple[Difference, Difference | None]:
     """The same of two systems with one run per seed, or several."""
-    groups = [[row.id for row in members] for members in by_group(ours[0]).values()]
-    together = [[row.id for row in members] for members in pairs(ours[0])]
-    seen = {row.id: (row.group, row.gold) for row in ours[0]}
-    if any({row.id: (row.group, row.gold) for row in rows} != seen for rows in (*ours, *theirs)):
+    items, pairs = _cases([theirs, ours])
+    places = [(0, 1)]
+    return _differences(items, places)[0], _differences(pairs, places)[0] if pairs else None
+
+
+def mean_accuracy(runs: Runs) -> Estimate | None:
+    """Accuracy of a system, the mean over its seeds; the interval is about clusters and seeds like these."""
+    return _mean(runs, accuracy(runs[0]), whole=False)
+
+
+def mean_pair_accuracy(runs: Runs) -> Estimate | None:
+    """The same of pair accuracy."""
+    return _mean(runs, pair_accuracy(runs[0]), whole=True)
+
+
+def _mean(runs: Runs, first: Estimate | None, whole: bool) -> Estimate | None:
+    if first is None or len(runs) == 1:
+        return first
+    cases = _cases([runs])[whole][0]
+    found = Ratios.of(cases.hits.mean(0), cases.sizes.astype(float))
+    extra = np.array([cases.seeds.variance])
+    found = replace(found, extra=extra, freedom=freedom(found, [extra], [np.array([cases.seeds.freedom])]))
+    (low,), (high,) = found.intervals()
+    p = None if first.chance is None else float(found.p(first.chance)[0])
+    return replace(first, value=float(found.values[0]), low=float(low), high=float(high), p=p)
+
+
+def _cases(systems: Sequence[Runs]) -> tuple[list[_Cases], list[_Cases]]:
+    """The items of every system by cluster, and its pairs (no system without any)."""
+    groups = by_group(systems[0][0])
+    seen = {row.id: (row.group, row.gold) for row in systems[0][0]}
+    if any({row.id: (row.group, row.gold) for row in rows} != seen for runs in systems for rows in runs):
         raise FiglangError("the systems were not evaluated on the same items; evaluate them on the same data and split")
     if not groups:
         raise FiglangError("every label is hidden, so nothing can be compared")
-    right = [[{row.id: bool(row.correct) for row in rows} for rows in runs] for runs in (ours, theirs)]
-    items = [_hits(runs, groups, whole=False) for runs in right]
-    sizes = np.array([len(ids) for ids in groups], float)
-    both = [_hits(runs, together, whole=True) for runs in right]
-    return (
-        _difference(items[0], items[1], sizes, seed),
-        _difference(both[0], both[1], np.ones(len(together)), seed) if together else None,
-    )
+    place = {row.id: number for number, row in enumerate(row for members in groups.values() for row in members)}
+    starts_G = np.cumsum([0, *map(len, groups.values())])[:-1]
+    items = []
+    for runs in systems:
+        right_SN = np.zeros((len(runs), len(place)), bool)
+        for right_N, rows in zip(right_SN, runs, strict=True):
+            right_N[[place[row.id] for row in rows if row.gold is not None]] = [
+                bool(row.correct) for row in rows if row.gold is not None
+            ]
+        items.append(_Cases(right_SN, starts_G))
+    kept_G = np.array([len(members) > 1 and members[0].paired for members in groups.values()])
+    return items, [cases.whole(kept_G) for cases in items] if kept_G.any() else []
 
 
-def mean_accuracy(runs: Runs, seed: int = 0) -> Estimate | None:
-    """Accuracy of a system, the mean over its seeds; the interval resamples groups and takes the seeds as they are."""
-    return _mean(runs, accuracy, whole=False, seed=seed)
+def _differences(systems: Sequence[_Cases], places: Places) -> list[Difference]:
+    """The second of every two places minus the first."""
+    sizes_G = systems[0].sizes
+    n, clusters = int(sizes_G.sum()), len(sizes_G)
+    sums = [cases.hits.sum(0) for cases in systems]
+    runs = [len(cases.right) for cases in systems]
+    ratios = _paired(sums, runs, sizes_G, places)
+    first, second = (np.array([each[side] for each in places]) for side in (0, 1))
+    spread, free = (np.array([getattr(cases.seeds, name) for cases in systems]) for name in ("variance", "freedom"))
+    if spread.any():
+        extras = [spread[first], spread[second]]
+        ratios = replace(ratios, extra=sum(extras), freedom=freedom(ratios, extras, [free[first], free[second]]))
+    low_P, high_P = ratios.intervals()
+    p_P, values_P = ratios.p(0.0), ratios.values
+    single = [cases.right[0].astype(np.float32) for cases in systems]
+    found = []
+    for place, (a, b) in enumerate(places):
+        counts: tuple[int | None, int | None] = (None, None)
+        if runs[a] == runs[b] == 1:
+            both = float(single[a] @ single[b])
+            counts = (int(single[b].sum() - both), int(single[a].sum() - both))
+        ends = (float(values_P[place]), float(low_P[place]), float(high_P[place]), float(p_P[place]))
+        found.append(Difference(*ends, n, *counts, clusters))
+    return found
 
 
-def mean_pair_accuracy(runs: Runs, seed: int = 0) -> Estimate | None:
-    """The same of pair accuracy."""
-    return _mean(runs, pair_accuracy, whole=True, seed=seed)
+def _paired(sums: Sequence[Integers], runs: Sequence[int], sizes_G: Integers, places: Places) -> Ratios:
+    """Kinds of clusters by how much better the second of every two places is there."""
+    sizes_Z, size_G = np.unique(sizes_G, return_inverse=True)
+    counted, kinds = [], []
+    for a, b in places:
+        # Multiplied by the runs of both, means over runs are whole numbers.
+        moved_G = sums[b] * runs[a] - sums[a] * runs[b]
+        codes, counts = _counted(moved_G * len(sizes_Z) + size_G)
+        counted.append(counts)
+        kinds.append(codes)
+    most = max(map(len, kinds))
+    counts_PK = np.array([np.pad(counts, (0, most - len(counts))) for counts in counted], float)
+    codes_PK = np.array([np.pad(codes, (0, most - len(codes))) for codes in kinds])
+    scale_P1 = np.array([[runs[a] * runs[b]] for a, b in places])
+    moved_PK, sizes_PK = codes_PK // len(sizes_Z), sizes_Z[codes_PK % len(sizes_Z)]
+    return Ratios(counts_PK, moved_PK / scale_P1, sizes_PK.astype(float), DIFFERENCE)
 
 
-def _mean(runs: Runs, metric: Callable[[Sequence[Prediction], int], Estimate | None], whole: bool, seed: int) -> Estimate | None:
-    first = metric(runs[0], seed)
-    if first is None or len(runs) == 1:
-        return first
-    groups = [[row.id for row in members] for members in (pairs(runs[0]) if whole else by_group(runs[0]).values())]
-    hits = _hits([{row.id: bool(row.correct) for row in rows} for rows in runs], groups, whole)
-    means_G = np.array([[sum(cases) for cases in run] for run in hits], float).mean(0)
-    sizes = [len(cases) for cases in hits[0]]
-    low, high = clustered_interval(list(means_G), sizes, seed)
-    return Estimate(float(means_G.sum()) / first.n, low, high, first.n, first.chance)
-
-
-def _hits(runs: Sequence[dict[str, bool]], groups: Sequence[Sequence[str]], whole: bool) -> list[list[list[bool]]]:
-    """Per run and group, its cases: the items, or the one case that all are right."""
-    cases = [[[right[id] for id in ids] for ids in groups] for right in runs]
-    return [[[all(members)] for members in run] for run in cases] if whole else cases
-
-
-def _difference(ours: list[list[list[bool]]], theirs: list[list[list[bool]]], sizes_G: Array, seed: int) -> Difference:
-    ours_GS, theirs_GT = (np.array([[sum(cases) for cases in run] for run in runs], float).T for runs in (ours, theirs))
-    n = int(sizes_G.sum())
-    value = (ours_GS.mean(1).sum() - theirs_GT.mean(1).sum()) / n
-    low, high = _interval(ours_GS, theirs_GT, sizes_G, seed)
-    if len(ours) > 1 or len(theirs) > 1:
-        return Difference(value, low, high, _permuted(ours_GS.mean(1), theirs_GT.mean(1), seed), n)
-    both = [(a, b) for mine, other in zip(ours[0], theirs[0], strict=True) for a, b in zip(mine, other, strict=True)]
-    won, lost = sum(a and not b for a, b in both), sum(b and not a for a, b in both)
-    p = float(binomtest(won, won + lost, 0.5).pvalue) if won + lost else 1.0
-    return Difference(value, low, high, p, n, won, lost)
-
-
-def _interval(ours_GS: Array, theirs_GT: Array, sizes_G: Array, seed: int) -> tuple[float, float]:
-    seeds = ours_GS.shape[1]
-    sums_RK = resampled_sums(np.column_stack([ours_GS, theirs_GT, sizes_G]), seed)
-    draw = np.random.default_rng([seed, 1])  # not the draws that chose the groups
-    shares = [_over_seeds(sums, draw) / sums_RK[:, -1] for sums in (sums_RK[:, :seeds], sums_RK[:, seeds:-1])]
-    low, high = np.quantile(shares[0] - shares[1], (0.025, 0.975))
-    return float(low), float(high)
-
-
-def _over_seeds(sums_RS: Array, draw: np.random.Generator) -> Array:
-    """The mean over as many seeds as there are, drawn with replacement for every resample."""
-    resamples, seeds = sums_RS.shape
-    weights_RS = draw.multinomial(seeds, np.full(seeds, 1 / seeds), size=resamples) / seeds
-    return np.asarray((weights_RS * sums_RS).sum(1))
-
-
-def _permuted(ours_G: Array, theirs_G: Array, seed: int) -> float:
-    moved_G = ours_G - theirs_G
-    moved_G = moved_G[moved_G != 0]  # turning nothing round changes nothing
-    if len(moved_G) < 2:  # of one group, both ways to turn it are as far from 0
-        return 1.0
-    found = permutation_test(
-        (moved_G,),
-        lambda moved, axis: moved.sum(axis=axis),
-        permutation_type="samples",
-        n_resamples=FLIPS,
-        batch=max(1, BATCH // len(moved_G)),
-        vectorized=True,
-        rng=np.random.default_rng(seed),
-    )
-    return float(found.pvalue)
+def _counted(codes: Integers) -> tuple[Integers, Integers]:
+    """The whole numbers that occur, and how often; counting is faster than sorting where they are close together."""
+    least, most = int(codes.min()), int(codes.max())
+    if most - least > 8 * len(codes):
+        return np.unique(codes, return_counts=True)
+    counts = np.bincount(codes - least)
+    (seen,) = np.nonzero(counts)
+    return seen + least, counts[seen]
 
 
 def agreement(ours: Sequence[Prediction], theirs: Sequence[Prediction]) -> Agreement:
     """How often two runs choose the same, right or wrong."""
-    other = {row.id: row.choice for row in theirs}
-    choices = [(row.choice, other[row.id]) for row in ours]
-    n = len(choices)
-    share = sum(a is not None and a == b for a, b in choices) / n
-    options = {option for both in choices for option in both} - {None}
-    chance = sum(sum(a == option for a, _ in choices) * sum(b == option for _, b in choices) for option in options) / n**2
-    return Agreement(share, None if chance == 1 else (share - chance) / (1 - chance))
+    return _agreements([[theirs], [ours]], [(0, 1)])[0]
+
+
+def _agreements(systems: Sequence[Runs], places: Places) -> list[Agreement]:
+    place = {row.id: number for number, row in enumerate(systems[0][0])}
+    n = len(place)
+    choices_RN = np.full((sum(map(len, systems)), n), -1, np.int16)
+    for choices_N, rows in zip(choices_RN, (rows for runs in systems for rows in runs), strict=True):
+        choices_N[[place[row.id] for row in rows]] = [-1 if row.choice is None else row.choice for row in rows]
+    same_RR, chance_RR = np.zeros((len(choices_RN), len(choices_RN))), np.zeros((len(choices_RN), len(choices_RN)))
+    for option in range(int(choices_RN.max()) + 1):
+        often_R = (choices_RN == option).sum(1) / n
+        chance_RR += often_R[:, None] * often_R
+        for start in range(0, n, BLOCK):
+            chosen_RN = (choices_RN[:, start : start + BLOCK] == option).astype(np.float32)
+            same_RR += chosen_RN @ chosen_RN.T
+    same_RR /= n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kappa_RR = np.where(chance_RR == 1, np.nan, (same_RR - chance_RR) / (1 - chance_RR))
+    edges = np.cumsum([0, *map(len, systems)])
+    found = []
+    for a, b in places:
+        own, other = slice(edges[a], edges[a + 1]), slice(edges[b], edges[b + 1])
+        kappas = kappa_RR[own, other][~np.isnan(kappa_RR[own, other])]
+        found.append(Agreement(float(same_RR[own, other].mean()), float(kappas.mean()) if kappas.size else None))
+    return found
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -187,20 +249,23 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def every_pair(systems: Sequence[Runs], seed: int = 0) -> list[Compared]:
+def every_pair(systems: Sequence[Runs]) -> list[Compared]:
     """Every two of the systems, with p values corrected over all of these comparisons, items and pairs each."""
     places = list(combinations(range(len(systems)), 2))
-    found = [compare_pooled(systems[b], systems[a], seed) for a, b in places]
-    items = holm([difference.p for difference, _ in found])
-    paired = [place for place, (_, difference) in enumerate(found) if difference is not None]
-    pairs_holm = dict(zip(paired, holm([found[place][1].p for place in paired]), strict=True))  # type: ignore[union-attr]
+    items, pairs = _cases(systems)
+    moved, whole = _differences(items, places), _differences(pairs, places) if pairs else None
+    moved_holm = holm([one.p for one in moved])
+    whole_holm = holm([one.p for one in whole]) if whole else None
+    agreements = _agreements(systems, places)
     return [
-        Compared(a, b, *found[place], _mean_agreement(systems[a], systems[b]), items[place], pairs_holm.get(place))
+        Compared(
+            a,
+            b,
+            moved[place],
+            whole[place] if whole else None,
+            agreements[place],
+            moved_holm[place],
+            whole_holm[place] if whole_holm else None,
+        )
         for place, (a, b) in enumerate(places)
     ]
-
-
-def _mean_agreement(ours: Runs, theirs: Runs) -> Agreement:
-    found = [agreement(mine, other) for mine in ours for other in theirs]
-    kappas = [one.kappa for one in found if one.kappa is not None]
-    return Agreement(float(np.mean([one.share for one in found])), float(np.mean(kappas)) if kappas else None)

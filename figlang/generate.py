@@ -43,7 +43,7 @@ def main(config: GenerateConfig) -> None:
 
     facts = predicting.origin(loaded) | generation.facts(config.sampling, manner, config.shots, config.kinds, config.cut, pool)
     evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
-    proxy = answers.begins_as_expected(written, config.seed)
+    proxy = answers.begins_as_expected(written)
     results.write(folder / "metrics.json", evaluated.about() | {"answers": len(written), "begins_as_expected": proxy})
     answers.show(written, proxy, Console())
     Console().print(sheets.invitation(folder), highlight=False, markup=False, soft_wrap=True)

@@ -25,7 +25,7 @@ def main(config: MiqaTable3Config) -> None:
     if config.one_by_one:
         took["one_by_one"] = miqa_grid.one_by_one(scorer, split.items[: config.one_by_one], pool, grid)
 
-    measured = table.measure(miqa_grid.read(folder, grid), config.seed)
+    measured = table.measure(miqa_grid.read(folder, grid))
     content = about | {"questions": measured, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
     (folder / "table3.md").write_text(table.markdown(content), encoding="utf-8")

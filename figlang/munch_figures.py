@@ -11,9 +11,9 @@ from figlang.command import entry
 from figlang.config import MunchFiguresConfig
 from figlang.errors import FiglangError
 from figlang.exports import checkpoint
-from figlang.metrics import Array
 from figlang.munch import figure, overview, similarity
 from figlang.sources import sha256
+from figlang.statistics.clustered import Array
 from figlang.types import Item, Judgement
 
 
@@ -27,12 +27,12 @@ def main(config: MunchFiguresConfig) -> None:
     runtime.log_notes(sentences.notes)
     folder = runs.evaluation_folder(config)
     name, facts = "no vectors", dict[str, str | bool]()
-    content = overview.measure(sentences.items, config.seed)
+    content = overview.measure(sentences.items)
     figure.novelty(overview.novelty(sentences.items), folder / "figure8-novelty")
     if config.vectors is not None:
         name, facts, found = _vectors(config, judged.items)
         rows = similarity.triples(judged.items, found, config.lower)
-        content["similarity"] = similarity.measure(rows, config.seed)
+        content["similarity"] = similarity.measure(rows)
         with (folder / "cosines.jsonl").open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
         figure.similarity([row.cosines for row in rows if row.cosines], name, folder / "figure3-similarity")

@@ -37,9 +37,9 @@ def main(config: MunchGenerateConfig) -> None:
     took |= cells.took_before(folder, made=len(kept) < len(names))
 
     ranked = {name: rankings.read(folder / "rankings" / f"{name}.jsonl") for name in names}
-    measured = table3.measure(ranked, way.config.max_rank, config.ddof, config.seed)
+    measured = table3.measure(ranked, way.config.max_rank, config.ddof)
     best = rankings.cases(ranked[measured["best"]])
-    factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least, config.seed)
+    factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least)
     about["data"] = results.about_data(config.data, {config.split: split}, ())
     content = about | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)

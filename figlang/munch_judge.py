@@ -37,9 +37,9 @@ def main(config: MunchJudgeConfig) -> None:
         took["one_by_one"] = cells.one_by_one(judge.scorer.score_tokens, parts, len(parts))
 
     predictions = cells.read(folder, asked)
-    measured = table.measure(predictions, config.ddof, config.seed)
+    measured = table.measure(predictions, config.ddof)
     best = association.cases(predictions[measured["best"]])
-    factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least, config.seed)
+    factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least)
     content = about | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
     results.write(folder / "metrics.json", content)
     made, below = table.tables(content), table.below(content)

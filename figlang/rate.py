@@ -25,7 +25,7 @@ def main(config: RateConfig) -> None:
         console.print(sheets.invitation(folder), highlight=False, markup=False, soft_wrap=True)
         return
     scale, rated = sheets.read(folder, [Path(path) for path in config.ratings])
-    content = ratings.statistics(rated, scale, config.seed)
+    content = ratings.statistics(rated, scale)
     results.write(folder / "ratings.json", content)
     ratings.show(content, console)
 

@@ -34,15 +34,15 @@ class Evaluated:
     def document(self, folder: Path) -> dict[str, Any]:
         """The content of metrics.json. Its numbers come from the predictions files in the folder alone."""
         predictions = read_predictions(folder / FORWARD)
-        measured = {"metrics": metrics.measure(predictions, self.seed)}
+        measured = {"metrics": metrics.measure(predictions)}
         if (folder / BLIND).is_file():
-            measured |= _blind(predictions, read_predictions(folder / BLIND), self.seed)
+            measured |= _blind(predictions, read_predictions(folder / BLIND))
         if (folder / BACKWARD).is_file():
-            measured["backward"] = metrics.measure(read_predictions(folder / BACKWARD), self.seed)
+            measured["backward"] = metrics.measure(read_predictions(folder / BACKWARD))
         if (folder / JUDGEMENTS).is_file():
-            measured["three_way"] = _three_way(read_predictions(folder / JUDGEMENTS), self.seed)
+            measured["three_way"] = _three_way(read_predictions(folder / JUDGEMENTS))
         if (folder / REPLIES).is_file():
-            measured["replies"] = _replies(folder, self.seed)
+            measured["replies"] = _replies(folder)
         return self.about() | measured
 
     def about(self) -> dict[str, Any]:
@@ -74,21 +74,21 @@ def _published(split: Split, role: str) -> tuple[str, ...]:
     return figqa.FILES.get(role, ("", ""))[1], miqa.SHA256
 
 
-def _blind(predictions: Sequence[Prediction], blind: Sequence[Prediction], seed: int) -> dict[str, Any]:
+def _blind(predictions: Sequence[Prediction], blind: Sequence[Prediction]) -> dict[str, Any]:
     """What the model chooses with the context hidden, and how much more it has right with it, where labels are known."""
-    found: dict[str, Any] = {"blind": metrics.measure(blind, seed)}
+    found: dict[str, Any] = {"blind": metrics.measure(blind)}
     if any(row.gold is not None for row in predictions):
-        found["gain"] = asdict(comparison.compare(predictions, blind, seed)[0])
+        found["gain"] = asdict(comparison.compare(predictions, blind)[0])
     return found
 
 
-def _three_way(judgements: Sequence[Prediction], seed: int) -> dict[str, Any]:
-    found = metrics.accuracy(judgements, seed) if len(judgements[0].scores) == len(CLASSES) else None
+def _three_way(judgements: Sequence[Prediction]) -> dict[str, Any]:
+    found = metrics.accuracy(judgements) if len(judgements[0].scores) == len(CLASSES) else None
     # Neutral is never right here, so that guessing has no fixed rate: one answer to everything is right half the time.
     return {} if found is None else {"accuracy": asdict(replace(found, chance=None, p=None)), "items": len(judgements)}
 
 
-def _replies(folder: Path, seed: int) -> dict[str, Any]:
+def _replies(folder: Path) -> dict[str, Any]:
     """How many replies there are, which share names no option, and how many of these ran into the limit of tokens."""
     replies = [json.loads(line) for line in (folder / REPLIES).read_bytes().splitlines()]
     group = {row.id: row.group for row in read_predictions(folder / FORWARD)}
@@ -96,9 +96,8 @@ def _replies(folder: Path, seed: int) -> dict[str, Any]:
     for reply in replies:
         invalid.setdefault(group[reply["id"]], []).append(reply["letter"] is None)
     hits, sizes = [sum(several) for several in invalid.values()], [len(several) for several in invalid.values()]
-    low, high = metrics.clustered_interval(hits, sizes, seed)
     cut = sum(reply["letter"] is None and reply["cut"] for reply in replies)
-    return {"n": len(replies), "invalid": asdict(metrics.Estimate(sum(hits) / sum(sizes), low, high, sum(sizes))), "cut": cut}
+    return {"n": len(replies), "invalid": asdict(metrics.ratio(hits, sizes)), "cut": cut}
 
 
 def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:

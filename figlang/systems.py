@@ -83,11 +83,11 @@ class Pool:
     def runs(self) -> list[tuple[Prediction, ...]]:
         return [system.predictions for system in self.systems]
 
-    def gain(self, seed: int) -> Difference | None:
+    def gain(self) -> Difference | None:
         """How much more is right than with the context hidden; None where that was not measured, or labels are hidden."""
         if not all("gain" in system.content for system in self.systems):
             return None
-        return compare_pooled(self.runs, [system.blind for system in self.systems], seed)[0]
+        return compare_pooled(self.runs, [system.blind for system in self.systems])[0]
 
 
 def read(sources: Sequence[str]) -> list[System]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from figlang.errors import FiglangError, one_line
-from figlang.metrics import Array
+from figlang.statistics.clustered import Array
 
 TEXT, BINARY = (".txt", ".vec", ".gz"), ".bin"
 

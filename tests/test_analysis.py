@@ -50,10 +50,10 @@ def test_a_single_rare_value_keeps_its_name() -> None:
 
 
 def test_an_interval_of_few_pairs_is_marked() -> None:
-    values = {f"i{number}": ("many",) for number in range(40)} | {f"i{number}": ("many", "few") for number in range(38)}
-    assert [(cell.value, cell.groups, cell.few) for cell in by_attribute([ROWS], values)] == [
+    values = {f"i{number}": ("many",) for number in range(40)} | {f"i{number}": ("many", "few") for number in range(18)}
+    assert [(cell.value, cell.estimate.clusters, cell.estimate.few) for cell in by_attribute([ROWS], values)] == [
         ("many", 20, False),
-        ("few", 19, True),
+        ("few", 9, True),
     ]
 
 
@@ -89,8 +89,9 @@ def test_point_biserial_is_that_of_scipy() -> None:
     found = pearson(list(x), [float(one) for one in right], [str(place // 2) for place in range(60)])
     theirs = pointbiserialr(right, x)
     assert found is not None
-    assert (found.r, found.p) == pytest.approx((theirs.statistic, theirs.pvalue))
+    assert found.r == pytest.approx(theirs.statistic)
     assert found.low < found.r < found.high
+    assert (found.low <= 0 <= found.high) == (found.p >= 0.05)
 
 
 def test_the_interval_of_independent_cases_is_that_of_scipys_bootstrap() -> None:

@@ -71,7 +71,8 @@ def test_small_classes_are_not_tested_and_the_largest_difference_comes_first() -
 @pytest.mark.parametrize("right", [0, 40])
 def test_classes_that_are_all_right_or_all_wrong_do_not_differ(right: int) -> None:
     (found,) = pairs({"a": some(right, 40 - right, name="a"), "b": some(right, 40 - right, name="b")})
-    assert (found.value, found.p, found.p_clustered, found.interval) == (0, 1, 1, (0, 0))
+    assert (found.value, found.p, found.p_clustered) == (0, 1, 1)
+    assert found.interval[0] < 0 < found.interval[1]
 
 
 @pytest.mark.parametrize("test", ["welch", "mann_whitney"])

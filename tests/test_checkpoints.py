@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from figlang.encode import word
 from figlang.errors import FiglangError
 from figlang.exports import card
 from figlang.exports.recipe import Recipe
-from figlang.metrics import accuracy, pair_accuracy, spread
+from figlang.metrics import METRICS, accuracy, pair_accuracy, spread
 from figlang.predictions import read_predictions
 from figlang.sources import local_path
 from tests.conftest import published
@@ -45,6 +46,16 @@ def test_its_numbers_are_those_of_its_predictions(folder: Path) -> None:
         assert stated[name]["value"] == pytest.approx(found.value)
         assert f"| {100 * found.value:.2f} % |" in (folder / "README.md").read_text()
     assert len(rows) == 1094
+
+
+@every
+def test_its_intervals_are_those_of_its_predictions(folder: Path) -> None:
+    rows, stated = read_predictions(folder / "predictions.jsonl"), content(folder)["metrics"]
+    for name, metric in METRICS.items():
+        found = metric(rows)
+        assert (found is None) == (name not in stated)
+        if found is not None:
+            assert asdict(found) == pytest.approx(stated[name], rel=1e-6)
 
 
 @every

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from figlang import metrics
-from figlang.metrics import accuracy, clustered_interval, consistency, first_option, measure, pair_accuracy, same_answer, spread
+from figlang.metrics import accuracy, consistency, first_option, measure, pair_accuracy, ratio, same_answer, spread
 from figlang.types import Prediction
 
 Metric = Callable[[Sequence[Prediction]], metrics.Estimate]
@@ -62,10 +62,12 @@ def test_the_order_of_the_rows_changes_no_value(name: str) -> None:
     assert metric(shuffled).value == metric(WORKED).value
 
 
-def test_orders_of_one_question_are_no_independent_cases() -> None:
-    rows = pair("a", RIGHT, WRONG)
-    alone = [replace(prediction, attributes={}) for prediction in rows]
-    assert (accuracy(rows).p, accuracy(alone).p) == (None, 0.25)
+def test_orders_of_one_question_are_one_cluster_with_a_p_of_its_own() -> None:
+    rows = [one for group in "abcdefghijkl" for one in pair(group, RIGHT, WRONG if group in "abcdefghi" else RIGHT)]
+    alone = [replace(prediction, group=prediction.id) for prediction in rows]
+    # Twelve clusters say less than twenty-four items would.
+    assert 0 < accuracy(alone).p < accuracy(rows).p < 0.05  # type: ignore[operator]
+    assert (accuracy(rows).clusters, accuracy(alone).clusters) == (12, 24)
 
 
 @pytest.mark.parametrize("name", metrics.METRICS)
@@ -156,23 +158,23 @@ def test_consistency_has_no_chance_and_no_p(metric: Metric) -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "n", "p"),
+    ("right", "n", "t"),
     [
-        (8, 10, 56 / 1024),  # (45 + 10 + 1) / 2^10
-        (10, 10, 1 / 1024),
-        (0, 10, 1.0),
-        (5, 9, 0.5),  # by symmetry
+        (8, 10, 1.8),  # 3/10 from chance; variance of guessing 1/4, over 9: 0.3 / (0.5 / 3)
+        (10, 10, 3.0),
+        (0, 10, 3.0),  # below chance is as far from guessing
+        (5, 10, 0.0),
     ],
 )
-def test_p_of_accuracy_is_the_exact_upper_tail(right: int, n: int, p: float) -> None:
+def test_p_of_accuracy_is_two_sided_with_the_variance_of_guessing(right: int, n: int, t: float) -> None:
     rows = [row(str(index), str(index), 0, *(RIGHT if index < right else WRONG)) for index in range(n)]
-    assert accuracy(rows).p == pytest.approx(p, rel=1e-12)
+    assert accuracy(rows).p == pytest.approx(2 * stats.t.sf(t, n - 1), rel=1e-9)
 
 
-def test_p_of_pair_accuracy_counts_pairs_against_a_quarter() -> None:
-    # P(at least 1 of 4 pairs) = 1 − (3/4)^4 = 175/256
+def test_p_of_pair_accuracy_is_against_a_quarter() -> None:
+    # 1 of 4 pairs is just what guessing gives.
     paired = [replace(prediction, attributes={}) for prediction in WORKED]
-    assert pair_accuracy(paired).p == pytest.approx(175 / 256, rel=1e-12)
+    assert pair_accuracy(paired).p == 1
 
 
 def test_all_orders_of_a_question_have_no_chance_and_no_p() -> None:
@@ -184,60 +186,32 @@ def test_all_orders_of_a_question_have_no_chance_and_no_p() -> None:
 # Intervals
 
 
-def test_items_in_groups_of_one_have_the_interval_of_scipy() -> None:
-    hits = np.random.default_rng(1).random(400) < 0.7
-    low, high = clustered_interval(hits.astype(int), [1] * 400, seed=0)
-    theirs = stats.bootstrap((hits,), np.mean, n_resamples=10_000, method="percentile", vectorized=True, rng=0)
-    # The mean of 400 moves in steps of 1/400; two steps for the noise of 10,000 resamples.
-    assert low == pytest.approx(theirs.confidence_interval.low, abs=2 / 400 + 1e-9)
-    assert high == pytest.approx(theirs.confidence_interval.high, abs=2 / 400 + 1e-9)
-
-
 def test_dependent_items_have_a_wider_interval_than_independent_ones() -> None:
     # 50 groups of 4 items that are right or wrong together are 50 cases, not 200: the interval is √4 = 2 times as wide.
     right = np.random.default_rng(2).random(50) < 0.6
-    low, high = clustered_interval(4 * right, [4] * 50, seed=0)
-    naive_low, naive_high = clustered_interval(np.repeat(right, 4), [1] * 200, seed=0)
-    assert (high - low) / (naive_high - naive_low) == pytest.approx(2, rel=0.15)
-
-
-def test_pairs_with_exactly_one_right_item_leave_nothing_to_chance() -> None:
-    assert clustered_interval([1] * 30, [2] * 30, seed=0) == (0.5, 0.5)
-
-
-@pytest.mark.parametrize("share", [0, 1])
-def test_an_interval_of_all_or_nothing_is_a_point(share: int) -> None:
-    assert clustered_interval([share] * 20, [1] * 20, seed=0) == (share, share)
+    one, naive = ratio((4 * right).tolist(), [4] * 50), ratio(np.repeat(right, 4).tolist(), [1] * 200)
+    assert (one.high - one.low) / (naive.high - naive.low) == pytest.approx(2, rel=0.15)
 
 
 def test_a_share_over_unequal_groups_is_of_items_not_of_groups() -> None:
-    # Draws of two from {1 of 1, 0 of 3}: twice the first 1, once each 1/4, twice the second 0; a quarter, a half, a quarter.
-    assert clustered_interval([1, 0], [1, 3], seed=0) == (0, 1)
     assert accuracy([row("1", "a", 0, *RIGHT), *(row(f"b{index}", "b", 0, *WRONG) for index in range(3))]).value == 1 / 4
+
+
+@pytest.mark.parametrize(("clusters", "few"), [(9, True), (10, False)])
+def test_fewer_than_ten_clusters_are_said_to_be_few(clusters: int, few: bool) -> None:
+    assert ratio([1] * clusters, [2] * clusters).few is few
+
+
+def test_an_estimate_of_an_earlier_version_can_be_read() -> None:
+    old = metrics.as_row({"accuracy": {"value": 0.5, "low": 0.4, "high": 0.6, "n": 90, "chance": 0.5, "p": 0.5}}, "accuracy")
+    assert old is not None
+    assert (old.clusters, old.few) == (None, False)
 
 
 @pytest.mark.parametrize("name", metrics.METRICS)
 def test_the_interval_holds_the_value(name: str) -> None:
     estimate = metrics.METRICS[name](WORKED)
     assert estimate.low <= estimate.value <= estimate.high
-
-
-def test_the_same_seed_gives_the_same_interval() -> None:
-    assert accuracy(WORKED, seed=3) == accuracy(WORKED, seed=3)
-
-
-def test_the_seed_draws_the_interval() -> None:
-    # Groups of many sizes, so that the shares are not on a coarse grid.
-    sizes = np.arange(1, 41)
-    hits = np.random.default_rng(3).binomial(sizes, 0.5)
-    assert clustered_interval(hits, sizes, seed=0) != clustered_interval(hits, sizes, seed=1)
-
-
-def test_the_size_of_a_chunk_changes_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    hits = np.random.default_rng(4).random(50) < 0.5
-    whole = clustered_interval(hits, [1] * 50, seed=0)
-    monkeypatch.setattr(metrics, "CHUNK", 50 * 777)  # 777 does not divide 10,000
-    assert clustered_interval(hits, [1] * 50, seed=0) == whole
 
 
 # All of them

@@ -2,13 +2,14 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from figlang import figures, report
+from figlang import figures, metrics, report
 from figlang.metrics import measure
 from figlang.reference import Comparison, Published
 from figlang.types import Prediction
@@ -69,21 +70,30 @@ def test_the_summary_has_the_title() -> None:
 
 
 def test_accuracy_is_shown_with_interval_n_chance_and_p() -> None:
-    # 3 of 4 right: P(X >= 3) = (4 + 1) / 16 = 0.3125. Pairs hold 2 and 1 right: resampled shares run from 2/4 to 4/4.
-    assert line(summary(ROWS), "accuracy").startswith("75.00 % 50.0 – 100.0 4 50.00 % 0.312")
+    found = metrics.accuracy(ROWS)
+    assert found is not None
+    shown = f"75.00 % {100 * found.low:.1f} – {100 * found.high:.1f} † 4 50.00 % {found.p:.3f}"
+    assert line(summary(ROWS), "accuracy").startswith(shown)
+
+
+def test_too_few_clusters_are_said_to_be_too_few() -> None:
+    many = [replace(one, id=f"{one.id}{copy}", group=f"{one.group}{copy}") for one in ROWS for copy in range(5)]
+    assert "Fewer than 10 clusters" in words(summary(ROWS))
+    assert "Fewer than 10 clusters" not in words(summary([replace(one, attributes={}) for one in many]))
 
 
 def test_pair_accuracy_is_shown_with_the_number_of_pairs() -> None:
-    # 1 of 2 pairs right: P(X >= 1) = 1 − (3/4)² = 0.4375.
-    assert line(summary(ROWS), "pair accuracy").startswith("50.00 % 0.0 – 100.0 2 25.00 % 0.438")
+    # 1 of 2 pairs right: √1 · (1/2 − 1/4) / √(1/4 · 3/4) = 0.577 of Student's t with one degree of freedom, whose p is 2/3. The
+    # interval of two pairs holds next to everything.
+    assert line(summary(ROWS), "pair accuracy").startswith("50.00 % 0.2 – 99.8 † 2 25.00 % 0.667")
 
 
 @pytest.mark.parametrize("name", ["consistency", "same answer"])
 def test_a_metric_without_chance_shows_none(name: str) -> None:
-    assert line(summary(ROWS), name).startswith("50.00 % 0.0 – 100.0 2 – –")
+    assert line(summary(ROWS), name).startswith("50.00 % 0.2 – 99.8 † 2 – –")
 
 
-@pytest.mark.parametrize(("category", "shown"), [("NEWS", "100.00 % 100.0 – 100.0 2"), ("FICTION", "0.00 % 0.0 – 0.0 1")])
+@pytest.mark.parametrize(("category", "shown"), [("NEWS", "100.00 % 0.6 – 100.0 † 2"), ("FICTION", "0.00 % 0.0 – 100.0 † 1")])
 def test_every_category_has_a_line_with_its_n(category: str, shown: str) -> None:
     assert line(summary(ROWS), category).startswith(shown)
 
@@ -102,7 +112,7 @@ def test_where_there_is_no_room_beside_the_metric_the_best_number_stands_below()
     screen = Console(file=io.StringIO(), width=80)
     model = "a model of a long name that would be folded, letter by letter"
     report.summary({"metrics": measure(ROWS)}, [number(model, "accuracy", 83.16)], "minilm on mine, validation", screen)
-    assert line(screen, "accuracy") == "75.00 % 50.0 – 100.0 4 50.00 % 0.312"
+    assert line(screen, "accuracy").startswith("75.00 % 0.5 – 99.9 † 4 50.00 % 0.608")
     assert line(screen, "published accuracy:") == f"83.16 % {model}"
     assert line(screen, "published pair accuracy:") == "none comparable"
 

@@ -10,28 +10,18 @@ from figlang.comparison import Runs, mean_accuracy
 from figlang.metrics import Estimate
 
 FEWEST = 10  # the paper's tables show values with ten items or more
-FEW = 20  # groups; an interval that resamples fewer is too narrow, and has no width at all where they are alike
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Accuracy on the items with one value of an attribute, or, if `merged`, with any of that many rare values.
-
-    `groups` is how many groups (pairs) the items are of.
-    """
+    """Accuracy on the items with one value of an attribute, or, if `merged`, with any of that many rare values."""
 
     value: str
     estimate: Estimate
-    groups: int
     merged: int = 0
 
-    @property
-    def few(self) -> bool:
-        """Whether the interval is of too few groups to be trusted."""
-        return self.groups < FEW
 
-
-def by_attribute(runs: Runs, values: Mapping[str, Sequence[str]], fewest: int = FEWEST, seed: int = 0) -> list[Cell]:
+def by_attribute(runs: Runs, values: Mapping[str, Sequence[str]], fewest: int = FEWEST) -> list[Cell]:
     """Cells in falling order of n, for a system with one run per seed. `values` are those of every item by its id.
 
     An item counts under each of its values. Values of fewer than `fewest` items are one cell together, the last, in which an item
@@ -48,22 +38,17 @@ def by_attribute(runs: Runs, values: Mapping[str, Sequence[str]], fewest: int = 
     ordered = sorted(
         ((value, names) for value, names in members.items() if value not in rare), key=lambda one: (-len(one[1]), one[0])
     )
-    group = {row.id: row.group for row in runs[0]}
-
-    def groups(names: Sequence[str]) -> int:
-        return len({group[name] for name in names})
-
-    cells = [Cell(value, found, groups(names)) for value, names in ordered if (found := _accuracy(runs, names, seed))]
+    cells = [Cell(value, found) for value, names in ordered if (found := _accuracy(runs, names))]
     if rare:
         together = [name for name in labelled if not rare.isdisjoint(values.get(name, ()))]
-        found = _accuracy(runs, together, seed)
-        cells += [Cell(f"{len(rare)} rare values", found, groups(together), len(rare))] if found else []
+        found = _accuracy(runs, together)
+        cells += [Cell(f"{len(rare)} rare values", found, len(rare))] if found else []
     return cells
 
 
-def by_quarters(runs: Runs, values: Mapping[str, Sequence[str]], seed: int = 0) -> list[Cell]:
+def by_quarters(runs: Runs, values: Mapping[str, Sequence[str]]) -> list[Cell]:
     """The same of an attribute that is a number, by its quarters, the lowest first."""
-    cells = by_attribute(runs, quarters(values), 1, seed)
+    cells = by_attribute(runs, quarters(values), 1)
     return sorted(cells, key=lambda cell: float(cell.value.partition(" – ")[0]))
 
 
@@ -77,6 +62,6 @@ def quarters(values: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     return {name: (f"{edges[place]:.3f} – {edges[place + 1]:.3f}",) for name, place in zip(numbers, places, strict=True)}
 
 
-def _accuracy(runs: Runs, names: Sequence[str], seed: int) -> Estimate | None:
+def _accuracy(runs: Runs, names: Sequence[str]) -> Estimate | None:
     wanted = set(names)
-    return mean_accuracy([[row for row in rows if row.id in wanted] for rows in runs], seed)
+    return mean_accuracy([[row for row in rows if row.id in wanted] for rows in runs])

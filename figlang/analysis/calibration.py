@@ -27,7 +27,7 @@ class Calibration:
     n: int
 
 
-def calibration(predictions: Sequence[Prediction], bins: int = BINS, seed: int = 0) -> Calibration | None:
+def calibration(predictions: Sequence[Prediction], bins: int = BINS) -> Calibration | None:
     """Calibration of softmax(scores); bins hold equally many items, so that none is empty. None without labels, and
     of replies, which have no probabilities.
 
@@ -43,7 +43,7 @@ def calibration(predictions: Sequence[Prediction], bins: int = BINS, seed: int =
     found = []
     for part in cut:
         rows = [chosen[place][1] for place in part]
-        estimate = accuracy(rows, seed)
+        estimate = accuracy(rows)
         assert estimate is not None, "every row has a label"
         found.append((float(np.mean([chosen[place][0] for place in part])), estimate))
     error = sum(estimate.n * abs(confidence - estimate.value) for confidence, estimate in found) / len(chosen)

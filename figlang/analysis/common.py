@@ -33,7 +33,7 @@ def wrong(predictions: Sequence[Prediction]) -> dict[str, bool]:
     return {row.id: not row.correct for row in predictions if row.gold is not None}
 
 
-def in_common(one: Wrong, other: Wrong, groups: Mapping[str, str], seed: int = 0) -> Common | None:
+def in_common(one: Wrong, other: Wrong, groups: Mapping[str, str]) -> Common | None:
     """Errors that two share, with the phi coefficient of their errors; its interval resamples `groups` (by item id).
 
     None if no item was answered by both.
@@ -43,7 +43,7 @@ def in_common(one: Wrong, other: Wrong, groups: Mapping[str, str], seed: int = 0
         return None
     x, y = [float(one[name]) for name in both], [float(other[name]) for name in both]
     shared = tuple(name for name in both if one[name] and other[name])
-    found = pearson(x, y, [groups[name] for name in both], seed)
+    found = pearson(x, y, [groups[name] for name in both])
     return Common(len(both), int(sum(x)), int(sum(y)), shared, found)
 
 

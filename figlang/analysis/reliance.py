@@ -43,7 +43,7 @@ def reliance(predictions: Sequence[Prediction], answers: Alone) -> Reliance:
 
 
 def factors(
-    predictions: Sequence[Prediction], items: Mapping[str, Item], answers: Alone, seed: int = 0
+    predictions: Sequence[Prediction], items: Mapping[str, Item], answers: Alone
 ) -> dict[str, tuple[int, Correlation | None, Correlation | None]]:
     """§6.2: correlations of the metaphor's length in words, and of P(right answer alone), with whether an item is right.
 
@@ -61,8 +61,8 @@ def factors(
         rows = [row for row in scored if row.id in values]
         x, groups = [values[row.id] for row in rows], [row.group for row in rows]
         if rows:
-            true = pearson(x, [float(bool(row.correct)) for row in rows], groups, seed)
+            true = pearson(x, [float(bool(row.correct)) for row in rows], groups)
             given = [] if replied(rows) else [probability(row, row.gold or 0) for row in rows]
-            continuous = pearson(x, given, groups, seed) if given else None
+            continuous = pearson(x, given, groups) if given else None
             found[name] = (len(rows), true, continuous)
     return found

@@ -32,26 +32,25 @@ class Baseline:
     decided: Estimate | None
 
 
-def measure(items: Sequence[Item], training: Iterable[Item] = (), seed: int = 0) -> list[Baseline]:
+def measure(items: Sequence[Item], training: Iterable[Item] = ()) -> list[Baseline]:
     """The baselines of items with a known answer, best first; empty without any.
 
     Args:
         items: what is asked.
         training: items of the training split, for the rule that goes by frequency.
-        seed: of the bootstrap.
     """
     known = [item for item in items if item.gold is not None]
     found: list[Baseline | None] = []
     if known and not isinstance(known[0], Inference):  # whose options are names of classes
         for (most, least), feature in FEATURES.items():
             scores = [feature(item) for item in bars.track(known, most)]
-            found.append(_baseline(most, known, scores, seed))
-            found.append(_baseline(least, known, [tuple(-score for score in each) for each in scores], seed))
+            found.append(_baseline(most, known, scores))
+            found.append(_baseline(least, known, [tuple(-score for score in each) for each in scores]))
     counts = Counter(_folded(item.options[item.gold]) for item in training if item.gold is not None)
     if counts:
         scores = [tuple(float(counts[_folded(option)]) for option in item.options) for item in known]
-        found.append(_baseline("right most often in training", known, scores, seed))
-    found.append(_baseline("first option", known, [tuple(-float(n) for n in range(len(item.options))) for item in known], seed))
+        found.append(_baseline("right most often in training", known, scores))
+    found.append(_baseline("first option", known, [tuple(-float(n) for n in range(len(item.options))) for item in known]))
     return sorted((one for one in found if one is not None), key=lambda one: -one.accuracy.value)
 
 
@@ -60,14 +59,14 @@ def words(text: str) -> frozenset[str]:
     return frozenset(part for part in BOUNDARY.split(plain(text).lower()) if any(one.isalnum() for one in part))
 
 
-def _baseline(rule: str, items: Sequence[Item], scores: Sequence[Scores], seed: int) -> Baseline | None:
+def _baseline(rule: str, items: Sequence[Item], scores: Sequence[Scores]) -> Baseline | None:
     rows = [Prediction.of(item, each) for item, each in zip(items, scores, strict=True)]
-    whole = accuracy(rows, seed)
+    whole = accuracy(rows)
     if whole is None:
         return None
     decided = [row for row in rows if row.choice is not None]
     ties = len(rows) - len(decided)
-    return Baseline(rule, whole, ties, accuracy(decided, seed) if ties else whole)
+    return Baseline(rule, whole, ties, accuracy(decided) if ties else whole)
 
 
 def _lengths(item: Item) -> Scores:

@@ -76,7 +76,7 @@ class EvaluateConfig(Command):
     batch_size: int = option(64, "Items per forward pass.")
     max_length: int | None = option(None, "Encoders: longest input in tokens; null is the model's own, which it was trained with.")
     blind: bool = option(True, BLIND)
-    seed: int = option(0, "Seed of the bootstrap.")
+    seed: int = option(0, "Seed of whatever an evaluation draws.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -208,15 +208,13 @@ RUNS = {"help": "Run folders, evaluation folders or predictions files; bare word
 
 @dataclass
 class CompareConfig(Command):
-    """Systems beside each other on the same items: paired differences, exact tests, agreement. Seeds of one recipe are pooled."""
+    """Systems beside each other on the same items: paired differences, tests, agreement. Seeds of one recipe are pooled."""
 
     runs: list[str] = field(default_factory=list, metadata=RUNS)
     output: str | None = option(None, "Folder for the table as Markdown, CSV and LaTeX; null: only in the terminal.")
-    seed: int = option(0, "Seed of the bootstrap and of the permutation test.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        seed_in_range(self.seed)
         if len(self.runs) < 2:
             raise FiglangError("give two runs or more: python -m figlang.compare RUN RUN …")
 
@@ -239,11 +237,9 @@ class ReportConfig(Command):
     )
     data: DataConfig | None = None
     paths: PathsConfig = field(default_factory=PathsConfig)
-    seed: int = option(0, "Seed of the bootstrap and of the permutation test.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        seed_in_range(self.seed)
         if not self.runs:
             raise FiglangError("give at least one run: python -m figlang.report RUN …")
 

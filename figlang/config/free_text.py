@@ -62,7 +62,7 @@ class RateConfig(Command):
     limit: int | None = option(None, "Questions on the sheet, drawn by the seed; null takes all.")
     ratings: list[str] = field(default_factory=list, metadata={"help": "Filled-in sheets, one a rater.", "choices": ()})
     paths: PathsConfig = field(default_factory=PathsConfig)
-    seed: int = option(0, "Seed of the sheet's order, of what is drawn and of the bootstrap.")
+    seed: int = option(0, "Seed of the sheet's order and of what is drawn.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

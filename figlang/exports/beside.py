@@ -14,13 +14,12 @@ from figlang.systems import System
 SAME = ("scoring", "norm", "prompt")
 
 
-def rows(folders: Sequence[str], recipe: Recipe, seed: int = 0) -> list[dict[str, Any]]:
+def rows(folders: Sequence[str], recipe: Recipe) -> list[dict[str, Any]]:
     """The evaluations of a checkpoint, each with that of its base on the same items by the same scoring.
 
     Args:
         folders: evaluation folders, of the checkpoint and of its base.
         recipe: the checkpoint's.
-        seed: of the bootstrap.
 
     Returns:
         Plain data for metrics.json, in the order of the checkpoint's folders.
@@ -33,7 +32,7 @@ def rows(folders: Sequence[str], recipe: Recipe, seed: int = 0) -> list[dict[str
     bases = [one for one in read if _trained(one).endswith(f"@{UNTRAINED}") and one.content["facts"].get("base") == recipe.base]
     if other := [one for one in read if one not in own and one not in bases]:
         raise FiglangError(f"{other[0].folder} is an evaluation neither of this checkpoint nor of {recipe.base} as it comes")
-    return [_row(one, _base(one, bases), seed) for one in own]
+    return [_row(one, _base(one, bases)) for one in own]
 
 
 def _trained(system: System) -> str:
@@ -57,7 +56,7 @@ def _asked(system: System) -> tuple[Any, ...]:
     return system.content["split"], [row.id for row in system.predictions], *(facts.get(name) for name in SAME)
 
 
-def _row(own: System, base: System, seed: int) -> dict[str, Any]:
+def _row(own: System, base: System) -> dict[str, Any]:
     return {
         "data_name": own.content["data_name"],
         "split": own.content["split"],
@@ -65,7 +64,7 @@ def _row(own: System, base: System, seed: int) -> dict[str, Any]:
         **_numbers(own),
         "signature": own.content["signature"],
         "base": {**_numbers(base), "signature": base.content["signature"]},
-        "difference": asdict(compare(own.predictions, base.predictions, seed)[0]),
+        "difference": asdict(compare(own.predictions, base.predictions)[0]),
     }
 
 

@@ -15,7 +15,7 @@ from figlang.models.weights import address
 from figlang.report import TITLES, percent
 from figlang.report.terminal import BLIND, GAIN
 from figlang.sources import PACKAGE
-from figlang.tables import Cell, Mean, Table, markdown
+from figlang.tables import FEW_CLUSTERS, Cell, Mean, Table, mark, markdown
 from figlang.tables import text as shown
 from figlang.types import SentenceVectors
 
@@ -95,12 +95,14 @@ def card(recipe: Recipe, document: Mapping[str, Any]) -> str:
     for name, heading in TITLES.items():
         if (estimate := as_row(document["metrics"], name)) is not None:
             chance = "" if estimate.chance is None else percent(estimate.chance)
-            interval = f"{100 * estimate.low:.1f} – {100 * estimate.high:.1f}"
+            interval = f"{100 * estimate.low:.1f} – {100 * estimate.high:.1f}{mark(estimate)}"
             rows.append(f"| {heading} | {percent(estimate.value)} | {interval} | {estimate.n} | {chance} |")
     if "gain" in document:
         unseen, gain = Estimate(**document["blind"]["accuracy"]), Difference(**document["gain"])
         rows.append(f"| {BLIND} | {percent(unseen.value)} | {100 * unseen.low:.1f} – {100 * unseen.high:.1f} | {unseen.n} |  |")
         rows.append(f"| {GAIN} | {100 * gain.value:+.2f} | {100 * gain.low:+.1f} – {100 * gain.high:+.1f} | {gain.n} |  |")
+    few = any(mark(as_row(document["metrics"], name)) for name in TITLES)
+    intervals = f"Intervals are over pairs. {FEW_CLUSTERS}" if few else "Intervals are over pairs."
     data = document["data"]
     training = document["training"]
     warnings = [f"- epoch {finding['epoch']}: {finding['message']}" for finding in document["health"]] or ["- none"]
@@ -125,7 +127,7 @@ Method {recipe.method}, input format `{recipe.format}`, from `{recipe.base}`{see
 
 `{document["signature"]}`
 
-Intervals resample pairs. {selected}
+{intervals} {selected}
 
 ## Reproduce
 

@@ -100,7 +100,7 @@ def annotate(config: ReleaseConfig) -> Path:
     if not (folder / RECIPE).is_file():
         raise FiglangError(f"{folder} is not a checkpoint; give run=FOLDER to release one")
     recipe, content = recipes.read(str(folder), str(folder), None), results.read(folder / "metrics.json")
-    content["release"]["beside"] = beside_base.rows(config.beside, recipe, content["seed"])
+    content["release"]["beside"] = beside_base.rows(config.beside, recipe)
     results.write(folder / "metrics.json", content)
     write_text(folder / "README.md", card.card(recipe, content))
     return folder

@@ -17,23 +17,23 @@ Cells = Mapping[tuple[str, int], Sequence[Prediction]]  # (prompt, shots): predi
 SELECTED = "best at 0 shots: {} *"
 PUBLISHED = "published (Comșa et al. 2022):"
 FOOTNOTE = (
-    "* selected by its accuracy on these very items, as in the paper; no other row is. Intervals (95 %) resample the rows of the "
+    "* selected by its accuracy on these very items, as in the paper; no other row is. Intervals (95 %) are over the rows of the "
     "data set. Chance is 50 %. first option: how often it is chosen, in %; 50 without a bias for a place."
 )
 
 
-def measure(cells: Cells, seed: int = 0) -> dict[str, Any]:
+def measure(cells: Cells) -> dict[str, Any]:
     """Accuracy and share of first options of every prompt, number of shots and question type; mean and sample standard deviation
     over the prompts that ask something; the prompt with the highest accuracy without examples."""
     asked = {kind for rows in cells.values() for row in rows for kind in row.attributes["question"]}
-    return {question: _measure(cells, question, seed) for question in QUESTIONS if question in asked}
+    return {question: _measure(cells, question) for question in QUESTIONS if question in asked}
 
 
-def _measure(cells: Cells, question: str, seed: int) -> dict[str, Any]:
+def _measure(cells: Cells, question: str) -> dict[str, Any]:
     prompts: dict[str, dict[str, Any]] = {}
     for (prompt, shots), rows in cells.items():
         some = [row for row in rows if question in row.attributes["question"]]
-        right, first = accuracy(some, seed), first_option(some, seed)
+        right, first = accuracy(some), first_option(some)
         if right is None or first is None:
             continue
         ties = sum(row.choice is None for row in some)

@@ -16,18 +16,18 @@ from figlang.tables import Cell, PValue, Table
 PARTS = {"NOUN": "N", "PROPN": "N", "VERB": "V", "AUX": "V", "ADJ": "A", "ADV": "R"}
 CLASSES = {"genre": GENRES, "pos": ("N", "V", "A", "R")}
 FOOTNOTE = (
-    "p: {}, which take cases as independent; Holm: corrected for all {} tests of the list; by sentence: a bootstrap that resamples "
-    "sentences, as the intervals do. Classes with fewer than {} cases, or of a single sentence, are not tested."
+    "p: {}, which take cases as independent; Holm: corrected for all {} tests of the list; by sentence: takes sentences "
+    "as independent, as the intervals do. Classes with fewer than {} cases, or of a single sentence, are not tested."
 )
 
 
-def measure(rows: Sequence[Case], quantity_test: str, class_test: str, least: int, seed: int = 0) -> dict[str, Any]:
+def measure(rows: Sequence[Case], quantity_test: str, class_test: str, least: int) -> dict[str, Any]:
     """Novelty of right and wrong answers, shares of right ones by genre and part of speech, and the tests between them, as plain
     data.
 
     The first test of an attribute is that of its highest against its lowest class.
     """
-    novelty = association.means(rows, "novelty", quantity_test, seed)
+    novelty = association.means(rows, "novelty", quantity_test)
     found = {"novelty": [] if novelty.difference is None else [novelty.difference]}
     shares = {}
     for attribute, names in CLASSES.items():
@@ -36,8 +36,8 @@ def measure(rows: Sequence[Case], quantity_test: str, class_test: str, least: in
             for value in row.attributes.get(attribute, ()):
                 members.get(PARTS.get(value, value), []).append(row)
         members = {name: some for name, some in members.items() if some}
-        shares[attribute] = {name: asdict(association.share(some, seed)) for name, some in members.items()}
-        found[attribute] = association.pairs(members, class_test, least, seed)
+        shares[attribute] = {name: asdict(association.share(some)) for name, some in members.items()}
+        found[attribute] = association.pairs(members, class_test, least)
     corrected = iter(association.holm([one for several in found.values() for one in several]))
     tests = [{"of": name, **asdict(next(corrected))} for name, several in found.items() for _ in several]
     how = {"quantity_test": quantity_test, "class_test": class_test, "least": least}

@@ -19,12 +19,12 @@ TOTAL = "TOTAL"
 # Adjectives and adverbs are one class of Table 1.
 CLASSES = {"N": "N", "V": "V", "A": "A", "R": "A"}
 FOOTNOTE = (
-    "Shares are of the sentences whose target has a part of speech, in % (95 % CI, resampled sentences). A: adjective or adverb; "
+    "Shares are of the sentences whose target has a part of speech, in % (95 % CI over sentences). A: adjective or adverb; "
     "other: anything else. The published shares are of all sentences, by the corpus's own tags."
 )
 
 
-def measure(items: Sequence[Item], seed: int = 0) -> dict[str, Any]:
+def measure(items: Sequence[Item]) -> dict[str, Any]:
     """Sentences by genre, shares of parts of speech in each, novelty in each, as plain data."""
     genres = {}
     for genre in (*GENRES, TOTAL):
@@ -32,7 +32,7 @@ def measure(items: Sequence[Item], seed: int = 0) -> dict[str, Any]:
         if some:
             tags = [(item, _class(item)) for item in some if "pos" in item.attributes]
             shares = {
-                name: asdict(association.share([Case(item.group, tag == name, item.attributes) for item, tag in tags], seed))
+                name: asdict(association.share([Case(item.group, tag == name, item.attributes) for item, tag in tags]))
                 for name in ("N", "V", "A", "other")
                 if tags
             }

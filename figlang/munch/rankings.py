@@ -12,7 +12,7 @@ import numpy as np
 from figlang.association import Case
 from figlang.errors import FiglangError
 from figlang.files import whole_file
-from figlang.metrics import Estimate, clustered_interval
+from figlang.metrics import Estimate, ratio
 from figlang.types import Ranking
 
 DEPTHS = (1, 5, 10)  # k of recall@k and hit@k
@@ -28,21 +28,21 @@ def within(row: Ranking, depth: int) -> int:
     return sum(rank is not None and rank <= depth for rank in row.ranks)
 
 
-def measure(rows: Sequence[Ranking], max_rank: int | None = None, seed: int = 0) -> dict[str, Any]:
+def measure(rows: Sequence[Ranking], max_rank: int | None = None) -> dict[str, Any]:
     """MRR, recall@k, hit@k and recall@k over all answers together, as plain data; reproduces a table from the file alone.
 
     Recall@k of a sentence is the share of its answers that rank k or better, hit@k whether any does; both are averaged over the
     sentences, `micro_recall@k` over the answers. A sentence whose answers have no rank counts 0. Where ranks are only known up to
-    `max_rank`, measures of a greater depth are not there. Intervals (95 %) resample groups.
+    `max_rank`, measures of a greater depth are not there. Intervals (95 %) are over sentences.
     """
     known = [depth for depth in DEPTHS if max_rank is None or depth <= max_rank]
-    found = {"mrr": _mean(rows, reciprocal, seed)}
+    found = {"mrr": _mean(rows, reciprocal)}
     for depth in known:
-        found[f"hit@{depth}"] = _mean(rows, lambda row, depth=depth: float(within(row, depth) > 0), seed)  # type: ignore[misc]
+        found[f"hit@{depth}"] = _mean(rows, lambda row, depth=depth: float(within(row, depth) > 0))  # type: ignore[misc]
     for depth in known:
-        found[f"recall@{depth}"] = _mean(rows, lambda row, depth=depth: within(row, depth) / len(row.ranks), seed)  # type: ignore[misc]
+        found[f"recall@{depth}"] = _mean(rows, lambda row, depth=depth: within(row, depth) / len(row.ranks))  # type: ignore[misc]
     for depth in known:
-        found[f"micro_recall@{depth}"] = _ratio(rows, lambda row, depth=depth: within(row, depth), lambda row: len(row.ranks), seed)  # type: ignore[misc]
+        found[f"micro_recall@{depth}"] = _ratio(rows, lambda row, depth=depth: within(row, depth), lambda row: len(row.ranks))  # type: ignore[misc]
     answers = sum(len(row.ranks) for row in rows)
     unranked = sum(rank is None for row in rows for rank in row.ranks)
     counts = {"items": len(rows), "answers": answers, "unranked": unranked, "without": sum(row.best is None for row in rows)}
@@ -55,18 +55,17 @@ def cases(rows: Sequence[Ranking]) -> list[Case]:
     return [Case(row.group, row.best == 1, row.attributes) for row in rows]
 
 
-def _mean(rows: Sequence[Ranking], value: Callable[[Ranking], float], seed: int) -> Estimate:
-    return _ratio(rows, value, lambda _: 1, seed)
+def _mean(rows: Sequence[Ranking], value: Callable[[Ranking], float]) -> Estimate:
+    return _ratio(rows, value, lambda _: 1)
 
 
-def _ratio(rows: Sequence[Ranking], value: Callable[[Ranking], float], size: Callable[[Ranking], int], seed: int) -> Estimate:
+def _ratio(rows: Sequence[Ranking], value: Callable[[Ranking], float], size: Callable[[Ranking], int]) -> Estimate:
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for row in rows:
         sums[row.group][0] += value(row)
         sums[row.group][1] += size(row)
     values, sizes = np.array(list(sums.values())).T
-    low, high = clustered_interval(values.tolist(), sizes.tolist(), seed)
-    return Estimate(float(values.sum() / sizes.sum()), low, high, int(sizes.sum()))
+    return ratio(values.tolist(), sizes.tolist())
 
 
 def write(path: Path, rows: Iterable[Ranking]) -> None:

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from figlang.errors import FiglangError
-from figlang.metrics import Array, clustered_interval
+from figlang.metrics import ratio
+from figlang.statistics.clustered import Array, Support
 from figlang.types import Item, Judgement
 from figlang.vectors import cosine
 
 PAIRS = {"target-apt": ("target", "apt"), "target-inapt": ("target", "inapt"), "apt-inapt": ("apt", "inapt")}
+COSINES, DIFFERENCES = Support(-1.0, 1.0), Support(-2.0, 2.0)
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,9 @@ def triples(items: Sequence[Item], vectors: Mapping[str, Array], lower: bool = T
     return found
 
 
-def measure(rows: Sequence[Triple], seed: int = 0) -> dict[str, Any]:
+def measure(rows: Sequence[Triple]) -> dict[str, Any]:
     """Mean, sample standard deviation and median of each pair, and the mean difference of target-apt and target-inapt within a
-    triple, over the triples without a missing word; intervals (95 %) of the means resample sentences."""
+    triple, over the triples without a missing word; intervals (95 %) of the means are over sentences."""
     known = [row for row in rows if row.cosines is not None]
     counts = {"triples": len(rows), "used": len(known), "left_out": len(rows) - len(known)}
     if not known:
@@ -56,13 +58,18 @@ def measure(rows: Sequence[Triple], seed: int = 0) -> dict[str, Any]:
     pairs = {}
     for name, some in values.items():
         sd = float(some.std(ddof=1)) if len(some) > 1 else None
-        pairs[name] = {**_mean(known, some, seed), "sd": sd, "median": float(np.median(some)), "above_0": float((some > 0).mean())}
-    return {**counts, "pairs": pairs, "apt_minus_inapt": _mean(known, values["target-apt"] - values["target-inapt"], seed)}
+        pairs[name] = {
+            **_mean(known, some, COSINES),
+            "sd": sd,
+            "median": float(np.median(some)),
+            "above_0": float((some > 0).mean()),
+        }
+    return {**counts, "pairs": pairs, "apt_minus_inapt": _mean(known, values["target-apt"] - values["target-inapt"], DIFFERENCES)}
 
 
-def _mean(rows: Sequence[Triple], values: Array, seed: int) -> dict[str, Any]:
+def _mean(rows: Sequence[Triple], values: Array, support: Support) -> dict[str, Any]:
     sums: dict[str, list[float]] = defaultdict(list)
     for row, value in zip(rows, values.tolist(), strict=True):
         sums[row.group].append(value)
-    low, high = clustered_interval([sum(some) for some in sums.values()], [len(some) for some in sums.values()], seed)
-    return {"mean": float(values.mean()), "low": low, "high": high, "n": len(values)}
+    found = ratio([sum(some) for some in sums.values()], [len(some) for some in sums.values()], support=support)
+    return {"mean": float(values.mean()), "low": found.low, "high": found.high, "n": found.n, "clusters": found.clusters}

@@ -9,7 +9,7 @@ import numpy as np
 
 from figlang import cost, reference
 from figlang.data.munch import FORMS
-from figlang.metrics import Estimate, accuracy, by_group, clustered_interval
+from figlang.metrics import Estimate, accuracy, by_group, ratio
 from figlang.munch import factors
 from figlang.prompts.munch import CONDITIONS, LETTERS, PROMPTS
 from figlang.tables import Cell, Mean, Table
@@ -19,12 +19,12 @@ Cells = Mapping[str, Sequence[Prediction]]  # by id of the prompt
 NONE = "none"  # no choice: two letters of the same probability, or a text that is no letter
 MODELS = ("LLaMA-13B", "LLaMA-30B", "GPT-3.5 (text-davinci-003)")
 FOOTNOTE = (
-    "Intervals (95 %) resample sentences. Chance is 25 %. none: no choice, which is wrong. best: selected by its accuracy on these "
+    "Intervals (95 %) are over sentences. Chance is 25 %. none: no choice, which is wrong. best: selected by its accuracy on these "
     "very triples, as in the paper."
 )
 
 
-def measure(cells: Cells, ddof: int = 1, seed: int = 0) -> dict[str, Any]:
+def measure(cells: Cells, ddof: int = 1) -> dict[str, Any]:
     """Accuracy, letters and confusion of every prompt, mean and standard deviation over the prompts of a condition, the best
     prompt.
 
@@ -32,14 +32,14 @@ def measure(cells: Cells, ddof: int = 1, seed: int = 0) -> dict[str, Any]:
     """
     prompts = {}
     for name, rows in cells.items():
-        right = accuracy(rows, seed)
+        right = accuracy(rows)
         assert right is not None, "triples have labels"
         counts = Counter((LETTERS[row.gold or 0], NONE if row.choice is None else LETTERS[row.choice]) for row in rows)
         confusion = {gold: {letter: counts[gold, letter] for letter in (*LETTERS, NONE)} for gold in LETTERS}
         prompts[name] = {**_place(name), "accuracy": asdict(right), "confusion": confusion}
     return {
         "prompts": prompts,
-        "conditions": [_condition(cells, form, condition, ddof, seed) for form, condition in _conditions(cells)],
+        "conditions": [_condition(cells, form, condition, ddof) for form, condition in _conditions(cells)],
         "ddof": ddof,
         "best": max(prompts, key=lambda name: prompts[name]["accuracy"]["value"]),
     }
@@ -55,15 +55,15 @@ def _conditions(cells: Cells) -> list[tuple[str, str]]:
     return [(form, condition) for form in FORMS for condition in CONDITIONS if (form, condition) in asked]
 
 
-def _condition(cells: Cells, form: str, condition: str, ddof: int, seed: int) -> dict[str, Any]:
-    """Over the prompts of a condition; the interval of their mean resamples sentences, and takes the prompts as given."""
+def _condition(cells: Cells, form: str, condition: str, ddof: int) -> dict[str, Any]:
+    """Over the prompts of a condition; the interval of their mean is over sentences, and takes the prompts as given."""
     several = [rows for name, rows in cells.items() if (PROMPTS[name].form, PROMPTS[name].condition) == (form, condition)]
     shares = [float(np.mean([bool(row.correct) for row in rows])) for rows in several]
     groups = by_group([row for rows in several for row in rows]).values()
-    low, high = clustered_interval([sum(bool(row.correct) for row in some) for some in groups], list(map(len, groups)), seed)
+    found = ratio([sum(bool(row.correct) for row in some) for some in groups], list(map(len, groups)))
     sd = float(np.std(shares, ddof=ddof)) if len(shares) > ddof else None
     facts = {"form": form, "condition": condition, "prompts": len(shares), "n": len(several[0])}
-    return {**facts, "mean": float(np.mean(shares)), "sd": sd, "low": low, "high": high}
+    return {**facts, "mean": float(np.mean(shares)), "sd": sd, "low": found.low, "high": found.high}
 
 
 def tables(content: Mapping[str, Any]) -> list[Table]:

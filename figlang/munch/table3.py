@@ -25,19 +25,19 @@ COLUMNS = {
 }
 PRINTED = {"mrr": "mrr", "recall@5": "recall_at_5", "recall@10": "recall_at_10"}
 FOOTNOTE = (
-    "Intervals (95 %) resample sentences. recall@k: share of a sentence's answers that rank k or better; of answers: share of all "
+    "Intervals (95 %) are over sentences. recall@k: share of a sentence's answers that rank k or better; of answers: share of all "
     "answers; hit@k: sentences with an answer that does; hit@1 is the accuracy of Tables 11 and 12. best: selected by its MRR on "
     "these very sentences, as in the paper."
 )
 
 
-def measure(cells: Mapping[str, Sequence[Ranking]], max_rank: int | None = None, ddof: int = 1, seed: int = 0) -> dict[str, Any]:
+def measure(cells: Mapping[str, Sequence[Ranking]], max_rank: int | None = None, ddof: int = 1) -> dict[str, Any]:
     """The measures of every prompt, their mean and standard deviation over the prompts, the prompt with the highest MRR.
 
-    The interval of a mean resamples sentences, and takes the prompts as given.
+    The interval of a mean is over sentences, and takes the prompts as given.
     """
-    prompts = {name: {"number": PROMPTS[name].number, **rankings.measure(rows, max_rank, seed)} for name, rows in cells.items()}
-    pooled = rankings.measure([row for rows in cells.values() for row in rows], max_rank, seed)
+    prompts = {name: {"number": PROMPTS[name].number, **rankings.measure(rows, max_rank)} for name, rows in cells.items()}
+    pooled = rankings.measure([row for rows in cells.values() for row in rows], max_rank)
     over = {}
     for name in COLUMNS:
         if name in pooled:

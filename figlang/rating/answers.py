@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from figlang.errors import FiglangError, one_line
-from figlang.metrics import clustered_interval
+from figlang.metrics import ratio
 from figlang.prompts.open import MIQA, SUBSTITUTION
 from figlang.types import Generation, Open
 
@@ -53,7 +53,7 @@ def scale_of(answers: Sequence[Generation | Open]) -> str:
     return scales.pop() if scales else "figqa"
 
 
-def begins_as_expected(answers: Sequence[Generation], seed: int = 0) -> dict[str, Any] | None:
+def begins_as_expected(answers: Sequence[Generation]) -> dict[str, Any] | None:
     """How many of MiQA's answers begin with the yes or no that is right for their kind, with a 95 % interval over rows.
 
     An automatic proxy for people's ratings: it sees neither a wrong reason nor a right one that begins otherwise.
@@ -64,8 +64,8 @@ def begins_as_expected(answers: Sequence[Generation], seed: int = 0) -> dict[str
     for one in answers:
         groups[one.group].append(re.match(rf"\W*{MIQA[one.kind]}\b", one.answer, flags=re.IGNORECASE) is not None)
     hits, sizes = [sum(values) for values in groups.values()], [len(values) for values in groups.values()]
-    low, high = clustered_interval(hits, sizes, seed)
-    return {"value": sum(hits) / sum(sizes), "low": low, "high": high, "n": sum(sizes)}
+    found = ratio(hits, sizes)
+    return {"value": found.value, "low": found.low, "high": found.high, "n": found.n, "clusters": found.clusters}
 
 
 def show(answers: Sequence[Generation], proxy: Mapping[str, Any] | None, console: Console) -> None:

@@ -12,9 +12,10 @@ from rich.markup import escape as escape_markup
 from rich.table import Table
 
 from figlang.errors import FiglangError
-from figlang.metrics import clustered_interval
+from figlang.metrics import ratio
 from figlang.rating.agreement import Ratings, ac1, alpha, intraclass, majority, plurality
 from figlang.rating.sheets import SCALES, Rated
+from figlang.statistics.clustered import Support
 from figlang.types import Generation
 
 
@@ -36,7 +37,7 @@ def found_correct(rated: Sequence[Rated], model: str) -> dict[str, list[Generati
     return dict(found)
 
 
-def statistics(rated: Sequence[Rated], scale: str, seed: int = 0) -> dict[str, Any]:
+def statistics(rated: Sequence[Rated], scale: str) -> dict[str, Any]:
     """What the ratings say of each model, and how well the raters agree."""
     by_model: dict[str, list[Rated]] = defaultdict(list)
     for one in rated:
@@ -44,7 +45,7 @@ def statistics(rated: Sequence[Rated], scale: str, seed: int = 0) -> dict[str, A
     summary = {"miqa": scores, "figqa": shares, "munch": categories}[scale]
     return {
         "scale": scale,
-        "models": {model: summary(several, seed) for model, several in by_model.items()},
+        "models": {model: summary(several) for model, several in by_model.items()},
         "agreement": agreement(rated, scale),
         "by_answer": [by_answer(one) for one in rated],
     }
@@ -84,8 +85,8 @@ def agreement(rated: Sequence[Rated], scale: str) -> dict[str, Any]:
     }
 
 
-def scores(rated: Sequence[Rated], seed: int = 0) -> dict[str, Any]:
-    """MiQA: the mean over answers of the raters' mean score, with a 95 % interval that resamples rows of the data set."""
+def scores(rated: Sequence[Rated]) -> dict[str, Any]:
+    """MiQA: the mean over answers of the raters' mean score, with a 95 % interval over rows of the data set."""
     means = [(one.generation.group, float(np.nanmean(one.codes))) for one in rated if not np.isnan(one.codes).all()]
     if not means:
         return {"rated": 0}
@@ -93,11 +94,12 @@ def scores(rated: Sequence[Rated], seed: int = 0) -> dict[str, Any]:
     for group, mean in means:
         groups[group].append(mean)
     hits, sizes = [sum(values) for values in groups.values()], [len(values) for values in groups.values()]
-    low, high = clustered_interval(hits, sizes, seed)
-    return {"score": sum(hits) / sum(sizes), "low": low, "high": high, "rated": len(means)}
+    codes = SCALES["miqa"].values()
+    found = ratio(hits, sizes, support=Support(min(codes), max(codes)))
+    return {"score": found.value, "low": found.low, "high": found.high, "rated": found.n, "clusters": found.clusters}
 
 
-def shares(rated: Sequence[Rated], seed: int = 0) -> dict[str, Any]:
+def shares(rated: Sequence[Rated]) -> dict[str, Any]:
     """Fig-QA: the majority code of every answer, and of every metaphor with several answers, all of them rated, whether they
     contradict each other (one correct, one incorrect), whether any is correct, and whether all are (Liu et al. 2022, §5.2)."""
     codes = SCALES["figqa"]
@@ -122,9 +124,9 @@ def shares(rated: Sequence[Rated], seed: int = 0) -> dict[str, Any]:
     }
 
 
-def categories(rated: Sequence[Rated], seed: int = 0) -> dict[str, Any]:
+def categories(rated: Sequence[Rated]) -> dict[str, Any]:
     """MUNCH: how often each category is the one that most raters of an answer chose, as a share of the answers that have such a
-    category, with a 95 % interval that resamples sentences (Tong et al. 2024, §8). `undecided` counts the other rated answers."""
+    category, with a 95 % interval over sentences (Tong et al. 2024, §8). `undecided` counts the other rated answers."""
     chosen = [(one.generation.group, plurality(one.codes)) for one in rated if not np.isnan(one.codes).all()]
     decided = [(group, code) for group, code in chosen if not np.isnan(code)]
     counts: dict[str, Any] = {"decided": len(decided), "undecided": len(chosen) - len(decided)}
@@ -133,8 +135,8 @@ def categories(rated: Sequence[Rated], seed: int = 0) -> dict[str, Any]:
         for group, given in decided:
             groups[group].append(given == code)
         hits, sizes = [sum(values) for values in groups.values()], [len(values) for values in groups.values()]
-        low, high = clustered_interval(hits, sizes, seed)
-        counts[word] = {"value": sum(hits) / sum(sizes), "low": low, "high": high, "n": len(decided)}
+        found = ratio(hits, sizes)
+        counts[word] = {"value": found.value, "low": found.low, "high": found.high, "n": found.n, "clusters": found.clusters}
     return counts
 
 

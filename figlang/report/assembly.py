@@ -40,7 +40,7 @@ def write(config: ReportConfig, folder: Path) -> Path:
     chapters = []
     for task, name in zip(found, names, strict=True):
         attributes, reason = _linguistic(task, config)
-        made = _sections(task, attributes, reason, people, config.seed)
+        made = _sections(task, attributes, reason, people)
         _files(made, folder, "" if len(found) == 1 else f"{name}/")
         chapters.append((task.name, made, browser.columns(task, attributes)))
     count = sum(len(task.systems) for task in found)
@@ -110,19 +110,19 @@ def _linguistic(task: Task, config: ReportConfig) -> tuple[Values, str]:
 
 
 def _sections(
-    task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]], reason: str, people: dict[str, int | None], seed: int
+    task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]], reason: str, people: dict[str, int | None]
 ) -> list[Section]:
     made = [
-        overview.summary(task, seed),
-        differences.compared(task, seed),
+        overview.summary(task),
+        differences.compared(task),
         *elsewhere.sections(task),
         differences.sizes(task),
         differences.prompts(task),
-        surface.section(task, seed),
-        errors.common(task, people, seed),
-        hardness.attributes(task, attributes, reason, seed),
-        hardness.likelihood(task, seed),
-        hardness.confidence(task, seed),
+        surface.section(task),
+        errors.common(task, people),
+        hardness.attributes(task, attributes, reason),
+        hardness.likelihood(task),
+        hardness.confidence(task),
         overview.curves(task),
         overview.reproduction(task),
     ]

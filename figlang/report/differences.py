@@ -13,19 +13,18 @@ from figlang.systems import LOG_PROBABILITIES, Pool, System
 from figlang.tables import Cell, Mean, Number, PValue, Table
 
 NOTES = (
-    "Differences are paired, in points, with 95 % intervals that resample pairs (and seeds, where several are pooled).",
-    "p: McNemar's exact test between single runs (only one right: how many items each), a permutation test over pairs where seeds "
-    "are pooled. p (Holm): corrected for all comparisons of the table. Items of a pair depend on each other, which McNemar's test "
-    "on items ignores: pairs are the safer guide.",
+    "Differences are paired, in points. Interval (95 %) and p come from one test, which takes pairs (clusters of items that "
+    "depend on each other) as independent, and seeds too, where several are pooled. Where every item is a cluster it is McNemar's "
+    "test. Only one right: how many items each. p (Holm): corrected for all comparisons of the table.",
 )
 
 
-def compared(task: Task, seed: int) -> Section | None:
+def compared(task: Task) -> Section | None:
     """Every two systems of the task; None for one, or where labels are hidden."""
     labelled = any(row.gold is not None for row in task.systems[0].predictions)
     if len(task.pools) < 2 or not labelled:
         return None
-    found = every_pair([pool.runs for pool in task.pools], seed)
+    found = every_pair([pool.runs for pool in task.pools])
     return Section("Comparison", (table(task.pools, found),))
 
 

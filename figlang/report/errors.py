@@ -21,7 +21,7 @@ NOBODY = (
 )
 
 
-def common(task: Task, people: dict[str, int | None], seed: int) -> Section | None:
+def common(task: Task, people: dict[str, int | None]) -> Section | None:
     """Errors that every two systems share, or a system and people, and the items that all miss (§6.3).
 
     None for a single system without people, and where labels are hidden. Raises FiglangError if people answered none of the items.
@@ -38,7 +38,7 @@ def common(task: Task, people: dict[str, int | None], seed: int) -> Section | No
     groups = {row.id: row.group for row in task.systems[0].predictions}
     rows: list[tuple[Cell, ...]] = []
     for one, other in combinations(missed, 2):
-        found = in_common(missed[one], missed[other], groups, seed)
+        found = in_common(missed[one], missed[other], groups)
         if found is not None:
             rows.append((one, other, found.n, found.first, found.second, len(found.shared), *_beside(found)))
     own = BENCHMARKS.get(task.dataset) == "Fig-QA"

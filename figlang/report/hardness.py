@@ -18,7 +18,7 @@ from figlang.types import QUANTITIES
 Values = Mapping[str, Mapping[str, Sequence[str]]]  # attribute: item id: values
 ON_TEST = "Published values were measured on the test split, whose labels are hidden: for orientation."
 CONTINUOUS = "The paper's numbers are of the last kind, with the continuous probability, though it calls them point-biserial."
-INTERVALS = "Intervals resample pairs or groups; p takes items as independent."
+INTERVALS = "Intervals and p are over pairs or groups."
 NO_PAPER = (
     "The paper's tables 12 – 16 are not set beside these: its error rows were joined by exact strings, which lost a third of the "
     "errors, and the model is not named."
@@ -30,7 +30,7 @@ IN_SENTENCE = (
 )
 
 
-def attributes(task: Task, linguistic: Values, reason: str, seed: int) -> Section | None:
+def attributes(task: Task, linguistic: Values, reason: str) -> Section | None:
     """Accuracy by every attribute of the items, and by those that linguistic analyses found (or why there are none)."""
     own: dict[str, dict[str, Sequence[str]]] = {}
     for row in task.systems[0].predictions:
@@ -38,10 +38,10 @@ def attributes(task: Task, linguistic: Values, reason: str, seed: int) -> Sectio
             own.setdefault(name, {})[row.id] = given
     parts: list[Part] = []
     for name, values in {**own, **linguistic}.items():
-        if table := _breakdown(task, name, values, seed):
+        if table := _breakdown(task, name, values):
             parts.append(table)
     if "commonsense" in own:
-        parts.append(_people(task, own["commonsense"], seed))
+        parts.append(_people(task, own["commonsense"]))
     if linguistic:
         parts += [Prose(CUT if cut.tagger() else IN_SENTENCE), Prose(NO_PAPER)]
     if reason:
@@ -49,23 +49,21 @@ def attributes(task: Task, linguistic: Values, reason: str, seed: int) -> Sectio
     return Section("Accuracy by attribute", tuple(parts)) if parts else None
 
 
-def _breakdown(task: Task, name: str, values: Mapping[str, Sequence[str]], seed: int) -> Table | None:
+def _breakdown(task: Task, name: str, values: Mapping[str, Sequence[str]]) -> Table | None:
     if name in QUANTITIES:
-        made = [breakdown.by_quarters(pool.runs, values, seed) for pool in task.pools]
+        made = [breakdown.by_quarters(pool.runs, values) for pool in task.pools]
     else:
-        made = [breakdown.by_attribute(pool.runs, values, seed=seed) for pool in task.pools]
+        made = [breakdown.by_attribute(pool.runs, values) for pool in task.pools]
     cells = [{cell.value: cell for cell in each} for each in made]
     if not cells[0] or len(cells[0]) > MOST:
         return None
     rows = tuple(
-        (f"{value} †" if cell.few else value, cell.estimate.n, *(each[value].estimate if value in each else None for each in cells))
+        (value, cell.estimate.n, *(each[value].estimate if value in each else None for each in cells))
         for value, cell in cells[0].items()
     )
     notes = []
     if any(cell.merged for cell in cells[0].values()):
         notes.append(f"Values with fewer than {breakdown.FEWEST} items are one row together, in which an item counts once.")
-    if any(cell.few for cell in cells[0].values()):
-        notes.append(f"† Fewer than {breakdown.FEW} pairs or groups: an interval that resamples so few is too narrow.")
     columns = (name, "n", *(pool.name for pool in task.pools))
     return Table(f"by_{name.replace(' ', '_')}", f"Accuracy by {name}", columns, rows, tuple(notes))
 
@@ -73,11 +71,11 @@ def _breakdown(task: Task, name: str, values: Mapping[str, Sequence[str]], seed:
 MOST = 100  # an attribute with more values than this is an id, not a category
 
 
-def _people(task: Task, values: Mapping[str, Sequence[str]], seed: int) -> Table:
+def _people(task: Task, values: Mapping[str, Sequence[str]]) -> Table:
     """Table 6 of Liu et al. 2022 with the systems of the task on top."""
     measured: list[tuple[Cell, ...]] = []
     for pool in task.pools:
-        cells = {cell.value: cell.estimate for cell in breakdown.by_attribute(pool.runs, values, fewest=1, seed=seed)}
+        cells = {cell.value: cell.estimate for cell in breakdown.by_attribute(pool.runs, values, fewest=1)}
         estimates = [cells.get(full) for full in COMMONSENSE.values()]
         if not measured:
             measured.append(("items", "here", *(None if one is None else one.n for one in estimates), ""))
@@ -103,7 +101,7 @@ def _people(task: Task, values: Mapping[str, Sequence[str]], seed: int) -> Table
     return replace(Table.of_blocks("commonsense", title, columns, (measured, theirs)), notes=(ON_TEST,))
 
 
-def likelihood(task: Task, seed: int) -> Section | None:
+def likelihood(task: Task) -> Section | None:
     """Table 5 and Figure 3, and the correlations of §6.2."""
     own = _is_figqa(task)
     answers, given_by = _alone(task)
@@ -142,7 +140,7 @@ def likelihood(task: Task, seed: int) -> Section | None:
     correlated: list[tuple[Cell, ...]] = []
     per_token, _ = _alone(task, "mean")
     for name, system in first:
-        for factor, (_, true, continuous) in factors(system.predictions, task.items, per_token.get(system.name, {}), seed).items():
+        for factor, (_, true, continuous) in factors(system.predictions, task.items, per_token.get(system.name, {})).items():
             called = factor if own else factor.replace("metaphor", "context")
             correlated.append((name, called, *_correlation(true), *_correlation(continuous)[:3]))
     if correlated:
@@ -209,9 +207,9 @@ def _correlation(found: Correlation | None) -> tuple[Cell, ...]:
     return Number(found.r), Range(found.low, found.high), PValue(found.p), found.n
 
 
-def confidence(task: Task, seed: int) -> Section | None:
+def confidence(task: Task) -> Section | None:
     """Calibration of every system (of several seeds, the first)."""
-    measured = [(pool.name, calibration(pool.systems[0].predictions, seed=seed)) for pool in task.pools]
+    measured = [(pool.name, calibration(pool.systems[0].predictions)) for pool in task.pools]
     found = [(name, each) for name, each in measured if each is not None]
     if not found:
         return None

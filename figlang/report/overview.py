@@ -19,7 +19,7 @@ HIDDEN = (
 METRICS = ("accuracy", "pair_accuracy", "consistency", "same_answer", "first_option")
 
 
-def summary(task: Task, seed: int) -> Section:
+def summary(task: Task) -> Section:
     """Every system with its metrics and their intervals, as a table and as a figure; single seeds below."""
     shown = [(name, TITLES[name], "metrics") for name in METRICS]
     shown += [(name, f"backward {TITLES[name]}", "backward") for name in METRICS[:2]] + [
@@ -27,10 +27,10 @@ def summary(task: Task, seed: int) -> Section:
         ("accuracy", "three-way accuracy", "three_way"),
     ]
     columns = [
-        (heading, cells) for name, heading, part in shown if any(cells := [_metric(pool, name, part, seed) for pool in task.pools])
+        (heading, cells) for name, heading, part in shown if any(cells := [_metric(pool, name, part) for pool in task.pools])
     ]
-    notes = ["95 % intervals resample pairs (groups of items that depend on each other). A tie counts as wrong."]
-    if any(gains := [pool.gain(seed) for pool in task.pools]):
+    notes = ["95 % intervals are over pairs (clusters of items that depend on each other). A tie counts as wrong."]
+    if any(gains := [pool.gain() for pool in task.pools]):
         place = [heading for heading, _ in columns].index(BLIND) + 1
         columns.insert(place, (GAIN, [*gains]))
         notes.append(HIDDEN)
@@ -52,7 +52,7 @@ def summary(task: Task, seed: int) -> Section:
     lines = [
         (
             pool.name,
-            {TITLES[name]: cell for name in METRICS[:2] if isinstance(cell := _metric(pool, name, "metrics", seed), Estimate)},
+            {TITLES[name]: cell for name in METRICS[:2] if isinstance(cell := _metric(pool, name, "metrics"), Estimate)},
         )
         for pool in task.pools
     ]
@@ -72,7 +72,7 @@ def _trained(pool: Pool) -> str | None:
     return None if names == "nothing" else names + (f", {items:,} items" if items else "")
 
 
-def _metric(pool: Pool, name: str, part: str, seed: int) -> Cell:
+def _metric(pool: Pool, name: str, part: str) -> Cell:
     found = [as_row(system.content.get(part, {}), name) for system in pool.systems]
     estimates = [estimate for estimate in found if estimate is not None]
     if not estimates or len(estimates) < len(found):
@@ -80,7 +80,7 @@ def _metric(pool: Pool, name: str, part: str, seed: int) -> Cell:
     if len(estimates) == 1:
         return estimates[0]
     mean = {"accuracy": mean_accuracy, "pair_accuracy": mean_pair_accuracy}.get(name) if part == "metrics" else None
-    return mean(pool.runs, seed) if mean else Mean.over(estimate.value for estimate in estimates)
+    return mean(pool.runs) if mean else Mean.over(estimate.value for estimate in estimates)
 
 
 def _warnings(pool: Pool) -> list[str]:

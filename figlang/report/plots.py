@@ -11,7 +11,8 @@ from figlang.analysis.calibration import Calibration
 from figlang.analysis.reliance import Reliance
 from figlang.drawing import FAINT, INK, MARKERS, MUTED, SERIES
 from figlang.learning import Point
-from figlang.metrics import Array, Estimate
+from figlang.metrics import Estimate
+from figlang.statistics.clustered import Array
 from figlang.tables import text
 
 # Log odds of the answers alone as in the paper's Figure 3, whose log-probabilities are means over tokens; sums reach further.

@@ -8,17 +8,17 @@ from figlang.tables import Table
 from figlang.types import Item
 
 
-def section(task: Task, seed: int) -> Section | None:
+def section(task: Task) -> Section | None:
     """The surface baselines of a report's items; None where their texts or labels are not known."""
     rows = task.systems[0].predictions
     # The labels that the systems were measured by.
-    found = table([item for row in rows if row.gold is not None and (item := task.items.get(row.id))], task.training, seed)
+    found = table([item for row in rows if row.gold is not None and (item := task.items.get(row.id))], task.training)
     return None if found is None else Section("Without a model", (found,), folded=True)
 
 
-def table(items: Sequence[Item], training: Sequence[Item], seed: int = 0) -> Table | None:
+def table(items: Sequence[Item], training: Sequence[Item]) -> Table | None:
     """The accuracy of every rule, best first; None without an item whose answer is known."""
-    found = surface.measure(items, training, seed)
+    found = surface.measure(items, training)
     if not found:
         return None
     chance = found[0].accuracy.chance

@@ -13,7 +13,8 @@ from rich.table import Table
 from figlang.comparison import Difference
 from figlang.metrics import Estimate, as_row, spread
 from figlang.reference import Comparison
-from figlang.tables import p_value
+from figlang.statistics.clustered import FEW
+from figlang.tables import FEW_CLUSTERS, mark, p_value
 
 TITLES = {
     "accuracy": "accuracy",
@@ -65,6 +66,10 @@ def summary(content: Mapping[str, Any], comparisons: Sequence[Comparison], title
     if metrics["hidden"] == metrics["items"]:
         table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5)
     console.print(table)
+    every = [value for part in content.values() if isinstance(part, Mapping) for value in part.values()]
+    cells = [cell for by in metrics["accuracy_by"].values() for cell in by.values()]
+    if any(isinstance(cell, Mapping) and (cell.get("clusters") or FEW) < FEW for cell in [*every, *cells]):
+        console.print(FEW_CLUSTERS, style="dim", highlight=False, markup=False, soft_wrap=True)
     for name, found in best.items():
         if found and not beside:
             console.print(f"published {TITLES[name]}: {found}", highlight=False, markup=False, soft_wrap=True)
@@ -74,7 +79,7 @@ def _cells(estimate: Estimate) -> tuple[str, ...]:
     chance = "–" if estimate.chance is None else percent(estimate.chance)
     return (
         percent(estimate.value),
-        f"{100 * estimate.low:.1f} – {100 * estimate.high:.1f}",
+        f"{100 * estimate.low:.1f} – {100 * estimate.high:.1f}{mark(estimate)}",
         str(estimate.n),
         chance,
         p_value(estimate.p),

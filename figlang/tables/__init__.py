@@ -1,11 +1,12 @@
 """Tables with typed cells: in a terminal, on a page, as Markdown, CSV and LaTeX (booktabs), the same everywhere."""
 
-from figlang.tables.cells import Cell, Mean, Number, PValue, Range, p_value, text
+from figlang.tables.cells import FEW_CLUSTERS, Cell, Mean, Number, PValue, Range, mark, p_value, text
 from figlang.tables.files import comma_separated, document, latex, markdown, write
 from figlang.tables.screen import show
 from figlang.tables.table import Table
 
 __all__ = [
+    "FEW_CLUSTERS",
     "Cell",
     "Mean",
     "Number",
@@ -15,6 +16,7 @@ __all__ = [
     "comma_separated",
     "document",
     "latex",
+    "mark",
     "markdown",
     "p_value",
     "show",

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from figlang.comparison import Difference
 from figlang.metrics import Estimate, spread
+from figlang.statistics.clustered import FEW
+
+FEW_CLUSTERS = f"† Fewer than {FEW} clusters (pairs, or groups of dependent items): too few for an interval to be trusted."
 
 
 class PValue(float):
@@ -50,6 +53,11 @@ def p_value(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def mark(cell: Cell) -> str:
+    """What is put behind an interval of too few clusters, see FEW_CLUSTERS."""
+    return " †" if isinstance(cell, Estimate | Difference) and cell.few else ""
+
+
 def text(cell: Cell, brief: bool = False) -> str:
     """A cell as people read it; – for what does not exist. `brief` writes the intervals of shares in whole per cents."""
     match cell:
@@ -62,9 +70,9 @@ def text(cell: Cell, brief: bool = False) -> str:
         case Range():
             return f"{cell.low:.2f} – {cell.high:.2f}"
         case Estimate():
-            return f"{100 * cell.value:.1f}{_interval(cell.low, cell.high, brief)}"
+            return f"{100 * cell.value:.1f}{_interval(cell.low, cell.high, brief)}{mark(cell)}"
         case Difference():
-            return f"{100 * cell.value:+.1f} ({100 * cell.low:+.1f} – {100 * cell.high:+.1f})"
+            return f"{100 * cell.value:+.1f} ({100 * cell.low:+.1f} – {100 * cell.high:+.1f}){mark(cell)}"
         case Mean():
             deviation = "" if cell.sd is None else f" ± {100 * cell.sd:.1f}"
             return f"{100 * cell.value:.1f}{deviation}{_interval(cell.low, cell.high, brief)}"

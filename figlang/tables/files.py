@@ -16,7 +16,7 @@ def markdown(table: Table) -> str:
     rows = [table.columns, *table.texts]
     lines = [f"| {' | '.join(_piped(cell) for cell in row)} |" for row in rows]
     rule = f"|---|{'---:|' * (len(table.columns) - 1)}"
-    notes = "".join(f"\n{_plain(note)}\n" for note in table.notes)
+    notes = "".join(f"\n{_plain(note)}\n" for note in table.footnotes)
     return f"**{_plain(table.title)}**\n\n{lines[0]}\n{rule}\n" + "".join(f"{line}\n" for line in lines[1:]) + notes
 
 
@@ -47,9 +47,9 @@ def comma_separated(table: Table) -> str:
 
 def _parts(cells: Sequence[Cell]) -> tuple[str, ...]:
     if any(isinstance(cell, Difference) for cell in cells):
-        return ("", "low", "high", "p", "n", "won", "lost")
+        return ("", "low", "high", "p", "n", "won", "lost", "clusters")
     if any(isinstance(cell, Estimate) for cell in cells):
-        return ("", "low", "high", "n", "sd")
+        return ("", "low", "high", "n", "sd", "clusters")
     means = [cell for cell in cells if isinstance(cell, Mean)]
     if any(one.low is not None for one in means):
         return ("", "low", "high", "n", "sd")
@@ -77,6 +77,7 @@ _LATEX = {
         "×": r"$\times$",
         "κ": r"$\kappa$",
         "−": "$-$",
+        "†": r"\dag{}",
         "≥": r"$\geq$",
     },
 }
@@ -87,7 +88,7 @@ def latex(table: Table) -> str:
     rows = []
     for place, row in enumerate(table.texts):
         rows += [r"\midrule"] * (place in table.ruled) + [" & ".join(map(_latex, row)) + r" \\"]
-    notes = [rf"\\[2pt] {{\footnotesize {_latex(' '.join(table.notes))}}}"] if table.notes else []
+    notes = [rf"\\[2pt] {{\footnotesize {_latex(' '.join(table.footnotes))}}}"] if table.footnotes else []
     lines = [
         r"\begin{table}[t]",
         r"\centering",

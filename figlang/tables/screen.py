@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Screen
 
+from figlang.tables.cells import FEW_CLUSTERS
 from figlang.tables.table import Table
 
 NAME = 12  # characters of a line that a folded name has at least
@@ -21,7 +22,8 @@ def show(tables: Sequence[Table], below: Sequence[str], console: Console, left: 
     """
     for table in tables:
         console.print(_screen(table, left) if _width(table, left) <= console.width else _by_rows(table))
-    for line in below:
+    marked = [FEW_CLUSTERS] if any(FEW_CLUSTERS in table.footnotes for table in tables) else []
+    for line in (*below, *marked):
         console.print(line, style="dim", highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 

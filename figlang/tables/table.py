@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from figlang.tables.cells import Cell, text
+from figlang.tables.cells import FEW_CLUSTERS, Cell, mark, text
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,12 @@ class Table:
                 ruled.append(len(rows))
             rows += map(tuple, block)
         return cls(name, title, tuple(columns), tuple(rows), (), tuple(ruled), brief)
+
+    @property
+    def footnotes(self) -> tuple[str, ...]:
+        """The notes, and what the mark of too few clusters means if a cell has it."""
+        marked = any(mark(cell) for row in self.rows for cell in row)
+        return (*self.notes, FEW_CLUSTERS) if marked else self.notes
 
     @property
     def texts(self) -> list[list[str]]:

@@ -1,0 +1,203 @@
+"""The one rule for intervals and tests: a score test of a ratio over clusters; the interval is all values that it does not reject.
+
+A share is a ratio of sums over clusters, hits over sizes, and a paired difference is one whose hits may be negative. Items of a
+cluster depend on each other, in either direction, so only clusters are taken as independent.
+
+The test of a value v asks for the likeliest distribution of clusters whose ratio is v. This is empirical likelihood (Owen 1990) on
+bounded values: to the clusters that were seen it adds one that is all wrong and one that is all right, which have weight only where
+v cannot be reached without them. The squared distance of the ratio from v over its variance under that
+distribution is compared with Student's t of as many degrees of freedom as there are clusters less one (Cameron & Miller 2015).
+
+Where every cluster is one item this is, but for t in place of the normal distribution, a well-known test and interval: of a share
+the score test and Wilson's interval (Wilson 1927), of a paired difference McNemar's test without a continuity correction (McNemar
+1947) and the interval of Tango (1998). Exact tests of so few values reject too seldom (Fagerland, Lydersen & Laake 2013).
+
+Shape letters: B statistics, K kinds of clusters (equal hits, equal size) with how many there are of each.
+
+References:
+    Wilson (1927), J. Am. Stat. Assoc. 22. McNemar (1947), Psychometrika 12. Owen (1990), Ann. Stat. 18.
+    Tango (1998), Stat. Med. 17. Fagerland, Lydersen & Laake (2013), BMC Med. Res. Methodol. 13:91.
+    Cameron & Miller (2015), J. Hum. Resour. 50.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize.elementwise import find_root
+from scipy.stats import t as student
+
+Array = npt.NDArray[np.float64]
+
+FEW = 10  # clusters below which an interval is not to be trusted
+LEVEL = 0.05
+STEPS = 60  # halvings of a range at most; Newton's method takes some six
+CHUNK = 500_000  # kinds of clusters weighed at a time: bounds the memory to some 50 MB
+FARTHEST = 1e6  # standard errors; a root cannot be looked for between a number and infinity
+SMALLEST = 1e-12  # a weight, distance or variance that is none
+
+
+@dataclass(frozen=True)
+class Support:
+    """The least and the largest value of a case, and how far a cluster that was not seen may be from the ratio.
+
+    A cluster of m cases is at most m ** `power` of these cases away. Every case of a cluster may be wrong for one system. But two
+    systems are seldom opposed on every case of a cluster, and a power of 1 would reject far too seldom where they seldom differ;
+    2/3 keeps the level for clusters of 1 to 6 cases in simulations (`tests/test_simulations.py`).
+    """
+
+    low: float
+    high: float
+    power: float = 1.0
+
+
+SHARE, DIFFERENCE = Support(0.0, 1.0), Support(-1.0, 1.0, 2 / 3)
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """B ratios of sums over clusters, each from kinds of clusters.
+
+    Attributes:
+        counts, hits, sizes: Clusters of each kind, and the hits and the size of one, (B, K). Kinds of count 0 fill up rows.
+        support: What a case can be.
+        extra: Variance of each ratio that clusters do not show, that of training seeds for example, (B).
+        freedom: Degrees of freedom of both variances together, (B).
+    """
+
+    counts: Array
+    hits: Array
+    sizes: Array
+    support: Support = SHARE
+    extra: Array | None = None
+    freedom: Array | None = None
+
+    @classmethod
+    def of(cls, hits: Sequence[float] | Array, sizes: Sequence[float] | Array, support: Support = SHARE) -> "Ratios":
+        """One ratio, from the hits and the size of every cluster."""
+        kinds, counts = np.unique(np.column_stack([np.asarray(hits, float), np.asarray(sizes, float)]), axis=0, return_counts=True)
+        return cls(counts.astype(float)[None], kinds[None, :, 0], kinds[None, :, 1], support)
+
+    @classmethod
+    def stacked(cls, ratios: Sequence["Ratios"]) -> "Ratios":
+        """Several as one; all have the support of the first."""
+        most = max(one.counts.shape[1] for one in ratios)
+
+        def padded(name: str) -> Array:
+            parts = [getattr(one, name) for one in ratios]
+            return np.concatenate([np.pad(part, ((0, 0), (0, most - part.shape[1]))) for part in parts])
+
+        return cls(padded("counts"), padded("hits"), padded("sizes"), ratios[0].support)
+
+    @property
+    def clusters(self) -> Array:
+        return np.asarray(self.counts.sum(1))
+
+    @property
+    def values(self) -> Array:
+        return np.asarray((self.counts * self.hits).sum(1) / (self.counts * self.sizes).sum(1))
+
+    @property
+    def variances(self) -> Array:
+        """The cluster-robust variance of each ratio by linearisation, without what seeds add; infinite for a single cluster."""
+        residuals_BK = self.hits - self.values[:, None] * self.sizes
+        clusters_B = self.clusters
+        correction_B = clusters_B / np.maximum(clusters_B - 1, SMALLEST)
+        sums_B = (self.counts * residuals_BK**2).sum(1)
+        return np.asarray(correction_B * sums_B / (self.counts * self.sizes).sum(1) ** 2)
+
+    def p(self, values: float | Array) -> Array:
+        """Two-sided p of each ratio's being the given value."""
+        values_B = np.broadcast_to(np.asarray(values, float), self.clusters.shape)
+        squared_B = np.concatenate([self._rows(rows)._statistic(values_B[rows]) for rows in self._parts()])
+        return np.asarray(2 * student.sf(np.sqrt(squared_B), self._free))
+
+    def intervals(self, level: float = LEVEL) -> tuple[Array, Array]:
+        """The lowest and the highest value of each that `p` does not reject at the level."""
+        ends = [self._rows(rows)._ends(level) for rows in self._parts()]
+        return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
+
+    def _rows(self, rows: "slice | npt.NDArray[np.int64]") -> "Ratios":
+        parts = ("counts", "hits", "sizes", "extra", "freedom")
+        found = {name: getattr(self, name) for name in parts}
+        return replace(self, **{name: each[rows] for name, each in found.items() if each is not None})
+
+    def _parts(self) -> list[slice]:
+        """The rows that are computed at a time."""
+        statistics, kinds = self.counts.shape
+        rows = max(1, CHUNK // kinds)
+        return [slice(start, start + rows) for start in range(0, statistics, rows)]
+
+    @property
+    def _free(self) -> Array:
+        return np.maximum(self.clusters - 1, 1) if self.freedom is None else self.freedom
+
+    def _ends(self, level: float) -> tuple[Array, Array]:
+        """Both ends of every interval, side by side: where the statistic, 0 at the ratio itself, comes to its critical value."""
+        critical_B = student.isf(level / 2, self._free)
+        rows_E = np.tile(np.arange(len(self.counts)), 2)
+        inside_E, outside_E = np.tile(self.values, 2), np.repeat([self.support.low, self.support.high], len(self.counts))
+
+        def beyond(values: Array, rows: npt.NDArray[np.int64]) -> Array:
+            roots = np.sqrt(self._rows(rows)._statistic(values))
+            return np.asarray(np.minimum(roots, FARTHEST) - critical_B[rows])
+
+        ends_E = outside_E.astype(float)
+        crossed_E = (beyond(outside_E, rows_E) > 0) & (inside_E != outside_E)
+        if crossed_E.any():
+            found = find_root(
+                beyond,
+                (inside_E[crossed_E], outside_E[crossed_E]),
+                args=(rows_E[crossed_E],),
+                tolerances={"xatol": 1e-10, "xrtol": 0, "fatol": 1e-10, "frtol": 0},
+            )
+            ends_E[crossed_E] = found.x
+        low_B, high_B = np.split(ends_E, 2)
+        return low_B, high_B
+
+    def _statistic(self, values_B: Array) -> Array:
+        """The squared distance of each ratio from a value, in units of its variance if the value is the true one."""
+        clusters_B = self.clusters
+        off_BK = self.hits - values_B[:, None] * self.sizes
+        total_B = (self.counts * off_BK).sum(1)
+        items_B, squares_B = ((self.counts * self.sizes**power).sum(1) for power in (1, 2))
+        up_B = total_B >= 0
+        # Weight has to move towards a cluster that is all wrong, or all right, of the size that a random case lies in.
+        reach_B = np.where(up_B, values_B - self.support.low, self.support.high - values_B)
+        edge_B = reach_B * (squares_B / items_B) ** self.support.power
+        variance_B = _tilted_variance(self.counts, off_BK * np.where(up_B, 1.0, -1.0)[:, None], -edge_B)
+        within_B = variance_B * clusters_B / items_B**2 * clusters_B / np.maximum(clusters_B - 1, SMALLEST)
+        distance_B = (total_B / items_B) ** 2
+        all_B = within_B if self.extra is None else within_B + self.extra
+        # A value at the very edge of what is possible leaves no variance.
+        return np.where(distance_B == 0, 0.0, distance_B / np.maximum(all_B, SMALLEST))
+
+
+def _tilted_variance(counts_BK: Array, off_BK: Array, edge_B: Array) -> Array:
+    """Variance under the likeliest distribution of mean 0 on the values `off_BK`, whose own mean is >= 0, and `edge_B` <= 0.
+
+    A value that was seen has the weight count / (1 + tilt * value), by Lagrange's condition. The tilt is the root of the mean. If
+    the mean is still positive at the largest tilt that leaves no weight negative, the edge has what is missing.
+    """
+    least_B = np.where(counts_BK > 0, off_BK, 0).min(1)
+    most_B = 1 / np.maximum(-np.minimum(edge_B, least_B), SMALLEST)
+
+    def shares(tilt_B: Array) -> Array:
+        return np.asarray(1 / np.maximum(1 + tilt_B[:, None] * off_BK, SMALLEST))
+
+    unseen_B = (edge_B < least_B) & ((counts_BK * shares(most_B) * off_BK).sum(1) > 0)
+    tilt_B, low_B, high_B = np.zeros_like(most_B), np.zeros_like(most_B), most_B
+    unit_B = 1 / np.maximum(np.abs(off_BK).max(1), SMALLEST)
+    for _ in range(STEPS):
+        tilted_BK = shares(tilt_B) * off_BK
+        mean_B, slope_B = (counts_BK * tilted_BK).sum(1), (counts_BK * tilted_BK**2).sum(1)
+        low_B, high_B = np.where(mean_B > 0, tilt_B, low_B), np.where(mean_B > 0, high_B, tilt_B)
+        newton_B = tilt_B + mean_B / np.maximum(slope_B, SMALLEST)
+        next_B = np.where((low_B < newton_B) & (newton_B < high_B), newton_B, (low_B + high_B) / 2)
+        moved_B, tilt_B = np.abs(next_B - tilt_B), next_B
+        if np.all((moved_B <= 1e-10 * np.maximum(tilt_B, unit_B)) | unseen_B):
+            break
+    weights_BK = counts_BK * shares(np.where(unseen_B, most_B, tilt_B)) / counts_BK.sum(1)[:, None]
+    missing_B = np.where(unseen_B, np.maximum(1 - weights_BK.sum(1), 0), 0)
+    return np.asarray((weights_BK * off_BK**2).sum(1) + missing_B * edge_B**2)
