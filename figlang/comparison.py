@@ -4,7 +4,7 @@ A system is one run or several that differ in their seed only. Seeds are pooled:
 letters: N items, G clusters, S runs (seeds), P pairs of systems.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -21,6 +21,7 @@ from figlang.types import Prediction
 Runs = Sequence[Sequence[Prediction]]
 Places = Sequence[tuple[int, int]]
 Integers = npt.NDArray[np.int64]
+PART = 500  # pairs of systems that are computed at a time
 BLOCK = 20_000  # items of all systems whose choices are compared at a time
 
 
@@ -249,11 +250,20 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def every_pair(systems: Sequence[Runs]) -> list[Compared]:
-    """Every two of the systems, with p values corrected over all of these comparisons, items and pairs each."""
+def every_pair(systems: Sequence[Runs], watch: Callable[[Sequence[Places]], Iterable[Places]] = iter) -> list[Compared]:
+    """Every two of the systems, with p values corrected over all of these comparisons, items and pairs each.
+
+    Args:
+        systems: The runs of each system.
+        watch: Is given the parts of the work and gives them back, for a progress bar.
+    """
     places = list(combinations(range(len(systems)), 2))
     items, pairs = _cases(systems)
-    moved, whole = _differences(items, places), _differences(pairs, places) if pairs else None
+    moved: list[Difference] = []
+    whole: list[Difference] = []
+    for part in watch([places[start : start + PART] for start in range(0, len(places), PART)]):
+        moved += _differences(items, part)
+        whole += _differences(pairs, part) if pairs else []
     moved_holm = holm([one.p for one in moved])
     whole_holm = holm([one.p for one in whole]) if whole else None
     agreements = _agreements(systems, places)

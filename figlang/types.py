@@ -13,11 +13,11 @@ QUANTITIES = frozenset({"novelty"})
 class Item:
     """One forced choice.
 
-    `group` is the unit of dependence (Fig-QA: the Winograd pair): pair accuracy is computed over it and the
-    intervals and tests take groups as independent. `gold` is None where the label is hidden. An attribute holds every
-    value that applies, so an item can be in several categories at once. `cut` says that the context breaks off inside a sentence, which every
-    option goes on with (WinoGrande's blank): wording then makes no sentences of them. `paired` says that a group is a pair, or the
-    like, which is got right together or not.
+    `group` is the unit of dependence (Fig-QA: the Winograd pair): pair accuracy is computed over it, and intervals and tests take
+    groups as independent. `gold` is None where the label is hidden. An attribute holds every value that applies, so an item can be
+    in several categories at once. `cut` says that the context breaks off inside a sentence, which every option goes on with
+    (WinoGrande's blank): wording then makes no sentences of them. `paired` says that a group is a pair, or the like, which is got
+    right together or not.
     """
 
     paired: ClassVar[bool] = True

@@ -1,0 +1,67 @@
+"""Groups of systems as letters: two systems share a letter if, and only if, no difference was found between them.
+
+A group is a clique of systems none of which differ. Groups are grown greedily, each from a pair that shares none yet, until every
+such pair shares one; to find the fewest groups would take exponential time.
+"""
+
+from collections.abc import Sequence
+from string import ascii_lowercase
+
+import numpy as np
+import numpy.typing as npt
+
+
+def letters(apart: npt.ArrayLike, order: Sequence[int]) -> list[str]:
+    """The letters of each system, by its place.
+
+    Args:
+        apart: Whether two systems differ, (N, N), symmetric.
+        order: Places from the best system to the last. The first group has the letter a.
+
+    Returns:
+        For example `a`, `ab` and `b`: the first and the last differ, the second from neither. Three letters or more in a row are
+        written as `b–f`, and letters after z as aa, ab, and so on.
+    """
+    alike = ~np.asarray(apart, bool)[np.ix_(order, order)]
+    shared, groups = np.eye(len(order), dtype=bool), []
+    for first in range(len(order)):
+        for second in range(first + 1, len(order)):
+            if shared[first, second] or not alike[first, second]:
+                continue
+            groups.append(_grown(alike, [first, second]))
+            shared[np.ix_(groups[-1], groups[-1])] = True
+        if not any(first in group for group in groups):
+            groups.append([first])
+    members = [[number for number, group in enumerate(groups) if rank in group] for rank in range(len(order))]
+    by_place = dict(zip(order, members, strict=True))
+    return [_written(by_place[place]) for place in range(len(order))]
+
+
+def _grown(alike: npt.NDArray[np.bool_], pair: list[int]) -> list[int]:
+    group = list(pair)
+    free: npt.NDArray[np.bool_] = alike[pair[0]] & alike[pair[1]]
+    free[pair] = False
+    while free.any():
+        group.append(int(np.argmax(free)))
+        free &= alike[group[-1]]
+        free[group[-1]] = False
+    return sorted(group)
+
+
+def _written(numbers: Sequence[int]) -> str:
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    separated = any(number >= len(ascii_lowercase) for number in numbers)
+    between = " " if separated or any(len(run) > 2 for run in runs) else ""
+    return between.join(
+        f"{_letter(run[0])}–{_letter(run[-1])}" if len(run) > 2 else between.join(map(_letter, run)) for run in runs
+    )
+
+
+def _letter(number: int) -> str:
+    more, place = divmod(number, len(ascii_lowercase))
+    return (_letter(more - 1) if more else "") + ascii_lowercase[place]
