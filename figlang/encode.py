@@ -13,6 +13,9 @@ from transformers import PreTrainedTokenizerBase
 from figlang.errors import FiglangError
 from figlang.types import COSINE_OF_MEANS, Inference, Item, SentenceVectors
 
+# Items that are tokenised in one call. What a tokenizer returns holds some kilobytes a sequence besides the token ids.
+AT_ONCE = 1024
+
 
 @dataclass
 class Batch:
@@ -32,12 +35,12 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Token ids (and segment ids, if the network takes them) of one item's sequences; see Batch for the row indices."""
+    """Token ids (and segment ids, a byte each, if the network takes them) of one item's sequences; see Batch for the rows."""
 
     position: int
     gold: int
     sequences: tuple[list[int], ...]
-    segments: tuple[list[int], ...] | None
+    segments: tuple[bytes, ...] | None
     option_rows: tuple[int, ...]
     context_row: int | None
 
@@ -86,9 +89,17 @@ class Encoder:
         self.vectors = vectors
 
     def encode(self, items: Sequence[Item]) -> tuple[list[Encoded], int]:
-        """All items, tokenised in one call, and the number of sequences that were truncated to `max_length`."""
-        if not items:  # which tokenizers refuse
-            return [], 0
+        """All items, tokenised, and the number of sequences that were truncated to `max_length`."""
+        encoded: list[Encoded] = []
+        truncated = 0
+        for start in range(0, len(items), AT_ONCE):
+            some, cut = self._encode(items[start : start + AT_ONCE], start)
+            encoded += some
+            truncated += cut
+        return encoded, truncated
+
+    def _encode(self, items: Sequence[Item], first: int) -> tuple[list[Encoded], int]:
+        """Items that are tokenised in one call; `first` is the position of the first of them."""
         firsts: list[str] = []
         seconds: list[str] = []
         for item in items:
@@ -114,7 +125,7 @@ class Encoder:
         ids, types = whole["input_ids"], whole.get("token_type_ids")
         encoded = []
         start = 0
-        for position, item in enumerate(items):
+        for position, item in enumerate(items, start=first):
             count = len(item.options)
             stop = start + {"pair": count, "joint": 1, "dual": count + 1, "nli": 1}[self.format]
             if self.format == "joint":
@@ -127,7 +138,7 @@ class Encoder:
                     position,
                     -1 if item.gold is None else item.gold,
                     tuple(ids[start:stop]),
-                    tuple(types[start:stop]) if types is not None else None,
+                    tuple(map(bytes, types[start:stop])) if types is not None else None,
                     rows,
                     0 if self.format == "dual" else None,
                 )
@@ -179,6 +190,6 @@ def _alphabetical(item: Item) -> list[int]:
     return sorted(range(len(item.options)), key=lambda index: item.options[index])
 
 
-def _pad(rows: Sequence[list[int]], value: int) -> Tensor:
+def _pad(rows: Sequence[Sequence[int]], value: int) -> Tensor:
     width = max(map(len, rows))
-    return torch.tensor([row + [value] * (width - len(row)) for row in rows])
+    return torch.tensor([[*row, *[value] * (width - len(row))] for row in rows])

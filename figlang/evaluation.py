@@ -35,16 +35,16 @@ def predict(
         sequences = sum(len(example.sequences) for example in encoded)
         log.warning("%d of %d sequences were truncated to max_length=%d tokens", truncated, sequences, encoder.max_length)
     order = sorted(encoded, key=lambda example: example.longest)
-    scores: dict[int, Tensor] = {}
+    scores: dict[int, list[float]] = {}
     bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress)
     with hastened(network), bar:
         task = bar.add_task("evaluating", total=len(order))
         for start in range(0, len(order), batch_size):
             examples = order[start : start + batch_size]
             batch = _to(encoder.collate(examples), device)
-            scores.update(zip(batch.positions, score(network, batch).float().cpu(), strict=True))
+            scores.update(zip(batch.positions, score(network, batch).float().cpu().tolist(), strict=True))
             bar.advance(task, len(examples))
-    return [prediction(item, scores[position]) for position, item in enumerate(items)]
+    return [Prediction.of(item, tuple(scores[position][: len(item.options)])) for position, item in enumerate(items)]
 
 
 def prediction(item: Item, scores: Tensor) -> Prediction:

@@ -171,3 +171,14 @@ def test_hidden_gold_is_minus_one_in_a_batch() -> None:
     _, encoder = build("pair")
     batch: Batch = encoder.collate(encoder.encode([dataclasses.replace(ITEMS[0], gold=None)])[0])
     assert batch.gold.tolist() == [-1]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_items_are_encoded_alike_in_one_call_and_in_several(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, encoder = build(format)
+    items = [Item(str(n), str(n), f"The night was ink {n}.", ("It was dark.", "It was very bright."), n % 2) for n in range(7)]
+    whole = encoder.encode(items)
+    monkeypatch.setattr("figlang.encode.AT_ONCE", 3)
+    assert encoder.encode(items) == whole
+    assert [one.position for one in whole[0]] == list(range(7))
+    assert encoder.encode([]) == ([], 0)
