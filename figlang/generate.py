@@ -42,6 +42,7 @@ def main(config: GenerateConfig) -> None:
     sheets.write(folder, {loaded.recipe.name: written}, answers.scale_of(written), config.seed)
 
     facts = predicting.origin(loaded) | generation.facts(config.sampling, manner, config.shots, config.kinds, config.cut, pool)
+    facts["bos"] = loaded.bos() if manner == "continued" else "none"  # a chat's form has a token of its own
     evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
     proxy = answers.begins_as_expected(written)
     results.write(folder / "metrics.json", evaluated.about() | {"answers": len(written), "begins_as_expected": proxy})

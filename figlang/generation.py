@@ -27,7 +27,7 @@ ABBREVIATIONS = ("mr", "mrs", "ms", "dr", "prof", "st", "vs", "etc", "e.g", "i.e
 
 @dataclass(frozen=True)
 class Writer:
-    """A causal network that continues prompts; `bos` is the id of the token before every prompt, if there is one."""
+    """A causal network that continues prompts; `bos` are the ids of what stands before every prompt."""
 
     network: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
@@ -120,10 +120,10 @@ def answer(
     prompts = [one.prompt for one in asked]
     how = "continued"
     if isinstance(loaded, Loaded):
-        writer = Writer(loaded.network, loaded.tokenizer, bos_ids(loaded.tokenizer, loaded.recipe.bos))
+        writer = Writer(loaded.network, loaded.tokenizer, bos_ids(loaded.tokenizer, loaded.bos()))
         texts = writer.write(prompts, sampling, progress=progress)
     elif loaded.endpoint.abilities.completes:
-        texts = loaded.endpoint.complete([opening(loaded.recipe.bos) + prompt for prompt in prompts], sampling, progress)
+        texts = loaded.endpoint.complete([opening(loaded.bos()) + prompt for prompt in prompts], sampling, progress)
     else:
         replies, how = converse(loaded, prompts, sampling, progress)
         texts = [[final(reply.text) for reply in several] for several in replies]

@@ -15,7 +15,7 @@ from figlang.miqa import table
 def main(config: MiqaTable3Config) -> None:
     grid = miqa_grid.grid(config)
     split, loaded, folder = assessment.causal(config)
-    bos = loaded.recipe.bos if grid.scoring.bos is None else grid.scoring.bos
+    bos = loaded.bos(grid.scoring)
     scorer = predicting.engine(loaded, grid.scoring, bos)
     facts = predicting.origin(loaded) | grid.facts(config.prompt) | {"bos": bos}
     about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()

@@ -25,7 +25,7 @@ def main(config: MunchGenerateConfig) -> None:
     filler: filling.Filler | served_filling.ServedFiller = (
         served_filling.ServedFiller(loaded, way) if isinstance(loaded, Served) else filling.Filler(loaded, way, words)
     )
-    facts = predicting.origin(loaded) | way.facts() | {"prompt": "+".join(names), "bos": loaded.recipe.bos}
+    facts = predicting.origin(loaded) | way.facts() | {"prompt": "+".join(names), "bos": loaded.bos()}
     about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()
     cells.claim(folder, about["signature"], config.data, MADE)
     kept = cells.left(folder, "rankings", names)

@@ -233,7 +233,7 @@ def _tokens(loaded: Loaded, how: How) -> Encoder:
 def _likelihood(loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
     recipe, prompt = loaded.recipe, how.prompt
     scoring = how.scoring or ScoringConfig(**recipe.scoring or {})
-    bos = recipe.bos if scoring.bos is None else scoring.bos
+    bos = loaded.bos(scoring)
     check_alone(scoring, bos, prompt.k)
     cut = split.items[0].cut
     wording = Wording(scoring, prompt, cut)
@@ -254,9 +254,9 @@ def _likelihood(loaded: Loaded | Served, split: Split, share: Sequence[Item], ho
 
 
 def _questions(loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
-    recipe, prompt = loaded.recipe, how.prompt
+    prompt = how.prompt
     scoring = answer_scoring(how.scoring)
-    bos = recipe.bos if scoring.bos is None else scoring.bos
+    bos = loaded.bos(scoring)
     shots = miqa.Shots(prompt.k, prompt.seed, prompt.per, prompt.separator)
     pool = [one for one in how.pool.examples if isinstance(one, Item)]
     wording = miqa.wording_of(prompt)

@@ -65,6 +65,8 @@ def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, An
     Where training goes on from a run or an export, also what identifies that one: its folder may come to hold another.
     """
     settings = {name: value for name, value in asdict(config).items() if name not in FREE}
+    if config.model.family != "causal":
+        settings["model"]["bos"] = "none"  # an encoder has none; finished runs of before model.bos=auto say so
     settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
     items = {name: digest([item.id for item in split.items]) for name, split in (("train", train), ("validation", validation))}
     data = {"train": train.sha256, "validation": validation.sha256, "items": items}

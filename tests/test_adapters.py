@@ -58,7 +58,7 @@ def trained(model: ModelConfig, format: str, peft: PeftConfig, options: int = 2)
         "tiny", networks.describe(model), "contrastive+lora", format, "clean", 80, 20.0, options, "figqa_sample", "0" * 12, 0
     )
     if format == "causal":
-        recipe = replace(checkpoint.causal_recipe(replace(model, bos="add"), checkpoint.ScoringConfig()), settings="0" * 12)
+        recipe = replace(checkpoint.causal_recipe(model, checkpoint.ScoringConfig(), "add"), settings="0" * 12)
     recipe = replace(recipe, base_precision="float32", base_sha256=lora.fingerprint(network, kept))
     adapted = lora.adapt(network, peft, kept, where, None)
     with torch.no_grad():

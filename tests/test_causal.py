@@ -348,7 +348,7 @@ def test_a_network_that_looks_ahead_is_refused(dtype: torch.dtype) -> None:
     ("settings", "message"),
     [
         ({"bos": "yes"}, "bos=yes is not a choice"),
-        ({"bos": 5000}, "bos=5000 is no token id"),
+        ({"bos": 5000}, "bos=5000 is not a token id"),
         ({"overflow": "cut"}, "overflow=cut is not a choice"),
     ],
 )

@@ -13,7 +13,7 @@ from figlang.config import ModelConfig
 from figlang.errors import FiglangError
 from figlang.models import gguf, networks
 from figlang.scoring.causal import CausalScorer
-from figlang.scoring.requests import Request
+from figlang.scoring.requests import Request, bos_ids
 from figlang.sources import sha256
 
 HIDDEN, INNER, HEADS, WORDS = 32, 48, 4, ["<s>", "</s>", "a", "b", "c", "Ġ", "ab", "Ġc"]
@@ -21,9 +21,12 @@ HIDDEN, INNER, HEADS, WORDS = 32, 48, 4, ["<s>", "</s>", "a", "b", "c", "Ġ", "a
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> Path:
-    """A Llama-shaped network of one layer with a byte-level tokenizer of eight tokens."""
+    return written(tmp_path / "tiny.gguf")
+
+
+def written(path: Path, adds_bos: bool | None = None) -> Path:
+    """A Llama-shaped network of one layer with a byte-level tokenizer of eight tokens, which may say whether it adds a bos."""
     writers = pytest.importorskip("gguf")
-    path = tmp_path / "tiny.gguf"
     writer = writers.GGUFWriter(path, "llama")
     writer.add_context_length(64)
     writer.add_embedding_length(HIDDEN)
@@ -40,6 +43,8 @@ def tiny(tmp_path: Path) -> Path:
     writer.add_token_merges(["a b", "Ġ c"])
     writer.add_bos_token_id(0)
     writer.add_eos_token_id(1)
+    if adds_bos is not None:
+        writer.add_add_bos_token(adds_bos)
     draw = np.random.default_rng(0)
     shapes = {"token_embd": (len(WORDS), HIDDEN), "output": (len(WORDS), HIDDEN), "output_norm": (HIDDEN,)}
     shapes |= {f"blk.0.attn_{name}": (HIDDEN, HIDDEN) for name in ("q", "k", "v", "output")}
@@ -63,6 +68,12 @@ def test_the_folder_holds_what_transformers_reads_from_the_file(tiny: Path, tmp_
     assert tokenizer("ab c").input_ids[-2:] == [6, 7]
     assert {path.suffix for path in made.iterdir()} <= {".json", ".safetensors", ".jinja"}
     assert CausalScorer(network, tokenizer).score([Request("ab", " c")]).fallback is None
+
+
+@pytest.mark.parametrize(("adds_bos", "expected"), [(None, []), (True, [0]), (False, [])])
+def test_the_tokenizer_puts_before_a_text_what_the_file_says(tmp_path: Path, adds_bos: bool | None, expected: list[int]) -> None:
+    made = gguf.folder(str(written(tmp_path / "tiny.gguf", adds_bos)), str(tmp_path / "cache"))
+    assert bos_ids(AutoTokenizer.from_pretrained(made), "auto") == expected
 
 
 def test_it_is_converted_once_per_content(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

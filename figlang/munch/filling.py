@@ -74,7 +74,7 @@ class Filler:
     are those that the answers are ranked among."""
 
     def __init__(self, loaded: Loaded, way: Way, candidates: Sequence[str]) -> None:
-        self._way, self._tokenizer, self._bos = way, loaded.tokenizer, loaded.recipe.bos
+        self._way, self._tokenizer, self._bos = way, loaded.tokenizer, loaded.bos()
         self._candidates = candidates
         self._reader: Reader | None = None
         self._ranker: FirstTokenRanker | None = None

@@ -67,9 +67,8 @@ class Judge:
             )
         self.prompt = prompt
         self._tokenizer = loaded.tokenizer
-        own = loaded.recipe.bos if scoring is None or scoring.bos is None else scoring.bos
         # A template begins with the token that its model expects.
-        self.bos = own if prompt.chat == "none" else "none"
+        self.bos = loaded.bos(scoring) if prompt.chat == "none" else "none"
         self.scorer = CausalScorer(loaded.network, loaded.tokenizer, self.bos, scoring.overflow if scoring else "error")
         self._writer = Writer(loaded.network, loaded.tokenizer, bos_ids(loaded.tokenizer, self.bos))
         if prompt.chat != "none" and not loaded.tokenizer.chat_template:
@@ -133,7 +132,7 @@ class ServedJudge:
         check(prompt, scoring)
         if prompt.reply != "letter" or prompt.chat != "none":
             raise FiglangError("a served model judges by log-probabilities, prompt.reply=letter, or by replies, scoring=letter")
-        self._bos = served.recipe.bos
+        self._bos = served.bos()
         self._scorer = ServedScorer(served.endpoint, self._bos)
 
     def judge(self, items: Sequence[Item], name: str, progress: bool = False, blind: bool = False) -> Judged:

@@ -60,7 +60,7 @@ class ServedFiller:
 
     def _continue(self, blanks: Sequence[Blank], progress: bool) -> list[Ranked]:
         endpoint, most = self._served.endpoint, self._config.max_rank or SHOWN
-        prompts = [opening(self._served.recipe.bos) + blank.before for blank in blanks]
+        prompts = [opening(self._served.bos()) + blank.before for blank in blanks]
         suffixes = [blank.after for blank in blanks]
         self._check_inserts(prompts, suffixes)
         tops = endpoint.likeliest(prompts, most, progress, suffixes)

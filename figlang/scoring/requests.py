@@ -16,10 +16,19 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Request(NamedTuple):
-    """The log-probability of `continuation` after `context` (which may be empty); spaces are part of the text."""
+    """The log-probability of `continuation` after `context` (which may be empty); spaces are part of the text.
+
+    Spaces at the end of the context are scored with the continuation, as lm-evaluation-harness does: most tokenizers merge a
+    space with the word behind it, and one that makes a token of it (before digits, for example) leaves out none of the answer.
+    """
 
     context: str
     continuation: str
+
+    @property
+    def boundary(self) -> int:
+        """Where the characters begin whose tokens are scored."""
+        return len(self.context.rstrip(" "))
 
 
 class RequestError(FiglangError):
@@ -69,7 +78,7 @@ class Tokens:
 class SpanFinder:
     """Tokenises requests in one call, each as one string, and finds the continuation by character offset.
 
-    A token that straddles the boundary belongs to the continuation. No special token is added.
+    A token that straddles the boundary belongs to the continuation, and so do the spaces before it. No special token is added.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -107,7 +116,7 @@ class SpanFinder:
         return [list(encoding.ids) for encoding in self._backend.encode_batch(list(texts), add_special_tokens=False)]
 
     def _first(self, index: int, request: Request, offsets: Sequence[tuple[int, int]]) -> int:
-        boundary = len(request.context)
+        boundary = request.boundary
         # With an empty context everything is continuation, also a token of no width (the space some tokenizers prepend).
         first = next((place for place, (_, end) in enumerate(offsets) if end > boundary), len(offsets)) if boundary else 0
         if first == len(offsets):
@@ -118,8 +127,8 @@ class SpanFinder:
 class RequestEncoder:
     """The token sequences that a causal network reads (see SpanFinder).
 
-    No special token is added but the one that `bos` asks for: `none`, `add` (the tokenizer's own) or a token id,
-    prepended to every sequence. Without one the very first token of a string is never scored.
+    No special token is added but what `bos` asks for (see `bos_ids`), prepended to every sequence. Without it the very first
+    token of a string is never scored.
 
     `window` is the number of tokens the network reads (the last token of a sequence is predicted, not read); None means
     no limit. `overflow` says what happens to a longer input: `error`, or `truncate_left`, which drops the beginning of
@@ -197,17 +206,39 @@ class RequestEncoder:
 
 
 def bos_ids(tokenizer: PreTrainedTokenizerBase, bos: str | int) -> list[int]:
-    """The ids before every string: none, the tokenizer's own (`add`) or one that is given by its number."""
+    """The ids before every string.
+
+    Args:
+        tokenizer: The model's tokenizer.
+        bos: `auto`, what the tokenizer itself puts before a text; `none`; `add`, its bos token; or ids, separated by commas.
+
+    Raises:
+        FiglangError: `bos` is none of these, or the tokenizer has no such token.
+    """
     if bos == "none":
         return []
+    if bos == "auto":
+        return _own_beginning(tokenizer)
     if bos == "add":
         if tokenizer.bos_token_id is None:
             raise FiglangError("bos=add, but the tokenizer has no bos token; set scoring.bos=none or scoring.bos=<token id>")
         return [int(tokenizer.bos_token_id)]
     try:
-        number = int(bos)
+        numbers = [int(number) for number in str(bos).split(",")]
     except ValueError:
-        raise FiglangError(f"bos={bos} is not a choice; choose none, add or a token id") from None
-    if number not in range(len(tokenizer)):
-        raise FiglangError(f"bos={bos} is no token id of this tokenizer, which has {len(tokenizer)} tokens")
-    return [number]
+        raise FiglangError(f"bos={bos} is not a choice; choose auto, none, add or a token id") from None
+    if any(number not in range(len(tokenizer)) for number in numbers):
+        raise FiglangError(f"bos={bos} is not a token id of this tokenizer, which has {len(tokenizer)} tokens")
+    return numbers
+
+
+def resolved_bos(tokenizer: PreTrainedTokenizerBase, bos: str) -> str:
+    """What `bos` stands for with this tokenizer: `none`, or ids as `bos_ids` takes them."""
+    return ",".join(map(str, bos_ids(tokenizer, bos))) or "none"
+
+
+def _own_beginning(tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """The special tokens that the tokenizer itself puts before a text."""
+    whole, plain = (list(tokenizer("a", add_special_tokens=special)["input_ids"]) for special in (True, False))
+    starts = (start for start in range(len(whole)) if whole[start : start + len(plain)] == plain)
+    return whole[: next(starts, 0)]

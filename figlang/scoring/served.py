@@ -16,7 +16,7 @@ class ServedScorer:
 
     `bos` is text that is sent before every string, the token that begins a string for this model; `none` or `server` (it puts
     one there itself) send nothing. Continuations are found in the answers by character: a token that straddles the beginning of
-    one belongs to it, as for local models. A text that several requests share is sent once.
+    one belongs to it, and so do the spaces before it, as for local models. A text that several requests share is sent once.
     """
 
     def __init__(self, endpoint: Endpoint, bos: str = "none") -> None:
@@ -39,7 +39,7 @@ class ServedScorer:
         for index, (request, text) in enumerate(zip(asked, texts, strict=True)):
             try:
                 laid = tokens_of(answers[text], text, self._before)
-                log_probs.append(torch.tensor(_continuation(laid, len(self._before + request.context))))
+                log_probs.append(torch.tensor(_continuation(laid, len(self._before) + request.boundary)))
             except FiglangError as error:
                 raise RequestError(index, request, f"cannot be scored: {one_line(error)}") from error
             read[text] = len(laid)

@@ -89,7 +89,9 @@ class MaskedReader:
 
     def _cut(self, before: str, word: str, after: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """The tokens before a word, of it, and after it."""
-        ((encoding, first),) = self._scorer.spans.find([Request(before, word + after)])
+        ((encoding, _),) = self._scorer.spans.find([Request(before, word + after)])
+        # A space of its own is not masked: it stays with the text before the word.
+        first = next(place for place, (_, end) in enumerate(encoding.offsets) if end > len(before)) if before else 0
         end = len(before) + len(word)
         last = next(
             (place for place, (start, _) in enumerate(encoding.offsets) if place > first and start >= end), len(encoding.ids)

@@ -16,7 +16,7 @@ from figlang.data.mix import original
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.evaluation import encode_all
-from figlang.exports.checkpoint import ancestry, causal_recipe, sentence_vectors
+from figlang.exports.checkpoint import ancestry, beginning, causal_recipe, sentence_vectors
 from figlang.exports.recipe import Recipe
 from figlang.models import layout, lora, networks, sentences, weights
 from figlang.models.base import ChoiceModule, Score
@@ -232,7 +232,7 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
     texts = [text for item in (*train.items, *validation.items) for text in (item.context, *item.options)]
     network, tokenizer = networks.causal(model, config.paths.cache, texts)
     recipe = replace(
-        causal_recipe(model, scoring, _method_name(config)),
+        causal_recipe(model, scoring, beginning(config.model, scoring, tokenizer), _method_name(config)),
         **_lineage(config, train, validation),
     )
     if method.text == "legacy" and any(item.cut for item in train.items):
