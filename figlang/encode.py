@@ -11,6 +11,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from figlang.errors import FiglangError
+from figlang.tidying import tidy
 from figlang.types import COSINE_OF_MEANS, Inference, Item, SentenceVectors
 
 # Items that are tokenised in one call. What a tokenizer returns holds some kilobytes a sequence besides the token ids.
@@ -55,13 +56,8 @@ class Encoded:
 
 
 def word(text: str, style: str) -> str:
-    """A sentence as the network sees it. `clean`: one final period, first letter upper-case; `raw`: as is. No text stays none."""
-    if style == "raw":
-        return text
-    if not text.strip():
-        return ""
-    bare = text.strip().rstrip(".!?, ")
-    return f"{bare[:1].upper()}{bare[1:]}."
+    """A sentence as the network sees it. `clean`: see `tidy`; `raw`: as is."""
+    return text if style == "raw" else tidy(text)
 
 
 class Encoder:

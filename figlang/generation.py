@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import regex
 import torch
 from rich.progress import track
 from torch import Tensor
@@ -19,8 +20,11 @@ from figlang.scoring.requests import bos_ids
 from figlang.served.abilities import opening
 from figlang.served.endpoint import Reply
 from figlang.signature import digest
+from figlang.tidying import CLOSER, TERMINAL
 from figlang.types import Generation, Open
 
+# Marks of scripts without spaces need none behind them.
+SENTENCE_END = regex.compile(rf"[.!?…]+{CLOSER}*(?=\s|$)|(?:(?![.!?…]){TERMINAL})+{CLOSER}*")
 # Words whose final period ends no sentence.
 ABBREVIATIONS = ("mr", "mrs", "ms", "dr", "prof", "st", "vs", "etc", "e.g", "i.e", "a.m", "p.m", "approx")
 
@@ -103,7 +107,7 @@ def first_sentence(text: str, end: str = "sentence") -> str:
     paragraph = first_paragraph(text)
     if end == "period":
         return paragraph.split(".", 1)[0].strip()
-    for found in re.finditer(r"[.!?]+[\"'”’)\]]*(?=\s|$)", paragraph):
+    for found in SENTENCE_END.finditer(paragraph):
         word = re.split(r"[\s(\"“]", paragraph[: found.start()])[-1].lower()
         if not (found.group().startswith(".") and (word in ABBREVIATIONS or (re.fullmatch(r"[a-z]", word) and word != "i"))):
             return paragraph[: found.end()]

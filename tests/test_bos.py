@@ -67,15 +67,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("command", "words", "file"),
     [
-        (evaluate_command, ["data=figqa_sample", "scoring=pmi"], "predictions.jsonl"),
-        (evaluate_command, ["data=miqa_sample", "prompt=miqa_qa"], "predictions.jsonl"),
-        (judge_command, ["data=munch_sample", "prompts=[CTWT52]"], "predictions/CTWT52.jsonl"),
+        (evaluate_command, ["data=figqa_sample", "data.limit=4", "scoring=pmi"], "predictions.jsonl"),
+        (evaluate_command, ["data=miqa_sample", "data.limit=4", "prompt=miqa_qa"], "predictions.jsonl"),
+        (judge_command, ["data=munch_sample", "data.limit=4", "prompts=[CTWT52]"], "predictions/CTWT52.jsonl"),
         (
             rank_command,
-            ["data=munch_sample", "data.question=generation", "prompts=[GASW45]", "max_tokens=2"],
+            ["data=munch_sample", "data.question=generation", "data.limit=4", "prompts=[GASW45]", "max_tokens=2"],
             "rankings/GASW45.jsonl",
         ),
-        (generate_command, ["data=miqa_sample", "sampling.max_tokens=8"], "answers.jsonl"),
+        (generate_command, ["data=miqa_sample", "data.limit=8", "sampling.max_tokens=8"], "answers.jsonl"),
     ],
 )
 def test_every_command_takes_it(
@@ -85,7 +85,7 @@ def test_every_command_takes_it(
     for name, bos in (("auto", []), ("add", ["model.bos=add"]), ("none", ["model.bos=none"])):
         if name == "none" and "scoring=pmi" in words:
             continue  # an answer alone has no first token to be predicted from
-        common = ["model=causal", f"model.name_or_path={folder}", "data.limit=4", "trainer=cpu", "trainer.progress=false"]
+        common = ["model=causal", f"model.name_or_path={folder}", "trainer=cpu", "trainer.progress=false"]
         monkeypatch.setattr(sys, "argv", ["command", *common, *words, *bos, f"output={tmp_path / name}"])
         command()
         found[name] = (tmp_path / name / file).read_text()

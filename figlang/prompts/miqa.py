@@ -16,6 +16,7 @@ from string import Formatter
 from figlang.blind import without
 from figlang.config import PromptConfig
 from figlang.errors import FiglangError
+from figlang.tidying import titled
 from figlang.types import Item, Prompted
 
 IMPLIES = '"{stem}". Which of the following two statements could that imply?'
@@ -83,7 +84,7 @@ class Wording:
     def prompt(self, item: Item) -> str:
         """The question with its options in the item's order."""
         template = self._template(item)
-        stem = _upper(item.context) if self.case in ("first", "all") else item.context
+        stem = titled(item.context) if self.case in ("first", "all") else item.context
         return template.format(stem=stem, **dict(zip("ab", self._options(item), strict=True)))
 
     def blind(self) -> "Wording":
@@ -123,7 +124,7 @@ class Wording:
         return text
 
     def _options(self, item: Item) -> tuple[str, ...]:
-        return tuple(map(_upper, item.options)) if self.case == "all" else item.options
+        return tuple(map(titled, item.options)) if self.case == "all" else item.options
 
 
 def wording_of(prompt: PromptConfig) -> Wording:
@@ -218,7 +219,3 @@ def _label_in_order(template: str, labels: tuple[str, str]) -> bool:
 def _kind(item: Item) -> str:
     (kind,) = item.attributes["question"]
     return kind
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from figlang.errors import FiglangError
 from figlang.prompts import miqa
+from figlang.tidying import full_stop, is_ended, titled
 from figlang.types import Generation, Item, Open
 
 # Kinds of question of MiQA by the registers of premise and conclusion, and what the answer should begin with (Comșa et al. 2022,
@@ -48,12 +49,13 @@ def could_imply(item: Item, kind: str) -> str | None:
         premise, conclusion = item.context, wrong if kind == "metaphorical-literal" else right
     if implies == (kind == "literal-literal"):
         return None
-    return f'"{premise[:1].upper()}{premise[1:]}". Could that imply that "{conclusion}"?'
+    return f'"{titled(premise)}". Could that imply that "{conclusion}"?'
 
 
 def that_is_to_say(item: Item) -> str:
     """A metaphor with the suffix prompt of Liu et al. 2022 (§5.2), one period between, no space at the end."""
-    return f"{item.context.rstrip(' .')}. That is to say,"
+    bare = item.context.rstrip(" .")
+    return f"{bare}{'' if is_ended(bare) else full_stop(bare)} That is to say,"
 
 
 def with_examples(asked: Sequence[Open], pool: Sequence[Generation], shots: int, seed: int = 0) -> list[Open]:

@@ -5,6 +5,7 @@ from figlang.config import PromptConfig, ScoringConfig
 from figlang.encode import word
 from figlang.errors import FiglangError
 from figlang.scoring.requests import Request
+from figlang.tidying import full_stop, is_ended, titled
 from figlang.types import Item
 
 
@@ -93,10 +94,16 @@ class Wording:
         return self.whole(shown, metaphor, answer) if span == "whole" else self.span(shown, metaphor, answer)
 
     def _word(self, text: str) -> str:
-        if self._style == "gpt3" and text:
-            return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
+        if self._style == "gpt3":
+            return _as_published(text)
         return word(text, self._style)
 
     def _answer(self, text: str) -> str:
         worded = self._word(text)
         return worded[:1].lower() + worded[1:] if self._lower else worded
+
+
+def _as_published(text: str) -> str:
+    # The authors looked for a period only, so that "!" and "?" are followed by one. A mark of another script is an end.
+    ended = not text or text.endswith(".") or (not text[-1].isascii() and is_ended(text))
+    return titled(text) + ("" if ended else full_stop(text))
