@@ -64,7 +64,7 @@ def test_prompts_and_answers_know_them_too() -> None:
     assert that_is_to_say(item) == "कमरा भट्ठी था। That is to say,"
     assert first_sentence("गरम था। और फिर") == "गरम था।"
     assert first_sentence("「熱い。」寒い。") == "「熱い。」"
-    assert first_sentence("It was 3.5 m. Yes.") == "It was 3.5 m."
+    assert first_sentence("It was 3.5 metres. Yes.") == "It was 3.5 metres."
 
 
 @pytest.mark.parametrize("language", ["en_dev", "en_train", "hi", "id", "jv", "kn", "su", "sw", "yo"])
