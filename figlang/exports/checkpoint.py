@@ -33,8 +33,8 @@ class Loaded:
 
     def bos(self, scoring: ScoringConfig | None = None) -> str:
         """What is put before every string under a scoring: `none`, or token ids as `bos_ids` takes them."""
-        own = scoring is None or scoring.bos is None
-        return resolved_bos(self.tokenizer, self.recipe.bos if own else str(scoring.bos))
+        given = None if scoring is None else scoring.bos
+        return resolved_bos(self.tokenizer, self.recipe.bos if given is None else given)
 
 
 @dataclass(frozen=True)
