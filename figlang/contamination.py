@@ -4,22 +4,34 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import data, overlap, overlap_table, results, tables
+from figlang import data, overlap, overlap_table, results, stages, tables
 from figlang.command import data_presets, entry
 from figlang.config import ContaminationConfig
+from figlang.predictions import FORWARD, read_predictions
 
 
 @entry("contamination", ContaminationConfig)
 def main(config: ContaminationConfig) -> None:
     train, _ = data.for_training(config.data, config.paths)
     splits = overlap_table.evaluated(config.data, data_presets(config.against), config.paths)
-    found = overlap.check(train, splits, config.n)
+    before = stages.before(Path(config.run), config.paths) if config.run is not None else []
+    folders = [Path(folder) for folder in config.runs]
+    contents = [results.read(folder / "metrics.json") for folder in folders]
+    predicted = [
+        (content["model"], read_predictions(folder / FORWARD), content["seed"])
+        for folder, content in zip(folders, contents, strict=True)
+    ]
+    found = overlap.check(train, splits, config.n, before)
     folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-contamination")
-    table = overlap_table.table(found, f"{len(train.items)} training items of data={config.data.name}")
-    tables.write([table], folder)
+    named = f"{found['training_items']} training items of data={config.data.name}"
+    made = [overlap_table.table(found, named if not before else f"{named} and of {len(before)} stages before")]
+    if predicted:
+        made.append(overlap_table.by_cleanness(found, splits, predicted))
+    tables.write(made, folder)
     results.write(folder / "overlap.json", found)
     console = Console()
-    console.print(tables.markdown(table), highlight=False, markup=False, soft_wrap=True)
+    for table in made:
+        console.print(tables.markdown(table), highlight=False, markup=False, soft_wrap=True)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 

@@ -5,10 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from figlang import data as readers
+from figlang import overlap
 from figlang.config import DataConfig, PathsConfig
 from figlang.data import mix
 from figlang.tables import Table
-from figlang.types import Split
+from figlang.tables.cells import Cell
+from figlang.types import Prediction, Split
 
 SHOWN = 12  # ids that a card lists; all are in metrics.json
 
@@ -31,18 +33,24 @@ def evaluated(trained: DataConfig, against: Sequence[DataConfig], paths: PathsCo
 def table(found: Mapping[str, Any], title: str) -> Table:
     """The result of `overlap.check` as a table of counts."""
     rows = tuple(
-        (one["data"], one["split"], one["items"], _count(one, "context"), _count(one, "option")) for one in found["evaluated"]
+        (one["data"], one["split"], one["items"], _count(one, "context"), _count(one, "near"), _count(one, "option"))
+        for one in found["evaluated"]
     )
-    columns = ("data", "split", "items", "context overlaps", "an option overlaps")
+    columns = ("data", "split", "items", "context overlaps", "context has a near-duplicate", "an option overlaps")
     return Table("contamination", f"Overlap with {title}", columns, rows, (method(found),))
 
 
 def method(found: Mapping[str, Any]) -> str:
     """How it was looked for, in a sentence."""
     left = f"{len(found['dropped'])} training items whose metaphor is one of an evaluation split were left out before."
+    alike = (
+        f" Near-duplicate: a training context with a Jaccard similarity of {found['alike']:g} or more, by words."
+        if "alike" in found
+        else ""
+    )
     return (
         f"Overlap: {found['n']} words in a row that a training text has too, case and punctuation aside; of texts with fewer, "
-        f"all (at least {found['shortest']}). {left}"
+        f"all (at least {found['shortest']}).{alike} {left}"
     )
 
 
@@ -57,5 +65,29 @@ def ids(found: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def by_cleanness(
+    found: Mapping[str, Any], splits: Sequence[tuple[str, str, Split]], predicted: Sequence[tuple[str, Sequence[Prediction], int]]
+) -> Table:
+    """Accuracy on the clean items of a split beside the whole.
+
+    Args:
+        found: The result of `overlap.check` for the splits.
+        splits: Names of data, roles and items.
+        predicted: Names of systems, their predictions and the seed of the intervals; shown with each split that has their items.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for name, predictions, seed in predicted:
+        for one, (_, _, split) in zip(found["evaluated"], splits, strict=True):
+            known = {item.id for item in split.items}
+            if all(prediction.id in known for prediction in predictions):
+                measured = overlap.by_cleanness(one, predictions, seed)
+                rows.append((name, one["data"], one["split"], measured["whole"], measured["clean"], measured["others"]))
+    columns = ("system", "data", "split", "all items", "clean items", "other items")
+    note = "Clean: the context neither overlaps with a training text nor has a near-duplicate."
+    return Table("clean", "Accuracy on clean items beside the whole", columns, tuple(rows), (note,))
+
+
 def _count(one: Mapping[str, Any], part: str) -> str:
+    if part not in one:  # a checkpoint from before these were looked for
+        return "–"
     return f"{len(one[part])} ({100 * len(one[part]) / one['items']:.1f} %)"

@@ -1,19 +1,22 @@
 """Overlap of training and evaluation text (figlang/overlap.py), the command, and what a card says of it."""
 
 import json
+import random
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from figlang import overlap
+from figlang import overlap, stages
 from figlang.command import data_presets
 from figlang.config import DataConfig, PathsConfig
 from figlang.contamination import main as contamination_command
 from figlang.data import for_training, load
-from figlang.overlap_table import evaluated, ids, table
-from figlang.types import CLASSES, Inference, Item, Split
+from figlang.likeness import twins
+from figlang.overlap_table import by_cleanness, evaluated, ids, table
+from figlang.types import CLASSES, Inference, Item, Prediction, Split
 
 LONG = "the old clock in the hall had swallowed another hour"
 SAMPLES = "package:figlang/data/samples"
@@ -89,10 +92,78 @@ def test_a_table_counts_and_names_without_text() -> None:
         train, [("own", "validation", Split("dev", (item("ours", LONG), item("x", "a b c", "d e f", "g h i")), "a", "b"))]
     )
     made = table(document, "1 training item")
-    assert made.rows == (("own", "validation", 2, "1 (50.0 %)", "1 (50.0 %)"),)
+    assert made.rows == (("own", "validation", 2, "1 (50.0 %)", "1 (50.0 %)", "1 (50.0 %)"),)
     assert "1 training items whose metaphor" in made.notes[0]
     assert ids(document) == ["own validation: ours = theirs"]
     assert "clock" not in json.dumps(document)
+
+
+def test_words_are_told_apart_in_every_script() -> None:
+    # Vowel signs are part of a word; these texts differ in nothing else.
+    assert found([item("theirs", "कि का की")], [item("ours", "कु के को")])["context"] == {}
+    assert found([item("theirs", "कि का की।")], [item("ours", "कि का की")])["context"] == {"ours": "theirs"}
+    # Without spaces, two characters count as a word: eight words are sixteen characters.
+    room = "その部屋はまるで燃える炉のようだった"
+    assert found([item("theirs", f"昨日、{room}と言う")], [item("ours", f"彼女には{room}。")])["context"] == {"ours": "theirs"}
+    assert found([item("theirs", f"昨日、{room[:12]}と言う")], [item("ours", f"彼女には{room}。")])["context"] == {}
+
+
+def test_near_duplicates_are_found() -> None:
+    train, dev = (
+        Split(name, (item(name, text),), name, name) for name, text in (("theirs", LONG), ("ours", LONG.replace("hour", "day")))
+    )
+    [one] = overlap.check(train, [("own", "validation", dev)], n=12)["evaluated"]
+    assert (one["context"], one["near"]) == ({}, {"ours": "theirs"})  # 8 of 10 different words are the same
+    assert overlap.near_duplicates([train], dev, least=0.81) == {}
+
+
+def test_twins_are_those_of_comparing_all() -> None:
+    draw = random.Random(0)
+    sets = [frozenset(draw.choices("abcdefghij", k=draw.randint(1, 7))) for _ in range(300)]
+    ours, theirs = (
+        {str(place): one for place, one in enumerate(sets[:100])},
+        [(str(place), one) for place, one in enumerate(sets[100:])],
+    )
+    for least in (0.4, 0.75, 1.0):
+        best: dict[str, tuple[str, float]] = {}
+        for name, one in ours.items():
+            for other, some in theirs:
+                alike = len(one & some) / len(one | some)
+                if alike >= least and alike > best.get(name, ("", 0.0))[1]:
+                    best[name] = (other, alike)
+        assert twins(ours, theirs, least) == best
+
+
+def test_accuracy_on_the_clean_items_stands_beside_the_whole() -> None:
+    items = tuple(
+        item(name, text) for name, text in (("a", LONG), ("b", "a thing of its own kind"), ("c", "one more of another kind"))
+    )
+    split = Split("dev", items, "a", "b")
+    document = overlap.check(Split("train", items[:1], "a", "b"), [("own", "validation", split)])
+    predictions = [Prediction.of(one, scores) for one, scores in zip(items, ((1.0, 0.0), (1.0, 0.0), (0.0, 1.0)), strict=True)]
+    measured = overlap.by_cleanness(document["evaluated"][0], predictions)
+    values = {name: one and (one.value, one.n) for name, one in measured.items()}
+    assert values == {"whole": (pytest.approx(2 / 3), 3), "clean": (0.5, 2), "others": (1.0, 1)}
+    [row] = by_cleanness(document, [("own", "validation", split)], [("mine", predictions, 0)]).rows
+    assert row[:3] == ("mine", "own", "validation")
+
+
+def test_all_stages_of_a_training_count(tmp_path: Path) -> None:
+    data = DataConfig("figqa_sample", root=SAMPLES)
+    train, _ = for_training(data, PathsConfig())
+    for name, source in (
+        ("first", "package:x/y"),
+        ("second", str(tmp_path / "first" / "model")),
+        ("third", str(tmp_path / "second")),
+    ):
+        settings = {"data": asdict(data), "model": {"name_or_path": source, "init": "pretrained"}}
+        (tmp_path / name / "model").mkdir(parents=True)
+        (tmp_path / name / "recipe.json").write_text(json.dumps({"settings": settings, "data": {"train": train.sha256}}))
+    assert [len(stages.before(tmp_path / name, PathsConfig())) for name in ("first", "second", "third")] == [0, 1, 2]
+    own = Split("own", (item("own", "nothing of the kind here"),), "a", "b")
+    found_in = overlap.check(own, [("own", "train", train)], before=stages.before(tmp_path / "second", PathsConfig()))
+    assert len(found_in["evaluated"][0]["context"]) == len(train.items)
+    assert (found_in["stages"], found_in["training_items"]) == (2, len(train.items) + 1)
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
@@ -143,4 +214,4 @@ def test_what_fig_qa_large_shares_with_dev(figqa_root: str) -> None:
     whole = overlap.check(train, [("figqa_large", "validation", dev)])
     assert len(whole["dropped"]) == 4
     [one] = whole["evaluated"]
-    assert (len(one["context"]), len(one["option"])) == (2, 96)
+    assert (len(one["context"]), len(one["option"]), len(one["near"])) == (2, 96, 22)

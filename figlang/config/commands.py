@@ -271,6 +271,14 @@ class ContaminationConfig(Command):
     data: DataConfig = field(default_factory=DataConfig)
     against: list[str] = field(default_factory=lambda: [*BENCHMARKS], metadata=AGAINST)
     n: int = option(8, "Words in a row that count as overlap; shorter texts have to be equal.")
+    run: str | None = option(None, "Folder of a run on data=: the training data of the runs that it went on from count too.")
+    runs: list[str] = field(
+        default_factory=list,
+        metadata={
+            "help": "Folders of evaluations or runs, whose accuracy on the clean items is set beside the whole.",
+            "choices": (),
+        },
+    )
     output: str | None = option(None, "Folder of the table and the ids; null: a folder below paths.runs.")
     paths: PathsConfig = field(default_factory=PathsConfig)
 

@@ -241,15 +241,16 @@ def _seen(numbers: Mapping[str, Any]) -> tuple[Cell, Cell, Cell]:
 def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
     """What evaluation items and training items have in common; empty for a run from before this was looked for.
 
-    Looked at are the items of the last training only, and a network keeps what it learnt before.
+    A network keeps what it learnt before its last training; a document from before all stages were looked at says so.
     """
     if (found := document.get("contamination")) is None:
         return ""
-    table = overlap_table.table(found, f"{document['data']['train']['items']} training items")
+    count = found.get("training_items", document["data"]["train"]["items"])
+    table = overlap_table.table(found, f"{count} training items")
     listed = "".join(f"- {line}\n" for line in overlap_table.ids(found))
     text = f"\n## Contamination\n\n{markdown(table)}" + (f"\nContexts, each with its training item:\n\n{listed}" if listed else "")
     *before, last = trained_on.split(">")
-    if before:
+    if len(before) >= found.get("stages", 1):
         looked = f"Only the items of {last} were looked at; what those of {', '.join(before)} before share"
         text += f"\n{looked} stands on the card that it began from.\n"
     return text
