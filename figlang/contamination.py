@@ -17,10 +17,7 @@ def main(config: ContaminationConfig) -> None:
     before = stages.before(Path(config.run), config.paths) if config.run is not None else []
     folders = [Path(folder) for folder in config.runs]
     contents = [results.read(folder / "metrics.json") for folder in folders]
-    predicted = [
-        (content["model"], read_predictions(folder / FORWARD), content["seed"])
-        for folder, content in zip(folders, contents, strict=True)
-    ]
+    predicted = [(content["model"], read_predictions(folder / FORWARD)) for folder, content in zip(folders, contents, strict=True)]
     found = overlap.check(train, splits, config.n, before)
     folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-contamination")
     named = f"{found['training_items']} training items of data={config.data.name}"

@@ -99,7 +99,7 @@ def near_duplicates(stages: Sequence[Split], split: Split, least: float = ALIKE)
     return near
 
 
-def by_cleanness(found: Mapping[str, Any], predictions: Sequence[Prediction], seed: int = 0) -> dict[str, Estimate | None]:
+def by_cleanness(found: Mapping[str, Any], predictions: Sequence[Prediction]) -> dict[str, Estimate | None]:
     """Accuracy on the whole of a split, on its clean items, and on the others.
 
     An item is clean if its context neither overlaps with a training text nor has a near-duplicate.
@@ -107,7 +107,6 @@ def by_cleanness(found: Mapping[str, Any], predictions: Sequence[Prediction], se
     Args:
         found: One of the `evaluated` of `check`.
         predictions: Of that split, by item id.
-        seed: Of the intervals.
 
     Returns:
         The estimates; None where there is no such item.
@@ -116,7 +115,7 @@ def by_cleanness(found: Mapping[str, Any], predictions: Sequence[Prediction], se
     clean = [one for one in predictions if one.id not in touched]
     others = [one for one in predictions if one.id in touched]
     return {
-        name: metrics.accuracy(some, seed) if some else None
+        name: metrics.accuracy(some) if some else None
         for name, some in (("whole", predictions), ("clean", clean), ("others", others))
     }
 

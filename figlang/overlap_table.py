@@ -66,21 +66,21 @@ def ids(found: Mapping[str, Any]) -> list[str]:
 
 
 def by_cleanness(
-    found: Mapping[str, Any], splits: Sequence[tuple[str, str, Split]], predicted: Sequence[tuple[str, Sequence[Prediction], int]]
+    found: Mapping[str, Any], splits: Sequence[tuple[str, str, Split]], predicted: Sequence[tuple[str, Sequence[Prediction]]]
 ) -> Table:
     """Accuracy on the clean items of a split beside the whole.
 
     Args:
         found: The result of `overlap.check` for the splits.
         splits: Names of data, roles and items.
-        predicted: Names of systems, their predictions and the seed of the intervals; shown with each split that has their items.
+        predicted: Names of systems with their predictions; shown with each split that has their items.
     """
     rows: list[tuple[Cell, ...]] = []
-    for name, predictions, seed in predicted:
+    for name, predictions in predicted:
         for one, (_, _, split) in zip(found["evaluated"], splits, strict=True):
             known = {item.id for item in split.items}
             if all(prediction.id in known for prediction in predictions):
-                measured = overlap.by_cleanness(one, predictions, seed)
+                measured = overlap.by_cleanness(one, predictions)
                 rows.append((name, one["data"], one["split"], measured["whole"], measured["clean"], measured["others"]))
     columns = ("system", "data", "split", "all items", "clean items", "other items")
     note = "Clean: the context neither overlaps with a training text nor has a near-duplicate."

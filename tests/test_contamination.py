@@ -144,7 +144,7 @@ def test_accuracy_on_the_clean_items_stands_beside_the_whole() -> None:
     measured = overlap.by_cleanness(document["evaluated"][0], predictions)
     values = {name: one and (one.value, one.n) for name, one in measured.items()}
     assert values == {"whole": (pytest.approx(2 / 3), 3), "clean": (0.5, 2), "others": (1.0, 1)}
-    [row] = by_cleanness(document, [("own", "validation", split)], [("mine", predictions, 0)]).rows
+    [row] = by_cleanness(document, [("own", "validation", split)], [("mine", predictions)]).rows
     assert row[:3] == ("mine", "own", "validation")
 
 

@@ -56,7 +56,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
     train, validation = data.for_training(settings, config.paths)
     _check_data(content, train, validation)
     splits = overlap_table.evaluated(settings, [*against, settings], config.paths)
-    before = stages.before(run, config.paths) if (run / "recipe.json").is_file() else []
+    earlier = stages.before(run, config.paths) if (run / "recipe.json").is_file() else []
     with whole_folder(folder) as beside:
         shutil.copytree(run / "model", beside, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
         _cast(beside, config.dtype)
@@ -68,7 +68,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         document: dict[str, Any] = {
             **evaluated.document(beside),
             **{name: content[name] for name in KEPT if name in content},
-            "contamination": overlap.check(train, splits, config.n, before),
+            "contamination": overlap.check(train, splits, config.n, earlier),
             "release": {
                 "name": config.name,
                 "command": evaluated.about()["command"],
