@@ -157,6 +157,9 @@ def test_the_head_of_an_experiment_says_what_to_expect(name: str) -> None:
     assert f"experiment={name}`" in head[1]
     assert head[2].startswith("# Published: ")
     assert any(line.startswith("# Expects: ") and "Measured: " in line for line in head)
+    # What is not measured says why.
+    measured = " ".join(line.removeprefix("#").strip() for line in head).partition("Measured: ")[2]
+    assert not measured.startswith("not yet") or measured.startswith("not yet, since ")
 
 
 @pytest.mark.parametrize("name", HEADS)
