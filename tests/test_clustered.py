@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy.optimize import minimize
-from scipy.stats import norm, t
+from scipy.stats import binomtest, norm, t
 from statsmodels.stats.proportion import proportion_confint
 
 from figlang.metrics import ratio
@@ -24,11 +24,19 @@ def ends(ratios: Ratios) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(("right", "n"), [(7, 10), (0, 12), (40, 40), (530, 1000), (99, 100)])
-def test_one_item_a_cluster_has_wilsons_interval(right: int, n: int) -> None:
-    # Wilson's interval of n items with a normal quantile z; ours has Student's t and n - 1, which is a wider z.
+def test_one_item_a_cluster_has_the_exact_interval_and_test(right: int, n: int) -> None:
+    found = Ratios.of([1] * right + [0] * (n - right), [1] * n)
+    assert ends(found) == pytest.approx(proportion_confint(right, n, method="beta"), abs=1e-9)
+    tails = [binomtest(right, n, 0.7, alternative=side).pvalue for side in ("less", "greater")]
+    assert float(found.p(0.7)[0]) == pytest.approx(min(1, 2 * min(tails)))
+
+
+@pytest.mark.parametrize(("right", "n"), [(7, 10), (40, 40), (530, 1000), (99, 100)])
+def test_clusters_that_are_wholly_right_or_wrong_have_wilsons_interval(right: int, n: int) -> None:
+    # Wilson's interval of n clusters with a normal quantile z; ours has Student's t and n - 1, which is a wider z.
     z = t.isf(0.025, n - 1) * np.sqrt(n / (n - 1))
     wilson = proportion_confint(right, n, alpha=2 * norm.sf(z), method="wilson")
-    assert ends(Ratios.of([1] * right + [0] * (n - right), [1] * n)) == pytest.approx(wilson, abs=1e-8)
+    assert ends(Ratios.of([2] * right + [0] * (n - right), [2] * n)) == pytest.approx(wilson, abs=1e-8)
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 20), (20, 20)])
@@ -129,7 +137,7 @@ def test_many_clusters_have_the_interval_of_the_normal_distribution() -> None:
 
 
 def test_the_size_of_a_chunk_changes_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = [Ratios.of(*drawn(seed, 60, 1)) for seed in range(7)]
+    parts = [Ratios.of(2 * hits, 2 * sizes) for hits, sizes in (drawn(seed, 60, 1) for seed in range(7))]
     together = Ratios(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("counts", "hits", "sizes")))
     whole = together.intervals()
     monkeypatch.setattr(clustered, "CHUNK", 4)  # two ratios of two kinds at a time
@@ -137,15 +145,17 @@ def test_the_size_of_a_chunk_changes_no_interval(monkeypatch: pytest.MonkeyPatch
         assert one == pytest.approx(other, abs=1e-9)
 
 
-def test_the_difference_of_independent_shares_is_newcombes() -> None:
-    # 56 of 70 and 48 of 80, the example of Newcombe (1998): +0.0524 to +0.3339 with a normal quantile.
-    hits = np.zeros((150, 2))
+def test_the_difference_of_independent_shares_is_newcombes_with_exact_ends() -> None:
+    # 56 of 70 and 48 of 80, the example of Newcombe (1998), whose ends are Wilson's: +0.0524 to +0.3339.
+    hits, sizes = np.zeros((150, 2)), np.zeros((150, 2))
     hits[:56, 0], hits[70:118, 1] = 1, 1
-    sizes = np.zeros((150, 2))
     sizes[:70, 0], sizes[70:, 1] = 1, 1
     (low, high), p = contrast(hits, sizes)
-    assert (low, high) == pytest.approx((0.0524, 0.3339), abs=0.005)
-    assert 0.008 < p < 0.012
+    (low_one, high_one), (low_other, high_other) = (proportion_confint(*each, method="beta") for each in ((56, 70), (48, 80)))
+    assert low == pytest.approx(0.2 - np.hypot(0.8 - low_one, high_other - 0.6))
+    assert high == pytest.approx(0.2 + np.hypot(high_one - 0.8, 0.6 - low_other))
+    assert (low, high) == pytest.approx((0.0524, 0.3339), abs=0.011)
+    assert 0.01 < p < 0.02
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from figlang import metrics
 from figlang.metrics import accuracy, consistency, first_option, measure, pair_accuracy, ratio, same_answer, spread
@@ -158,21 +157,21 @@ def test_consistency_has_no_chance_and_no_p(metric: Metric) -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "n", "t"),
+    ("right", "n", "p"),
     [
-        (8, 10, 1.8),  # 3/10 from chance; variance of guessing 1/4, over 9: 0.3 / (0.5 / 3)
-        (10, 10, 3.0),
-        (0, 10, 3.0),  # below chance is as far from guessing
-        (5, 10, 0.0),
+        (8, 10, 2 * 56 / 1024),  # (45 + 10 + 1) / 2^10, on either side
+        (10, 10, 2 / 1024),
+        (0, 10, 2 / 1024),  # below chance is as far from guessing
+        (5, 9, 1.0),
     ],
 )
-def test_p_of_accuracy_is_two_sided_with_the_variance_of_guessing(right: int, n: int, t: float) -> None:
+def test_p_of_independent_items_is_exact_and_two_sided(right: int, n: int, p: float) -> None:
     rows = [row(str(index), str(index), 0, *(RIGHT if index < right else WRONG)) for index in range(n)]
-    assert accuracy(rows).p == pytest.approx(2 * stats.t.sf(t, n - 1), rel=1e-9)
+    assert accuracy(rows).p == pytest.approx(p, rel=1e-9)
 
 
-def test_p_of_pair_accuracy_is_against_a_quarter() -> None:
-    # 1 of 4 pairs is just what guessing gives.
+def test_p_of_pair_accuracy_counts_pairs_against_a_quarter() -> None:
+    # Of 4 pairs at most 1: (3/4)^4 + 4 · 1/4 · (3/4)^3 = 189/256; at least 1: 175/256. Twice the smaller is above 1.
     paired = [replace(prediction, attributes={}) for prediction in WORKED]
     assert pair_accuracy(paired).p == 1
 

@@ -83,17 +83,16 @@ def test_too_few_clusters_are_said_to_be_too_few() -> None:
 
 
 def test_pair_accuracy_is_shown_with_the_number_of_pairs() -> None:
-    # 1 of 2 pairs right: √1 · (1/2 − 1/4) / √(1/4 · 3/4) = 0.577 of Student's t with one degree of freedom, whose p is 2/3. The
-    # interval of two pairs holds next to everything.
-    assert line(summary(ROWS), "pair accuracy").startswith("50.00 % 0.2 – 99.8 † 2 25.00 % 0.667")
+    # 1 of 2 pairs right: P(X >= 1) = 1 − (3/4)² = 0.4375, and twice that. The interval of two pairs holds next to everything.
+    assert line(summary(ROWS), "pair accuracy").startswith("50.00 % 1.3 – 98.7 † 2 25.00 % 0.875")
 
 
 @pytest.mark.parametrize("name", ["consistency", "same answer"])
 def test_a_metric_without_chance_shows_none(name: str) -> None:
-    assert line(summary(ROWS), name).startswith("50.00 % 0.2 – 99.8 † 2 – –")
+    assert line(summary(ROWS), name).startswith("50.00 % 1.3 – 98.7 † 2 – –")
 
 
-@pytest.mark.parametrize(("category", "shown"), [("NEWS", "100.00 % 0.6 – 100.0 † 2"), ("FICTION", "0.00 % 0.0 – 100.0 † 1")])
+@pytest.mark.parametrize(("category", "shown"), [("NEWS", "100.00 % 15.8 – 100.0 † 2"), ("FICTION", "0.00 % 0.0 – 97.5 † 1")])
 def test_every_category_has_a_line_with_its_n(category: str, shown: str) -> None:
     assert line(summary(ROWS), category).startswith(shown)
 

@@ -2,7 +2,8 @@
 
 The interval puts the intervals of both ratios together and recovers the variances from their ends (MOVER: Zou & Donner 2008,
 Stat. Med. 27, with the correlation of Zou 2007, Psychol. Methods 12; for independent shares it is method 10 of Newcombe 1998,
-Stat. Med. 17). So a class that is right throughout still has a width. p is the level at which an end of the interval comes to 0.
+Stat. Med. 17, with exact ends). So a class that is right throughout still has a width. p is the level at which an end of the
+interval comes to 0.
 """
 
 import numpy as np
