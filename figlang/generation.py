@@ -12,8 +12,9 @@ from torch import Tensor
 from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import SamplingConfig
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, one_line
 from figlang.exports.checkpoint import Loaded, Served
+from figlang.limits import within
 from figlang.prompts.open import MIQA
 from figlang.scoring.replies import final
 from figlang.scoring.requests import bos_ids
@@ -25,6 +26,7 @@ from figlang.types import Generation, Open
 
 # Marks of scripts without spaces need none behind them.
 SENTENCE_END = regex.compile(rf"[.!?…]+{CLOSER}*(?=\s|$)|(?:(?![.!?…]){TERMINAL})+{CLOSER}*")
+PATIENCE = 10.0  # seconds, for a template that takes milliseconds
 # Words whose final period ends no sentence.
 ABBREVIATIONS = ("mr", "mrs", "ms", "dr", "prof", "st", "vs", "etc", "e.g", "i.e", "a.m", "p.m", "approx")
 
@@ -152,9 +154,19 @@ def converse(
     if not tokenizer.chat_template:
         raise FiglangError(f"{loaded.recipe.name} has no chat format, so that it cannot reply; use scoring=clean, or a chat model")
     chats = [[{"role": "user", "content": message}] for message in messages]
-    prompts = [tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True) for chat in chats]
+    prompts = [_templated(tokenizer, chat, loaded.recipe.name) for chat in chats]
     texts = Writer(loaded.network, tokenizer).write(prompts, sampling, progress=progress)
     return [[Reply(text, _is_cut(tokenizer, text, sampling)) for text in several] for several in texts], manner(loaded, sampling)
+
+
+def _templated(tokenizer: PreTrainedTokenizerBase, chat: list[dict[str, str]], name: str) -> str:
+    try:
+        with within(PATIENCE, f"{name}: its chat template"):
+            return str(tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True))
+    except FiglangError:
+        raise
+    except Exception as error:  # templates raise what they please, and recurse
+        raise FiglangError(f"{name}: its chat template fails ({one_line(error)}); take another chat model") from error
 
 
 def manner(loaded: Loaded | Served, sampling: SamplingConfig) -> str:

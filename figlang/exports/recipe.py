@@ -3,12 +3,16 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import Field, TypeAdapter
 from transformers.utils import cached_file
+from typing_extensions import TypedDict
 
+from figlang.config import ScoringConfig
 from figlang.errors import FiglangError, one_line
 from figlang.models import opening, sentences
+from figlang.models.soundness import validate
 from figlang.types import COSINE_OF_MEANS, POOLINGS, SentenceVectors
 
 RECIPE = "figlang.json"
@@ -56,6 +60,30 @@ class Recipe:
         return SentenceVectors(**{**self.vectors, "pooling": tuple(self.vectors["pooling"])})
 
 
+class _Checked(TypedDict, total=False):
+    """The types of a recipe's fields."""
+
+    name: str
+    base: str
+    method: str
+    format: str
+    text: Literal["clean", "raw", "legacy"]
+    max_length: Annotated[int, Field(ge=1)]
+    scale: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    options: Annotated[int, Field(ge=1)]
+    trained_on: str
+    settings: str
+    seed: int | None
+    scoring: dict[str, str | int | float | bool | None] | None
+    bos: str
+    base_precision: str | None
+    base_sha256: str | None
+    vectors: dict[str, list[str] | str | bool] | None
+
+
+CHECK = TypeAdapter(_Checked)
+
+
 def stored(located: str, revision: str | None) -> Recipe | None:
     """The figlang.json of a folder or hub id, None if it has none.
 
@@ -64,11 +92,11 @@ def stored(located: str, revision: str | None) -> Recipe | None:
     path = cached_file(located, RECIPE, revision=revision, _raise_exceptions_for_missing_entries=False)
     if path is None:
         return None
-    recipe = Recipe(**json.loads(Path(path).read_text()))
-    numbers = {"max_length": recipe.max_length, "options": recipe.options}
-    for name, number in numbers.items():
-        if type(number) is not int or number < 1:
-            raise ValueError(f"{name} is {number!r}")
+    content = json.loads(Path(path).read_text(encoding="utf-8"))
+    recipe = Recipe(**content)
+    validate(CHECK, content)
+    if recipe.scoring is not None:
+        ScoringConfig(**recipe.scoring)  # its choices
     if recipe.format not in FORMATS:
         raise ValueError(f"format is {recipe.format!r}")
     if unknown := set(recipe.sentence_vectors.pooling) - set(POOLINGS):

@@ -6,11 +6,12 @@ LoRA (arXiv 2106.09685), DoRA (2402.09353), rsLoRA (2312.03732); over weights ke
 import copy
 import hashlib
 import json
+import re
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import torch
 from peft import (
@@ -24,17 +25,44 @@ from peft import (
 )
 from peft.utils import CONFIG_NAME, SAFETENSORS_WEIGHTS_NAME
 from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as USUAL
+from pydantic import Field, TypeAdapter
 from safetensors import SafetensorError
 from torch import nn
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 from transformers.utils import cached_file
+from typing_extensions import TypedDict
 
 from figlang import config
 from figlang.errors import FiglangError, damage, one_line
+from figlang.limits import within as in_time
+from figlang.models.soundness import validate
 
 # The base of an adapter folder that brings its own, as that of a tiny random network does: nothing else has it.
 OWN = "base"
+PATIENCE = 10.0  # seconds, for patterns that take milliseconds
+
+
+class _Settings(TypedDict, total=False):
+    """What is read of an adapter_config.json."""
+
+    r: Annotated[int, Field(gt=0)]
+    lora_alpha: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    lora_dropout: Annotated[float, Field(ge=0, lt=1)]
+    base_model_name_or_path: str
+    revision: str | None
+    task_type: str | None
+    target_modules: str | list[str] | None
+    exclude_modules: str | list[str] | None
+    modules_to_save: list[str] | None
+    rank_pattern: dict[str, Annotated[int, Field(gt=0)]] | None
+    alpha_pattern: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None
+    use_dora: bool
+    use_rslora: bool
+    fan_in_fan_out: bool
+
+
+SETTINGS = TypeAdapter(_Settings)
 
 
 def adapt(network: PreTrainedModel, peft: config.PeftConfig, kept: list[str], base: str, revision: str | None) -> PeftModel:
@@ -125,6 +153,7 @@ def settings_of(source: str, revision: str | None) -> LoraConfig | None:
             raise FiglangError(f"{source} holds {content['peft_type']} adapters; only those of LoRA and its kin can be read")
         if not content["base_model_name_or_path"]:
             raise FiglangError(f"{source}: its {CONFIG_NAME} names no base_model_name_or_path; write there what they belong to")
+        validate(SETTINGS, content)
         return LoraConfig.from_pretrained(source, **_at(revision))
     except (ValueError, TypeError, KeyError) as error:
         raise FiglangError(f"{source}: its {CONFIG_NAME} cannot be read ({one_line(error)}); export the model again") from error
@@ -136,6 +165,7 @@ def attach(network: PreTrainedModel, settings: LoraConfig, source: str, revision
     Raises FiglangError if they cannot be read or are not for this network.
     """
     settings.inference_mode = True
+    _check_patterns(network, settings, source)
     try:
         adapted = _laid_over(network, settings)
     except ValueError as error:
@@ -159,6 +189,8 @@ def fill(adapted: PeftModel, settings: LoraConfig, source: str, revision: str | 
         )
     try:
         weights = load_peft_weights(source, device="cpu", **_at(revision))
+        if wrong := [name for name, weight in weights.items() if not bool(weight.isfinite().all())]:
+            raise ValueError(f"its weights {wrong[0]} are not all finite numbers")
         expected = get_peft_model_state_dict(adapted, save_embedding_layers=False)
         if expected.keys() != weights.keys():
             other = sorted(expected.keys() ^ weights.keys())
@@ -198,6 +230,20 @@ def _unfit(source: str, settings: LoraConfig, error: Exception) -> FiglangError:
 def _file(source: str, name: str, revision: str | None) -> str | None:
     quiet = {f"_raise_exceptions_for_{what}": False for what in ("missing_entries", "connection_errors", "gated_repo")}
     return cast(str | None, cached_file(source, name, revision=revision, **quiet))
+
+
+def _check_patterns(network: PreTrainedModel, settings: LoraConfig, source: str) -> None:
+    """Match the patterns of an adapter_config.json as PEFT will, within a time; some patterns take longer than the universe."""
+    lists = [list(value or ()) for value in (settings.rank_pattern, settings.alpha_pattern)]
+    patterns = [value for value in (settings.target_modules, settings.exclude_modules) if isinstance(value, str)]
+    with in_time(PATIENCE, f"{source}: a pattern of its {CONFIG_NAME}"):
+        for pattern in [*patterns, *(f"(.*\\.)?({key})$" for keys in lists for key in keys)]:
+            try:
+                compiled = re.compile(pattern)
+            except re.error as error:
+                raise FiglangError(f"{source}: the pattern {pattern!r} of its {CONFIG_NAME} cannot be read ({error})") from error
+            for name, _ in network.named_modules():
+                compiled.fullmatch(name)
 
 
 def _laid_over(network: PreTrainedModel, settings: LoraConfig) -> PeftModel:

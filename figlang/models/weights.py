@@ -14,7 +14,7 @@ from figlang.config import ModelConfig
 from figlang.errors import FiglangError, damage
 from figlang.exports.recipe import Recipe, stored
 from figlang.faults import explain
-from figlang.models import gguf, layout, lora, opening
+from figlang.models import gguf, layout, lora, opening, soundness
 from figlang.sources import PACKAGE, local_path
 
 # What adapters without a config.json, those of other tools, say of the network below them.
@@ -97,7 +97,7 @@ def load(
     try:
         try:
             # First, since it is one file: without a network the hub client tries each file for half a minute.
-            opening.read_config(source, *common)
+            soundness.check_depth(source, opening.read_config(source, *common))
         except OSError:
             if lora.settings_of(source, model.revision) is None:  # adapters of other tools come without it
                 raise
@@ -120,6 +120,7 @@ def load(
             raise  # want of memory is no fault of the files
         converted = f"; if {source}, made of it, is damaged, delete that folder" if gguf.is_gguf(model.name_or_path) else ""
         raise FiglangError(f"cannot load model {model.name_or_path!r} as {kind.__name__}: {damage(error)}{converted}") from error
+    soundness.check_weights(model.name_or_path, network)
     return network, tokenizer, _missing(found)
 
 
