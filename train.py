@@ -57,9 +57,9 @@ def main(config: TrainConfig) -> None:
         write_text(run.model / "README.md", card.card(loaded.recipe, content))
         figures.curves(fitted.history, 1 / ready.recipe.options, run.figures)
         measured = list(assessment.beside(config, others, loaded))
-        results.write(run.metrics, content)
         tracking.finish(config, run, content, fitted.history)
-    plots.learning_curve_beside(run.folder)
+        results.write(run.metrics, content)  # last: with it the run is finished
+        plots.learning_curve_beside(run.folder)
     for shown, folder in [(content, run.folder), *measured]:
         results.show(shown, folder, console)
     report.seeds(run.folder, console)

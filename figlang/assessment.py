@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from figlang import data, predicting, prompting, results, runs, runtime, sharding, submission
+from figlang import data, folders, outputs, predicting, prompting, results, runtime, sharding, submission
 from figlang.config import DataConfig, EvaluateConfig, TrainConfig
 from figlang.data import mix
 from figlang.errors import FiglangError
@@ -16,26 +16,26 @@ from figlang.predictions import FORWARD, read_predictions
 from figlang.types import Split
 
 
-def causal(config: EvaluateConfig) -> tuple[Split, Loaded | Served, Path]:
-    """The items, the model and the folder of a command that only a causal model can do.
+def causal(config: EvaluateConfig) -> tuple[Split, Loaded | Served]:
+    """The items and the model of a command that only a causal model can do.
 
     Raises FiglangError for another model.
     """
-    split, loaded, folder = opened(config)
+    split, loaded = opened(config)
     if loaded.recipe.format != "causal":
         raise FiglangError(f"{loaded.recipe.name} is no causal model, which this needs; evaluate.py data={config.data.name} may do")
-    return split, loaded, folder
+    return split, loaded
 
 
-def opened(config: EvaluateConfig, needed: str | None = None) -> tuple[Split, Loaded | Served, Path]:
-    """The items, the model and the folder of an evaluation; `needed` as in checkpoint.named_by."""
+def opened(config: EvaluateConfig, needed: str | None = None) -> tuple[Split, Loaded | Served]:
+    """The items and the model of an evaluation; `needed` as in checkpoint.named_by."""
     runtime.start(config.seed, config.trainer)
     split = _unseen(config, data.load(config.split, config.data, config.paths))
     runtime.log_notes(split.notes)
     loaded = checkpoint.named_by(config, needed)
     if isinstance(loaded, Loaded):
         layout.place(loaded.network, runtime.device(config.trainer))
-    return split, loaded, runs.evaluation_folder(config)
+    return split, loaded
 
 
 def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
@@ -53,20 +53,22 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     loaded = checkpoint.named_by(config)
     if isinstance(loaded, Loaded):
         layout.place(loaded.network, runtime.device(config.trainer))
-    folder = runs.evaluation_folder(config)
     progress = config.trainer.progress and processes.first
     how = predicting.How(
         progress, config.batch_size, config.scoring, config.prompt, pool, config.nli, processes, config.max_length, config.blind
     )
-    facts = predicting.predict(loaded, split, folder, how)
-    if not processes.first:
-        return None
-    evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
-    content = evaluated.document(folder) | {"data": results.about_data(config.data, {config.split: split}, split.notes)}
-    results.write(folder / "metrics.json", content)
-    if config.split == "test" and config.data.dataset.startswith("figqa"):
-        submission.write(folder / "submission.json", split.items, read_predictions(folder / FORWARD))
-    return content, folder
+    wanted = outputs.decided_by(config, split, predicting.origin(loaded))
+    with outputs.result(config, wanted, processes.first) as new:
+        facts = predicting.predict(loaded, split, new, how)
+        if not processes.first:
+            return None
+        evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
+        if config.split == "test" and config.data.dataset.startswith("figqa"):
+            submission.write(new / "submission.json", split.items, read_predictions(new / FORWARD))
+        about = {"data": results.about_data(config.data, {config.split: split}, split.notes), "decided_by": wanted}
+        content = evaluated.document(new) | about
+        results.write(new / "metrics.json", content)
+    return content, outputs.place(config)
 
 
 def beside(
@@ -77,18 +79,22 @@ def beside(
     With `loaded`, the export, all are evaluated; without, the export is loaded for those that have not been.
     """
     for settings, split in others:
-        asked = EvaluateConfig(checkpoint=config.run, data=settings)
-        folder = runs.evaluation_folder(asked)
+        asked = EvaluateConfig(checkpoint=config.run, data=settings, blind=config.blind, overwrite=True)
+        folder = outputs.place(asked)
+        folders.settle(folder)
         if loaded is None and (folder / "metrics.json").is_file():
             before = results.read(folder / "metrics.json")
             if before.get("data", {}).get(asked.split, {}).get("sha256") == split.sha256:
                 yield before, folder
                 continue
         loaded = loaded or checkpoint.load(f"{config.run}/model", config.model, config.paths.cache)
-        facts = predicting.predict(loaded, split, folder, predicting.How(config.trainer.progress, blind=config.blind))
-        evaluated = results.Evaluated(loaded.recipe.name, facts, split, asked.split, settings.name, asked.seed)
-        content = evaluated.document(folder) | {"data": results.about_data(settings, {asked.split: split}, split.notes)}
-        results.write(folder / "metrics.json", content)
+        wanted = outputs.decided_by(asked, split, predicting.origin(loaded))
+        with outputs.result(asked, wanted) as new:
+            facts = predicting.predict(loaded, split, new, predicting.How(config.trainer.progress, blind=config.blind))
+            evaluated = results.Evaluated(loaded.recipe.name, facts, split, asked.split, settings.name, asked.seed)
+            about = {"data": results.about_data(settings, {asked.split: split}, split.notes), "decided_by": wanted}
+            content = evaluated.document(new) | about
+            results.write(new / "metrics.json", content)
         yield content, folder
 
 

@@ -8,9 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from figlang.config import DataConfig
+from figlang import folders, outputs
+from figlang.config import EvaluateConfig
 from figlang.errors import FiglangError
-from figlang.files import whole_file, write_text
+from figlang.files import slug, whole_file, write_text
 from figlang.predictions import read_predictions, write_predictions
 from figlang.scoring.requests import Scored
 from figlang.signature import digest
@@ -23,20 +24,26 @@ Asked = TypeVar("Asked")
 MADE_BY = "cells.txt"  # in a grid's folder: what its cells depend on
 
 
-def claim(folder: Path, signature: str, data: DataConfig, made: Sequence[str]) -> None:
-    """Clear a folder of the files that fit the patterns `made`, cells and tables, unless an earlier run with this signature
-    and these settings of the data left them: interrupted or finished, its cells need not be made again.
+def claim(folder: Path, signature: str, config: EvaluateConfig, kept: Sequence[str]) -> None:
+    """Clear a locked folder of the cells, which fit the patterns `kept`, unless an earlier run with this signature and these
+    settings of the data left them: interrupted, finished or replaced, its cells need not be made again.
 
-    Raises FiglangError if the folder holds a finished result of another signature or other settings.
+    Raises FiglangError if the folder holds a finished result of another signature or other settings, unless it may be replaced.
     """
-    # Parts of speech, say, depend on settings of the data that a score does not, and its signature leaves them out.
-    made_by, mark, finished = f"{signature} {digest(asdict(data))}", folder / MADE_BY, folder / "metrics.json"
+    # Parts of speech, for example, depend on settings of the data that a score does not, and its signature leaves them out.
+    made_by, mark, finished = f"{signature} {digest(asdict(config.data))}", folder / MADE_BY, folder / "metrics.json"
     same = mark.is_file() and mark.read_bytes() == made_by.encode()
-    if finished.is_file() and not (same and _content(finished).get("signature") == signature):
-        raise FiglangError(f"{folder} holds a finished result of other settings; choose another folder with output=DIR")
+    before = str(outputs.finished(folder).get("signature", "damaged")) if finished.is_file() else signature
+    if not config.overwrite and finished.is_file() and not (same and before == signature):
+        changed = set(signature.split("|")) ^ set(before.split("|")) or {"data settings"}
+        raise FiglangError(
+            f"{folder} holds a finished result of other settings ({', '.join(sorted(changed))}); choose another folder with "
+            "output=DIR, or replace it with overwrite=true"
+        )
     if same:
         return
-    for path in (mark, *(path for pattern in made for path in folder.glob(pattern))):
+    # First what says that the rest is whole.
+    for path in (finished, mark, *(path for pattern in kept for path in folder.glob(pattern))):
         path.unlink(missing_ok=True)
     write_text(mark, made_by)
 
@@ -51,17 +58,8 @@ def left(folder: Path, kind: str, names: Iterable[str]) -> list[str]:
 
 def took_before(folder: Path, made: bool) -> dict[str, Any]:
     """What a finished folder says that its cells took; nothing if cells had to be `made` now, or it is not finished."""
-    finished = folder / "metrics.json"
-    took: dict[str, Any] = _content(finished).get("took", {}) if finished.is_file() and not made else {}
+    took: dict[str, Any] = {} if made else outputs.finished(folder).get("took", {})
     return took
-
-
-def _content(finished: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(finished.read_text(encoding="utf-8"))
-    except ValueError:  # damaged, or not ours
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 class Cells:
@@ -124,7 +122,8 @@ def one_by_one(score: Callable[[Sequence[Asked]], Scored], parts: Sequence[Seque
 
 
 def _file(folder: Path, kind: str, name: str) -> Path:
-    path = folder / kind / f"{name}.jsonl"
+    folders.check_place(folder / kind)
+    path = folder / kind / f"{slug(name)}.jsonl"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from figlang import systems, tables
+from figlang import folders, systems, tables
 from figlang.command import entry
 from figlang.comparison import Compared, every_pair, mean_accuracy, mean_pair_accuracy
 from figlang.config import CompareConfig
@@ -42,7 +42,8 @@ def main(config: CompareConfig) -> None:
     pointer = () if few else (f"{len(found):,} pairs of systems: see {where}.",)
     tables.show(made if few else made[:1], (*below, *pointer), console, left=("against",))
     if config.output is not None:
-        tables.write(made, Path(config.output))
+        with folders.replaced(Path(config.output)) as new:
+            tables.write(made, new)
         console.print(config.output, style="bold", highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import data, drawing, reference, tables
+from figlang import data, drawing, folders, reference, tables
 from figlang.analysis import linguistic
 from figlang.command import entry
 from figlang.config import DescribeConfig
@@ -28,7 +28,7 @@ def main(config: DescribeConfig) -> None:
     split = data.load(config.split, config.data, config.paths)
     console = Console()
     folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-{config.split}")
-    made = [counts(split)]
+    made, picture = [counts(split)], None
     if beside := surface.table(split.items, _training(config)):
         made.append(beside)
     if config.data.dataset in ("figqa", "figqa_csv"):
@@ -37,8 +37,11 @@ def main(config: DescribeConfig) -> None:
             log.warning("without subjects, relations and objects: %s", note)
         else:
             made.append(unique(found, note))
-            drawing.save(plots.frequencies(found), folder / "segments", ("svg", "pdf"))
-    tables.write(made, folder)
+            picture = plots.frequencies(found)
+    with folders.replaced(folder) as new:
+        tables.write(made, new)
+        if picture is not None:
+            drawing.save(picture, new / "segments", ("svg", "pdf"))
     for table in made:
         console.print(tables.markdown(table), highlight=False, markup=False, soft_wrap=True)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)

@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from figlang.files import slug, whole_file
+
 log = logging.getLogger("figlang")
 
 INK, MUTED, FAINT = "#1b1b1f", "#65656d", "#d5d5da"
@@ -78,7 +80,7 @@ def _say_letters() -> None:
 
 
 def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
-    """`path` with each of the suffixes, svg, pdf or png; the folder is made."""
+    """`path` with each of the suffixes, svg, pdf or png, its last part as `files.slug` has it; the folder is made."""
     import matplotlib
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +90,8 @@ def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
         for suffix in suffixes:
             plain = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix, {})
             ground = {"facecolor": "white"} if suffix == "png" else {}
-            figure.savefig(path.with_name(f"{path.name}.{suffix}"), dpi=150, metadata=plain, **ground)
+            with whole_file(path.with_name(f"{slug(path.name)}.{suffix}")) as beside:
+                figure.savefig(beside, format=suffix, dpi=150, metadata=plain, **ground)
 
 
 def inline(figure: Any, label: str) -> str:

@@ -1,28 +1,60 @@
 """Files and folders that get their name only when they are complete, whatever happens while they are written."""
 
-import os
+import hashlib
+import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from uuid import uuid4
 
+from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 
+from figlang.errors import FiglangError
 from figlang.redaction import redacted
+
+LONGEST = 120  # characters of a file's name without its suffix; file systems take 255 bytes
+# Names of what is still being written. They are random, since two containers may both be process 1.
+_UNFINISHED = re.compile(r"\..*\.[0-9a-f]{12}\.(partial|before)")
+
+
+def beside_name(path: Path, state: str = "partial") -> Path:
+    """A new random name beside `path` for what is to take its place."""
+    return path.with_name(f".{path.name[:LONGEST]}.{uuid4().hex[:12]}.{state}")
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether `path` has a name of `beside_name`: a writer's that is at work, or was killed."""
+    return _UNFINISHED.fullmatch(path.name) is not None
+
+
+def slug(name: str) -> str:
+    """Any text as the name of a file: no separators, no hidden file, at most LONGEST characters.
+
+    A text that has to be changed gets the beginning of its hash at its end, so that different texts stay different.
+    """
+    plain = re.sub(r"[^A-Za-z0-9._~+=-]+", "_", name).lstrip(".")[:LONGEST]
+    if plain == name and plain:
+        return plain
+    return f"{plain[: LONGEST - 9]}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A path beside `path` to write to, renamed to it at the end and removed if that is not reached.
 
+    A link at `path` is replaced; what it points to is left alone.
+
     Raises OSError that names `path` where a write fails half-way, which alone names nothing.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = beside_name(path)
     try:
         yield beside
         beside.replace(path)
     except OSError as error:
-        error.filename = error.filename or str(path)
+        if error.filename is None or str(error.filename) == str(beside):
+            error.filename = str(path)
         raise
     finally:
         beside.unlink(missing_ok=True)
@@ -38,29 +70,65 @@ def write_text(path: Path, text: str) -> None:
 def whole_folder(path: Path) -> Iterator[Path]:
     """A folder beside `path` to fill, which takes its place at the end and is removed if that is not reached.
 
-    Raises OSError where a library that writes into it words that in another way.
+    Raises FiglangError while another process writes this folder or where `path` is a link, and OSError where a library that writes
+    into it words that in another way.
     """
-    beside, before = (path.with_name(f".{path.name}.{state}") for state in ("partial", "before"))
-    _settle(path, beside, before)
-    beside.mkdir(parents=True)
+    if path.is_symlink():
+        raise FiglangError(f"{path} is a link to {path.readlink()}; give that folder itself, or remove the link")
+    with lock(path.with_name(f".{path.name[:LONGEST]}.lock"), path):
+        beside, before = beside_name(path), beside_name(path, "before")
+        _settle(path)
+        beside.mkdir()
+        try:
+            yield beside
+            # safetensors makes files that only their owner may read, whatever is the rule here.
+            for weights in beside.rglob("*.safetensors"):
+                weights.chmod(beside.stat().st_mode & 0o666)
+            # Renamed and not deleted: a deletion that is cut short leaves half a folder under its name.
+            if path.exists():
+                path.rename(before)
+            beside.rename(path)
+        except SafetensorError as error:
+            raise OSError(f"{path}: {error}") from error
+        finally:
+            _settle(path)
+
+
+@contextmanager
+def lock(file: Path, folder: Path, option: str = "output=DIR") -> Iterator[None]:
+    """The right to write `folder`, by a lock on `file` that also holds between containers which share a volume.
+
+    Raises FiglangError while another process has it, or if there can be no such file; `option` chooses another folder.
+    """
+    held = FileLock(file)
     try:
-        yield beside
-        # safetensors makes files that only their owner may read, whatever is the rule here.
-        for weights in beside.rglob("*.safetensors"):
-            weights.chmod(beside.stat().st_mode & 0o666)
-        # Renamed and not deleted: a deletion that is cut short leaves half a folder under its name.
-        if path.exists():
-            path.rename(before)
-        beside.rename(path)
-    except SafetensorError as error:
-        raise OSError(f"{path}: {error}") from error
+        file.parent.mkdir(parents=True, exist_ok=True)
+        held.acquire(timeout=0)
+    except Timeout:
+        raise FiglangError(f"another process is working in {folder}; wait for it, or choose {option}") from None
+    except OSError as error:
+        raise FiglangError(f"cannot write to {folder} ({error.strerror}); choose another folder with {option}") from error
+    try:
+        yield
     finally:
-        _settle(path, beside, before)
+        # While it is held: whoever waits for a file that is removed takes the next one.
+        file.unlink(missing_ok=True)
+        held.release()
 
 
-def _settle(path: Path, beside: Path, before: Path) -> None:
+def _settle(path: Path) -> None:
+    """Bring back an earlier folder and remove what is unfinished; only the holder of the folder's lock may."""
+    known = [one for one in path.parent.glob(f".{_literal(path.name[:LONGEST])}.*") if is_unfinished(one)]
     # Cut short between the two renamings, only the earlier folder is whole, under its other name.
-    if before.exists() and not path.exists():
+    if not path.exists() and (before := next((one for one in known if one.suffix == ".before"), None)):
         before.rename(path)
-    for leftover in (beside, before):
-        shutil.rmtree(leftover, ignore_errors=True)
+    for leftover in known:
+        if leftover.is_dir() and not leftover.is_symlink():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                leftover.unlink()
+
+
+def _literal(name: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", name)

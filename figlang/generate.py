@@ -1,24 +1,28 @@
 """Let a causal model answer MiQA's or Fig-QA's open questions in its own words (`model=smollm2 data=miqa`), for people to rate."""
 
+import logging
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
 
-from figlang import data, generation, predicting, results, runs, runtime
+from figlang import data, folders, generation, outputs, predicting, results, runtime
 from figlang.command import entry
 from figlang.config import GenerateConfig
 from figlang.errors import FiglangError
 from figlang.exports import checkpoint
 from figlang.prompts import open as questions
 from figlang.rating import answers, ratings, sheets
+from figlang.signature import digest
 from figlang.types import Generation
+
+log = logging.getLogger("figlang")
 
 
 @entry("generate", GenerateConfig)
 def main(config: GenerateConfig) -> None:
     if not config.data.dataset.startswith(("miqa", "figqa")):
         raise FiglangError(f"data={config.data.name} has no open questions; use data=miqa or data=figqa_medium")
-    sheets.check_free(runs.evaluation_place(config))
     runtime.start(config.seed, config.trainer)
     split = data.load(config.split, config.data, config.paths)
     runtime.log_notes(split.notes)
@@ -36,17 +40,27 @@ def main(config: GenerateConfig) -> None:
         asked = questions.with_examples(asked, pool, config.shots, config.sampling.seed)
     if isinstance(loaded, checkpoint.Loaded):
         loaded.network.to(runtime.device(config.trainer))
-    folder = runs.evaluation_folder(config)
-    written, manner = generation.answer(loaded, asked, config.sampling, config.cut, config.trainer.progress)
-    answers.write(folder, written)
-    sheets.write(folder, {loaded.recipe.name: written}, answers.scale_of(written), config.seed)
-
-    facts = predicting.origin(loaded) | generation.facts(config.sampling, manner, config.shots, config.kinds, config.cut, pool)
-    facts["bos"] = loaded.bos() if manner == "continued" else "none"  # a chat's form has a token of its own
-    evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
-    proxy = answers.begins_as_expected(written)
-    results.write(folder / "metrics.json", evaluated.about() | {"answers": len(written), "begins_as_expected": proxy})
-    answers.show(written, proxy, Console())
+    examples = {"pool": digest([asdict(one) for one in pool])}
+    wanted = outputs.decided_by(config, split, predicting.origin(loaded) | examples)
+    with outputs.claimed(config, wanted) as folder:
+        content = {} if config.overwrite else outputs.finished(folder)
+        if content:
+            written = answers.read(folder)
+            log.info("written before and left as it is, since people may have rated it; overwrite=true replaces it")
+        else:
+            sheets.check_free(folder, config.overwrite)
+            written, manner = generation.answer(loaded, asked, config.sampling, config.cut, config.trainer.progress)
+            facts = predicting.origin(loaded)
+            facts |= generation.facts(config.sampling, manner, config.shots, config.kinds, config.cut, pool)
+            facts["bos"] = loaded.bos() if manner == "continued" else "none"  # a chat's form has a token of its own
+            evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
+            proxy = answers.begins_as_expected(written)
+            content = evaluated.about() | {"answers": len(written), "begins_as_expected": proxy, "decided_by": wanted}
+            with folders.staged(folder, outputs.MADE) as new:
+                answers.write(new, written)
+                sheets.write(new, {loaded.recipe.name: written}, answers.scale_of(written), config.seed)
+                results.write(new / "metrics.json", content)
+    answers.show(written, content["begins_as_expected"], Console())
     Console().print(sheets.invitation(folder), highlight=False, markup=False, soft_wrap=True)
 
 

@@ -10,7 +10,6 @@ from figlang.config import MergeConfig
 from figlang.errors import FiglangError
 from figlang.exports import card, checkpoint, merging
 from figlang.exports.recipe import RECIPE
-from figlang.files import write_text
 
 
 @entry("merge", MergeConfig)
@@ -24,9 +23,7 @@ def main(config: MergeConfig) -> None:
     runtime.start(0, config.trainer)
     split = data.load("validation", config.data, config.paths)
     loaded = checkpoint.load_unmerged(config.checkpoint, config.model, config.paths.cache)
-    merged = merging.merge(loaded, split, folder)
-    if document is not None:
-        write_text(folder / "README.md", card.card(merged.recipe, document))
+    merging.merge(loaded, split, folder, None if document is None else lambda recipe: card.card(recipe, document))
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False)
 
 

@@ -4,32 +4,38 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from figlang import assessment, data, predicting, results, tables
+from figlang import assessment, data, folders, outputs, predicting, results, tables
 from figlang.command import entry
 from figlang.config import MiqaTable3Config
+from figlang.files import write_text
 from figlang.miqa import grid as miqa_grid
 from figlang.miqa import table
+
+MADE = ("metrics.json", "table3.md")
 
 
 @entry("miqa_table3", MiqaTable3Config)
 def main(config: MiqaTable3Config) -> None:
     grid = miqa_grid.grid(config)
-    split, loaded, folder = assessment.causal(config)
+    split, loaded = assessment.causal(config)
     bos = loaded.bos(grid.scoring)
     scorer = predicting.engine(loaded, grid.scoring, bos)
     facts = predicting.origin(loaded) | grid.facts(config.prompt) | {"bos": bos}
     about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()
-    miqa_grid.claim(folder, about["signature"], config.data)
     pool = data.load(config.split, replace(config.data, limit=None), config.paths).items
-    took = miqa_grid.predict(scorer, split.items, pool, grid, folder, config.trainer.progress)
-    if config.one_by_one:
-        took["one_by_one"] = miqa_grid.one_by_one(scorer, split.items[: config.one_by_one], pool, grid)
+    wanted = outputs.decided_by(config, split, predicting.origin(loaded))
+    with outputs.claimed(config, wanted) as folder:
+        miqa_grid.claim(folder, about["signature"], config)
+        took = miqa_grid.predict(scorer, split.items, pool, grid, folder, config.trainer.progress)
+        if config.one_by_one:
+            took["one_by_one"] = miqa_grid.one_by_one(scorer, split.items[: config.one_by_one], pool, grid)
 
-    measured = table.measure(miqa_grid.read(folder, grid))
-    content = about | {"questions": measured, "took": took, "notes": list(split.notes)}
-    results.write(folder / "metrics.json", content)
-    (folder / "table3.md").write_text(table.markdown(content), encoding="utf-8")
-    tables.write(table.made(content), folder / "tables")
+        measured = table.measure(miqa_grid.read(folder, grid))
+        content = about | {"questions": measured, "took": took, "notes": list(split.notes), "decided_by": wanted}
+        with folders.staged(folder, MADE) as new:
+            write_text(new / "table3.md", table.markdown(content))
+            tables.write(table.made(content), new / "tables")
+            results.write(new / "metrics.json", content, counted=folder)
     table.show(content, Console())
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 

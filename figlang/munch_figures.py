@@ -6,11 +6,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import data, results, runs, runtime, tables, vectors
+from figlang import data, outputs, results, runtime, tables, vectors
 from figlang.command import entry
 from figlang.config import MunchFiguresConfig
 from figlang.errors import FiglangError
 from figlang.exports import checkpoint
+from figlang.files import write_text
 from figlang.munch import figure, overview, similarity
 from figlang.sources import sha256
 from figlang.statistics.clustered import Array
@@ -25,26 +26,30 @@ def main(config: MunchFiguresConfig) -> None:
     sentences = data.load(config.split, replace(config.data, question="generation"), config.paths)
     judged = data.load(config.split, replace(config.data, question="word", limit=None), config.paths)
     runtime.log_notes(sentences.notes)
-    folder = runs.evaluation_folder(config)
     name, facts = "no vectors", dict[str, str | bool]()
     content = overview.measure(sentences.items)
-    figure.novelty(overview.novelty(sentences.items), folder / "figure8-novelty")
+    rows: list[similarity.Triple] = []
     if config.vectors is not None:
         name, facts, found = _vectors(config, judged.items)
         rows = similarity.triples(judged.items, found, config.lower)
         content["similarity"] = similarity.measure(rows)
-        with (folder / "cosines.jsonl").open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
-        figure.similarity([row.cosines for row in rows if row.cosines], name, folder / "figure3-similarity")
-
     evaluated = results.Evaluated(name, facts, sentences, config.split, config.data.name, config.seed)
-    content = evaluated.about() | content | {"triples": results.describe(judged), "notes": list(sentences.notes)}
-    results.write(folder / "metrics.json", content)
+    wanted = outputs.decided_by(config, sentences, facts)
+    content = (
+        evaluated.about() | content | {"triples": results.describe(judged), "notes": list(sentences.notes), "decided_by": wanted}
+    )
     made, below = overview.tables(content), [overview.FOOTNOTE, f"signature {content['signature']}"]
-    (folder / "tables.md").write_text(tables.document("MUNCH, its sentences and candidates", made, below), encoding="utf-8")
-    tables.write(made, folder / "tables")
+    with outputs.result(config, wanted) as new:
+        figure.novelty(overview.novelty(sentences.items), new / "figure8-novelty")
+        if rows:
+            with (new / "cosines.jsonl").open("w", encoding="utf-8") as file:
+                file.writelines(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
+            figure.similarity([row.cosines for row in rows if row.cosines], name, new / "figure3-similarity")
+        write_text(new / "tables.md", tables.document("MUNCH, its sentences and candidates", made, below))
+        tables.write(made, new / "tables")
+        results.write(new / "metrics.json", content)
     tables.show(made, below, Console())
-    Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+    Console().print(str(outputs.place(config)), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
 def _vectors(config: MunchFiguresConfig, items: tuple[Item, ...]) -> tuple[str, dict[str, str | bool], dict[str, Array]]:

@@ -4,20 +4,22 @@ import time
 
 from rich.console import Console
 
-from figlang import assessment, cells, predicting, results, tables
+from figlang import assessment, cells, folders, outputs, predicting, results, tables
 from figlang.command import entry
 from figlang.config import MunchGenerateConfig
 from figlang.exports.checkpoint import Served
+from figlang.files import write_text
 from figlang.munch import factors as munch_factors
 from figlang.munch import filling, rankings, served_filling, table3
 from figlang.prompts import munch_generation
 
-MADE = ("tables.md", "rankings/*.jsonl")
+KEPT = ("rankings/*.jsonl",)
+MADE = ("metrics.json", "tables.md")
 
 
 @entry("munch_generate", MunchGenerateConfig)
 def main(config: MunchGenerateConfig) -> None:
-    split, loaded, folder = assessment.opened(config, needed="words")
+    split, loaded = assessment.opened(config, needed="words")
     way = served_filling.way(config, loaded) if isinstance(loaded, Served) else filling.way(config, loaded)
     names = config.prompts or list(munch_generation.PROMPTS)
     asked = {name: munch_generation.ask(split.items, name, way.form) for name in names}
@@ -27,25 +29,28 @@ def main(config: MunchGenerateConfig) -> None:
     )
     facts = predicting.origin(loaded) | way.facts() | {"prompt": "+".join(names), "bos": loaded.bos()}
     about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()
-    cells.claim(folder, about["signature"], config.data, MADE)
-    kept = cells.left(folder, "rankings", names)
-    started = time.perf_counter()
-    for name, blanks in asked.items():
-        if name not in kept:
-            rankings.write(folder / "rankings" / f"{name}.jsonl", filler.fill(blanks, config.trainer.progress))
-    took = filler.took() | {"seconds": time.perf_counter() - started, "kept": kept}
-    took |= cells.took_before(folder, made=len(kept) < len(names))
+    wanted = outputs.decided_by(config, split, predicting.origin(loaded))
+    with outputs.claimed(config, wanted) as folder:
+        cells.claim(folder, about["signature"], config, KEPT)
+        kept = cells.left(folder, "rankings", names)
+        started = time.perf_counter()
+        for name, blanks in asked.items():
+            if name not in kept:
+                rankings.write(folder / "rankings" / f"{name}.jsonl", filler.fill(blanks, config.trainer.progress))
+        took = filler.took() | {"seconds": time.perf_counter() - started, "kept": kept}
+        took |= cells.took_before(folder, made=len(kept) < len(names))
 
-    ranked = {name: rankings.read(folder / "rankings" / f"{name}.jsonl") for name in names}
-    measured = table3.measure(ranked, way.config.max_rank, config.ddof)
-    best = rankings.cases(ranked[measured["best"]])
-    factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least)
-    about["data"] = results.about_data(config.data, {config.split: split}, ())
-    content = about | measured | {"factors": factors, "took": took, "notes": list(split.notes)}
-    results.write(folder / "metrics.json", content)
-    made, below = table3.tables(content), table3.below(content)
-    (folder / "tables.md").write_text(tables.document(f"MUNCH generation, {content['model']}", made, below), encoding="utf-8")
-    tables.write(made, folder / "tables")
+        ranked = {name: rankings.read(folder / "rankings" / f"{name}.jsonl") for name in names}
+        measured = table3.measure(ranked, way.config.max_rank, config.ddof)
+        best = rankings.cases(ranked[measured["best"]])
+        factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least)
+        about["data"] = results.about_data(config.data, {config.split: split}, ())
+        content = about | measured | {"factors": factors, "took": took, "notes": list(split.notes), "decided_by": wanted}
+        made, below = table3.tables(content), table3.below(content)
+        with folders.staged(folder, MADE) as new:
+            write_text(new / "tables.md", tables.document(f"MUNCH generation, {content['model']}", made, below))
+            tables.write(made, new / "tables")
+            results.write(new / "metrics.json", content, counted=folder)
     tables.show(made, below, Console())
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 

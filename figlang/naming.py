@@ -110,6 +110,10 @@ def _name_evaluation(config: EvaluateConfig, typed: Typed) -> None:
         config.name = _folder(typed, config.data.name, KINDS.get(type(config), config.split))
         if "model.name_or_path" in given:
             config.name += f"-{digest(config.model.name_or_path)}"  # model.name is only the end of it
+        if "model.endpoint" in given:
+            config.name += f"-{digest(config.model.endpoint)}"  # an address may hold a key
+        if "seed" in given:
+            config.name += f"-seed{config.seed}"
 
 
 def _folder(typed: Typed, *parts: str) -> str:

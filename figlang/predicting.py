@@ -13,9 +13,9 @@ from figlang.config import NliConfig, PromptConfig, ScoringConfig
 from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.exports.checkpoint import Loaded, Served
-from figlang.exports.recipe import Recipe
+from figlang.exports.recipe import UNTRAINED, Recipe
 from figlang.files import whole_file
-from figlang.models import layout, networks, opening
+from figlang.models import gguf, layout, networks, opening
 from figlang.munch import judging
 from figlang.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, MEASURED, REPLIES, write_predictions
 from figlang.prompting import Pool
@@ -92,6 +92,7 @@ def predict(loaded: Loaded | Served, split: Split, folder: Path, how: How) -> di
     Raises FiglangError for a scoring, prompt or split that the network's format has no use for.
     """
     recipe = loaded.recipe
+    origin(loaded)  # before scoring, which may lay the weights out anew
     idle = None if how.scoring is None or SCORED[how.scoring.kind] == recipe.format else f"scoring={how.scoring.name}"
     if recipe.format not in ("causal", "pll", "letter") and how.prompt != PromptConfig():
         idle = idle or f"prompt={how.prompt.name}"
@@ -145,7 +146,7 @@ def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
         (JUDGEMENTS, [part.judged for part in parts]),
     ):
         if lists[0] is None:
-            (folder / name).unlink(missing_ok=True)  # of an earlier evaluation
+            (folder / name).unlink(missing_ok=True)  # of an earlier attempt
         else:
             write_predictions(folder / name, joined(lists))
     for name, records in ((MEASURED, [part.measured for part in parts]), (REPLIES, [part.replies for part in parts])):
@@ -317,16 +318,20 @@ def describe(prompt: PromptConfig, source: str) -> str:
 
 
 def origin(loaded: Loaded | Served) -> dict[str, Any]:
-    """What a model is and what it was trained on, for a signature."""
+    """What a model is and what it was trained on, for a signature; `weights` is the network's fingerprint."""
     recipe = loaded.recipe
     if isinstance(loaded, Served):
         return {"model": recipe.name, "base": recipe.base, "method": recipe.method, **loaded.endpoint.facts}
+    # In how many bits a file kept the weights is lost once they are read: they become the float32 values that they stand for.
+    kept = recipe.settings == UNTRAINED and gguf.is_gguf(recipe.base)
     return {
         "model": recipe.name,
         "base": recipe.base,
+        **({"file": gguf.quantization(recipe.base)} if kept else {}),
         "method": recipe.method,
         "trained": f"{recipe.trained_on}@{recipe.settings}",
         "train_seed": recipe.seed,
         "precision": layout.precision(loaded.network),
+        "weights": loaded.fingerprint,
         **({"remote_code": True} if opening.runs_foreign_code(loaded.network, loaded.network.config, loaded.tokenizer) else {}),
     }

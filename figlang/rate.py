@@ -1,16 +1,18 @@
 """Make a rating sheet from answers of several models (`runs=[a,b]`, `texts=[gpt.csv]`), or read filled-in ones
 (`ratings=[ann.csv,ben.csv]`)."""
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from figlang import results
+from figlang import folders
 from figlang.command import entry
 from figlang.config import RateConfig
 from figlang.errors import FiglangError
+from figlang.files import write_text
 from figlang.rating import answers, ratings, sheets, substitutions, texts
 from figlang.types import Generation
 
@@ -21,12 +23,18 @@ def main(config: RateConfig) -> None:
     if config.runs or config.texts:
         written = _written(config)
         scale = answers.scale_of([one for several in written.values() for one in several])
-        sheets.write(folder, written if config.limit is None else _drawn(written, config.limit, config.seed), scale, config.seed)
+        written = written if config.limit is None else _drawn(written, config.limit, config.seed)
+        with folders.locked(folder, "folder=DIR"):
+            if not sheets.is_there(folder, written, scale, config.seed):
+                sheets.check_free(folder)
+                with folders.staged(folder) as new:
+                    sheets.write(new, written, scale, config.seed)
         console.print(sheets.invitation(folder), highlight=False, markup=False, soft_wrap=True)
         return
     scale, rated = sheets.read(folder, [Path(path) for path in config.ratings])
     content = ratings.statistics(rated, scale)
-    results.write(folder / "ratings.json", content)
+    with folders.locked(folder, "folder=DIR"):
+        write_text(folder / "ratings.json", json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     ratings.show(content, console)
 
 

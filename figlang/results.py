@@ -10,14 +10,18 @@ from typing import Any
 
 from rich.console import Console
 
-from figlang import comparison, metrics, reference, report, signature
+from figlang import comparison, folders, metrics, reference, report, signature
 from figlang.config import DataConfig
 from figlang.data import figqa, miqa, munch
 from figlang.errors import FiglangError, one_line
 from figlang.files import write_text
 from figlang.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, REPLIES, read_predictions
 from figlang.redaction import redacted
+from figlang.sources import sha256
 from figlang.types import CLASSES, Judgement, Prediction, Split, Substitution
+
+# Files that numbers are counted from: predictions, what they are made of, the cells of a grid.
+COUNTED = ("*.jsonl", *(f"{kind}/*.jsonl" for kind in ("predictions", "log_probabilities", "replies", "rankings")))
 
 
 @dataclass(frozen=True)
@@ -139,9 +143,15 @@ def about_data(data: DataConfig, splits: Mapping[str, Split], notes: Sequence[st
     return {**{role: describe(split) for role, split in splits.items()}, "settings": asdict(data), "notes": list(notes)}
 
 
-def write(path: Path, content: Mapping[str, Any]) -> None:
-    """metrics.json, written beside and renamed: a run folder that has it is finished."""
-    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+def write(path: Path, content: Mapping[str, Any], counted: Path | None = None) -> None:
+    """metrics.json, written beside and renamed: a run folder that has it is finished.
+
+    It holds the hashes of the files that its numbers were counted from, in the folder `counted` if they are not beside it.
+    """
+    folder = counted or path.parent
+    found = sorted(one for pattern in COUNTED for one in folder.glob(pattern) if one.is_file())
+    files = {one.relative_to(folder).as_posix(): sha256(one) for one in found}
+    write_text(path, json.dumps({**content, "files": files}, indent=2, ensure_ascii=False) + "\n")
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -153,4 +163,5 @@ def read(path: Path) -> dict[str, Any]:
         raise FiglangError(f"{path} is damaged ({one_line(error)}); overwrite=true runs it again") from error
     if missing:
         raise FiglangError(f"{path} is damaged (no {', '.join(sorted(missing))}); overwrite=true runs it again")
+    folders.check_files(path.parent, content.get("files", {}))
     return content

@@ -1,4 +1,4 @@
-"""Run folders: one deterministic place for everything a run writes, claimed by one process at a time."""
+"""Run folders: one deterministic place for everything a training writes, claimed by one process at a time."""
 
 import json
 import shutil
@@ -8,20 +8,23 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
 from pytorch_lightning.utilities import rank_zero_only
 
-from figlang.config import EvaluateConfig, TrainConfig
+from figlang import folders, outputs
+from figlang.config import TrainConfig
 from figlang.errors import FiglangError, one_line
 from figlang.exports.checkpoint import ancestry
-from figlang.exports.recipe import RECIPE
 from figlang.files import write_text
+from figlang.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, MEASURED, REPLIES
 from figlang.redaction import redacted_values
 from figlang.signature import digest
 from figlang.types import Split
 
 # What does not change a result, so that it may differ between a run and its continuation.
 FREE = ("run", "resume", "overwrite", "skip_finished", "also", "blind", "paths", "logger")
+# What a training writes into its run folder, with recipe.json, by which a run folder is known.
+FILES = ("config.yaml", "log.csv", FORWARD, BACKWARD, BLIND, JUDGEMENTS, MEASURED, REPLIES)
+FOLDERS = ("model", "checkpoints", "figures", "wandb", "wandb-id.txt")
 
 
 @dataclass(frozen=True)
@@ -80,15 +83,20 @@ def finished(config: TrainConfig, train: Split, validation: Split) -> bool:
 
     Raises FiglangError for a finished run that may be neither shown nor replaced, or that had other settings.
     """
-    folder = Path(config.run or "")
-    if not (folder / "metrics.json").is_file() or config.overwrite:
+    run = Run(Path(config.run or ""))
+    if not run.metrics.is_file() or config.overwrite:
         return False
-    if not config.skip_finished:
-        raise FiglangError(f"{folder} holds a finished run; overwrite=true replaces it, run=FOLDER or another seed makes a new one")
-    before, wanted = _read_recipe(folder / "recipe.json"), recipe(config, train, validation)
+    before, wanted = _read_recipe(run.folder / "recipe.json"), recipe(config, train, validation)
     if digest(before) != digest(wanted):
-        changed = ", ".join(_differences(before, wanted))
-        raise FiglangError(f"{folder} holds a finished run with other settings ({changed}); overwrite=true replaces it")
+        changed = ", ".join(outputs.differences(before, wanted))
+        raise FiglangError(f"{run.folder} holds a finished run with other settings ({changed}); overwrite=true replaces it")
+    if not config.skip_finished:
+        raise FiglangError(
+            f"{run.folder} holds a finished run; overwrite=true replaces it, run=FOLDER or another seed makes a new one"
+        )
+    if run.checkpoint.parent.exists():  # of a process that was killed when all was written
+        with folders.locked(run.folder, "run=FOLDER"):
+            shutil.rmtree(run.checkpoint.parent, ignore_errors=True)
     return True
 
 
@@ -102,81 +110,51 @@ def claim(config: TrainConfig, train: Split, validation: Split) -> Iterator[Run]
     if rank_zero_only.rank != 0:  # a process that the first one started: the folder is claimed
         yield run
         return
-    try:
-        run.folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(run.folder / ".lock")
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise FiglangError(f"another process is working in {run.folder}; wait for it, or choose run=FOLDER") from error
-    except OSError as error:
-        raise FiglangError(f"cannot write to {run.folder} ({error.strerror}); choose another folder with paths.runs=DIR") from error
-    try:
+    with folders.locked(run.folder, "run=FOLDER"):
         if run.metrics.is_file() and not config.overwrite:
-            raise FiglangError(f"{run.folder} was finished by another process meanwhile; skip_finished=true shows its result")
+            raise FiglangError(f"{run.folder} was finished by another process meanwhile; the same command shows its result")
+        for part in FOLDERS:
+            folders.check_place(run.folder / part)
         wanted = recipe(config, train, validation)
-        if config.overwrite or config.resume == "never":
+        # Only a folder that a run of ours began in is cleared: `run=` may name any folder.
+        if (config.overwrite or config.resume == "never") and (run.folder / "recipe.json").is_file():
             _clear(run)
-        _check_same(run, wanted)
+        else:
+            _check_same(run, wanted)
         write_text(run.folder / "recipe.json", json.dumps(wanted, indent=2) + "\n")
         yield run
         shutil.rmtree(run.checkpoint.parent, ignore_errors=True)
-    finally:
-        lock.release()
-
-
-def evaluation_place(config: EvaluateConfig) -> Path:
-    """Where an evaluation goes: `output`, else `name` in the run folder, else `name` below the folder of runs."""
-    name = config.name or f"{config.data.name}-{config.split}"
-    elsewhere = Path(config.paths.runs) / "evaluations"
-    if config.output is not None:
-        return Path(config.output)
-    if config.checkpoint is None:
-        return elsewhere / config.model.name / name
-    if (Path(config.checkpoint) / "recipe.json").is_file():
-        return Path(config.checkpoint) / "evaluations" / name
-    return elsewhere / _flat(config.checkpoint) / name
-
-
-def _flat(checkpoint: str) -> str:
-    """A checkpoint's name as that of a folder: folders of one name in two places have two."""
-    folder = Path(checkpoint).expanduser().resolve()
-    if folder.exists():
-        checkpoint = str(folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder)
-    return checkpoint.strip("/.~").replace("/", "~").replace(":", "~")
-
-
-def evaluation_folder(config: EvaluateConfig) -> Path:
-    """The folder of an evaluation, made. Raises FiglangError if it cannot be, or is that of a training or a checkpoint."""
-    folder = evaluation_place(config)
-    # Both have a metrics.json and predictions of their own, which took longer to make than those of an evaluation.
-    if any((folder / file).is_file() for file in (RECIPE, "recipe.json")):
-        raise FiglangError(f"{folder} is a training's or a checkpoint's, whose results stay; choose another folder with output=DIR")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FiglangError(f"cannot write to {folder} ({error.strerror}); choose another folder with output=DIR") from error
-    return folder
 
 
 def _clear(run: Run) -> None:
-    # Only a folder that a run of ours began in is cleared: `run=` may name any folder.
-    if (run.folder / "recipe.json").is_file():
-        for entry in run.folder.iterdir():
-            if entry.is_dir():
-                shutil.rmtree(entry)
-            elif entry.name != ".lock":
-                entry.unlink()
+    """Remove what trainings wrote, and evaluations and reports about it; the user's own files stay.
+
+    First goes metrics.json, which says that the rest is whole; the mark of a run folder, recipe.json, stays.
+    """
+    run.metrics.unlink(missing_ok=True)
+    for name in (*FILES, *FOLDERS):
+        path = run.folder / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    evaluations = run.folder / "evaluations"
+    for picture in evaluations.glob("prompts-*-??????.*"):
+        picture.unlink()
+    for folder in (*evaluations.glob("*"), run.folder / "report", evaluations):
+        if folder.is_dir() and not folder.is_symlink() and not evaluations.is_symlink():
+            folders.clear(folder, outputs.MADE)
 
 
 def _check_same(run: Run, wanted: dict[str, Any]) -> None:
     path = run.folder / "recipe.json"
     if not path.is_file():
-        if any(entry.name != ".lock" for entry in run.folder.iterdir()):
+        if any(entry.name != folders.LOCK for entry in run.folder.iterdir()):
             raise FiglangError(f"{run.folder} holds files that are not of a run; choose run=FOLDER")
         return
     before = _read_recipe(path)
     if digest(before) != digest(wanted):
-        changed = ", ".join(_differences(before, wanted))
+        changed = ", ".join(outputs.differences(before, wanted))
         raise FiglangError(f"{run.folder} holds an unfinished run with other settings ({changed}); overwrite=true starts it anew")
 
 
@@ -186,11 +164,3 @@ def _read_recipe(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise FiglangError(f"{path} cannot be read ({one_line(error)}); overwrite=true starts the run anew") from error
     return content
-
-
-def _differences(before: Any, wanted: Any, name: str = "") -> Iterator[str]:
-    if isinstance(before, dict) and isinstance(wanted, dict):
-        for key in sorted(before.keys() | wanted.keys()):
-            yield from _differences(before.get(key), wanted.get(key), f"{name}.{key}".lstrip("."))
-    elif before != wanted:
-        yield f"{name.removeprefix('settings.')}: {before} → {wanted}"

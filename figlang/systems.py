@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from figlang import data, metrics, results
+from figlang import data, folders, metrics, results
 from figlang.comparison import Difference, compare_pooled
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError, one_line
@@ -117,6 +117,7 @@ def _read(path: Path) -> System:
             f"{path} holds {len(cells)} prompts; give those that are wanted, {cells[0]} say, with data=PRESET for texts"
         )
     folder = file.parent
+    folders.settle(folder)
     predictions = tuple(read_predictions(file))
     if not predictions:
         raise FiglangError(f"{file} holds no prediction; evaluate again")
@@ -149,6 +150,7 @@ def _recipe(folder: Path, content: Mapping[str, Any]) -> str:
         settings = read_recipe(own)
         settings = {**settings, "settings": {key: value for key, value in settings["settings"].items() if key != "seed"}}
         facts.pop("trained", None)  # its digest is that of the settings, with the seed
+        facts.pop("weights", None)
     facts.pop("train_seed", None)
     return digest([facts, settings, content.get("data_name"), content.get("split")])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import matrix, runs
+from figlang import matrix, outputs
 from figlang.assessment import assess
 from figlang.command import Combination, grid
 from figlang.config import EvaluateConfig
@@ -41,7 +41,7 @@ def main(combinations: list[Combination[EvaluateConfig]]) -> None:
 def _check_places(combinations: list[Combination[EvaluateConfig]]) -> None:
     places: dict[Path, Combination[EvaluateConfig]] = {}
     for combination in combinations:
-        place = runs.evaluation_place(combination.config)
+        place = outputs.place(combination.config)
         if (other := places.setdefault(place, combination)) is not combination:
             both = " and ".join(" ".join(each.choices) for each in (other, combination))
             raise FiglangError(f"{both} would overwrite each other in {place}; leave out name=, output= and what changes no number")

@@ -224,7 +224,7 @@ def test_an_earlier_folder_outlives_a_stop_between_the_renamings(tmp_path: Path,
         (beside / "card").write_text("first")
 
     def stopped(path: Path, target: Path) -> Path:
-        if target == folder and path.name == ".model.partial":
+        if target == folder and path.suffix == ".partial":
             raise KeyboardInterrupt
         return rename(path, target)
 
@@ -233,7 +233,7 @@ def test_an_earlier_folder_outlives_a_stop_between_the_renamings(tmp_path: Path,
         with pytest.raises(KeyboardInterrupt), whole_folder(folder) as beside:
             (beside / "card").write_text("second")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-    folder.rename(tmp_path / ".model.before")  # as a kill there leaves it
+    folder.rename(tmp_path / ".model.0123456789ab.before")  # as a kill there leaves it
     with pytest.raises(OSError, match="full"), whole_folder(folder):
         raise OSError("full")
     assert (folder / "card").read_text() == "first"

@@ -228,7 +228,7 @@ def test_from_answers_to_ratings_to_examples(
 
     for overrides, message in (
         (["data=figqa_sample"], "has answers to other questions"),
-        ([f"output={first}"], "has a sheet that people may have rated"),
+        ([f"output={first}"], ", shots: 0 → 5); choose another folder with output=DIR, or replace it with overwrite=true"),
     ):
         with pytest.raises(SystemExit):
             run("third", "data.limit=8", "shots=5", f"rated={first}", f"ratings=[{sheets[0]}]", *overrides)

@@ -15,7 +15,7 @@ from figlang.config import EvaluateConfig
 from figlang.errors import FiglangError
 from figlang.matrix import Cell, Matrix
 from figlang.metrics import Estimate
-from figlang.runs import evaluation_place
+from figlang.outputs import place
 from figlang.signature import program
 
 CLEAR, POOR = Estimate(0.8, 0.75, 0.85, 100, 0.5, 0.0), Estimate(0.4, 0.3, 0.5, 50, 1 / 3, 0.1)
@@ -117,15 +117,15 @@ def test_a_value_that_is_given_twice_is_one() -> None:
 def test_sources_of_one_name_have_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = combinations("evaluate", EvaluateConfig, ["model.name_or_path=/a/wino/seed0,/b/wino/seed0", "data=figqa_small"])
     assert {each.config.model.name for each in found} == {"wino-seed0"}
-    assert len({evaluation_place(each.config) for each in found}) == 2
+    assert len({place(each.config) for each in found}) == 2
     for folder in ("a/model", "b/a/model"):
         (tmp_path / folder).mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "b")
     words = "checkpoint=a/model,../a/model,${oc.env:PWD}/a/model".replace("${oc.env:PWD}", str(tmp_path))
-    folders = [evaluation_place(each.config) for each in combinations("evaluate", EvaluateConfig, [words, "data=figqa_small"])]
+    folders = [place(each.config) for each in combinations("evaluate", EvaluateConfig, [words, "data=figqa_small"])]
     assert folders[1] == folders[2] != folders[0], "one checkpoint by two names, and another of its name"
     revised = combinations("evaluate", EvaluateConfig, ["checkpoint=some/model", "revision=main,old", "data=figqa_small"])
-    assert len({evaluation_place(each.config) for each in revised}) == 2
+    assert len({place(each.config) for each in revised}) == 2
 
 
 def test_another_size_is_not_reported_under_a_presets_name() -> None:

@@ -106,7 +106,7 @@ def test_a_folder_holds_one_table(run: Run, tmp_path: Path, capsys: pytest.Captu
     finished = run(table_command, "shots=[0,1]", *small)
     with pytest.raises(SystemExit):
         run(table_command, "shots=[0]", *small)
-    assert "out holds a finished result of other settings; choose another folder with output=DIR" in capsys.readouterr().err
+    assert "out holds a finished result of other settings (shots: [0, 1] → [0]); choose another folder" in capsys.readouterr().err
     assert json.loads((tmp_path / "out" / "metrics.json").read_text()) == finished
     assert run(table_command, "shots=[0,1]", *small)["questions"] == finished["questions"]
     assert {path.name for path in cells.iterdir()} == {"qa-0-shot.jsonl", "qa-1-shot.jsonl", "notes.jsonl"}
@@ -141,7 +141,7 @@ def test_a_table_is_not_made_twice_and_an_interrupted_one_goes_on(
 def test_a_cell_of_the_table_is_what_its_prompt_gives_alone(run: Run, tmp_path: Path) -> None:
     run(table_command, "shots=[0,2]", "questions=[qa,no_choices]")
     cell = read_predictions(tmp_path / "out" / "predictions" / "qa-2-shot.jsonl")
-    run(evaluate_command, "prompt=miqa_qa", "prompt.k=2")
+    run(evaluate_command, "prompt=miqa_qa", "prompt.k=2", "overwrite=true")
     alone = read_predictions(tmp_path / "out" / "predictions.jsonl")
     assert [row.id for row in cell] == [row.id for row in alone]
     for one, other in zip(cell, alone, strict=True):

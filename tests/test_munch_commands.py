@@ -81,7 +81,8 @@ def test_ctrl_c_is_one_word(run: Run, monkeypatch: pytest.MonkeyPatch, capsys: p
 def test_a_cell_is_what_its_prompt_gives_alone(run: Run, tmp_path: Path) -> None:
     run(judge_command, "prompts=[WOTG33]")
     cell = read_predictions(tmp_path / "out" / "predictions" / "WOTG33.jsonl")
-    content = run(evaluate_command, "data=munch_word", "data.limit=3", "prompt=munch", "prompt.question=WOTG33")
+    words = ["data=munch_word", "data.limit=3", "prompt=munch", "prompt.question=WOTG33", "overwrite=true"]
+    content = run(evaluate_command, *words)
     alone = read_predictions(tmp_path / "out" / "predictions.jsonl")
     assert [row.id for row in cell] == [row.id for row in alone]
     for one, other in zip(cell, alone, strict=True):
@@ -121,14 +122,14 @@ def test_a_folder_holds_one_result(run: Run, tmp_path: Path, capsys: pytest.Capt
     finished = run(judge_command, "prompts=[CTWT52]", "ddof=0")
     with pytest.raises(SystemExit):
         run(judge_command, "prompts=[CTWT52]", "data.seed=1")
-    assert "out holds a finished result of other settings; choose another folder with output=DIR" in capsys.readouterr().err
+    assert "out holds a finished result of other settings (data.seed: 0 → 1, ddof: 0 → 1); choose" in capsys.readouterr().err
     parts = tmp_path / "pos.tsv"  # changes no score, and so no signature
     parts.write_text("idx\ttarget\tupos\n")
     with pytest.raises(SystemExit):
         run(judge_command, "prompts=[CTWT52]", f"data.pos={parts}")
     assert "out holds a finished result of other settings" in capsys.readouterr().err
     assert json.loads((tmp_path / "out" / "metrics.json").read_text()) == finished
-    assert run(judge_command, "prompts=[CTWT52]")["prompts"] == finished["prompts"]
+    assert run(judge_command, "prompts=[CTWT52]", "overwrite=true")["prompts"] == finished["prompts"]
 
 
 def test_an_interrupted_run_goes_on_with_the_prompts_that_are_left(
@@ -329,7 +330,7 @@ def test_sentences_that_are_too_long_are_counted_and_may_be_read_whole(
     small = ["model.max_length=16", "method.epochs=1", f"run={tmp_path}/run", "method.format=pair", "model.init=tiny"]
     monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *small])
     train_command()
-    checkpoint = [f"checkpoint={tmp_path}/run", f"output={tmp_path}/out"]
+    checkpoint = [f"checkpoint={tmp_path}/run", f"output={tmp_path}/out", "overwrite=true"]
     for length, truncated in ((None, True), (32, True), (33, None)):
         caplog.clear()
         given = [] if length is None else [f"max_length={length}"]

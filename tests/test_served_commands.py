@@ -333,7 +333,7 @@ def test_munch_is_judged_by_letters_of_a_chat(here: Path, monkeypatch: pytest.Mo
     with serving(stub):
         run(munch_judge_command, monkeypatch, stub, *JUDGED, "scoring=letter")
         asked = len(stub.requests)
-        run(munch_judge_command, monkeypatch, stub, *JUDGED, "scoring=letter", "ddof=0")
+        run(munch_judge_command, monkeypatch, stub, *JUDGED, "scoring=letter", "ddof=0", "overwrite=true")
         assert len(stub.requests) == asked
     content = metrics(here)
     for name, letter in (("CTWT52", "C"), ("GASW94", "B")):

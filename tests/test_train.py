@@ -44,9 +44,14 @@ def test_metrics_name_seed_hashes_and_versions(trained: Path) -> None:
     assert "|scoring:dual(scale=20)|" in content["signature"]
 
 
-def test_a_finished_run_is_refused(trained: Path) -> None:
+def test_a_finished_run_is_shown_again_or_refused(trained: Path) -> None:
     before = (trained / "metrics.json").read_bytes()
-    result = train(trained.parents[2], "run=runs/tiny/seed0", "method.epochs=2")
+    (trained / "checkpoints").mkdir()  # of a process that was killed when all was written
+    again = train(trained.parents[2], "run=runs/tiny/seed0", "method.epochs=2")
+    assert again.returncode == 0, again.stderr
+    assert "left as it is; overwrite=true replaces it" in again.stderr
+    assert not (trained / "checkpoints").exists()
+    result = train(trained.parents[2], "run=runs/tiny/seed0", "method.epochs=2", "skip_finished=false")
     assert result.returncode == 2
     assert result.stderr.strip().splitlines() == [
         "error: runs/tiny/seed0 holds a finished run; overwrite=true replaces it, run=FOLDER or another seed makes a new one"

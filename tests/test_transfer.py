@@ -66,14 +66,14 @@ def test_training_on_nli_measures_classes_and_no_pairs(entailer: Path) -> None:
 
 @pytest.mark.parametrize(("score", "on"), [("entail", "probabilities"), ("not_contradict", "logits")])
 def test_an_nli_run_chooses_answers(home: Path, entailer: Path, score: str, on: str) -> None:
-    words = [f"checkpoint={entailer}", "data.limit=16", f"nli.score={score}", f"nli.on={on}", f"output={home}/out"]
+    words = [f"checkpoint={entailer}", "data.limit=16", f"nli.score={score}", f"nli.on={on}", f"output={home}/{score}"]
     call(home, evaluate_command, *words)
-    content = metrics(home / "out")
+    content = metrics(home / score)
     assert content["metrics"]["accuracy"]["n"] == 16
     assert content["three_way"]["accuracy"]["n"] == 32, "two judgements for each item"
     assert content["three_way"]["accuracy"]["chance"] is None
     assert f"|scoring:nli:{score}(on={on})|" in content["signature"]
-    assert len((home / "out" / "judgements.jsonl").read_text().splitlines()) == 32
+    assert len((home / score / "judgements.jsonl").read_text().splitlines()) == 32
 
 
 def test_a_folder_of_transformers_is_read_as_nli_by_its_labels(

@@ -40,7 +40,7 @@ class TrainConfig(Command):
     run: str | None = option(None, "Run folder; null derives it from model, data, overrides and seed.")
     resume: str = option("auto", "auto continues an unfinished run; never starts it anew.", ("auto", "never"))
     overwrite: bool = option(False, "Replace a finished run.")
-    skip_finished: bool = option(False, "Show a finished run again and go on, as multiruns do.")
+    skip_finished: bool = option(True, "Show a finished run of the same settings again; false refuses it.")
     also: list[str] = field(
         default_factory=list,
         metadata={"help": "Presets of data= that the export is evaluated on too, below evaluations/ of the run.", "choices": ()},
@@ -77,6 +77,7 @@ class EvaluateConfig(Command):
     max_length: int | None = option(None, "Encoders: longest input in tokens; null is the model's own, which it was trained with.")
     blind: bool = option(True, BLIND)
     seed: int = option(0, "Seed of whatever an evaluation draws.")
+    overwrite: bool = option(False, "Replace a finished result of other settings.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

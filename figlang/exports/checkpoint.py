@@ -7,6 +7,7 @@ were trained on, whose tokenizer they have. Cards show how.
 
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from peft import PeftModel
@@ -18,6 +19,7 @@ from figlang.exports import recipe as recipes
 from figlang.exports.recipe import RECIPE, UNTRAINED, Recipe
 from figlang.files import whole_folder, write_text
 from figlang.models import gguf, lora, networks, sentences, weights
+from figlang.models.fingerprint import fingerprint
 from figlang.scoring.requests import resolved_bos
 from figlang.served.endpoint import Endpoint, connect
 from figlang.types import CLASSES, SentenceVectors
@@ -35,6 +37,11 @@ class Loaded:
         """What is put before every string under a scoring: `none`, or token ids as `bos_ids` takes them."""
         given = None if scoring is None else scoring.bos
         return resolved_bos(self.tokenizer, self.recipe.bos if given is None else given)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What identifies the network and its tokenizer, as they were when this was first asked."""
+        return fingerprint(self.network, self.tokenizer)
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ def local(loaded: Loaded | Served) -> Loaded:
 def export(
     network: PreTrainedModel | PeftModel, tokenizer: PreTrainedTokenizerBase, recipe: Recipe, folder: Path, card: str = ""
 ) -> None:
-    """Write an export, adapters as such; the folder gets its name only when it is complete."""
+    """Write an export, adapters as such; the folder gets its name only when it is complete. Without a card it has no README.md."""
     with whole_folder(folder) as beside:
         whole = beside  # where a whole network is: adapters have the tokenizer of the one below them
         if isinstance(network, PeftModel):
@@ -73,7 +80,10 @@ def export(
         if whole.is_dir():
             tokenizer.save_pretrained(whole)
         write_text(beside / RECIPE, json.dumps(asdict(recipe), indent=2) + "\n")
-        write_text(beside / "README.md", card)
+        if card:
+            write_text(beside / "README.md", card)
+        else:  # peft's own has none of the numbers
+            (beside / "README.md").unlink(missing_ok=True)
 
 
 def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig.cache) -> Loaded:
@@ -172,6 +182,8 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
         located = weights.locate(model.name_or_path)
         recipe = recipes.read(located, model.name_or_path, model.revision, model.trust_remote_code)
         recipe = replace(recipe, name=model.name)
+        if model.init == "tiny":
+            recipe = replace(recipe, base=networks.describe(model))
         if scoring is not None and recipe.format != "nli":
             raise FiglangError(
                 f"scoring={scoring.name} needs a classifier of premises and hypotheses, and model={model.name} is read as "

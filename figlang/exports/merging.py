@@ -1,6 +1,7 @@
 """Adapters into the network below them, with proof that no score changes."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +12,7 @@ from figlang import predicting
 from figlang.errors import FiglangError
 from figlang.exports import checkpoint
 from figlang.exports.checkpoint import Loaded
+from figlang.exports.recipe import Recipe
 from figlang.models import lora
 from figlang.predictions import FORWARD, read_predictions
 from figlang.types import Split
@@ -25,8 +27,10 @@ TIMES = 4
 ITEMS = 32
 
 
-def merge(adapters: Loaded, split: Split, folder: Path, card: str = "") -> Loaded:
+def merge(adapters: Loaded, split: Split, folder: Path, card: Callable[[Recipe], str] | None = None) -> Loaded:
     """Write the merged network as a plain Hugging Face folder, once the scores of items of the split are found equal.
+
+    `card` words its README.md.
 
     A difference is compared with what float32 itself is off by: the same scores are then computed in float64 too.
 
@@ -50,7 +54,7 @@ def merge(adapters: Loaded, split: Split, folder: Path, card: str = "") -> Loade
             )
         log.info("float32 rounds scores of this network by %.1g", rounding)
     log.info("merged: %d scores change by %.1g at most", len(before), largest)
-    checkpoint.export(merged.network, merged.tokenizer, whole, folder, card)
+    checkpoint.export(merged.network, merged.tokenizer, whole, folder, "" if card is None else card(whole))
     return merged
 
 

@@ -81,7 +81,6 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
             },
         }
         (beside / LOG_PROBABILITIES).unlink(missing_ok=True)
-        results.write(beside / "metrics.json", document)
         write_text(beside / "README.md", card.card(loaded.recipe, document))
         write_text(beside / "config.yaml", (run / "config.yaml").read_text(encoding="utf-8"))
         places = _places(run, config.paths.data)
@@ -89,6 +88,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
             before = path.read_text(encoding="utf-8")
             if (after := _portable(before, places)) != before:
                 write_text(path, after)
+        results.write(beside / "metrics.json", json.loads(_portable(json.dumps(document, ensure_ascii=False), places)))
     return folder
 
 

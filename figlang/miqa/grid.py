@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang import cells
-from figlang.config import DataConfig, MiqaTable3Config, PromptConfig, ScoringConfig
+from figlang.config import MiqaTable3Config, PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.predicting import answer_scoring
 from figlang.prompts import miqa
@@ -64,9 +64,9 @@ def grid(config: MiqaTable3Config) -> Grid:
     return Grid(usable, tuple(config.shots), shots, answer_scoring(config.scoring))
 
 
-def claim(folder: Path, signature: str, data: DataConfig) -> None:
-    """Clear a folder of the cells and the table of other settings, see `cells.claim`."""
-    cells.claim(folder, signature, data, ["table3.md", f"*/{_name('*', '[0-9]*')}.jsonl"])
+def claim(folder: Path, signature: str, config: MiqaTable3Config) -> None:
+    """Clear a folder of the cells of other settings, see `cells.claim`."""
+    cells.claim(folder, signature, config, [f"*/{_name('*', '[0-9]*')}.jsonl"])
 
 
 def predict(

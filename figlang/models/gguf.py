@@ -56,6 +56,19 @@ def folder(source: str, cache: str) -> Path:
     return target
 
 
+def quantization(source: str) -> str:
+    """In which number format a GGUF file keeps most of its weights, Q4_1 for example; "unknown" if it does not say."""
+    if importlib.util.find_spec("gguf") is None:
+        return "unknown"
+    import gguf
+
+    try:
+        said = gguf.GGUFReader(local_path(source)).fields["general.file_type"].contents()
+        return gguf.LlamaFileType(said).name.removeprefix("MOSTLY_").removeprefix("ALL_")
+    except (OSError, KeyError, ValueError):
+        return "unknown"
+
+
 def _convert(path: Path, target: Path) -> None:
     where, file = str(path.parent), path.name
     try:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from figlang import folders
 from figlang.association import Case
 from figlang.errors import FiglangError
 from figlang.files import whole_file
@@ -70,6 +71,7 @@ def _ratio(rows: Sequence[Ranking], value: Callable[[Ranking], float], size: Cal
 
 def write(path: Path, rows: Iterable[Ranking]) -> None:
     """One JSON object a line, written beside and renamed, so that a half-written file never has the name."""
+    folders.check_place(path.parent)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:

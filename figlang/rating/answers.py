@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from figlang.errors import FiglangError, one_line
+from figlang.files import write_text
 from figlang.metrics import ratio
 from figlang.prompts.open import MIQA, SUBSTITUTION
 from figlang.types import Generation, Open
@@ -22,7 +23,7 @@ SHOWN = 5
 def write(folder: Path, answers: Sequence[Generation]) -> None:
     """One JSON object a line."""
     text = "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in answers)
-    (folder / FILE).write_text(text, encoding="utf-8")
+    write_text(folder / FILE, text)
 
 
 def read(folder: Path) -> list[Generation]:

@@ -15,8 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
+from figlang import folders
 from figlang.data.tables import Problems, read_csv
 from figlang.errors import FiglangError, one_line
+from figlang.files import whole_file, write_text
+from figlang.redaction import redacted
 from figlang.signature import digest
 from figlang.types import Generation
 
@@ -45,10 +48,19 @@ class Rated:
     codes: tuple[float, ...]
 
 
-def check_free(folder: Path) -> None:
-    """Raises FiglangError for a folder with a sheet, whose ratings would be of no answer that is left."""
-    if (folder / KEY).exists():
+def check_free(folder: Path, overwrite: bool = False) -> None:
+    """Raises FiglangError for a folder with a sheet, whose ratings would be of no answer that is left.
+
+    With `overwrite` that is only one which was filled in, or of which that is not known.
+    """
+    if (folder / KEY).exists() and not (overwrite and folders.is_as_written(folder, SHEET)):
         raise FiglangError(f"{folder} has a sheet that people may have rated; choose another folder, or delete its {KEY}")
+
+
+def is_there(folder: Path, generations: Mapping[str, Sequence[Generation]], scale: str, seed: int = 0) -> bool:
+    """Whether the sheet of these answers is in the folder already."""
+    path = folder / KEY
+    return path.is_file() and path.read_text(encoding="utf-8") == _key(generations, scale, seed)[1]
 
 
 def write(folder: Path, generations: Mapping[str, Sequence[Generation]], scale: str, seed: int = 0) -> None:
@@ -57,23 +69,28 @@ def write(folder: Path, generations: Mapping[str, Sequence[Generation]], scale: 
     Raises FiglangError if the folder has a sheet.
     """
     check_free(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    key, text = _key(generations, scale, seed)
+    rows = [dict(zip(COLUMNS, (name, one.question, one.answer, ""), strict=True)) for name, one in key.items()]
+    with whole_file(folder / SHEET) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({column: _harmless(text) for column, text in row.items()} for row in rows)
+    write_text(folder / PAGE, page(rows, scale))
+    write_text(folder / KEY, text)
+
+
+def _key(generations: Mapping[str, Sequence[Generation]], scale: str, seed: int) -> tuple[dict[str, Generation], str]:
+    """The answers by their name on the sheet, in its order, and the text of the file that says whose they are."""
     answers = [(model, one) for model, several in generations.items() for one in several]
     random.Random(seed).shuffle(answers)
     width = len(str(len(answers)))
     # No sheet's names are another's, so that ratings cannot go to answers that they are not of.
     mark = digest([(model, asdict(one)) for model, one in answers])[:6]
     names = [f"r{number:0{width}}-{mark}" for number in range(1, len(answers) + 1)]
-    rows = [
-        dict(zip(COLUMNS, (name, one.question, one.answer, ""), strict=True)) for name, (_, one) in zip(names, answers, strict=True)
-    ]
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / SHEET).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({column: _harmless(text) for column, text in row.items()} for row in rows)
-    (folder / PAGE).write_text(page(rows, scale), encoding="utf-8")
     key = {name: {"model": model, **asdict(one)} for name, (model, one) in zip(names, answers, strict=True)}
-    (folder / KEY).write_text(json.dumps({"scale": scale, "answers": key}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps({"scale": scale, "answers": key}, indent=1, ensure_ascii=False) + "\n"
+    return {name: one for name, (_, one) in zip(names, answers, strict=True)}, redacted(text)
 
 
 def _harmless(text: str) -> str:

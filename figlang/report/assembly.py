@@ -4,11 +4,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from figlang import data, drawing, systems, tables
+from figlang import data, drawing, folders, systems, tables
 from figlang.analysis import common, linguistic
 from figlang.config import DataConfig, PathsConfig, ReportConfig
 from figlang.config.data import NLI
 from figlang.errors import FiglangError
+from figlang.files import LONGEST
 from figlang.report import browser, differences, elsewhere, errors, hardness, overview, page, surface
 from figlang.report.parts import Picture, Section, Task
 from figlang.systems import System
@@ -17,7 +18,7 @@ from figlang.types import Item
 
 log = logging.getLogger("figlang")
 
-FORMS = {"tables": (".md", ".csv", ".tex"), "figures": (".svg", ".pdf")}
+SUFFIXES = ("svg", "pdf")
 
 Values = dict[str, dict[str, Sequence[str]]]
 
@@ -28,14 +29,13 @@ def write(config: ReportConfig, folder: Path) -> Path:
     Raises FiglangError for runs that cannot be read, and for a folder that cannot be written to.
     """
     found = [_task(members, config) for members in systems.tasks(systems.read(config.runs))]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FiglangError(f"cannot write to {folder} ({error.strerror}); choose another folder with output=DIR") from error
-    path = folder / "report.html"
-    if path.is_file():
-        _clear(folder)
-    names = overview.unique([overview.slug(task.name) for task in found])
+    with folders.replaced(folder) as new:
+        _fill(new, found, config)
+    return folder / "report.html"
+
+
+def _fill(folder: Path, found: Sequence[Task], config: ReportConfig) -> None:
+    names = overview.unique([overview.slug(task.name)[:LONGEST] for task in found])
     people = {} if config.people is None else common.people(Path(config.people))
     chapters = []
     for task, name in zip(found, names, strict=True):
@@ -47,8 +47,7 @@ def write(config: ReportConfig, folder: Path) -> Path:
     runs = f"{count} {'run' if count == 1 else 'runs'}"
     title = config.title or (found[0].name if len(found) == 1 else f"{len(found)} sets of items")
     lead = f"{runs}. Every share stands with its number of cases and a 95 % interval."
-    page.write(path, title, lead, chapters)
-    return path
+    page.write(folder / "report.html", title, lead, chapters)
 
 
 def _task(members: Sequence[System], config: ReportConfig) -> Task:
@@ -129,19 +128,9 @@ def _sections(
     return [section for section in made if section is not None]
 
 
-def _clear(folder: Path) -> None:
-    """Remove the tables and figures of an earlier report, which may be of other runs: what is there in all forms of a report."""
-    for kind, suffixes in FORMS.items():
-        for path in [path.with_suffix("") for path in (folder / kind).rglob(f"*{suffixes[0]}")]:
-            forms = [path.with_suffix(suffix) for suffix in suffixes]
-            if all(form.is_file() for form in forms):
-                for form in forms:
-                    form.unlink()
-
-
 def _files(sections: Sequence[Section], folder: Path, below: str) -> None:
     parts = [part for section in sections for part in section.parts]
     tables.write([part for part in parts if isinstance(part, Table)], folder / "tables" / below)
     for part in parts:
         if isinstance(part, Picture):
-            drawing.save(part.figure, folder / "figures" / below / part.name, [suffix[1:] for suffix in FORMS["figures"]])
+            drawing.save(part.figure, folder / "figures" / below / part.name, SUFFIXES)

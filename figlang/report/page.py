@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from figlang import drawing
 from figlang.comparison import Difference
+from figlang.files import write_text
 from figlang.metrics import Estimate
 from figlang.report.overview import slug
 from figlang.report.parts import Picture, Prose, Section
@@ -38,7 +39,7 @@ def write(path: Path, title: str, lead: str, chapters: Sequence[tuple[str, Seque
             "".join(drawing.inline(figure, picture.title) for figure in picture.panels or (picture.figure,))
         ),
     )
-    path.write_text(page, encoding="utf-8")
+    write_text(path, page)
 
 
 def _is(kind: type) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from figlang.comparison import Difference
+from figlang.files import slug, write_text
 from figlang.metrics import Estimate
 from figlang.tables.cells import Cell, Mean, Range
 from figlang.tables.table import Table
@@ -112,8 +113,8 @@ def _latex(plain: str) -> str:
 
 
 def write(tables: Sequence[Table], folder: Path) -> None:
-    """Every table as NAME.md, NAME.csv and NAME.tex."""
+    """Every table as NAME.md, NAME.csv and NAME.tex, its name as `files.slug` has it."""
     folder.mkdir(parents=True, exist_ok=True)
     for table in tables:
         for suffix, form in (("md", markdown), ("csv", comma_separated), ("tex", latex)):
-            (folder / f"{table.name}.{suffix}").write_text(form(table), encoding="utf-8")
+            write_text(folder / f"{slug(table.name)}.{suffix}", form(table))

@@ -16,6 +16,7 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from figlang.config import TrainConfig
 from figlang.errors import FiglangError, one_line
+from figlang.files import write_text
 from figlang.models.base import SELECTION
 from figlang.redaction import arguments_without_secrets, redacted, redacted_values
 from figlang.runs import Run
@@ -113,5 +114,5 @@ def _identity(run: Run) -> str:
         return given
     path = run.folder / "wandb-id.txt"
     if not path.is_file():
-        path.write_text(uuid4().hex[:12] + "\n")
+        write_text(path, uuid4().hex[:12] + "\n")
     return path.read_text().strip()

@@ -1,0 +1,62 @@
+"""What identifies the network that is scored: its weights, its configuration and its tokenizer, in twelve hex digits."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+SAMPLED = 4096  # elements of a tensor that are looked at one by one
+CHUNK = 2**22
+WHOLE = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+# What a configuration says of where it is from and how it is run, which changes no score.
+SILENT = ("_name_or_path", "name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype", "_attn_implementation")
+
+
+def fingerprint(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> str:
+    """Equal for equal networks, whatever file they are from; another network has another one but for an unlikely accident.
+
+    Of each tensor it holds name, shape, number format, SAMPLED elements at equal distances, and the sum of all elements, read as
+    whole numbers, so that it does not depend on threads or devices. Tensors that lie on disk (`model.device_map`) go by name and
+    shape alone.
+    """
+    found = hashlib.sha256()
+    for name, tensor in sorted(network.state_dict().items()):
+        if isinstance(tensor, Tensor):
+            found.update(f"{name}|{tuple(tensor.shape)}|{tensor.dtype}|".encode())
+            if tensor.device.type != "meta" and tensor.numel():
+                found.update(_content(tensor.detach()))
+    config = {name: value for name, value in network.config.to_dict().items() if name not in SILENT}
+    found.update(json.dumps(_plain(config), sort_keys=True, default=str).encode())
+    for part in _tokens(tokenizer):
+        found.update(part.encode(errors="surrogatepass"))
+    return found.hexdigest()[:12]
+
+
+def _content(tensor: Tensor) -> bytes:
+    flat = tensor.reshape(-1)
+    whole = flat.view(WHOLE[flat.element_size()]) if flat.element_size() in WHOLE else flat.view(torch.uint8)
+    # In pieces: a sum of 64 bits copies what it adds up.
+    total = sum(int(whole[start : start + CHUNK].sum(dtype=torch.int64)) for start in range(0, len(whole), CHUNK))
+    sample = whole[:: max(1, len(whole) // SAMPLED)].to("cpu", torch.int64).contiguous()
+    return f"{total}|".encode() + sample.numpy().tobytes()
+
+
+def _tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        known = json.dumps(tokenizer.get_vocab(), sort_keys=True)
+    else:
+        # How it cuts and fills its inputs stands first, and is set anew with every call.
+        known = backend.to_str()
+        known = known[max(known.find('"added_tokens"'), 0) :]
+    return [known, json.dumps(_plain(tokenizer.special_tokens_map), default=str), str(getattr(tokenizer, "chat_template", None))]
+
+
+def _plain(content: Any) -> Any:
+    if isinstance(content, Mapping):
+        return {str(key): _plain(value) for key, value in content.items()}
+    return [_plain(value) for value in content] if isinstance(content, list | tuple) else content
