@@ -118,7 +118,7 @@ def test_a_chat_template_ends_in_time(template: str, message: str, monkeypatch: 
     monkeypatch.setattr(generation, "PATIENCE", 0.5)
     tokenizer = causal_models.tokenizer()
     tokenizer.chat_template = template
-    recipe = checkpoint.causal_recipe(ModelConfig(name="chat", family="causal"), checkpoint.ScoringConfig())
+    recipe = checkpoint.causal_recipe(ModelConfig(name="chat", family="causal"), checkpoint.ScoringConfig(), bos="none")
     loaded = checkpoint.Loaded(causal_models.network("gpt2"), tokenizer, recipe)
     with pytest.raises(FiglangError, match=rf"chat: its chat template {message}") as error:
         generation.converse(loaded, ["Is it hot?"], SamplingConfig(max_tokens=2))
