@@ -65,7 +65,7 @@ def test_the_best_is_chosen_without_examples_by_question_type() -> None:
     assert {question: found["best"] for question, found in MEASURED.items()} == {"implies": "qa", "implied-by": "or"}
 
 
-def test_the_interval_resamples_rows() -> None:
+def test_the_interval_is_over_rows() -> None:
     # Both orders of a question are right or both wrong here: ten independent cases, not twenty.
     one = MEASURED["implies"]["prompts"]["or"]["0"]["accuracy"]
     assert one["high"] - one["low"] == pytest.approx(2 * 1.96 * 0.5 / 10**0.5, abs=0.1)
@@ -83,11 +83,11 @@ def test_without_a_run_without_examples_nothing_is_best() -> None:
 def test_rows_are_prompts_baselines_sums_and_published_numbers() -> None:
     blocks = table.rows(MEASURED, "implies", published=True)
     asking, baselines, summed, published = [[[text(cell, brief=True) for cell in row] for row in block] for block in blocks]
-    assert asking[1] == ["qa", "60.0 (30–90)", "60.0 (30–90)", "50 / 50"]
+    assert asking[1] == ["qa", "60.0 (27–86)", "60.0 (27–86)", "50 / 50"]
     assert [row[0] for row in baselines] == ["baseline: no_choices"]
     assert [row[:3] for row in summed] == [
         ["mean ± sd of 2 prompts", "55.0 ± 7.1", "70.0 ± 14.1"],
-        ["best at 0 shots: qa *", "60.0 (30–90)", "60.0 (30–90)"],
+        ["best at 0 shots: qa *", "60.0 (27–86)", "60.0 (27–86)"],
     ]
     assert ["PaLM-540b", "89.7", "96.3", ""] in published
     assert ["DeBERTaV3-NLI-base", "82.7", "", ""] in published
