@@ -12,7 +12,7 @@ import pytest
 from safetensors.torch import load_file
 
 from evaluate import main as evaluate_command
-from figlang import data
+from figlang import data, results
 from figlang.comparison import compare
 from figlang.config import DataConfig, PathsConfig
 from figlang.encode import word
@@ -171,7 +171,7 @@ def beside(released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> t
     rows = [replace(row, scores=tuple(float(place == row.gold) for place in (0, 1))) for row in read_predictions(own / FORWARD)]
     write_predictions(base / FORWARD, rows)
     content["metrics"], content["gain"] = measure(rows), asdict(compare(rows, read_predictions(own / BLIND))[0])
-    (base / "metrics.json").write_text(json.dumps(content))
+    results.write(base / "metrics.json", content)
     return folder, own, base
 
 
