@@ -5,7 +5,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import assessment, data, figures, overlap, overlap_table, predicting, report, results, runs, runtime
+from figlang import (
+    assessment,
+    data,
+    figures,
+    overlap,
+    overlap_table,
+    predicting,
+    recomputed,
+    report,
+    results,
+    runs,
+    runtime,
+    soundness,
+)
 from figlang.command import data_presets, entry, to_yaml
 from figlang.config import TrainConfig
 from figlang.exports import card, checkpoint, merging
@@ -25,7 +38,7 @@ def main(config: TrainConfig) -> None:
     others = [(one, data.load("validation", one, config.paths)) for one in data_presets(config.also, config.data)]
     if runs.finished(config, train, validation):
         folder = Path(str(config.run))
-        results.show(results.read(folder / "metrics.json"), folder, console)
+        results.show(recomputed.checked(folder / "metrics.json"), folder, console)
         for content, place in assessment.beside(config, others):
             results.show(content, place, console)
         plots.learning_curve_beside(folder)
@@ -54,6 +67,7 @@ def main(config: TrainConfig) -> None:
             "contamination": overlap.check(train, overlap_table.evaluated(config.data, [config.data], config.paths)),
             "health": fitted.health,
         }
+        content |= soundness.texts(loaded, validation.items)
         write_text(run.model / "README.md", card.card(loaded.recipe, content))
         figures.curves(fitted.history, 1 / ready.recipe.options, run.figures)
         measured = list(assessment.beside(config, others, loaded))

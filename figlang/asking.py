@@ -8,7 +8,7 @@ from typing import Any
 from figlang import generation, prompting
 from figlang.blind import hidden
 from figlang.config import PromptConfig, SamplingConfig, ScoringConfig
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, owned
 from figlang.exports.checkpoint import Loaded, Served
 from figlang.prompting import Pool
 from figlang.prompts import lettered, miqa, munch
@@ -50,8 +50,12 @@ def ask(
     if unseen:
         log.info("every question is also asked with its context hidden, up to twice as many in all; blind=false leaves that out")
     # In one go, so that an endpoint's estimate counts all of them. The items of a pair are one question without their contexts.
-    messages = list(dict.fromkeys(one.message for one in (*asked, *unseen)))
-    found, _ = generation.converse(model, messages, SamplingConfig(max_tokens=scoring.max_tokens), progress)
+    owners: dict[str, str] = {}
+    for one in (*asked, *unseen):
+        owners.setdefault(one.message, one.item.id)
+    messages = list(owners)
+    with owned(list(owners.values())):
+        found, _ = generation.converse(model, messages, SamplingConfig(max_tokens=scoring.max_tokens), progress)
     said = {message: (several[0].text, several[0].cut) for message, several in zip(messages, found, strict=True)}
     replies = [said[one.message] for one in (*asked, *unseen)]
     predictions, answered = choose(asked, replies[: len(asked)])

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from figlang import data, folders, outputs, predicting, prompting, results, runtime, sharding, submission
+from figlang import data, folders, outputs, predicting, prompting, recomputed, results, runtime, sharding, soundness, submission
 from figlang.config import DataConfig, EvaluateConfig, TrainConfig
 from figlang.data import mix
 from figlang.errors import FiglangError
@@ -66,7 +66,7 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
         if config.split == "test" and config.data.dataset.startswith("figqa"):
             submission.write(new / "submission.json", split.items, read_predictions(new / FORWARD))
         about = {"data": results.about_data(config.data, {config.split: split}, split.notes), "decided_by": wanted}
-        content = evaluated.document(new) | about
+        content = evaluated.document(new) | about | soundness.texts(loaded, split.items)
         results.write(new / "metrics.json", content)
     return content, outputs.place(config)
 
@@ -83,7 +83,7 @@ def beside(
         folder = outputs.place(asked)
         folders.settle(folder)
         if loaded is None and (folder / "metrics.json").is_file():
-            before = results.read(folder / "metrics.json")
+            before = recomputed.checked(folder / "metrics.json")
             if before.get("data", {}).get(asked.split, {}).get("sha256") == split.sha256:
                 yield before, folder
                 continue
@@ -93,7 +93,7 @@ def beside(
             facts = predicting.predict(loaded, split, new, predicting.How(config.trainer.progress, blind=config.blind))
             evaluated = results.Evaluated(loaded.recipe.name, facts, split, asked.split, settings.name, asked.seed)
             about = {"data": results.about_data(settings, {asked.split: split}, split.notes), "decided_by": wanted}
-            content = evaluated.document(new) | about
+            content = evaluated.document(new) | about | soundness.texts(loaded, split.items)
             results.write(new / "metrics.json", content)
         yield content, folder
 
@@ -124,7 +124,7 @@ def _trained_on_munch(config: EvaluateConfig) -> DataConfig | None:
         return None
     folder = Path(config.checkpoint)
     document = (folder.parent if folder.name == "model" else folder) / "metrics.json"
-    content = results.read(document) if document.is_file() else {}
+    content = recomputed.read(document) if document.is_file() else {}
     settings = content.get("data", {}).get("settings") if "training" in content else None
     if settings is None:
         return None

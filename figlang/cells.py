@@ -1,6 +1,5 @@
 """The cells of a grid, each a prompt on the same items: their files, and what scoring them took."""
 
-import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from figlang import folders, outputs
+from figlang import predictions as predicted
 from figlang.config import EvaluateConfig
 from figlang.errors import FiglangError
 from figlang.files import slug, whole_file, write_text
@@ -81,8 +81,10 @@ class Cells:
         kind: str = "log_probabilities",
     ) -> None:
         """A cell's predictions, and what they are made of, item by item; the predictions last, so that they say it is whole."""
+        lines, predictions = predicted.records(records), list(predictions)
+        predicted.check_finite(predictions)
         with whole_file(_file(self._folder, kind, name)) as beside, beside.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row) + "\n" for row in records)
+            file.writelines(lines)
         write_predictions(_file(self._folder, "predictions", name), predictions)
         self._made = True
 

@@ -51,6 +51,7 @@ from figlang.config.section import Command
 from figlang.config.usage import print_help
 from figlang.errors import INTERRUPTED, FiglangError
 from figlang.faults import explain
+from figlang.printing import printable
 from figlang.redaction import nothing_secret_said
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -348,7 +349,7 @@ def _fail(error: Exception) -> NoReturn:
     unknown = re.search(r"[Kk]ey '([^']+)' (?:is )?not in '(\w+)'", message)
     if unknown and (section := getattr(schemas, unknown[2], None)) is not None:
         message = f"unknown key {unknown[1]!r}; {_section_name(section)} has {', '.join(spec.name for spec in fields(section))}"
-    sys.stderr.write(f"error: {message}\n")
+    sys.stderr.write(f"error: {printable(message)}\n")
     raise SystemExit(2)
 
 

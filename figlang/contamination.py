@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import data, folders, overlap, overlap_table, results, stages, tables
+from figlang import data, folders, overlap, overlap_table, recomputed, stages, tables
 from figlang.command import data_presets, entry
 from figlang.config import ContaminationConfig
 from figlang.files import write_text
@@ -18,7 +18,7 @@ def main(config: ContaminationConfig) -> None:
     splits = overlap_table.evaluated(config.data, data_presets(config.against), config.paths)
     before = stages.before(Path(config.run), config.paths) if config.run is not None else []
     evaluations = [Path(folder) for folder in config.runs]
-    contents = [results.read(folder / "metrics.json") for folder in evaluations]
+    contents = [recomputed.checked(folder / "metrics.json") for folder in evaluations]
     predicted = [
         (content["model"], read_predictions(folder / FORWARD)) for folder, content in zip(evaluations, contents, strict=True)
     ]
@@ -33,7 +33,7 @@ def main(config: ContaminationConfig) -> None:
         write_text(new / "overlap.json", json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     console = Console()
     for table in made:
-        console.print(tables.markdown(table), highlight=False, markup=False, soft_wrap=True)
+        console.print(tables.markdown(table), highlight=False, markup=False, emoji=False, soft_wrap=True)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 

@@ -43,7 +43,7 @@ def main(config: DescribeConfig) -> None:
         if picture is not None:
             drawing.save(picture, new / "segments", ("svg", "pdf"))
     for table in made:
-        console.print(tables.markdown(table), highlight=False, markup=False, soft_wrap=True)
+        console.print(tables.markdown(table), highlight=False, markup=False, emoji=False, soft_wrap=True)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 

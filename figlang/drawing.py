@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang.files import slug, whole_file
+from figlang.printing import printable
 
 log = logging.getLogger("figlang")
 
@@ -35,6 +36,7 @@ STYLE = {
     "svg.fonttype": "none",  # text stays text: searched in a page, changed in an editor
     "svg.hashsalt": "figlang",  # equal figures have equal files
     "pdf.fonttype": 42,
+    "text.parse_math": False,  # names are text: a `$` in one is no formula
 }
 # The page's names for these colours; its theme gives their values.
 THEME = {INK: "--ink", MUTED: "--muted", FAINT: "--faint", **{colour: f"--series-{place}" for place, colour in enumerate(SERIES)}}
@@ -79,6 +81,13 @@ def _say_letters() -> None:
     )
 
 
+def _svg(figure: Any, metadata: dict[str, None]) -> str:
+    """A figure as SVG. XML holds no control characters, whatever is in a name."""
+    file = io.StringIO()
+    figure.savefig(file, format="svg", dpi=150, metadata=metadata)
+    return printable(file.getvalue(), lines=True)
+
+
 def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
     """`path` with each of the suffixes, svg, pdf or png, its last part as `files.slug` has it; the folder is made."""
     import matplotlib
@@ -88,20 +97,21 @@ def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     with matplotlib.rc_context(STYLE), _letters_without_font():
         for suffix in suffixes:
-            plain = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix, {})
+            plain = {"CreationDate": None} if suffix == "pdf" else {}
             ground = {"facecolor": "white"} if suffix == "png" else {}
             with whole_file(path.with_name(f"{slug(path.name)}.{suffix}")) as beside:
-                figure.savefig(beside, format=suffix, dpi=150, metadata=plain, **ground)
+                if suffix == "svg":
+                    beside.write_text(_svg(figure, {"Date": None}), encoding="utf-8")
+                else:
+                    figure.savefig(beside, format=suffix, dpi=150, metadata=plain, **ground)
 
 
 def inline(figure: Any, label: str) -> str:
     """The figure as an svg element for a page: it is as wide as there is room and takes its colours from the page's theme."""
     import matplotlib
 
-    file = io.StringIO()
     with matplotlib.rc_context(STYLE):
-        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    whole = file.getvalue()
+        whole = _svg(figure, dict.fromkeys(("Date", "Creator", "Format", "Type")))
     svg = whole[whole.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     # Its rules would hold for the whole page, and its fixed size and ids are those of a file.
@@ -119,7 +129,7 @@ def inline(figure: Any, label: str) -> str:
 
 
 def _quoted(plain: str) -> str:
-    return plain.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    return printable(plain).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
 
 
 def apart(places: Sequence[float], distance: float) -> list[float]:

@@ -78,6 +78,13 @@ class Encoder:
         max_length: int,
         vectors: SentenceVectors = COSINE_OF_MEANS,
     ) -> None:
+        # A sequence holds the tokenizer's special tokens and one token of each text at least.
+        texts = 1 if format == "dual" else 2
+        least = tokenizer.num_special_tokens_to_add(pair=texts == 2) + texts
+        if max_length < least:
+            raise FiglangError(
+                f"max_length={max_length} leaves no room for a text: format {format} needs {least} tokens at least; use 80 or so"
+            )
         self.tokenizer = tokenizer
         self.format = format
         self.text = text

@@ -1,5 +1,8 @@
 """Errors that are meant for the person at the keyboard."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 # Exit codes as a shell counts them: 128 and the number of the signal.
 TERMINATED, INTERRUPTED = 143, 130
 
@@ -9,6 +12,26 @@ class FiglangError(Exception):
 
     The entry points print it without a traceback and exit with code 2.
     """
+
+
+class NonFiniteError(FiglangError):
+    """A score or probability that is not a finite number. `place` is that of the prompt among all, where no item is known yet.
+
+    `soundness.explained` adds the cause.
+    """
+
+    def __init__(self, message: str, place: int = 0) -> None:
+        super().__init__(message)
+        self.place = place
+
+
+@contextmanager
+def owned(items: Sequence[str]) -> Iterator[None]:
+    """Within, a NonFiniteError about a prompt says first which item it is of; `items` has an id for every prompt."""
+    try:
+        yield
+    except NonFiniteError as error:
+        raise NonFiniteError(f"item {items[error.place]}: {error}", error.place) from error
 
 
 def one_line(error: BaseException) -> str:

@@ -1,6 +1,5 @@
 """Figures, as SVG and PNG: curves of a training, accuracy by prompt."""
 
-import json
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -8,8 +7,9 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
-from figlang import drawing
+from figlang import drawing, stored
 from figlang.drawing import MARKERS, MUTED, SERIES
+from figlang.errors import FiglangError
 from figlang.metrics import Estimate, as_row
 from figlang.signature import digest
 
@@ -140,10 +140,10 @@ def _bars(axes: Any, bars: Sequence[tuple[float, Estimate]], colour: str) -> Non
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return found if "prompt" in found["facts"] else {}
-    except (OSError, ValueError, KeyError, TypeError):  # another evaluation's damaged file is not this one's error
+        found = stored.document(path, stored.DOCUMENT, "")
+    except FiglangError:  # another evaluation's damaged file is not this one's error
         return {}
+    return found if "prompt" in found.get("facts", {}) else {}
 
 
 def _but_prompt(content: Mapping[str, Any]) -> Any:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import data, folders, generation, outputs, predicting, results, runtime
+from figlang import data, folders, generation, outputs, predicting, results, runtime, soundness
 from figlang.command import entry
 from figlang.config import GenerateConfig
 from figlang.errors import FiglangError
@@ -49,7 +49,8 @@ def main(config: GenerateConfig) -> None:
             log.info("written before and left as it is, since people may have rated it; overwrite=true replaces it")
         else:
             sheets.check_free(folder, config.overwrite)
-            written, manner = generation.answer(loaded, asked, config.sampling, config.cut, config.trainer.progress)
+            with soundness.explained(loaded):
+                written, manner = generation.answer(loaded, asked, config.sampling, config.cut, config.trainer.progress)
             facts = predicting.origin(loaded)
             facts |= generation.facts(config.sampling, manner, config.shots, config.kinds, config.cut, pool)
             facts["bos"] = loaded.bos() if manner == "continued" else "none"  # a chat's form has a token of its own
@@ -61,7 +62,7 @@ def main(config: GenerateConfig) -> None:
                 sheets.write(new, {loaded.recipe.name: written}, answers.scale_of(written), config.seed)
                 results.write(new / "metrics.json", content)
     answers.show(written, content["begins_as_expected"], Console())
-    Console().print(sheets.invitation(folder), highlight=False, markup=False, soft_wrap=True)
+    Console().print(sheets.invitation(folder), highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

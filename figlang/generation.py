@@ -9,10 +9,10 @@ import regex
 import torch
 from rich.progress import track
 from torch import Tensor
-from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import SamplingConfig
-from figlang.errors import FiglangError, one_line
+from figlang.errors import FiglangError, NonFiniteError, one_line, owned
 from figlang.exports.checkpoint import Loaded, Served
 from figlang.limits import within
 from figlang.prompts.open import MIQA
@@ -29,6 +29,19 @@ SENTENCE_END = regex.compile(rf"[.!?…]+{CLOSER}*(?=\s|$)|(?:(?![.!?…]){TERMI
 PATIENCE = 10.0  # seconds, for a template that takes milliseconds
 # Words whose final period ends no sentence.
 ABBREVIATIONS = ("mr", "mrs", "ms", "dr", "prof", "st", "vs", "etc", "e.g", "i.e", "a.m", "p.m", "approx")
+
+
+class _Finite(LogitsProcessor):  # type: ignore[misc]
+    """Refuses next-token scores that are not numbers: the likeliest of them would be an arbitrary token."""
+
+    def __init__(self, copies: int) -> None:
+        self._copies = copies  # rows of one prompt
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        bad_R = scores.isnan().any(-1) | ~scores.isfinite().any(-1)
+        if bad_R.any():
+            raise NonFiniteError("the network's next-token scores are not numbers", int(bad_R.nonzero()[0]) // self._copies)
+        return scores
 
 
 @dataclass(frozen=True)
@@ -48,7 +61,8 @@ class Writer:
         Prompts of similar length are continued together. The same prompts with the same settings and batch size give the same
         text; at temperature 0 the other prompts and the batch size make no difference beyond rounding.
 
-        Raises FiglangError if prompt and answer do not fit into the network's window.
+        Raises FiglangError if prompt and answer do not fit into the network's window, and NonFiniteError if the network's scores
+        are not numbers.
         """
         self.network.eval()
         ids = [[*self.bos, *self.tokenizer(prompt, add_special_tokens=False)["input_ids"]] for prompt in prompts]
@@ -62,7 +76,10 @@ class Writer:
         self.network.generation_config = GenerationConfig(bos_token_id=own.bos_token_id, eos_token_id=own.eos_token_id)
         try:
             for batch in track(batches, "writing", disable=not progress):
-                texts = self._continue([ids[place] for place in batch], sampling)
+                try:
+                    texts = self._continue([ids[place] for place in batch], sampling)
+                except NonFiniteError as error:
+                    raise NonFiniteError(str(error), batch[error.place]) from error
                 written.update((place, texts[row * sampling.n : (row + 1) * sampling.n]) for row, place in enumerate(batch))
         finally:
             self.network.generation_config = own
@@ -82,6 +99,7 @@ class Writer:
             max_new_tokens=sampling.max_tokens,
             num_return_sequences=sampling.n,
             pad_token_id=padding,
+            logits_processor=LogitsProcessorList([_Finite(sampling.n)]),
             **(how if sampling.temperature > 0 else {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}),
         )
         return list(self.tokenizer.batch_decode(found[:, longest:], skip_special_tokens=True))
@@ -127,7 +145,8 @@ def answer(
     how = "continued"
     if isinstance(loaded, Loaded):
         writer = Writer(loaded.network, loaded.tokenizer, bos_ids(loaded.tokenizer, loaded.bos()))
-        texts = writer.write(prompts, sampling, progress=progress)
+        with owned([one.item for one in asked]):
+            texts = writer.write(prompts, sampling, progress=progress)
     elif loaded.endpoint.abilities.completes:
         texts = loaded.endpoint.complete([opening(loaded.bos()) + prompt for prompt in prompts], sampling, progress)
     else:

@@ -1,11 +1,12 @@
 """Learning curves: runs that differ in nothing but how much they were trained on, and in their seed."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from figlang import stored
+from figlang.errors import FiglangError
 from figlang.metrics import Estimate, as_row
 from figlang.signature import digest
 
@@ -70,7 +71,7 @@ def _but_size(recipe: Mapping[str, Any]) -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # another run's damaged file is not this one's error
+        schema = stored.RECIPE if path.name == "recipe.json" else stored.DOCUMENT
+        return stored.document(path, schema, "")
+    except FiglangError:  # another run's damaged file is not this one's error
         return {}
-    return found

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from figlang import data, results, runtime
+from figlang import data, recomputed, runtime
 from figlang.command import entry
 from figlang.config import MergeConfig
 from figlang.errors import FiglangError
@@ -19,7 +19,7 @@ def main(config: MergeConfig) -> None:
     if folder.exists() and not (config.overwrite and (folder / RECIPE).is_file()):
         raise FiglangError(f"{folder} is there already; take another output=FOLDER, or overwrite=true if it is an export")
     metrics = (run.parent if run.name == "model" else run) / "metrics.json"
-    document = results.read(metrics) if metrics.is_file() else None
+    document = recomputed.read(metrics) if metrics.is_file() else None
     runtime.start(0, config.trainer)
     split = data.load("validation", config.data, config.paths)
     loaded = checkpoint.load_unmerged(config.checkpoint, config.model, config.paths.cache)

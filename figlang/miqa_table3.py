@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from figlang import assessment, data, folders, outputs, predicting, results, tables
+from figlang import assessment, data, folders, outputs, predicting, results, soundness, tables
 from figlang.command import entry
 from figlang.config import MiqaTable3Config
 from figlang.files import write_text
@@ -26,12 +26,14 @@ def main(config: MiqaTable3Config) -> None:
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))
     with outputs.claimed(config, wanted) as folder:
         miqa_grid.claim(folder, about["signature"], config)
-        took = miqa_grid.predict(scorer, split.items, pool, grid, folder, config.trainer.progress)
+        with soundness.explained(loaded):
+            took = miqa_grid.predict(scorer, split.items, pool, grid, folder, config.trainer.progress)
         if config.one_by_one:
             took["one_by_one"] = miqa_grid.one_by_one(scorer, split.items[: config.one_by_one], pool, grid)
 
         measured = table.measure(miqa_grid.read(folder, grid))
         content = about | {"questions": measured, "took": took, "notes": list(split.notes), "decided_by": wanted}
+        content |= soundness.texts(loaded, split.items)
         with folders.staged(folder, MADE) as new:
             write_text(new / "table3.md", table.markdown(content))
             tables.write(table.made(content), new / "tables")

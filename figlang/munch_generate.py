@@ -4,7 +4,7 @@ import time
 
 from rich.console import Console
 
-from figlang import assessment, cells, folders, outputs, predicting, results, tables
+from figlang import assessment, cells, folders, outputs, predicting, results, soundness, tables
 from figlang.command import entry
 from figlang.config import MunchGenerateConfig
 from figlang.exports.checkpoint import Served
@@ -36,7 +36,9 @@ def main(config: MunchGenerateConfig) -> None:
         started = time.perf_counter()
         for name, blanks in asked.items():
             if name not in kept:
-                rankings.write(folder / "rankings" / f"{name}.jsonl", filler.fill(blanks, config.trainer.progress))
+                with soundness.explained(loaded):
+                    filled = filler.fill(blanks, config.trainer.progress)
+                rankings.write(folder / "rankings" / f"{name}.jsonl", filled)
         took = filler.took() | {"seconds": time.perf_counter() - started, "kept": kept}
         took |= cells.took_before(folder, made=len(kept) < len(names))
 
@@ -46,6 +48,7 @@ def main(config: MunchGenerateConfig) -> None:
         factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least)
         about["data"] = results.about_data(config.data, {config.split: split}, ())
         content = about | measured | {"factors": factors, "took": took, "notes": list(split.notes), "decided_by": wanted}
+        content |= soundness.texts(loaded, split.items)
         made, below = table3.tables(content), table3.below(content)
         with folders.staged(folder, MADE) as new:
             write_text(new / "tables.md", tables.document(f"MUNCH generation, {content['model']}", made, below))

@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from figlang import assessment, association, cells, folders, outputs, predicting, results, tables
+from figlang import assessment, association, cells, folders, outputs, predicting, results, soundness, tables
 from figlang.command import entry
 from figlang.config import MunchJudgeConfig
 from figlang.errors import FiglangError
@@ -30,8 +30,9 @@ def main(config: MunchJudgeConfig) -> None:
         filled = cells.Cells(folder, cells.left(folder, "predictions", asked))
         for name, items in asked.items():
             if name not in filled.kept:
-                judged = judge.judge(items, name, config.trainer.progress)
-                filled.write(name, judged.predictions, judged.records, judged.kind)
+                with soundness.explained(loaded):
+                    judged = judge.judge(items, name, config.trainer.progress)
+                    filled.write(name, judged.predictions, judged.records, judged.kind)
                 if judged.scored is not None:
                     filled.count(judged.scored)
         took = filled.took()
@@ -45,6 +46,7 @@ def main(config: MunchJudgeConfig) -> None:
         best = association.cases(predictions[measured["best"]])
         factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least)
         content = about | measured | {"factors": factors, "took": took, "notes": list(split.notes), "decided_by": wanted}
+        content |= soundness.texts(loaded, split.items)
         made, below = table.tables(content), table.below(content)
         with folders.staged(folder, MADE) as new:
             write_text(new / "tables.md", tables.document(f"MUNCH judgement, {content['model']}", made, below))

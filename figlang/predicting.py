@@ -1,13 +1,12 @@
 """Predictions of a loaded network for a split, by its input format, into files; and what their numbers depend on."""
 
-import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from figlang import asking, evaluation, prompting
+from figlang import asking, evaluation, prompting, soundness
 from figlang.blind import distinct, hidden
 from figlang.config import NliConfig, PromptConfig, ScoringConfig
 from figlang.encode import Encoder
@@ -17,7 +16,17 @@ from figlang.exports.recipe import UNTRAINED, Recipe
 from figlang.files import whole_file
 from figlang.models import gguf, layout, networks, opening
 from figlang.munch import judging
-from figlang.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, MEASURED, REPLIES, write_predictions
+from figlang.predictions import (
+    BACKWARD,
+    BLIND,
+    FORWARD,
+    JUDGEMENTS,
+    MEASURED,
+    REPLIES,
+    check_finite,
+    records,
+    write_predictions,
+)
 from figlang.prompting import Pool
 from figlang.prompts import miqa, munch
 from figlang.scoring import choices, likelihood, nli
@@ -115,6 +124,12 @@ def predict(loaded: Loaded | Served, split: Split, folder: Path, how: How) -> di
             f"prompt={how.prompt.name} asks questions of MiQA or MUNCH, and {split.source} holds none; use data=miqa"
         )
     share = how.processes.share(split.items)
+    with soundness.explained(loaded):
+        return _predict(loaded, split, share, folder, how)
+
+
+def _predict(loaded: Loaded | Served, split: Split, share: Sequence[Item], folder: Path, how: How) -> dict[str, Any]:
+    recipe, asks, judges = loaded.recipe, miqa.are_questions(split.items), isinstance(split.items[0], Judgement)
     if recipe.format == "letter":
         rows, facts = _letters(loaded, split, share, how)
     elif isinstance(loaded, Served) or recipe.format in ("causal", "pll"):
@@ -139,23 +154,33 @@ def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
     def joined(lists: Sequence[list[Prediction] | None]) -> list[Prediction]:
         return sorted((row for rows in lists for row in rows or ()), key=lambda row: place(row.id))
 
-    write_predictions(folder / FORWARD, joined([part.forward for part in parts]))
-    for name, lists in (
-        (BACKWARD, [part.backward for part in parts]),
-        (BLIND, [part.blind for part in parts]),
-        (JUDGEMENTS, [part.judged for part in parts]),
-    ):
-        if lists[0] is None:
+    predicted: dict[str, list[Prediction] | None] = {
+        name: None if lists[0] is None else joined(lists)
+        for name, lists in (
+            (FORWARD, [part.forward for part in parts]),
+            (BACKWARD, [part.backward for part in parts]),
+            (BLIND, [part.blind for part in parts]),
+            (JUDGEMENTS, [part.judged for part in parts]),
+        )
+    }
+    lines: dict[str, list[str] | None] = {}
+    for name, kept in ((MEASURED, [part.measured for part in parts]), (REPLIES, [part.replies for part in parts])):
+        rows = sorted((row for some in kept for row in some or ()), key=lambda row: place(row["id"]))
+        lines[name] = None if kept[0] is None else records(rows)
+    # All are looked at before the first is written.
+    for found in predicted.values():
+        check_finite(found or ())
+    for name, found in predicted.items():
+        if found is None:
             (folder / name).unlink(missing_ok=True)  # of an earlier attempt
         else:
-            write_predictions(folder / name, joined(lists))
-    for name, records in ((MEASURED, [part.measured for part in parts]), (REPLIES, [part.replies for part in parts])):
-        if records[0] is None:
+            write_predictions(folder / name, found)
+    for name, texts in lines.items():
+        if texts is None:
             (folder / name).unlink(missing_ok=True)
             continue
-        rows = sorted((row for some in records for row in some or ()), key=lambda row: place(row["id"]))
         with whole_file(folder / name) as beside, beside.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows)
+            file.writelines(texts)
 
 
 def _encoder(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:

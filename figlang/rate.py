@@ -29,7 +29,7 @@ def main(config: RateConfig) -> None:
                 sheets.check_free(folder)
                 with folders.staged(folder) as new:
                     sheets.write(new, written, scale, config.seed)
-        console.print(sheets.invitation(folder), highlight=False, markup=False, soft_wrap=True)
+        console.print(sheets.invitation(folder), highlight=False, markup=False, emoji=False, soft_wrap=True)
         return
     scale, rated = sheets.read(folder, [Path(path) for path in config.ratings])
     content = ratings.statistics(rated, scale)

@@ -6,7 +6,7 @@ Without run= they go onto the card of a checkpoint that is released already.
 
 from rich.console import Console
 
-from figlang import results, runtime
+from figlang import recomputed, results, runtime
 from figlang.command import data_presets, entry
 from figlang.config import ReleaseConfig
 from figlang.exports import releasing
@@ -16,7 +16,7 @@ from figlang.exports import releasing
 def main(config: ReleaseConfig) -> None:
     runtime.start(0, config.trainer)
     folder = releasing.release(config, data_presets(config.against)) if config.run else releasing.annotate(config)
-    results.show(results.read(folder / "metrics.json"), folder, Console())
+    results.show(recomputed.checked(folder / "metrics.json"), folder, Console())
 
 
 if __name__ == "__main__":

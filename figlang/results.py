@@ -10,15 +10,14 @@ from typing import Any
 
 from rich.console import Console
 
-from figlang import comparison, folders, metrics, reference, report, signature
+from figlang import recomputed, reference, report, signature
 from figlang.config import DataConfig
 from figlang.data import figqa, miqa, munch
-from figlang.errors import FiglangError, one_line
 from figlang.files import write_text
-from figlang.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, REPLIES, read_predictions
+from figlang.printing import printable
 from figlang.redaction import redacted
 from figlang.sources import sha256
-from figlang.types import CLASSES, Judgement, Prediction, Split, Substitution
+from figlang.types import Judgement, Split, Substitution
 
 # Files that numbers are counted from: predictions, what they are made of, the cells of a grid.
 COUNTED = ("*.jsonl", *(f"{kind}/*.jsonl" for kind in ("predictions", "log_probabilities", "replies", "rankings")))
@@ -37,17 +36,7 @@ class Evaluated:
 
     def document(self, folder: Path) -> dict[str, Any]:
         """The content of metrics.json. Its numbers come from the predictions files in the folder alone."""
-        predictions = read_predictions(folder / FORWARD)
-        measured = {"metrics": metrics.measure(predictions)}
-        if (folder / BLIND).is_file():
-            measured |= _blind(predictions, read_predictions(folder / BLIND))
-        if (folder / BACKWARD).is_file():
-            measured["backward"] = metrics.measure(read_predictions(folder / BACKWARD))
-        if (folder / JUDGEMENTS).is_file():
-            measured["three_way"] = _three_way(read_predictions(folder / JUDGEMENTS))
-        if (folder / REPLIES).is_file():
-            measured["replies"] = _replies(folder)
-        return self.about() | measured
+        return self.about() | recomputed.measured(folder)
 
     def about(self) -> dict[str, Any]:
         """What of a metrics.json is no measurement: what was evaluated, how and by which command."""
@@ -78,39 +67,13 @@ def _published(split: Split, role: str) -> tuple[str, ...]:
     return figqa.FILES.get(role, ("", ""))[1], miqa.SHA256
 
 
-def _blind(predictions: Sequence[Prediction], blind: Sequence[Prediction]) -> dict[str, Any]:
-    """What the model chooses with the context hidden, and how much more it has right with it, where labels are known."""
-    found: dict[str, Any] = {"blind": metrics.measure(blind)}
-    if any(row.gold is not None for row in predictions):
-        found["gain"] = asdict(comparison.compare(predictions, blind)[0])
-    return found
-
-
-def _three_way(judgements: Sequence[Prediction]) -> dict[str, Any]:
-    found = metrics.accuracy(judgements) if len(judgements[0].scores) == len(CLASSES) else None
-    # Neutral is never right here, so that guessing has no fixed rate: one answer to everything is right half the time.
-    return {} if found is None else {"accuracy": asdict(replace(found, chance=None, p=None)), "items": len(judgements)}
-
-
-def _replies(folder: Path) -> dict[str, Any]:
-    """How many replies there are, which share names no option, and how many of these ran into the limit of tokens."""
-    replies = [json.loads(line) for line in (folder / REPLIES).read_bytes().splitlines()]
-    group = {row.id: row.group for row in read_predictions(folder / FORWARD)}
-    invalid: dict[str, list[bool]] = {}
-    for reply in replies:
-        invalid.setdefault(group[reply["id"]], []).append(reply["letter"] is None)
-    hits, sizes = [sum(several) for several in invalid.values()], [len(several) for several in invalid.values()]
-    cut = sum(reply["letter"] is None and reply["cut"] for reply in replies)
-    return {"n": len(replies), "invalid": asdict(metrics.ratio(hits, sizes)), "cut": cut}
-
-
 def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
     """The tables of a metrics.json, its signature, and the folder it is in."""
     compared = compare(content)
     report.published(compared, console)
     report.summary(content, compared, f"{content['model']} on {content['data_name']}, {content['split']}", console)
     for line, style in ((f"signature {content['signature']}", "dim"), (str(folder), "bold")):
-        console.print(line, style=style, soft_wrap=True, highlight=False, markup=False, emoji=False)
+        console.print(printable(line), style=style, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
 def compare(content: Mapping[str, Any]) -> list[reference.Comparison]:
@@ -152,16 +115,3 @@ def write(path: Path, content: Mapping[str, Any], counted: Path | None = None) -
     found = sorted(one for pattern in COUNTED for one in folder.glob(pattern) if one.is_file())
     files = {one.relative_to(folder).as_posix(): sha256(one) for one in found}
     write_text(path, json.dumps({**content, "files": files}, indent=2, ensure_ascii=False) + "\n")
-
-
-def read(path: Path) -> dict[str, Any]:
-    """The content of a metrics.json; FiglangError if it is none."""
-    try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        missing = {"signature", "metrics", "model", "data_name", "split", "published_file", "seed"} - content.keys()
-    except (OSError, ValueError, AttributeError) as error:
-        raise FiglangError(f"{path} is damaged ({one_line(error)}); overwrite=true runs it again") from error
-    if missing:
-        raise FiglangError(f"{path} is damaged (no {', '.join(sorted(missing))}); overwrite=true runs it again")
-    folders.check_files(path.parent, content.get("files", {}))
-    return content

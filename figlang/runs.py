@@ -10,9 +10,9 @@ from typing import Any
 
 from pytorch_lightning.utilities import rank_zero_only
 
-from figlang import folders, outputs
+from figlang import folders, outputs, stored
 from figlang.config import TrainConfig
-from figlang.errors import FiglangError, one_line
+from figlang.errors import FiglangError
 from figlang.exports.checkpoint import ancestry
 from figlang.files import write_text
 from figlang.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, MEASURED, REPLIES
@@ -159,8 +159,4 @@ def _check_same(run: Run, wanted: dict[str, Any]) -> None:
 
 
 def _read_recipe(path: Path) -> dict[str, Any]:
-    try:
-        content: dict[str, Any] = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise FiglangError(f"{path} cannot be read ({one_line(error)}); overwrite=true starts the run anew") from error
-    return content
+    return stored.document(path, stored.RECIPE, "overwrite=true starts the run anew")

@@ -1,20 +1,18 @@
 """Finished evaluations, read back from their folders: systems with names that tell them apart, pooled over seeds."""
 
-import csv
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from figlang import data, folders, metrics, results
+from figlang import data, folders, metrics, recomputed, stored
 from figlang.comparison import Difference, compare_pooled
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError, one_line
-from figlang.predictions import BACKWARD, BLIND, FORWARD, read_predictions
+from figlang.predictions import BACKWARD, BLIND, FORWARD, read_measured, read_predictions
 from figlang.signature import digest
-from figlang.types import Prediction, Split
+from figlang.types import Item, Prediction, Split
 
 LOG_PROBABILITIES = "log_probabilities.jsonl"
 # What may tell systems apart in their names, and what it is without meaning.
@@ -57,19 +55,13 @@ class System:
         path = self.folder / LOG_PROBABILITIES
         if not path.is_file():
             return {}
-        rows = (json.loads(line) for line in path.read_bytes().splitlines())
-        return {row["id"]: row for row in rows}
+        widths = {row.id: len(row.scores) for row in self.predictions}
+        return {row["id"]: row for row in read_measured(path, widths)}
 
     def history(self) -> list[tuple[int, int, str, str, float]]:
         """Rows of log.csv: step, epoch, split, metric, value; empty where nothing was trained."""
         path = self.folder / "log.csv"
-        if not path.is_file():
-            return []
-        with path.open(encoding="utf-8", newline="") as file:
-            return [
-                (int(row["step"]), int(row["epoch"]), row["split"], row["metric"], float(row["value"]))
-                for row in csv.DictReader(file)
-            ]
+        return stored.log_rows(path) if path.is_file() else []
 
 
 @dataclass(frozen=True)
@@ -123,7 +115,7 @@ def _read(path: Path) -> System:
         raise FiglangError(f"{file} holds no prediction; evaluate again")
     # Another predictions file of a folder, the backward ones say, is not what its metrics.json is about.
     if file.name == FORWARD and (folder / "metrics.json").is_file():
-        content = results.read(folder / "metrics.json")
+        content = recomputed.checked(folder / "metrics.json")
     else:
         content = {"metrics": metrics.measure(predictions), "model": path.stem, "facts": {}}
     return System(path.name, folder, content, predictions, _recipe(folder, content))
@@ -131,13 +123,7 @@ def _read(path: Path) -> System:
 
 def read_recipe(run: Path) -> dict[str, Any]:
     """recipe.json of a run. Raises FiglangError if it is damaged."""
-    path = run / "recipe.json"
-    try:
-        recipe: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        recipe["settings"].items()
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FiglangError(f"{path} cannot be read ({one_line(error)}); train the run again, or put the file back") from error
-    return recipe
+    return stored.document(run / "recipe.json", stored.RECIPE, "train the run again, or put the file back")
 
 
 def _recipe(folder: Path, content: Mapping[str, Any]) -> str:
@@ -272,7 +258,24 @@ def data_of(system: System) -> DataConfig:
     settings = system.content.get("data", {}).get("settings")
     if settings is None:
         raise FiglangError(f"{system.folder} does not say where its data are; name them with data=PRESET")
-    return DataConfig(**settings)
+    try:
+        return DataConfig(**settings)
+    except TypeError as error:
+        why = f"data.settings of its metrics.json are not those of data= ({one_line(error)})"
+        raise FiglangError(f"{system.folder}: {why}; name them with data=PRESET") from error
+
+
+def check_items(systems: Sequence[System], items: Mapping[str, Item]) -> None:
+    """Raises FiglangError if a prediction has another number of scores or another gold option than its item."""
+    for system in systems:
+        for row in system.predictions:
+            item, wrong = items[row.id], ""
+            if len(row.scores) != len(item.options):
+                wrong = f"{len(row.scores)} scores for {len(item.options)} options"
+            elif None not in (row.gold, item.gold) and row.gold != item.gold:
+                wrong = f"gold option {row.gold}, and the data say {item.gold}"
+            if wrong:
+                raise FiglangError(f"{system.folder}: the prediction of {row.id} has {wrong}; restore the file or evaluate again")
 
 
 def items(system: System, settings: DataConfig, paths: PathsConfig) -> Split:

@@ -14,7 +14,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from figlang import results
+from figlang import recomputed, results
 from figlang.blind import distinct, hidden, without
 from figlang.compare import main as compare_command
 from figlang.config import PromptConfig, ReportConfig, ScoringConfig
@@ -361,7 +361,7 @@ def test_systems_are_compared_with_it(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("sys.argv", ["compare.py", *map(str, places), f"output={tmp_path / 'tables'}"])
     compare_command()
     for row, place in zip(table_of(tmp_path / "tables", "systems"), places, strict=True):
-        content = results.read(place / "metrics.json")
+        content = recomputed.read(place / "metrics.json")
         if "gain" in content:
             assert float(row["gain over blind"]) == pytest.approx(content["gain"]["value"])
             assert float(row["blind accuracy"]) == 0.5

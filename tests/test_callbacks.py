@@ -10,7 +10,9 @@ import pytest
 import torch
 from torch import nn
 
+from figlang.errors import FiglangError
 from figlang.training.callbacks import Health, History
+from figlang.types import Item
 
 LOGGER = logging.getLogger("figlang.test")
 
@@ -62,6 +64,16 @@ def test_a_training_at_chance_is_found(tmp_path: Path, accuracy: float, seen: in
     watch.on_train_epoch_end(trainer(2), nn.Identity())  # type: ignore[arg-type]
     assert codes(watch) == (["collapsed"] if collapsed else [])
     assert all(finding["epoch"] == 3 for finding in watch.findings)
+
+
+def test_validation_scores_that_are_not_numbers_stop_the_training(tmp_path: Path) -> None:
+    items = (Item("a", "g", "the tale", ("ran", "sat"), 0), Item("b", "g", "the tail", ("ran", "sat"), 1))
+    history = History(tmp_path / "log.csv", items, LOGGER)
+    fit: Any = SimpleNamespace(current_epoch=1, sanity_checking=False, global_step=7)
+    history.on_validation_epoch_start(fit, nn.Identity())  # type: ignore[arg-type]
+    history._scores = {0: torch.tensor([0.0, 1.0]), 1: torch.tensor([torch.nan, torch.nan])}
+    with pytest.raises(FiglangError, match=r"^validation after epoch 2: item b: the score of option 1 is nan, .*lower method.lr"):
+        history.on_validation_epoch_end(fit, nn.Identity())  # type: ignore[arg-type]
 
 
 def test_findings_survive_a_checkpoint(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from figlang import systems
 from figlang.compare import main
 from figlang.comparison import agreement, compare, compare_pooled, every_pair, holm, mean_accuracy, mean_pair_accuracy
 from figlang.errors import FiglangError
-from figlang.metrics import accuracy
-from figlang.predictions import write_predictions
+from figlang.metrics import accuracy, measure
+from figlang.predictions import read_predictions, write_predictions
 from figlang.types import Prediction
 
 
@@ -94,7 +94,7 @@ def test_different_files_with_equal_ids_are_refused(tmp_path: Path) -> None:
         write_predictions(tmp_path / name / "predictions.jsonl", system("rwrr"))
         said = {
             "signature": name,
-            "metrics": {},
+            "metrics": measure(system("rwrr")),
             "model": name,
             "data_name": "own",
             "published_file": False,
@@ -240,7 +240,14 @@ def test_language_models_that_were_scored_in_different_ways_are_said_to_be(
     folders = [write(tmp_path / name, "rrwr") for name in ("one", "two")]
     for folder, scoring in zip(map(Path, folders), scorings, strict=True):
         facts = {"model": folder.name, "scoring": f"{scoring}(span=whole)", "norm": "mean"}
-        content = {"signature": "", "metrics": {}, "model": folder.name, "data_name": "", "split": "", "published_file": False}
+        content = {
+            "signature": "",
+            "metrics": measure(read_predictions(folder / "predictions.jsonl")),
+            "model": folder.name,
+            "data_name": "own",
+            "split": "",
+            "published_file": False,
+        }
         (folder / "metrics.json").write_text(json.dumps(content | {"seed": 0, "facts": facts}))
         (folder / "log_probabilities.jsonl").touch()
     run(monkeypatch, *folders)

@@ -73,9 +73,11 @@ def test_a_file_that_is_being_written_does_not_have_the_name(tmp_path: Path) -> 
     assert read_predictions(path) == ROWS
 
 
-def test_a_row_whose_id_came_before_is_dropped(tmp_path: Path) -> None:
-    write_predictions(tmp_path / "predictions.jsonl", [*ROWS, ROWS[0], ROWS[1]])
-    assert read_predictions(tmp_path / "predictions.jsonl") == ROWS
+def test_a_row_whose_id_came_before_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.jsonl"
+    write_predictions(path, [*ROWS, ROWS[0], ROWS[1]])
+    with pytest.raises(FiglangError, match=f"line {len(ROWS) + 1} has the id {ROWS[0].id} of an earlier line"):
+        read_predictions(path)
 
 
 def test_a_file_with_crlf_line_ends_is_read(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, decoders, models
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, NonFiniteError
 from figlang.scoring.continuing import Continuation, Path
 from figlang.scoring.first_token import FirstTokenRanker, Ranked
 from figlang.scoring.words import Comparison, TokenTexts, leading_word
@@ -122,10 +122,11 @@ def test_a_hyphenated_answer_is_one_word() -> None:
     assert ranked(model, ["st-em", "em"]).ranks == (2, 1)
 
 
-def test_a_diverged_network_ranks_nothing() -> None:
+def test_a_diverged_network_is_refused() -> None:
     model = Scripted(["st"], {})
     model.first[3] = torch.nan
-    assert ranked(model, ["st", "strong"]).ranks == (None, None)
+    with pytest.raises(NonFiniteError, match="next-token scores are not numbers"):
+        ranked(model, ["st", "strong"])
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_a_file_holds_all_that_was_written(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("[2, null, 7]", "[2, 7]", "line 1 is not a ranking .3 answers, 2 ranks."),
-        ("[2, null, 7]", "[0, null, 7]", "ranks are numbers from 1"),
+        ("[2, null, 7]", "[0, null, 7]", "ranks.0: input should be greater than or equal to 1"),
         ('"id"', '"name"', "line 1 is not a ranking"),
         ("{", "", "line 1 is not a ranking"),
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from figlang import data, figures, learning, results, systems
+from figlang import data, figures, learning, recomputed, results, systems
 from figlang.config import PathsConfig
 from figlang.describe import counts
 from figlang.errors import FiglangError
@@ -281,7 +281,7 @@ def test_sizes_of_one_recipe_are_a_curve(tmp_path: Path, sample: Split) -> None:
     assert [(point.items, len(point.metrics["accuracy"])) for point in found["tiny"]] == [(200, 1), (1458, 2)]
     assert learning.series([tmp_path / "m" / "seed0", tmp_path / "m1" / "seed1"]) == {}
     assert learning.around(tmp_path) == {}
-    averaged = results.read(tmp_path / "m1" / "seed1" / "metrics.json") | {"averaged": ["seed1", "seed2"]}
+    averaged = recomputed.read(tmp_path / "m1" / "seed1" / "metrics.json") | {"averaged": ["seed1", "seed2"]}
     results.write(tmp_path / "m1" / "seed1" / "metrics.json", averaged)
     found = learning.around(tmp_path / "m" / "seed0")
     assert [(point.items, len(point.metrics["accuracy"])) for point in found["tiny"]] == [(200, 1), (1458, 1)], "no seed is a mean"

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from figlang import figures, metrics, report
 from figlang.metrics import measure
+from figlang.predictions import write_predictions
 from figlang.reference import Comparison, Published
 from figlang.types import Prediction
 
@@ -182,9 +183,12 @@ def run(folder: Path, seed: int, right: int, health: list[dict[str, Any]] | None
     """A finished run of three epochs with `right` of ten items right."""
     rows = [row(item, str(item), 0, int(item >= right)) for item in range(10)]
     (folder / f"seed{seed}").mkdir(parents=True)
-    content = {"seed": seed, "metrics": measure(rows), "training": {"epochs": 3}, "health": health or []}
+    write_predictions(folder / f"seed{seed}" / "predictions.jsonl", rows)
+    about = {"signature": "a:b", "model": "tiny", "data_name": "sample", "split": "validation", "published_file": False}
+    findings = [{"message": "", **finding} for finding in health or []]
+    content = {**about, "seed": seed, "metrics": measure(rows), "training": {"epochs": 3}, "health": findings}
     (folder / f"seed{seed}" / "metrics.json").write_text(json.dumps(content))
-    (folder / f"seed{seed}" / "recipe.json").write_text(json.dumps({"settings": {"method": {"lr": lr}, "seed": seed}}))
+    (folder / f"seed{seed}" / "recipe.json").write_text(json.dumps({"settings": {"method": {"lr": lr}, "seed": seed}, "data": {}}))
 
 
 def seeds(folder: Path, own: int = 0) -> Console:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, NonFiniteError
 from figlang.scoring import infilling
 from figlang.scoring.continuing import Continuation
 from figlang.scoring.first_token import Ranked
@@ -131,9 +131,10 @@ def test_equal_words_share_the_worst_place() -> None:
     assert WordRanker(reader, ["a", "b", "c", "dd"], [["b", "dd"]]).rank([blank("", "", ["b", "dd"])])[0].ranks == (3, 4)
 
 
-def test_a_diverged_network_ranks_nothing() -> None:
+def test_a_diverged_network_is_refused() -> None:
     reader = Counting(lambda token: float("nan"))
-    assert WordRanker(reader, ["a", "b"], [["b"]]).rank([blank("", "", ["b"])])[0].ranks == (None,)
+    with pytest.raises(NonFiniteError, match="log-probabilities are not numbers"):
+        WordRanker(reader, ["a", "b"], [["b"]]).rank([blank("", "", ["b"])])
 
 
 FIM = ["<fim_prefix>", "<fim_suffix>", "<fim_middle>"]

@@ -14,7 +14,7 @@ from figlang.config.groups import (
     ScoringConfig,
     TrainerConfig,
 )
-from figlang.config.section import Command, option, plain, positive, seed_in_range, share
+from figlang.config.section import COUNT, NUMBER, POSITIVE, SEED, SHARE, TOKENS, Command, option
 from figlang.errors import FiglangError
 
 BLIND = (
@@ -36,7 +36,7 @@ class TrainConfig(Command):
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     logger: LoggerConfig = field(default_factory=LoggerConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
-    seed: int = option(0, "Seed of initial weights, dropout and data order.")
+    seed: int = option(0, "Seed of initial weights, dropout and data order.", within=SEED)
     run: str | None = option(None, "Run folder; null derives it from model, data, overrides and seed.")
     resume: str = option("auto", "auto continues an unfinished run; never starts it anew.", ("auto", "never"))
     overwrite: bool = option(False, "Replace a finished run.")
@@ -47,10 +47,6 @@ class TrainConfig(Command):
     )
 
     blind: bool = option(True, BLIND)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        seed_in_range(self.seed)
 
 
 @dataclass
@@ -73,17 +69,16 @@ class EvaluateConfig(Command):
         None, "Folder for predictions, metrics and report; null: beside the checkpoint or below paths.runs."
     )
     revision: str | None = option(None, "Branch, tag or commit of a hub id.")
-    batch_size: int = option(64, "Items per forward pass.")
-    max_length: int | None = option(None, "Encoders: longest input in tokens; null is the model's own, which it was trained with.")
+    batch_size: int = option(64, "Items per forward pass.", within=COUNT)
+    max_length: int | None = option(
+        None, "Encoders: longest input in tokens; null is the model's own, which it was trained with.", within=TOKENS
+    )
     blind: bool = option(True, BLIND)
-    seed: int = option(0, "Seed of whatever an evaluation draws.")
+    seed: int = option(0, "Seed of whatever an evaluation draws.", within=SEED)
     overwrite: bool = option(False, "Replace a finished result of other settings.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        seed_in_range(self.seed)
-        positive("", batch_size=self.batch_size, max_length=self.max_length)
-        plain("", name=self.name)
         if not self.blind and type(self) is not EvaluateConfig:
             raise FiglangError(
                 "blind=false is for evaluate.py and figlang.transfer; this command hides no context, so leave it out"
@@ -103,14 +98,15 @@ class MiqaTable3Config(EvaluateConfig):
         metadata={"help": "Prompts, instead of prompt.question; prompt.template adds one of yours.", "choices": ()},
     )
     shots: list[int] = field(
-        default_factory=lambda: [0, 1, 5], metadata={"help": "Numbers of examples, instead of prompt.k.", "choices": ()}
+        default_factory=lambda: [0, 1, 5],
+        metadata={"help": "Numbers of examples, instead of prompt.k.", "choices": (), "within": NUMBER},
     )
-    one_by_one: int = option(0, "Also score so many items' strings one by one, to measure what sharing spares.")
+    one_by_one: int = option(0, "Also score so many items' strings one by one, to measure what sharing spares.", within=NUMBER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.questions or not self.shots or min(self.shots) < 0 or self.one_by_one < 0:
-            raise FiglangError("questions= and shots= must name at least one each, and no number of examples may be below 0")
+        if not self.questions or not self.shots:
+            raise FiglangError("questions= and shots= must name at least one each")
 
 
 @dataclass
@@ -127,23 +123,14 @@ class MunchConfig(EvaluateConfig):
         "Test of two classes of genre or part of speech; chi2 without continuity correction is the z test of two proportions.",
         ("chi2", "chi2_yates", "fisher"),
     )
-    least: int = option(20, "Classes with fewer cases are not tested: MUNCH has 10 triples with an adverb.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive("", least=self.least)
+    least: int = option(20, "Classes with fewer cases are not tested: MUNCH has 10 triples with an adverb.", within=COUNT)
 
 
 @dataclass
 class MunchJudgeConfig(MunchConfig):
     """MUNCH's Tables 2 and 9 to 12: all 18 judgement prompts by one causal model that is loaded once."""
 
-    one_by_one: int = option(0, "Also score so many triples' answers one by one, to measure what sharing spares.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.one_by_one < 0:
-            raise FiglangError(f"one_by_one={self.one_by_one} must be at least 0")
+    one_by_one: int = option(0, "Also score so many triples' answers one by one, to measure what sharing spares.", within=NUMBER)
 
 
 @dataclass
@@ -163,14 +150,10 @@ class MunchGenerateConfig(MunchConfig):
         ("first_token", "word"),
     )
     candidates: str = option("answers", "rank=word: all answers of the data set, or a text file with a word a line.")
-    max_rank: int | None = option(None, "Ranks beyond are none; 5 imitates the interface of GPT-3.5.")
+    max_rank: int | None = option(None, "Ranks beyond are none; 5 imitates the interface of GPT-3.5.", within=COUNT)
     compare: str = option("casefold", "first_token: whether upper and lower case differ.", ("casefold", "exact"))
     leading_space: bool = option(True, "first_token: a token may begin with a space.")
-    max_tokens: int = option(8, "first_token: longest word in tokens.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive("", max_rank=self.max_rank, max_tokens=self.max_tokens)
+    max_tokens: int = option(8, "first_token: longest word in tokens.", within=TOKENS)
 
 
 @dataclass
@@ -251,13 +234,14 @@ class DescribeConfig(Command):
 
     data: DataConfig = field(default_factory=DataConfig)
     split: str = option("train", "Split to describe.", ("train", "validation", "test"))
-    parsed: int | None = option(8_192, "Most items that are parsed for their subjects, relations and objects; null: all.")
+    parsed: int | None = option(
+        8_192, "Most items that are parsed for their subjects, relations and objects; null: all.", within=COUNT
+    )
     output: str | None = option(None, "Folder of tables and figures; null: a folder below paths.runs.")
     paths: PathsConfig = field(default_factory=PathsConfig)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("", parsed=self.parsed)
 
 
 # The three benchmarks, and what models are transferred from. Their evaluation splits are the same for every training size.
@@ -271,7 +255,7 @@ class ContaminationConfig(Command):
 
     data: DataConfig = field(default_factory=DataConfig)
     against: list[str] = field(default_factory=lambda: [*BENCHMARKS], metadata=AGAINST)
-    n: int = option(8, "Words in a row that count as overlap; shorter texts have to be equal.")
+    n: int = option(8, "Words in a row that count as overlap; shorter texts have to be equal.", within=COUNT)
     run: str | None = option(None, "Folder of a run on data=: the training data of the runs that it went on from count too.")
     runs: list[str] = field(
         default_factory=list,
@@ -285,7 +269,6 @@ class ContaminationConfig(Command):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("", n=self.n)
         if not self.against:
             raise FiglangError(f"against= names no data set; give presets such as [{','.join(BENCHMARKS)}]")
 
@@ -305,7 +288,7 @@ class ReleaseConfig(Command):
         },
     )
     against: list[str] = field(default_factory=lambda: [*BENCHMARKS], metadata=AGAINST)
-    n: int = option(8, "Words in a row that count as overlap of training and evaluation text.")
+    n: int = option(8, "Words in a row that count as overlap of training and evaluation text.", within=COUNT)
     dtype: str = option("float16", "Number format of the released weights.", ("float16", "float32"))
     note: str | None = option(None, "What else its card has to say, of what was chosen after a look at evaluation items, say.")
     beside: list[str] = field(
@@ -316,19 +299,17 @@ class ReleaseConfig(Command):
             "choices": (),
         },
     )
-    limit_mb: float = option(32.0, "Largest checkpoint in megabytes: repositories keep every version.")
+    limit_mb: float = option(32.0, "Largest checkpoint in megabytes: repositories keep every version.", within=POSITIVE)
     overwrite: bool = option(False, "Replace an earlier checkpoint of this name.")
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("", n=self.n, limit_mb=self.limit_mb)
         if not (self.run or self.beside) or not self.name:
             raise FiglangError(
                 "give run=FOLDER, a finished run, and name=NAME for the checkpoint; or name= and beside=[FOLDER,…] for its card"
             )
-        plain("", name=self.name)
 
 
 @dataclass
@@ -338,15 +319,15 @@ class AverageConfig(Command):
 
     runs: list[str] = field(default_factory=list, metadata=RUNS)
     output: str = option("", "Folder of the averaged run.")
-    rank: int | None = option(None, "Adapters: rank of the mean; null keeps it exact, with the ranks of all runs together.")
-    start: float = option(0.0, "Share of the checkpoint that the runs began from (WiSE-FT); the runs have the rest.")
+    rank: int | None = option(
+        None, "Adapters: rank of the mean; null keeps it exact, with the ranks of all runs together.", within=COUNT
+    )
+    start: float = option(0.0, "Share of the checkpoint that the runs began from (WiSE-FT); the runs have the rest.", within=SHARE)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("", rank=self.rank)
-        share("", start=self.start)
         if len(self.runs) < (1 if self.start else 2) or not self.output:
             raise FiglangError(
                 "give two runs or more and a folder: python -m figlang.average RUN RUN … output=FOLDER; one run with start=SHARE"

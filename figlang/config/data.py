@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from math import inf
 
-from figlang.config.section import Section, option, plain, positive, seed_in_range
+from figlang.config.section import COUNT, SEED, Range, Section, option
 from figlang.errors import FiglangError
 
 NLI = ("snli", "mnli", "anli", "fever_nli", "snli_dev_test", "nli_mix")
@@ -48,8 +48,14 @@ class DataConfig(Section):
         "MUNCH: candidates in an order drawn for each triple, in both orders, or in the file's, which has apt ones first.",
         ("seeded", "both", "upstream"),
     )
-    seed: int = option(0, "MUNCH: seed of the candidates' order and of the sentences held out; mix: of what a proportion takes.")
-    held_out: float = option(0.25, "MUNCH: share of the sentences that is question=paraphrase's validation part; 1 takes all.")
+    seed: int = option(
+        0, "MUNCH: seed of the candidates' order and of the sentences held out; mix: of what a proportion takes.", within=SEED
+    )
+    held_out: float = option(
+        0.25,
+        "MUNCH: share of the sentences that is question=paraphrase's validation part; 1 takes all.",
+        within=Range(least=0, most=1),
+    )
     pos: str | None = option(
         None,
         "MUNCH: tab-separated file with idx, target, upos; null takes derived/pos_from_vua_seq.tsv if it is beside the tables.",
@@ -65,18 +71,13 @@ class DataConfig(Section):
     strict: bool = option(False, "Refuse a file with any row-level problem instead of noting it.")
     drop_duplicates: bool = option(True, "figqa_csv: leave out labelled rows that repeat an earlier row.")
     drop_near_duplicates: bool = option(True, "Drop training items whose metaphor also occurs in validation or test.")
-    limit: int | None = option(None, "Use only the first N items of each split.")
+    limit: int | None = option(None, "Use only the first N items of each split.", within=COUNT)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("data.", limit=self.limit)
-        seed_in_range(self.seed)
-        if not 0 <= self.held_out <= 1:
-            raise FiglangError(f"data.held_out={self.held_out} must be at least 0 and at most 1")
         types = QUESTIONS.get(self.dataset, ("both",))
         if self.question not in types:
             raise FiglangError(f"data.question={self.question} is none of data={self.name}, which has {', '.join(types)}")
-        plain("data.", name=self.name)
         self._check_mix()
         given = [name for name in ("train", "validation", "test") if getattr(self, name) is not None]
         if self.dataset != "figqa_csv" and given:

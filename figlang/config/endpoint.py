@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, fields
 from urllib.parse import urlsplit
 
-from figlang.config.section import Section, option, positive
+from figlang.config.section import AMOUNT, POSITIVE, Range, Section, option
 from figlang.errors import FiglangError
 
 
@@ -12,12 +12,16 @@ from figlang.errors import FiglangError
 class EndpointConfig(Section):
     endpoint: str | None = option(None, "served: address of the OpenAI-compatible server, http://localhost:8000/v1 say.")
     key_env: str = option("OPENAI_API_KEY", "served: name of the environment variable that holds the key, if one is needed.")
-    concurrency: int = option(16, "served: requests in flight.")
-    timeout: float = option(120.0, "served: seconds until an answer is given up and asked for again.")
-    retries: int = option(6, "served: how often a request is repeated after 408, 409, 429, 5xx, time-outs and lost connections.")
-    input_price: float = option(0.0, "served: price of a million tokens that are sent, in your currency.")
-    output_price: float = option(0.0, "served: price of a million tokens that come back.")
-    max_cost: float | None = option(None, "served: stop before a command's requests cost more than this.")
+    concurrency: int = option(16, "served: requests in flight.", within=Range(above=0, most=10_000))
+    timeout: float = option(120.0, "served: seconds until an answer is given up and asked for again.", within=POSITIVE)
+    retries: int = option(
+        6,
+        "served: how often a request is repeated after 408, 409, 429, 5xx, time-outs and lost connections.",
+        within=Range(least=0, most=10_000),
+    )
+    input_price: float = option(0.0, "served: price of a million tokens that are sent, in your currency.", within=AMOUNT)
+    output_price: float = option(0.0, "served: price of a million tokens that come back.", within=AMOUNT)
+    max_cost: float | None = option(None, "served: stop before a command's requests cost more than this.", within=POSITIVE)
 
     def check_endpoint(self, served: bool) -> None:
         """Raises FiglangError for an endpoint that cannot be asked, and for its settings with other models."""
@@ -42,9 +46,6 @@ class EndpointConfig(Section):
             raise FiglangError("model.key_env is the name of an environment variable (OPENAI_API_KEY), never a key itself")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise FiglangError(f"model.endpoint={self.endpoint} is no address; it looks like http://localhost:8000/v1")
-        positive("model.", concurrency=self.concurrency, timeout=self.timeout, max_cost=self.max_cost)
-        if self.retries < 0 or self.input_price < 0 or self.output_price < 0:
-            raise FiglangError("model.retries, model.input_price and model.output_price must be at least 0")
         if self.max_cost is not None and not self.input_price + self.output_price:
             raise FiglangError(f"model.max_cost={self.max_cost:g} needs prices: set model.input_price and model.output_price")
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from figlang.config.commands import EvaluateConfig
 from figlang.config.groups import PathsConfig, SamplingConfig
-from figlang.config.section import Command, option, positive, seed_in_range
+from figlang.config.section import COUNT, NUMBER, SEED, Command, option
 from figlang.errors import FiglangError
 
 
@@ -20,7 +20,7 @@ class GenerateConfig(EvaluateConfig):
             "choices": (),
         },
     )
-    shots: int = option(0, "MiQA: answered questions before each one, from `rated`.")
+    shots: int = option(0, "MiQA: answered questions before each one, from `rated`.", within=NUMBER)
     rated: str | None = option(None, "Folder of a sheet with answers of the same model, which `ratings` are of.")
     ratings: list[str] = field(default_factory=list, metadata={"help": "Filled-in sheets of the folder `rated`.", "choices": ()})
     cut: str = option(
@@ -29,7 +29,7 @@ class GenerateConfig(EvaluateConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.shots < 0 or (self.shots > 0) != (self.rated is not None) or (self.shots > 0) != bool(self.ratings):
+        if (self.shots > 0) != (self.rated is not None) or (self.shots > 0) != bool(self.ratings):
             raise FiglangError(
                 "shots=, rated= and ratings= go together: examples are rated answers, say shots=5 rated=FOLDER ratings=[a.csv]"
             )
@@ -59,15 +59,13 @@ class RateConfig(Command):
     scale: str = option("figqa", "texts: the scale of the ratings.", ("figqa", "miqa", "munch"))
     prompt_column: str = option("prompt", "texts: column of the question.")
     answer_column: str = option("answer", "texts: column of the answer that is rated.")
-    limit: int | None = option(None, "Questions on the sheet, drawn by the seed; null takes all.")
+    limit: int | None = option(None, "Questions on the sheet, drawn by the seed; null takes all.", within=COUNT)
     ratings: list[str] = field(default_factory=list, metadata={"help": "Filled-in sheets, one a rater.", "choices": ()})
     paths: PathsConfig = field(default_factory=PathsConfig)
-    seed: int = option(0, "Seed of the sheet's order and of what is drawn.")
+    seed: int = option(0, "Seed of the sheet's order and of what is drawn.", within=SEED)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        seed_in_range(self.seed)
-        positive("", limit=self.limit)
         if bool(self.runs or self.texts) == bool(self.ratings):
             raise FiglangError(
                 "give runs=[FOLDER,…] or texts=[FILE,…] to make a sheet, or ratings=[FILE.csv,…] to read filled-in ones"

@@ -2,11 +2,10 @@
 
 import re
 from dataclasses import dataclass, field, fields
-from math import inf
 from typing import Any
 
 from figlang.config.endpoint import EndpointConfig
-from figlang.config.section import Section, holds_places, option, plain, positive, seed_in_range, share
+from figlang.config.section import AMOUNT, COUNT, NUMBER, POSITIVE, SEED, SHARE, TOKENS, Range, Section, holds_places, option
 from figlang.errors import FiglangError
 
 
@@ -29,22 +28,27 @@ class ModelConfig(EndpointConfig):
     architecture: str = option("bert", "Model type of transformers; only init=tiny uses it.")
     init: str = option("pretrained", "Pretrained weights, or a tiny random network of the architecture.", ("pretrained", "tiny"))
     revision: str | None = option(None, "Branch, tag or commit of a hub id.")
-    max_length: int = option(80, "Longest input in tokens; longer ones are truncated, longest part first, and counted.")
+    max_length: int = option(
+        80, "Longest input in tokens; longer ones are truncated, longest part first, and counted.", within=TOKENS
+    )
     allow_bin: bool = option(False, "Also take pickled .bin weights (read with weights_only=True) where no safetensors exist.")
     trust_remote_code: bool = option(False, "Run code that a hub repository brings along.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("model.", max_length=self.max_length)
         self.check_endpoint(served=self.family == "served")
         if self.family == "served":
             self._name_served()
-        plain("model.", name=self.name)
         if self.init == "pretrained" and not self.name_or_path:
             raise FiglangError("model.name_or_path is missing; give a hub id, a folder, an earlier run or package:<module>/<path>")
         for name, unset in (("device_map", None), ("quantization", "none")):
             if self.family != "causal" and getattr(self, name) != unset:
                 raise FiglangError(f"model.{name} is for causal models, and model={self.name} is an encoder; leave it out")
+
+    def check_names(self) -> None:
+        # The name of a served model is the server's, of any form, until `_name_served` has made one of ours of it.
+        if self.family != "served":
+            super().check_names()
 
     def _name_served(self) -> None:
         # What the server calls the model is sent as it is; as the name of a folder it must not lead elsewhere.
@@ -52,6 +56,7 @@ class ModelConfig(EndpointConfig):
         self.name = re.sub(r"[^A-Za-z0-9._~-]+", "-", self.name or self.name_or_path).strip("-.")
         if not self.name:
             raise FiglangError("model.name is missing; give the model's name as the server knows it (GET …/v1/models lists them)")
+        super().check_names()
 
 
 @dataclass
@@ -84,31 +89,23 @@ class MethodConfig(Section):
         "validation split, which is then no longer unseen.",
         ("none", "heldout", "validation"),
     )
-    held_out: float = option(0.1, "Share of the training pairs that selection=heldout holds out.")
-    patience: int = option(1, "With a selection: stop after so many epochs without improvement.")
-    scale: float = option(20.0, "dual: factor on the cosine similarity.")
-    lr: float = option(2e-5, "Peak learning rate of AdamW.")
-    epochs: int = option(8, "Passes over the training items.")
-    batch_size: int = option(8, "Items per optimizer step.")
+    held_out: float = option(0.1, "Share of the training pairs that selection=heldout holds out.", within=Range(above=0, below=1))
+    patience: int = option(1, "With a selection: stop after so many epochs without improvement.", within=COUNT)
+    scale: float = option(20.0, "dual: factor on the cosine similarity.", within=POSITIVE)
+    lr: float = option(2e-5, "Peak learning rate of AdamW.", within=POSITIVE)
+    epochs: int = option(8, "Passes over the training items.", within=COUNT)
+    batch_size: int = option(8, "Items per optimizer step.", within=COUNT)
     max_tokens: int | None = option(
-        None, "Token budget of a batch, padding included; fewer items than batch_size if they are long."
+        None, "Token budget of a batch, padding included; fewer items than batch_size if they are long.", within=COUNT
     )
-    weight_decay: float = option(0.0, "Decay of AdamW.")
+    weight_decay: float = option(0.0, "Decay of AdamW.", within=AMOUNT)
     layer_decay: float = option(
-        1.0, "Learning rate of a layer as a share of that of the layer above it; the uppermost one and what is on top have lr."
+        1.0,
+        "Learning rate of a layer as a share of that of the layer above it; the uppermost one and what is on top have lr.",
+        within=Range(above=0, most=1),
     )
-    warmup: float = option(0.1, "Share of the steps with a rising learning rate; it falls linearly afterwards.")
-    clip: float = option(1.0, "Largest gradient norm.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive("method.", lr=self.lr, epochs=self.epochs, batch_size=self.batch_size, max_tokens=self.max_tokens, clip=self.clip)
-        positive("method.", scale=self.scale, patience=self.patience, held_out=self.held_out)
-        share("method.", warmup=self.warmup, held_out=self.held_out)
-        if not 0 < self.layer_decay <= 1:
-            raise FiglangError(f"method.layer_decay={self.layer_decay} must be above 0 and at most 1")
-        if not 0 <= self.weight_decay < inf:
-            raise FiglangError(f"method.weight_decay={self.weight_decay} must be at least 0 and finite")
+    warmup: float = option(0.1, "Share of the steps with a rising learning rate; it falls linearly afterwards.", within=SHARE)
+    clip: float = option(1.0, "Largest gradient norm.", within=POSITIVE)
 
 
 @dataclass
@@ -154,11 +151,12 @@ class ScoringConfig(Section):
         "letter, items that come in one order of their options: asked in both orders, each an item of its own, or in a drawn one.",
         ("both", "drawn"),
     )
-    max_tokens: int = option(512, "letter: longest reply in tokens, reasoning included; what is cut there names no option.")
+    max_tokens: int = option(
+        512, "letter: longest reply in tokens, reasoning included; what is cut there names no option.", within=TOKENS
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("scoring.", max_tokens=self.max_tokens)
         holds_places("scoring", self.template)
         idle = [name for name, unset in (("orders", "both"), ("max_tokens", 512)) if getattr(self, name) != unset]
         if self.kind != "letter" and idle:
@@ -180,11 +178,11 @@ class PromptConfig(Section):
     name: str = option("none", "Name in reports and signatures.")
     suffix: str = option("", "Text before the answer: 'That is to say, '.")
     answer: str = option("as_worded", "First letter after the suffix; lower makes 'I am' to 'i am'.", ("as_worded", "lower"))
-    k: int = option(0, "Examples before the string: correct metaphors with their answers.")
+    k: int = option(0, "Examples before the string: correct metaphors with their answers.", within=NUMBER)
     source: str = option("train", "Where examples are drawn from: the training items of data=, or a text file with one per line.")
     per: str = option("pair", "One draw of examples for every pair, every item, or the whole split.", ("pair", "item", "split"))
     separator: str = option("\n", "Text after every example; \\n is a line break.")
-    seed: int = option(0, "Seed of the draws.")
+    seed: int = option(0, "Seed of the draws.", within=SEED)
     template: str | None = option(
         None,
         "String with {metaphor} and {answer}, instead of the scoring's; of a question with {stem}, {a} and {b}, of Fig-QA's with "
@@ -214,9 +212,6 @@ class PromptConfig(Section):
         super().__post_init__()
         # A shell hands a line break on as two characters.
         self.separator = self.separator.replace("\\n", "\n")
-        seed_in_range(self.seed)
-        if self.k < 0:
-            raise FiglangError(f"prompt.k={self.k} must be at least 0")
         if self.template is not None and self.question is None:
             holds_places("prompt", self.template)
         if self.question is not None and self.suffix:
@@ -247,9 +242,11 @@ class PeftConfig(Section):
         "Adapters: none trains all weights; lora, dora, rslora; qlora, over weights in 4 bits.",
         ("none", "lora", "dora", "rslora", "qlora"),
     )
-    r: int = option(16, "Rank of the adapters.")
-    alpha: int = option(32, "Numerator of the adapters' scaling, which is alpha / r, or alpha / sqrt(r) under rslora.")
-    dropout: float = option(0.05, "Dropout before the adapters.")
+    r: int = option(16, "Rank of the adapters.", within=Range(above=0, most=2**16))
+    alpha: int = option(
+        32, "Numerator of the adapters' scaling, which is alpha / r, or alpha / sqrt(r) under rslora.", within=COUNT
+    )
+    dropout: float = option(0.05, "Dropout before the adapters.", within=SHARE)
     # A word or a list, which Hydra's typed schemas have no name for.
     target_modules: Any = field(
         default="all-linear",
@@ -268,8 +265,6 @@ class PeftConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("peft.", r=self.r, alpha=self.alpha)
-        share("peft.", dropout=self.dropout)
         names = self.target_modules
         listed = isinstance(names, list) and names and all(isinstance(name, str) and name for name in names)
         if self.stack == "continue" and self.name == "none":
@@ -285,7 +280,9 @@ class PeftConfig(Section):
 class TrainerConfig(Section):
     accelerator: str = option("auto", "Device kind of Lightning.", ("auto", "cpu", "gpu", "mps"))
     devices: str = option("auto", "Number of devices of a node, or auto.")
-    nodes: int | None = option(None, "Number of nodes; null: as torchrun or SLURM started the processes.")
+    nodes: int | None = option(
+        None, "Number of nodes; null: as torchrun or SLURM started the processes.", within=Range(above=0, most=2**16)
+    )
     strategy: str = option(
         "auto",
         "How several processes share the work.",
@@ -294,12 +291,11 @@ class TrainerConfig(Section):
     precision: str = option(
         "auto", "auto takes bf16 autocast where the hardware has bf16 arithmetic.", ("auto", "32-true", "bf16-mixed", "16-mixed")
     )
-    threads: int | None = option(None, "CPU threads; null leaves it to torch.")
+    threads: int | None = option(None, "CPU threads; null leaves it to torch.", within=Range(above=0, most=1024))
     progress: bool = option(True, "Show progress bars.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("trainer.", threads=self.threads, nodes=self.nodes)
         if self.devices != "auto" and not (self.devices.isdigit() and int(self.devices) > 0):
             raise FiglangError(f"trainer.devices={self.devices} must be auto or a number above 0")
 
@@ -328,18 +324,16 @@ class SamplingConfig(Section):
     """How a causal model writes."""
 
     name: str = option("greedy", "Name in reports and signatures.")
-    temperature: float = option(0.0, "0 takes the likeliest token; above, tokens are drawn.")
-    top_p: float = option(1.0, "Tokens are drawn from the likeliest that have this much probability together.")
-    n: int = option(1, "Answers to a question.")
-    max_tokens: int = option(64, "Longest answer in tokens.")
-    seed: int = option(0, "Seed of the draws.")
+    temperature: float = option(0.0, "0 takes the likeliest token; above, tokens are drawn.", within=AMOUNT)
+    top_p: float = option(
+        1.0, "Tokens are drawn from the likeliest that have this much probability together.", within=Range(above=0, most=1)
+    )
+    n: int = option(1, "Answers to a question.", within=COUNT)
+    max_tokens: int = option(64, "Longest answer in tokens.", within=TOKENS)
+    seed: int = option(0, "Seed of the draws.", within=SEED)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        seed_in_range(self.seed)
-        positive("sampling.", n=self.n, max_tokens=self.max_tokens, top_p=self.top_p)
-        if not 0 <= self.temperature < inf or self.top_p > 1:
-            raise FiglangError("sampling.temperature must be at least 0 and finite, sampling.top_p at most 1")
         if self.temperature == 0 and self.n > 1:
             raise FiglangError(
                 f"sampling.n={self.n} answers would all be the same at sampling.temperature=0; raise the temperature"

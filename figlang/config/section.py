@@ -1,27 +1,78 @@
 """What every section of the schema has: fields with a sentence and choices, and checks that say which field is wrong."""
 
 import re
-from dataclasses import field, fields
-from math import inf
+from dataclasses import dataclass, field, fields
+from math import isfinite
 from typing import Any
 
 from figlang.errors import FiglangError
 
 
-def option(default: Any, sentence: str, choices: tuple[str, ...] = ()) -> Any:
-    """A field with its sentence and, where it has some, its valid choices."""
-    metadata = {"help": sentence, "choices": choices}
+@dataclass(frozen=True)
+class Range:
+    """Which numbers a field takes: `least` or more, or numbers `above`; `most` or less, or numbers `below`. All are finite.
+
+    The upper end of a count is what the machinery behind it can hold, far above what anybody needs.
+    """
+
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    below: float | None = None
+
+    def fault(self, value: float) -> str | None:
+        """What is wrong with a number, as the rest of the sentence "it must be …"; None for one that is in the range."""
+        lower = f"above {self.above:g}" if self.above is not None else f"at least {self.least:g}"
+        upper = f"below {_plainly(self.below)}" if self.below is not None else f"at most {_plainly(self.most)}"
+        if isinstance(value, float) and not isfinite(value):
+            return f"{lower} and finite"
+        low = value > self.above if self.above is not None else value >= (self.least or 0)
+        high = value < self.below if self.below is not None else value <= (self.most or 0)
+        return None if low and high else f"{lower} and {upper}"
+
+
+def _plainly(number: float | None) -> str:
+    return str(number) if isinstance(number, int) else f"{number:g}"
+
+
+COUNT = Range(above=0, most=2**31 - 1)
+NUMBER = Range(least=0, most=2**31 - 1)
+TOKENS = Range(above=0, most=2**24)  # of one text; no network reads as many
+POSITIVE = Range(above=0, most=1e9)
+AMOUNT = Range(least=0, most=1e9)
+SHARE = Range(least=0, below=1)
+SEED = Range(least=0, below=2**32)
+
+LONGEST = 100  # bytes of a name: file systems take 255, and figures and reports add to it
+
+
+def option(default: Any, sentence: str, choices: tuple[str, ...] = (), within: Range | None = None) -> Any:
+    """A field with its sentence and, where it has some, its valid choices; of a number, the range that it lies within."""
+    metadata = {"help": sentence, "choices": choices, "within": within}
     return field(default=default, metadata=metadata)
 
 
 class Section:
-    """A group of options; choices are checked when it is built."""
+    """A group of options; choices, ranges of numbers and names are checked when it is built."""
 
     def __post_init__(self) -> None:
         for spec in fields(self):  # type: ignore[arg-type]
             choices, value = spec.metadata.get("choices"), getattr(self, spec.name)
             if choices and value is not None and str(value) not in choices:
                 raise FiglangError(f"{self.named(spec.name)}={value} is not a choice; choose one of {', '.join(choices)}")
+            within: Range | None = spec.metadata.get("within")
+            for number in value if isinstance(value, list) else [value]:
+                if within is None or number is None:
+                    continue
+                if isinstance(number, bool) or not isinstance(number, int | float):  # of a file that was not read by Hydra
+                    raise FiglangError(f"{self.named(spec.name)}={number!r} is not a number")
+                if (fault := within.fault(number)) is not None:
+                    raise FiglangError(f"{self.named(spec.name)}={_brief(number)} must be {fault}")
+        self.check_names()
+
+    def check_names(self) -> None:
+        """Raises FiglangError for a `name` that cannot be part of a path."""
+        plain(self.named(""), name=getattr(self, "name", None))
 
     @classmethod
     def named(cls, name: str) -> str:
@@ -33,28 +84,22 @@ class Command(Section):
     """What a command takes; its own fields stand at the top level."""
 
 
-def positive(section: str, **values: float | None) -> None:
-    for name, value in values.items():
-        if value is not None and not 0 < value < inf:
-            raise FiglangError(f"{section}{name}={value} must be above 0 and finite")
-
-
-def share(section: str, **values: float) -> None:
-    for name, value in values.items():
-        if not 0 <= value < 1:
-            raise FiglangError(f"{section}{name}={value} must be at least 0 and below 1")
-
-
-def seed_in_range(seed: int) -> None:
-    if not 0 <= seed < 2**32:
-        raise FiglangError(f"seed={seed} must be at least 0 and below 2**32")
+def _brief(number: float) -> str:
+    text = str(number)
+    return text if len(text) <= 40 else f"{text[:20]}… ({len(text)} digits)"
 
 
 def plain(section: str, **names: str | None) -> None:
-    """A name is part of a path, and must not lead out of its folder."""
+    """A name is part of a path and of figures: it must not lead out of its folder, and is one short line of text."""
     for name, value in names.items():
-        if value is not None and (value in (".", "..") or re.search(r"[/\\\0]", value)):
+        if value is None:
+            continue
+        if not value.isprintable():
+            raise FiglangError(f"{section}{name}={value[:40]!r} holds a line break or control character; give one line of text")
+        if value in (".", "..") or re.search(r"[/\\]", value):
             raise FiglangError(f"{section}{name}={value} is no plain name; leave out slashes, it becomes part of a path")
+        if (size := len(value.encode("utf-8", "surrogatepass"))) > LONGEST:
+            raise FiglangError(f"{section}{name}={value[:20]}… has {size} bytes; give a name of at most {LONGEST}")
 
 
 def holds_places(section: str, template: str) -> None:

@@ -15,7 +15,7 @@ from figlang.models.weights import address
 from figlang.report import TITLES, percent
 from figlang.report.terminal import BLIND, GAIN
 from figlang.sources import PACKAGE
-from figlang.tables import FEW_CLUSTERS, Cell, Mean, Table, mark, markdown
+from figlang.tables import FEW_CLUSTERS, Cell, Code, Mean, Table, mark, markdown, markdown_code, markdown_text, yaml_text
 from figlang.tables import text as shown
 from figlang.types import SentenceVectors
 
@@ -105,27 +105,26 @@ def card(recipe: Recipe, document: Mapping[str, Any]) -> str:
     intervals = f"Intervals are over pairs. {FEW_CLUSTERS}" if few else "Intervals are over pairs."
     data = document["data"]
     training = document["training"]
-    warnings = [f"- epoch {finding['epoch']}: {finding['message']}" for finding in document["health"]] or ["- none"]
+    warnings = [f"- epoch {finding['epoch']}: {markdown_text(finding['message'])}" for finding in document["health"]] or ["- none"]
     worded = {"clean": "one final period, first letter upper-case", "gpt3": "a period added, first letter upper-case"}
     selected = SELECTED[training["selection"]].format(epoch=training["exported_epoch"])
     if averaged := document.get("averaged"):
         selected += f" Averaged in weights: {mean_of(len(averaged), document.get('start_share', 0.0))}."
     seeded = "" if recipe.seed is None else f", seed {recipe.seed}"
+    library = "transformers" if recipe.base_sha256 is None else "peft"
+    matter = {"library_name": library, "base_model": recipe.base, "tags": ["figurative-language", "figlang"]}
     return f"""---
-library_name: {"transformers" if recipe.base_sha256 is None else "peft"}
-base_model: {recipe.base}
-tags: [figurative-language, figlang]
----
+{yaml_text(matter)}---
 
-# {recipe.name} trained on {recipe.trained_on}
+# {markdown_text(f"{recipe.name} trained on {recipe.trained_on}")}
 
-Method {recipe.method}, input format `{recipe.format}`, from `{recipe.base}`{seeded}.
+Method {markdown_text(recipe.method)}, input format `{recipe.format}`, from {markdown_code(recipe.base)}{seeded}.
 
 | {data["validation"]["items"]} validation items | value | 95 % interval | n | chance |
 |---|---|---|---|---|
 {chr(10).join(rows)}
 
-`{document["signature"]}`
+{markdown_code(document["signature"])}
 
 {intervals} {selected}
 
@@ -201,7 +200,7 @@ def _released(document: Mapping[str, Any]) -> str:
         text += f"\n{released['note']}\n"
     if elsewhere := released["evaluations"]:
         cells: list[tuple[Cell, ...]] = [
-            (one["data_name"], one["split"], as_row(one, "accuracy"), as_row(one, "pair_accuracy"), f"`{one['signature']}`")
+            (one["data_name"], one["split"], as_row(one, "accuracy"), as_row(one, "pair_accuracy"), Code(one["signature"]))
             for one in elsewhere
         ]
         columns = ("data", "split", "accuracy", "pair accuracy", "signature")
@@ -215,7 +214,7 @@ def _beside(evaluations: Sequence[Mapping[str, Any]]) -> str:
     if not evaluations:
         return ""
     cells: list[tuple[Cell, ...]] = [
-        (f"{one['data_name']}, `{one['scoring']}`", *_seen(one), *_seen(one["base"]), Difference(**one["difference"]))
+        (f"{one['data_name']}, {one['scoring']}", *_seen(one), *_seen(one["base"]), Difference(**one["difference"]))
         for one in evaluations
     ]
     columns = ("data, scoring", "accuracy", BLIND, GAIN, "base", f"base, {BLIND}", f"base, {GAIN}", "to the base")

@@ -16,7 +16,7 @@ import torch
 from peft.utils import CONFIG_NAME
 from safetensors.torch import load_file, save_file
 
-from figlang import data, overlap, overlap_table, predicting, results, stages, systems
+from figlang import data, overlap, overlap_table, predicting, recomputed, results, stages, systems
 from figlang.config import DataConfig, ReleaseConfig
 from figlang.errors import FiglangError
 from figlang.exports import beside as beside_base
@@ -100,7 +100,7 @@ def annotate(config: ReleaseConfig) -> Path:
     folder = Path(config.output) / config.name
     if not (folder / RECIPE).is_file():
         raise FiglangError(f"{folder} is not a checkpoint; give run=FOLDER to release one")
-    recipe, content = recipes.read(str(folder), str(folder), None), results.read(folder / "metrics.json")
+    recipe, content = recipes.read(str(folder), str(folder), None), recomputed.read(folder / "metrics.json")
     content["release"]["beside"] = beside_base.rows(config.beside, recipe)
     results.write(folder / "metrics.json", content)
     write_text(folder / "README.md", card.card(recipe, content))
@@ -110,7 +110,7 @@ def annotate(config: ReleaseConfig) -> Path:
 def _finished(run: Path) -> dict[str, Any]:
     if not (run / "metrics.json").is_file() or not (run / "model" / RECIPE).is_file():
         raise FiglangError(f"{run} is no finished run; train.py makes one, and its folder has metrics.json and model/")
-    content = results.read(run / "metrics.json")
+    content = recomputed.checked(run / "metrics.json")
     if "training" not in content or "settings" not in content["data"]:
         raise FiglangError(f"{run} is an evaluation and no training; give the folder of the run")
     return content
@@ -187,7 +187,7 @@ def _values(content: Any) -> dict[str, Any]:
 
 def _evaluations(run: Path) -> list[dict[str, Any]]:
     """What the run was found to do on other data, before it was released."""
-    read = [results.read(path) for path in sorted(run.glob("evaluations/*/metrics.json"))]
+    read = [recomputed.checked(path) for path in sorted(run.glob("evaluations/*/metrics.json"))]
     keys = ("data_name", "split", "signature")
     return [
         {

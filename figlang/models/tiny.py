@@ -7,7 +7,13 @@ from string import ascii_lowercase
 from typing import Any
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
+)
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError, one_line

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang.config import MunchGenerateConfig
-from figlang.errors import FiglangError, one_line
+from figlang.errors import FiglangError, one_line, owned
 from figlang.exports.checkpoint import Loaded
 from figlang.scoring import infilling
 from figlang.scoring.continuing import Continuation
@@ -93,21 +93,24 @@ class Filler:
             self._ranker = FirstTokenRanker(self._continuation, texts, comparison, config.max_rank, config.max_tokens)
 
     def fill(self, blanks: Sequence[Blank], progress: bool = False) -> list[Ranking]:
-        """Rankings in the order of the blanks."""
+        """Rankings in the order of the blanks. Raises NonFiniteError that names the item of a model that has no numbers."""
+        with owned([blank.item.id for blank in blanks]):
+            found = self._ranked(blanks, progress)
+        return [ranking(blank, ranked) for blank, ranked in zip(blanks, found, strict=True)]
+
+    def _ranked(self, blanks: Sequence[Blank], progress: bool) -> list[Ranked]:
         answers = [blank.item.options for blank in blanks]
         if self._ranker is not None:
-            found = self._ranker.rank(infilling.encode(self._tokenizer, blanks, self._bos), answers, progress)
-        else:
-            assert self._reader is not None
-            words = WordRanker(self._reader, self._candidates, answers, self._way.config.max_rank)
-            if words.unknown:
-                log.warning(
-                    "%d words have no tokens, or more than there is room for, and are not ranked: %s",
-                    len(words.unknown),
-                    ", ".join(words.unknown[:5]),
-                )
-            found = words.rank(blanks, progress)
-        return [ranking(blank, ranked) for blank, ranked in zip(blanks, found, strict=True)]
+            return self._ranker.rank(infilling.encode(self._tokenizer, blanks, self._bos), answers, progress)
+        assert self._reader is not None
+        words = WordRanker(self._reader, self._candidates, answers, self._way.config.max_rank)
+        if words.unknown:
+            log.warning(
+                "%d words have no tokens, or more than there is room for, and are not ranked: %s",
+                len(words.unknown),
+                ", ".join(words.unknown[:5]),
+            )
+        return words.rank(blanks, progress)
 
     def took(self) -> dict[str, Any]:
         """Tokens read, those that reading everything by itself would take, and their ratio; None where nothing is shared."""

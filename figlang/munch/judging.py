@@ -7,7 +7,7 @@ from typing import Any
 
 from figlang import asking
 from figlang.config import PromptConfig, SamplingConfig, ScoringConfig
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, owned
 from figlang.exports.checkpoint import Loaded, Served
 from figlang.generation import Writer
 from figlang.prompting import Pool
@@ -88,10 +88,9 @@ class Judge:
             return _judged(measured.predictions(), measured.records(), measured.scored, len(items), blind)
         # As many tokens as the longest form of a letter has: one, but for vocabularies of bytes.
         room = max(len(tokens) for _, tokens in self._endings(asked))
-        texts = [
-            text
-            for (text,) in self._writer.write([each.prompt for each in asked], SamplingConfig(max_tokens=room), progress=progress)
-        ]
+        with owned([each.item.id for each in asked]):
+            written = self._writer.write([each.prompt for each in asked], SamplingConfig(max_tokens=room), progress=progress)
+        texts = [text for (text,) in written]
         predictions = [_written(each.item, letter_of(text)) for each, text in zip(asked, texts, strict=True)]
         records = [{"id": each.item.id, "text": text} for each, text in zip(asked, texts, strict=True)]
         return _judged(predictions, records, None, len(items), blind)

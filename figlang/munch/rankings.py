@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from figlang import folders
+from figlang import folders, stored
 from figlang.association import Case
 from figlang.errors import FiglangError
 from figlang.files import whole_file
@@ -84,17 +84,14 @@ def read(path: Path) -> list[Ranking]:
     """The rankings of a file. Raises FiglangError that names the line which is none."""
     if not path.is_file():
         raise FiglangError(f"no rankings file {path}; figlang.munch_generate writes one")
-    rows = []
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
-        try:
-            row = json.loads(line)
-            attributes = {name: tuple(values) for name, values in row["attributes"].items()}
-            answers, ranks = tuple(row["answers"]), tuple(row["ranks"])
-            if len(answers) != len(ranks) or not answers:
-                raise ValueError(f"{len(answers)} answers, {len(ranks)} ranks")
-            if any(rank is not None and (not isinstance(rank, int) or rank < 1) for rank in ranks):
-                raise ValueError("ranks are numbers from 1, or null")
-            rows.append(Ranking(row["id"], row["group"], answers, ranks, row["written"], tuple(row["top"]), attributes))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise FiglangError(f"{path}: line {number} is not a ranking ({error}); restore the file or generate again") from error
-    return rows
+    found: dict[str, Ranking] = {}
+    remedy = "restore the file or generate again"
+    for number, row in stored.rows(path, stored.RANKING, "a ranking", remedy):
+        one = Ranking(**{name: row[name] for name in row})
+        if len(one.answers) != len(one.ranks):
+            raise FiglangError(
+                f"{path}: line {number} is not a ranking ({len(one.answers)} answers, {len(one.ranks)} ranks); {remedy}"
+            )
+        if found.setdefault(one.id, one) is not one:
+            raise FiglangError(f"{path}: line {number} has the id {one.id} of an earlier line; {remedy}")
+    return list(found.values())

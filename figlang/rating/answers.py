@@ -10,9 +10,11 @@ from typing import Any
 
 from rich.console import Console
 
-from figlang.errors import FiglangError, one_line
+from figlang import stored
+from figlang.errors import FiglangError
 from figlang.files import write_text
 from figlang.metrics import ratio
+from figlang.printing import printable
 from figlang.prompts.open import MIQA, SUBSTITUTION
 from figlang.types import Generation, Open
 
@@ -34,13 +36,13 @@ def read(folder: Path) -> list[Generation]:
     path = folder / FILE
     if not path.is_file():
         raise FiglangError(f"no {FILE} in {folder}; figlang.generate writes one")
-    found = []
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
-        try:
-            found.append(Generation(**json.loads(line)))
-        except (ValueError, TypeError) as error:
-            raise FiglangError(f"{path}: line {number} is not an answer ({one_line(error)}); write the answers again") from error
-    return found
+    found: dict[tuple[str, str, int], Generation] = {}
+    remedy = "write the answers again"
+    for number, row in stored.rows(path, stored.ANSWER, "an answer", remedy):
+        one = Generation(**{name: row[name] for name in row})
+        if found.setdefault((one.item, one.kind, one.sample), one) is not one:
+            raise FiglangError(f"{path}: line {number} is an answer that an earlier line has ({one.item}); {remedy}")
+    return list(found.values())
 
 
 def scale_of(answers: Sequence[Generation | Open]) -> str:
@@ -72,7 +74,7 @@ def begins_as_expected(answers: Sequence[Generation]) -> dict[str, Any] | None:
 def show(answers: Sequence[Generation], proxy: Mapping[str, Any] | None, console: Console) -> None:
     """Some of the answers, and what the proxy says of all."""
     for one in answers[:SHOWN]:
-        console.print(f"{one.question}\n  → {one.answer}", highlight=False, markup=False)
+        console.print(printable(f"{one.question}\n  → {one.answer}", lines=True), highlight=False, markup=False, emoji=False)
     if proxy is not None:
         share = f"{100 * proxy['value']:.1f} % ({100 * proxy['low']:.1f} – {100 * proxy['high']:.1f})"
         console.print(f"{share} of {proxy['n']} answers begin with the right yes or no (automatic proxy)", highlight=False)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape as escape_markup
 from rich.table import Table
 
 from figlang.errors import FiglangError
@@ -16,6 +15,7 @@ from figlang.metrics import ratio
 from figlang.rating.agreement import Ratings, ac1, alpha, intraclass, majority, plurality
 from figlang.rating.sheets import SCALES, Rated
 from figlang.statistics.clustered import Support
+from figlang.tables.screen import plain
 from figlang.types import Generation
 
 
@@ -157,7 +157,7 @@ def show(content: Mapping[str, Any], console: Console) -> None:
     for name in columns:
         table.add_column(name.replace("_", " "), justify="right")
     for model, found in models.items():
-        table.add_row(escape_markup(model), *(_cell(found.get(name)) for name in columns))
+        table.add_row(plain(model), *(_cell(found.get(name)) for name in columns))
     console.print(table)
     agreed = content["agreement"]
     for name, title in (

@@ -21,6 +21,7 @@ from figlang.errors import FiglangError, one_line
 from figlang.files import whole_file, write_text
 from figlang.redaction import redacted
 from figlang.signature import digest
+from figlang.tables import cell_of_csv
 from figlang.types import Generation
 
 log = logging.getLogger("figlang")
@@ -75,7 +76,7 @@ def write(folder: Path, generations: Mapping[str, Sequence[Generation]], scale: 
     with whole_file(folder / SHEET) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows({column: _harmless(text) for column, text in row.items()} for row in rows)
+        writer.writerows({column: cell_of_csv(text) for column, text in row.items()} for row in rows)
     write_text(folder / PAGE, page(rows, scale))
     write_text(folder / KEY, text)
 
@@ -91,11 +92,6 @@ def _key(generations: Mapping[str, Sequence[Generation]], scale: str, seed: int)
     key = {name: {"model": model, **asdict(one)} for name, (model, one) in zip(names, answers, strict=True)}
     text = json.dumps({"scale": scale, "answers": key}, indent=1, ensure_ascii=False) + "\n"
     return {name: one for name, (_, one) in zip(names, answers, strict=True)}, redacted(text)
-
-
-def _harmless(text: str) -> str:
-    # Spreadsheets run what begins like this as a formula.
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def invitation(folder: Path) -> str:

@@ -62,7 +62,9 @@ def _task(members: Sequence[System], config: ReportConfig) -> Task:
         log.warning("without the items' texts: %s", error)
         return Task(name, pools, {}, reason=str(error))
     training = _training(source, settings, config.paths)
-    return Task(name, pools, {item.id: item for item in split.items}, settings.dataset, training=training)
+    found = {item.id: item for item in split.items}
+    systems.check_items(members, found)
+    return Task(name, pools, found, settings.dataset, training=training)
 
 
 def _training(source: System, settings: DataConfig, paths: PathsConfig) -> tuple[Item, ...]:

@@ -8,7 +8,7 @@ from figlang.figures import training_curves
 from figlang.metrics import Estimate, as_row
 from figlang.report import elsewhere, plots
 from figlang.report.parts import Part, Picture, Prose, Section, Task
-from figlang.report.terminal import BLIND, GAIN, TITLES, stayed_at_chance
+from figlang.report.terminal import BLIND, GAIN, TITLES, cautions, stayed_at_chance
 from figlang.systems import Pool
 from figlang.tables import Cell, Mean, Table
 
@@ -44,6 +44,7 @@ def summary(task: Task) -> Section:
     if any(len(pool.systems) > 1 for pool in task.pools):
         notes.append("Seeds of one recipe are one row: the mean over them, and for other metrics mean ± standard deviation.")
     notes += [text for pool in task.pools for text in _warnings(pool)]
+    notes += [f"{one.name}: {line}" for one in task.systems for line in cautions(one.content)]
     beside, about = elsewhere.beside(task, columns)
     headings = ("system", "n", *(heading for heading, _ in columns))
     ruled = (len(rows),) if beside else ()

@@ -13,6 +13,7 @@ from figlang import drawing
 from figlang.comparison import Difference
 from figlang.files import write_text
 from figlang.metrics import Estimate
+from figlang.printing import printable
 from figlang.report.overview import slug
 from figlang.report.parts import Picture, Prose, Section
 from figlang.tables import Cell, Table, text
@@ -22,7 +23,7 @@ FOLDER = Path(__file__).parent
 
 def write(path: Path, title: str, lead: str, chapters: Sequence[tuple[str, Sequence[Section], dict[str, Any] | None]]) -> None:
     """Chapters are a heading, sections and, for the item browser, the columns of its items."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown)
     environment.filters |= {"shown": text, "numeric": _numeric, "strip": strip, "slug": slug}
     environment.tests |= {"table": _is(Table), "picture": _is(Picture), "prose": _is(Prose)}
     template = environment.from_string((FOLDER / "page.html").read_text(encoding="utf-8"))
@@ -40,6 +41,11 @@ def write(path: Path, title: str, lead: str, chapters: Sequence[tuple[str, Seque
         ),
     )
     write_text(path, page)
+
+
+def _shown(value: Any) -> Any:
+    """Text without control characters, which no page may hold; what is made here stays as it is."""
+    return printable(value, lines=True) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _is(kind: type) -> Any:

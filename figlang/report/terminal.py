@@ -1,20 +1,23 @@
 """Tables of an evaluation in the terminal."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from figlang import recomputed, stored
 from figlang.comparison import Difference
+from figlang.errors import FiglangError
 from figlang.metrics import Estimate, as_row, spread
+from figlang.printing import printable
 from figlang.reference import Comparison
 from figlang.statistics.clustered import FEW
 from figlang.tables import FEW_CLUSTERS, mark, p_value
+from figlang.tables.screen import plain
 
 TITLES = {
     "accuracy": "accuracy",
@@ -37,7 +40,7 @@ def percent(share: float) -> str:
 def summary(content: Mapping[str, Any], comparisons: Sequence[Comparison], title: str, console: Console) -> None:
     """The result of one evaluation (a metrics.json): value, interval, chance, and the best comparable published number."""
     metrics = content["metrics"]
-    table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=plain(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     beside = console.width >= WIDE
     for column in ("metric", "value", "95 % CI", "n", "chance", "p", *(["published"] if beside else [])):
         table.add_column(column, justify="left" if column in ("metric", "published") else "right", no_wrap=column != "published")
@@ -60,9 +63,9 @@ def summary(content: Mapping[str, Any], comparisons: Sequence[Comparison], title
         table.add_row("invalid replies", *_cells(estimate))
     for attribute, values in metrics["accuracy_by"].items():
         table.add_section()
-        table.add_row(f"[dim]{attribute}:[/dim]")
+        table.add_row(Text(printable(f"{attribute}:"), style="dim"))
         for value, cell in values.items():
-            table.add_row(f"  {escape(value)}", *_cells(Estimate(**cell)))
+            table.add_row(plain(f"  {value}"), *_cells(Estimate(**cell)))
     if metrics["hidden"] == metrics["items"]:
         table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5)
     console.print(table)
@@ -70,9 +73,26 @@ def summary(content: Mapping[str, Any], comparisons: Sequence[Comparison], title
     cells = [cell for by in metrics["accuracy_by"].values() for cell in by.values()]
     if any(isinstance(cell, Mapping) and (cell.get("clusters") or FEW) < FEW for cell in [*every, *cells]):
         console.print(FEW_CLUSTERS, style="dim", highlight=False, markup=False, soft_wrap=True)
+    for line in cautions(content):
+        console.print(printable(line), style="yellow", highlight=False, markup=False, emoji=False, soft_wrap=True)
     for name, found in best.items():
         if found and not beside:
-            console.print(f"published {TITLES[name]}: {found}", highlight=False, markup=False, soft_wrap=True)
+            console.print(f"published {TITLES[name]}: {found}", highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def cautions(content: Mapping[str, Any]) -> list[str]:
+    """What a reader of a metrics.json has to know of its items: ties, and tokens that the tokenizer does not know."""
+    lines = []
+    for name, part in (("", "metrics"), ("backward ", "backward")):
+        ties, items = content.get(part, {}).get("ties", 0), content.get(part, {}).get("items", 0)
+        # A reply that names no option is a tie too, and counted as invalid.
+        if ties and "replies" not in content:
+            lines.append(f"{ties:,} of {items:,} {name}choices are ties: no option scores above all others. They count as wrong.")
+    if (unknown := content.get("unknown_tokens", {})).get("unknown"):
+        where = f"{unknown['unknown']:,} of {unknown['tokens']:,} tokens, in {unknown['items']:,} items"
+        scripts = f" Their script: {', '.join(unknown['scripts'])}." if unknown["scripts"] else ""
+        lines.append(f"The tokenizer does not know {where}.{scripts}")
+    return lines
 
 
 def _cells(estimate: Estimate) -> tuple[str, ...]:
@@ -119,7 +139,14 @@ def published(comparisons: Sequence[Comparison], console: Console, everything: b
         if not comparison.comparable:
             reasons[comparison.reason] = reasons.get(comparison.reason, 0) + 1
     for reason, count in reasons.items():
-        console.print(f"{count} published numbers are not comparable: {reason}", style="dim", highlight=False, soft_wrap=True)
+        console.print(
+            f"{count} published numbers are not comparable: {printable(reason)}",
+            style="dim",
+            highlight=False,
+            markup=False,
+            emoji=False,
+            soft_wrap=True,
+        )
 
 
 def seeds(run: Path, console: Console) -> None:
@@ -128,13 +155,12 @@ def seeds(run: Path, console: Console) -> None:
     runs: list[dict[str, Any]] = []
     for path in folder.glob("seed*/metrics.json"):
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            if {"seed", "metrics", "training", "health"} - content.keys():
-                raise ValueError
             if _but_seed(path.parent) == recipe:
-                runs.append(content)
-        except (OSError, ValueError, KeyError, AttributeError):
-            console.print(f"left out, since it is damaged: {path}", style="yellow", highlight=False, markup=False, soft_wrap=True)
+                runs.append(recomputed.checked(path))
+        except FiglangError as error:
+            console.print(
+                printable(f"left out: {error}"), style="yellow", highlight=False, markup=False, emoji=False, soft_wrap=True
+            )
     runs.sort(key=lambda run: int(run["seed"]))
     if len(runs) < 2:
         return
@@ -157,7 +183,7 @@ def seeds(run: Path, console: Console) -> None:
 
 def _but_seed(run: Path) -> dict[str, Any]:
     """What is in recipe.json but the seed."""
-    recipe: dict[str, Any] = json.loads((run / "recipe.json").read_text(encoding="utf-8"))
+    recipe = stored.document(run / "recipe.json", stored.RECIPE, "train the run again, or put the file back")
     return {**recipe, "settings": {name: value for name, value in recipe["settings"].items() if name != "seed"}}
 
 

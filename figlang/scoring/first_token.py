@@ -12,6 +12,7 @@ import torch
 from rich.progress import Progress, TimeElapsedColumn
 from torch import Tensor
 
+from figlang.errors import NonFiniteError
 from figlang.scoring.continuing import Chunk, Continuation
 from figlang.scoring.words import JOINERS, REPLACEMENT, Comparison, TokenTexts, leading_word
 
@@ -88,7 +89,8 @@ class FirstTokenRanker:
     def rank(self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[str]], progress: bool = False) -> list[Ranked]:
         """For every prompt (token ids that end where the answer begins) the ranks of its answers.
 
-        Raises FiglangError for a prompt that the network cannot read, see Continuation.chunks.
+        Raises FiglangError for a prompt that the network cannot read, see Continuation.chunks, and NonFiniteError for one after
+        which its scores are not numbers.
         """
         found: dict[int, Ranked] = {}
         with Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress) as bar:
@@ -100,6 +102,9 @@ class FirstTokenRanker:
 
     def _search(self, chunk: Chunk, answers: Sequence[Sequence[str]]) -> Mapping[int, Ranked]:
         ascending_RV = chunk.logits.sort(-1).values
+        # A network masks tokens by minus infinity; a diverged one has no numbers.
+        if bad := [row for row, logits_V in enumerate(chunk.logits) if logits_V.isnan().any() or not logits_V.isfinite().any()]:
+            raise NonFiniteError("the network's next-token scores are not numbers", chunk.prompts[bad[0]])
         blanks = [
             self._blank(logits_V, ascending_V, some)
             for logits_V, ascending_V, some in zip(chunk.logits, ascending_RV, answers, strict=True)
@@ -133,8 +138,6 @@ class FirstTokenRanker:
     def _blank(self, logits_V: Tensor, ascending_V: Tensor, answers: Sequence[str]) -> _Blank:
         keys = list(dict.fromkeys(map(self._comparison.key, answers)))
         blank = _Blank(dict.fromkeys(keys, inf), [])
-        if logits_V.isnan().any():  # a diverged network ranks nothing
-            return blank
         begun: dict[int, set[str]] = {}
         for key in keys:
             for size in range(1, len(key) + 1):

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from rich.progress import Progress, TimeElapsedColumn
 
+from figlang.errors import NonFiniteError
 from figlang.scoring.first_token import SHOWN, Ranked
 from figlang.types import Blank
 
@@ -82,7 +83,10 @@ class WordRanker:
         return way
 
     def rank(self, blanks: Sequence[Blank], progress: bool = False) -> list[Ranked]:
-        """For every blank, in the order of the answers that the ranker was made with, their ranks."""
+        """For every blank, in the order of the answers that the ranker was made with, their ranks.
+
+        Raises NonFiniteError for a blank at which the network's log-probabilities are not numbers.
+        """
         found: dict[int, Ranked] = {}
         with Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress) as bar:
             task = bar.add_task("ranking", total=len(blanks))
@@ -101,6 +105,8 @@ class WordRanker:
         while asked := [(row, bound, node) for row, search in enumerate(searches) for bound, node in search.next(count)]:
             values = blanks.log_probs([(row, node) for row, _, node in asked])
             for (row, bound, node), some in zip(asked, values, strict=True):
+                if any(map(isnan, some)):
+                    raise NonFiniteError("the network's log-probabilities are not numbers", blanks.numbers[row])
                 searches[row].learn(bound, node, some)
             count *= 2
         return {number: search.ranked() for number, search in zip(blanks.numbers, searches, strict=True)}
@@ -116,12 +122,9 @@ class _Search:
         self._known: dict[Node, float] = {}
         self._open = [(0.0, root) for root in roots]
         self._max_rank = max_rank
-        self._diverged = False
 
     def next(self, count: int) -> list[tuple[float, Node]]:
         """Beginnings to be read: those of answers, and the likeliest `count` of the others that could matter."""
-        if self._diverged:
-            return []
         least = self._least()
         self._open.sort(key=lambda one: one[0])
         chosen = [one for one in self._open if one[1] in self._needed]
@@ -131,8 +134,6 @@ class _Search:
 
     def learn(self, bound: float, node: Node, log_probs: Sequence[float]) -> None:
         for child, value in zip(node.children.values(), log_probs, strict=True):
-            if isnan(value):
-                self._diverged = True
             if child in self._counted:
                 self._known[child] = bound + value
             if child.children:
@@ -147,8 +148,6 @@ class _Search:
         return min(shown, max(min(own, default=inf), beyond))
 
     def ranked(self) -> Ranked:
-        if self._diverged:
-            return Ranked((None,) * len(self._answers), "", ())
         ranks = tuple(None if node is None else self._rank(self._known[node]) for node in self._answers)
         top = sorted(self._known, key=lambda node: -self._known[node])[:SHOWN]
         return Ranked(ranks, top[0].words[0] if top else "", tuple(node.words[0] for node in top))

@@ -1,25 +1,32 @@
 """Tables with typed cells: in a terminal, on a page, as Markdown, CSV and LaTeX (booktabs), the same everywhere."""
 
-from figlang.tables.cells import FEW_CLUSTERS, Cell, Mean, Number, PValue, Range, mark, p_value, text
+from figlang.tables.cells import FEW_CLUSTERS, Cell, Code, Mean, Number, PValue, Range, mark, p_value, text
 from figlang.tables.files import comma_separated, document, latex, markdown, write
 from figlang.tables.screen import show
 from figlang.tables.table import Table
+from figlang.tables.writing import cell_of_csv, latex_text, markdown_code, markdown_text, yaml_text
 
 __all__ = [
     "FEW_CLUSTERS",
     "Cell",
+    "Code",
     "Mean",
     "Number",
     "PValue",
     "Range",
     "Table",
+    "cell_of_csv",
     "comma_separated",
     "document",
     "latex",
+    "latex_text",
     "mark",
     "markdown",
+    "markdown_code",
+    "markdown_text",
     "p_value",
     "show",
     "text",
     "write",
+    "yaml_text",
 ]

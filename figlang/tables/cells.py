@@ -18,6 +18,12 @@ class Number(float):
     """A number that is no share: a correlation, a loss."""
 
 
+class Code(str):
+    """Text that is to be copied, a command or a signature."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Range:
     """The interval of a number that is no share."""

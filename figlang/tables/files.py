@@ -8,31 +8,30 @@ from pathlib import Path
 from figlang.comparison import Difference
 from figlang.files import slug, write_text
 from figlang.metrics import Estimate
-from figlang.tables.cells import Cell, Mean, Range
+from figlang.tables.cells import Cell, Code, Mean, Range
 from figlang.tables.table import Table
+from figlang.tables.writing import cell_of_csv, latex_row, latex_text, markdown_code, markdown_text
 
 
 def markdown(table: Table) -> str:
     """GitHub's Markdown: title, table, notes."""
-    rows = [table.columns, *table.texts]
-    lines = [f"| {' | '.join(_piped(cell) for cell in row)} |" for row in rows]
+    rows = [
+        list(map(markdown_text, table.columns)),
+        *(list(map(_cell, row, texts)) for row, texts in zip(table.rows, table.texts, strict=True)),
+    ]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
     rule = f"|---|{'---:|' * (len(table.columns) - 1)}"
-    notes = "".join(f"\n{_plain(note)}\n" for note in table.footnotes)
-    return f"**{_plain(table.title)}**\n\n{lines[0]}\n{rule}\n" + "".join(f"{line}\n" for line in lines[1:]) + notes
+    notes = "".join(f"\n{markdown_text(note)}\n" for note in table.footnotes)
+    return f"**{markdown_text(table.title)}**\n\n{lines[0]}\n{rule}\n" + "".join(f"{line}\n" for line in lines[1:]) + notes
 
 
 def document(title: str, tables: Sequence[Table], below: Sequence[str]) -> str:
     """Several tables, and lines below them, as one Markdown document."""
-    return "\n".join([f"# {_plain(title)}\n", *map(markdown, tables), *(f"{_plain(line)}\n" for line in below)])
+    return "\n".join([f"# {markdown_text(title)}\n", *map(markdown, tables), *(f"{markdown_text(line)}\n" for line in below)])
 
 
-def _piped(cell: str) -> str:
-    return _plain(cell).replace("|", "\\|").replace("\n", " ")
-
-
-def _plain(words: str) -> str:
-    """Text that Markdown does not take for its own marks."""
-    return words.replace("\\", "\\\\").replace("*", "\\*")
+def _cell(cell: Cell, text: str) -> str:
+    return markdown_code(text).replace("|", "\\|") if isinstance(cell, Code) else markdown_text(text)
 
 
 def comma_separated(table: Table) -> str:
@@ -40,9 +39,10 @@ def comma_separated(table: Table) -> str:
     parts = [_parts([row[place] for row in table.rows]) for place in range(len(table.columns))]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(f"{column} {part}".strip() for column, names in zip(table.columns, parts, strict=True) for part in names)
+    headings = (f"{column} {part}".strip() for column, names in zip(table.columns, parts, strict=True) for part in names)
+    writer.writerow(map(cell_of_csv, headings))
     for row in table.rows:
-        writer.writerow(value for cell, names in zip(row, parts, strict=True) for value in _values(cell, names))
+        writer.writerow(cell_of_csv(value) for cell, names in zip(row, parts, strict=True) for value in _values(cell, names))
     return file.getvalue()
 
 
@@ -66,38 +66,20 @@ def _values(cell: Cell, parts: Sequence[str]) -> list[str | float | int]:
     return ["" if cell is None else cell, *[""] * (len(parts) - 1)]
 
 
-# What LaTeX takes as syntax or has not in its fonts.
-_LATEX = {
-    **{char: f"\\{char}" for char in "&%$#_{}"},
-    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", "|": "$|$"},
-    **{
-        "–": "--",
-        "±": r"$\pm$",
-        "·": r"$\cdot$",
-        "→": r"$\rightarrow$",
-        "×": r"$\times$",
-        "κ": r"$\kappa$",
-        "−": "$-$",
-        "†": r"\dag{}",
-        "≥": r"$\geq$",
-    },
-}
-
-
 def latex(table: Table) -> str:
     """A table environment that needs the package booktabs only."""
     rows = []
     for place, row in enumerate(table.texts):
-        rows += [r"\midrule"] * (place in table.ruled) + [" & ".join(map(_latex, row)) + r" \\"]
-    notes = [rf"\\[2pt] {{\footnotesize {_latex(' '.join(table.footnotes))}}}"] if table.footnotes else []
+        rows += [r"\midrule"] * (place in table.ruled) + [latex_row(row)]
+    notes = [rf"\\[2pt] {{\footnotesize {latex_text(' '.join(table.footnotes))}}}"] if table.footnotes else []
     lines = [
         r"\begin{table}[t]",
         r"\centering",
-        rf"\caption{{{_latex(table.title)}}}",
+        rf"\caption{{{latex_text(table.title)}}}",
         rf"\label{{tab:{table.name}}}",
         rf"\begin{{tabular}}{{l{'r' * (len(table.columns) - 1)}}}",
         r"\toprule",
-        " & ".join(map(_latex, table.columns)) + r" \\",
+        latex_row(list(table.columns)),
         r"\midrule",
         *rows,
         r"\bottomrule",
@@ -106,10 +88,6 @@ def latex(table: Table) -> str:
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _latex(plain: str) -> str:
-    return "".join(_LATEX.get(char, char) for char in plain)
 
 
 def write(tables: Sequence[Table], folder: Path) -> None:

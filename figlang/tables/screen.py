@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table as Screen
+from rich.text import Text
 
+from figlang.printing import printable
 from figlang.tables.cells import FEW_CLUSTERS
 from figlang.tables.table import Table
 
@@ -24,7 +25,12 @@ def show(tables: Sequence[Table], below: Sequence[str], console: Console, left: 
         console.print(_screen(table, left) if _width(table, left) <= console.width else _by_rows(table))
     marked = [FEW_CLUSTERS] if any(FEW_CLUSTERS in table.footnotes for table in tables) else []
     for line in (*below, *marked):
-        console.print(line, style="dim", highlight=False, markup=False, emoji=False, soft_wrap=True)
+        console.print(printable(line), style="dim", highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def plain(text: str) -> Text:
+    """Text that rich takes for no markup or emoji and a terminal for no command."""
+    return Text(printable(text, lines=True))
 
 
 def _is_name(place: int, column: str, left: Sequence[str]) -> bool:
@@ -39,23 +45,23 @@ def _width(table: Table, left: Sequence[str]) -> int:
 
 
 def _screen(table: Table, left: Sequence[str]) -> Screen:
-    screen = Screen(title=escape(table.title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    screen = Screen(title=plain(table.title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for place, column in enumerate(table.columns):
         name = _is_name(place, column, left)
-        screen.add_column(escape(column), justify="left" if name else "right", no_wrap=not name, overflow="fold")
+        screen.add_column(plain(column), justify="left" if name else "right", no_wrap=not name, overflow="fold")
     for place, row in enumerate(table.texts):
         if place in table.ruled:
             screen.add_section()
-        screen.add_row(*map(escape, row))
+        screen.add_row(*map(plain, row))
     return screen
 
 
 def _by_rows(table: Table) -> Screen:
-    screen = Screen(title=escape(table.title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_header=False)
+    screen = Screen(title=plain(table.title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_header=False)
     screen.add_column()
     screen.add_column(overflow="fold")
     for row in table.texts:
         for column, text in zip(table.columns, row, strict=True):
-            screen.add_row(escape(column), escape(text))
+            screen.add_row(plain(column), plain(text))
         screen.add_section()
     return screen

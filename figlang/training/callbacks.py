@@ -3,7 +3,7 @@
 import csv
 import logging
 import signal
-from math import nan
+from math import isfinite, nan
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,11 +16,13 @@ from scipy.stats import binomtest
 from torch import Tensor, distributed, nn
 from torchmetrics import MeanMetric, Metric, SumMetric
 
+from figlang.errors import FiglangError, NonFiniteError
 from figlang.evaluation import prediction
 from figlang.files import whole_file
 from figlang.metrics import accuracy, pair_accuracy
 from figlang.models.base import SELECTION
 from figlang.models.sharded import local
+from figlang.predictions import check_finite
 from figlang.types import Item
 
 SHOWN = (
@@ -30,6 +32,9 @@ SHOWN = (
     ("validation", "accuracy"),
     ("validation", "pair_accuracy"),
 )
+
+
+DIVERGED = "the training diverged; lower method.lr with overwrite=true"
 
 
 class History(Callback):
@@ -107,6 +112,11 @@ class History(Callback):
             return
         self.validating += perf_counter() - self._validated
         rows = [prediction(item, self._scores[position]) for position, item in enumerate(self.validation)]
+        try:
+            check_finite(rows)
+        except NonFiniteError as error:
+            epoch = f"validation after epoch {trainer.current_epoch + 1}"
+            raise FiglangError(f"{epoch}: {error}; {DIVERGED}") from error
         for metric in (accuracy, pair_accuracy):
             if (estimate := metric(rows)) is not None:
                 self._add(trainer, "validation", metric.__name__, estimate.value)
@@ -123,7 +133,11 @@ class History(Callback):
             self._add(trainer, "train", "accuracy", self.train_accuracy)
             module.log("train/accuracy", self.train_accuracy, sync_dist=True)
         if SELECTION in trainer.callback_metrics:
-            self._add(trainer, "selection", "loss", float(trainer.callback_metrics[SELECTION]))
+            held_out = float(trainer.callback_metrics[SELECTION])
+            if not isfinite(held_out):
+                epoch = f"validation after epoch {trainer.current_epoch + 1}"
+                raise FiglangError(f"{epoch}: the loss on held-out items is {held_out}; {DIVERGED}")
+            self._add(trainer, "selection", "loss", held_out)
         if not trainer.is_global_zero:
             return
         latest = {row[2:4]: row[4] for row in self.rows}

@@ -1,0 +1,267 @@
+"""Files of finished evaluations, read strictly: an error names the file, the line or key, and what is wrong with it.
+
+Every row and document is validated by a schema before anything is counted; NaN and infinity, wrong types, missing keys, empty
+lines and cut ends are refused. Files are read line by line, so that memory holds one row and what is made of it.
+"""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, NotRequired, Required
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic_core import from_json
+from typing_extensions import TypedDict
+
+from figlang.errors import FiglangError, one_line
+
+STRICT = ConfigDict(strict=True, extra="ignore")
+Name = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=0)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Gain = Annotated[float, Field(ge=-1, le=1)]
+# The sum of log-probabilities, of how many tokens and bytes.
+Sum = tuple[Finite, Annotated[int, Field(ge=1)], Count]
+Attributes = dict[str, tuple[str, ...]]
+
+
+@with_config(STRICT)
+class PredictionRow(TypedDict):
+    """A line of predictions*.jsonl and judgements.jsonl."""
+
+    id: Name
+    group: str
+    gold: Count | None
+    scores: Annotated[tuple[Finite, ...], Field(min_length=1)]
+    attributes: Attributes
+    paired: NotRequired[bool]
+    choice: NotRequired[Count | None]
+
+
+@with_config(STRICT)
+class MeasuredRow(TypedDict, total=False):
+    """A line of log_probabilities.jsonl: of strings, of answers after a prompt, or of the forms of letters."""
+
+    id: Required[Name]
+    whole: list[Sum]
+    answer: list[Sum]
+    answer_alone: list[Sum]
+    metaphor_alone: Sum | None
+    after: list[Sum]
+    alone: list[Sum] | None
+    letters: list[dict[str, Finite]]
+
+
+@with_config(STRICT)
+class ReplyRow(TypedDict):
+    """A line of replies.jsonl."""
+
+    id: Name
+    message: str
+    reply: str
+    letter: Annotated[str, Field(pattern="^[A-Z]$")] | None
+    cut: bool
+
+
+@with_config(STRICT)
+class AnswerRow(TypedDict):
+    """A line of answers.jsonl."""
+
+    item: Name
+    group: str
+    kind: str
+    sample: Count
+    prompt: str
+    text: str
+    answer: str
+
+
+@with_config(STRICT)
+class RankingRow(TypedDict):
+    """A line of rankings/*.jsonl."""
+
+    id: Name
+    group: str
+    answers: Annotated[tuple[str, ...], Field(min_length=1)]
+    ranks: tuple[Annotated[int, Field(ge=1)] | None, ...]
+    written: str
+    top: tuple[str, ...]
+    attributes: Attributes
+
+
+@with_config(ConfigDict(strict=True, extra="allow"))
+class EstimateCell(TypedDict):
+    """A share with its interval."""
+
+    value: Share
+    low: Share
+    high: Share
+    n: Annotated[int, Field(ge=1)]
+    chance: NotRequired[Share | None]
+    p: NotRequired[Share | None]
+
+
+@with_config(ConfigDict(strict=True, extra="allow"))
+class Metrics(TypedDict, total=False):
+    """What is measured of one predictions file."""
+
+    accuracy: EstimateCell
+    pair_accuracy: EstimateCell
+    consistency: EstimateCell
+    same_answer: EstimateCell
+    first_option: EstimateCell
+    items: Required[Count]
+    hidden: Required[Count]
+    ties: Required[Count]
+    accuracy_by: Required[dict[str, dict[str, EstimateCell]]]
+
+
+@with_config(ConfigDict(strict=True, extra="allow"))
+class ThreeWay(TypedDict, total=False):
+    accuracy: EstimateCell
+
+
+@with_config(ConfigDict(strict=True, extra="allow"))
+class Replies(TypedDict):
+    n: Count
+    invalid: EstimateCell
+    cut: Count
+
+
+@with_config(ConfigDict(strict=True, extra="allow"))
+class GainCell(TypedDict):
+    """A difference of two shares with its interval."""
+
+    value: Gain
+    low: Gain
+    high: Gain
+    p: Share
+    n: Annotated[int, Field(ge=1)]
+
+
+@with_config(STRICT)
+class Finding(TypedDict):
+    code: str
+    epoch: Count
+    message: str
+
+
+@with_config(ConfigDict(strict=True, extra="allow"))
+class Document(TypedDict, total=False):
+    """metrics.json of an evaluation or a training."""
+
+    signature: Required[str]
+    model: Required[Name]
+    data_name: Required[Name]
+    split: Required[str]
+    published_file: Required[bool]
+    seed: Required[Count]
+    metrics: Required[Metrics]
+    backward: Metrics
+    blind: Metrics
+    gain: GainCell
+    three_way: ThreeWay
+    replies: Replies
+    facts: dict[str, str | int | Finite | bool | None]
+    files: dict[str, str]
+    command: str
+    commands: list[str]
+    versions: dict[str, str]
+    data: dict[str, Any]
+    training: dict[str, Any]
+    health: list[Finding]
+
+
+@with_config(ConfigDict(strict=True, extra="allow"))
+class RunRecipe(TypedDict):
+    """recipe.json of a run."""
+
+    settings: dict[str, Any]
+    data: dict[str, Any]
+
+
+PREDICTION = TypeAdapter(PredictionRow)
+MEASURED = TypeAdapter(MeasuredRow)
+REPLY = TypeAdapter(ReplyRow)
+ANSWER = TypeAdapter(AnswerRow)
+RANKING = TypeAdapter(RankingRow)
+DOCUMENT = TypeAdapter(Document)
+RECIPE = TypeAdapter(RunRecipe)
+
+
+def rows(path: Path, schema: TypeAdapter[Any], noun: str, remedy: str) -> Iterator[tuple[int, Any]]:
+    """The lines of a JSONL file, each with its number, as plain data that fits the schema.
+
+    Raises FiglangError that names the file, the line and what is wrong; `noun` says what a line is ("a prediction"), `remedy`
+    what to do.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    yield number, schema.validate_json(line)
+                except ValidationError as error:
+                    raise FiglangError(f"{path}: line {number} is not {noun} ({what(error)}); {remedy}") from error
+    except OSError as error:
+        raise FiglangError(f"{path} cannot be read ({error.strerror}); {remedy}") from error
+
+
+def document(path: Path, schema: TypeAdapter[Any], remedy: str) -> dict[str, Any]:
+    """A JSON file as plain data that fits the schema. Raises FiglangError that names the file, the key and what is wrong."""
+    content = plain(path, remedy)
+    try:
+        schema.validate_python(content)
+    except ValidationError as error:
+        raise FiglangError(f"{path} is damaged ({what(error)}); {remedy}") from error
+    return content
+
+
+def plain(path: Path, remedy: str) -> dict[str, Any]:
+    """A JSON file that holds an object, without NaN or infinity. Raises FiglangError if it is not that."""
+    try:
+        content = from_json(path.read_bytes(), allow_inf_nan=False)
+    except (OSError, ValueError) as error:
+        raise FiglangError(f"{path} is damaged ({one_line(error)}); {remedy}") from error
+    if not isinstance(content, dict):
+        raise FiglangError(f"{path} is damaged (it holds no object in braces); {remedy}")
+    return content
+
+
+def what(error: ValidationError) -> str:
+    """The first fault that a schema found: where, what, and the value."""
+    first = error.errors(include_url=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    said = first["msg"][:1].lower() + first["msg"][1:]
+    value = "" if first["type"] in ("missing", "json_invalid") else f", it is {_short(first['input'])}"
+    return f"{where}: {said}{value}" if where else f"{said}{value}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"
+
+
+LOG = ("step", "epoch", "split", "metric", "value")
+
+
+def log_rows(path: Path) -> list[tuple[int, int, str, str, float]]:
+    """Rows of a run's log.csv: step, epoch, split, metric, value.
+
+    Raises FiglangError that names the line which is not one.
+    """
+    schema = TypeAdapter(tuple[Count, Count, Name, Name, Finite])
+    remedy = "restore the file, or train again with overwrite=true"
+    found = []
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            if (heading := next(reader, None)) is None or tuple(heading) != LOG:
+                raise FiglangError(f"{path}: line 1 does not name the columns {', '.join(LOG)}; {remedy}")
+            for row in reader:
+                found.append(schema.validate_python(tuple(row)))
+    except ValidationError as error:
+        raise FiglangError(f"{path}: line {reader.line_num} is not a row of a log ({what(error)}); {remedy}") from error
+    except (OSError, ValueError, csv.Error) as error:
+        raise FiglangError(f"{path} cannot be read ({one_line(error)}); {remedy}") from error
+    return found

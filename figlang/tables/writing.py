@@ -1,0 +1,79 @@
+"""Text in the forms that other programs read: one writer for each. Whatever is in a name, it stays text there."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from figlang.printing import printable
+
+# What spreadsheets take for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@")
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+
+
+def cell_of_csv(value: str | float) -> str | float:
+    """A cell of a CSV file: text that a spreadsheet would run gets an apostrophe before it. Numbers stay numbers."""
+    if not isinstance(value, str) or _NUMBER.fullmatch(value):
+        return value
+    text = printable(value, lines=True)
+    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
+
+
+def markdown_text(plain: str) -> str:
+    """Text that Markdown takes for no mark of its own: emphasis, code, links, images, HTML, headings, cells of a table."""
+    text = re.sub(r"([\\`*\[\]|~])", r"\\\1", printable(plain))
+    text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text)  # within a word it is no mark
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
+    text = re.sub(r"<(?=[A-Za-z/!?])", r"\\<", text)  # before a number it begins no tag
+    text = re.sub(r"^( *)(#{1,6}(?= |$)|>|[+-](?= |$)|=+ *$|-{2,} *$)", r"\1\\\2", text)
+    return re.sub(r"^( *\d+)([.)])(?= |$)", r"\1\\\2", text)
+
+
+def markdown_code(plain: str) -> str:
+    """A span of code in Markdown, whatever backticks are in it."""
+    text = printable(plain)
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    space = " " if text[:1] == "`" or text[-1:] == "`" else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+# What LaTeX takes as syntax or has not in its fonts.
+_LATEX = {
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", "|": "$|$"},
+    **{"`": r"\textasciigrave{}", "'": r"\textquotesingle{}", '"': r"\textquotedbl{}"},
+    **{
+        "–": "--",
+        "—": "---",
+        "±": r"$\pm$",
+        "·": r"$\cdot$",
+        "→": r"$\rightarrow$",
+        "×": r"$\times$",
+        "κ": r"$\kappa$",
+        "−": "$-$",
+        "†": r"\dag{}",
+        "≥": r"$\geq$",
+        "≤": r"$\leq$",
+        "\ufffd": "?",
+    },
+}
+
+
+def latex_text(plain: str) -> str:
+    """Text that LaTeX sets as it is."""
+    return "".join(_LATEX.get(char, "?" if "\u2400" <= char <= "\u2421" else char) for char in printable(plain))
+
+
+def latex_row(cells: list[str]) -> str:
+    """A row of a tabular. What begins with a bracket or a star would be an argument of the command before it."""
+    row = " & ".join(map(latex_text, cells))
+    return ("{}" if row.lstrip().startswith(("[", "*")) else "") + row + r" \\"
+
+
+def yaml_text(content: Mapping[str, Any]) -> str:
+    """A mapping as YAML, in its own order."""
+    text: str = yaml.safe_dump(dict(content), allow_unicode=True, sort_keys=False, default_flow_style=None, width=10_000)
+    return text
