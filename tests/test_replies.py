@@ -1,5 +1,7 @@
 """The letter protocol (figlang/asking.py, scoring/replies.py): messages by hand, replies read strictly."""
 
+import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -87,6 +89,148 @@ MIQA = Item("m-1", "m", "my future is bright", ("there is hope", "there is light
 )
 def test_a_reply_is_read_strictly(reply: str, expected: str | None) -> None:
     assert letter(reply, 2) == expected
+
+
+# Forms in which models write the same answer.
+WRITTEN = [
+    r"\(\boxed{B}\)",
+    r"\[\boxed{B}\]",
+    r"$$\boxed{\textbf{(B)}}$$",
+    r"\boxed{B: She is kind}",
+    r"\boxed{\text{B. She is kind}}",
+    r"\boxed{\text{Option B}}",
+    "ANSWER: $B$",
+    "$B$",
+    r"Answer: \(B\)",
+    "<answer>B</answer>",
+    "I think so.\n<answer>(B)</answer>\nI hope that helps.",
+    "<answer>\nB\n</answer>",
+    "<answer>B. She is kind</answer>",
+    "Answer: B<|im_end|>",
+    "B<|eot_id|>",
+    "B</s>",
+    "B<end_of_turn>\n<start_of_turn>user\nThe answer is A",
+    "B<｜end▁of▁sentence｜>",
+    "<|im_start|>assistant\nB<|im_end|>\n<|im_start|>user\nA",
+    "<|channel|>analysis<|message|>The answer is A.<|end|><|start|>assistant<|channel|>final<|message|>B<|return|>",
+    "The best interpretation is (B).",
+    "The most likely meaning is B.",
+    "The correct statement is: (B) She is kind.",
+    '{"answer": "B"}',
+    '{"wrong_answer": "A", "answer": "B"}',
+    "[THINK]the answer is A[/THINK]B",
+    "The best interpretation is (B), not (A).",
+    "The worst interpretation is (A), the best one is not. The answer is (B).",
+    r"We get \boxed{A}? No. $\boxed{B}$",
+    "The answer is: B",
+    "Final answer: (B)",
+    "Answer:\nB",
+    "**Answer: (B)**",
+    r"So the answer is $\boxed{B}$.",
+    "the answer is A</think><answer>B</answer>",
+]
+# What a careless reader would take for an answer.
+HOSTILE = [
+    "The answer (A) is wrong.",
+    "Choice (A) is wrong.",
+    "(A) isn't right.",
+    "(A) cannot be right.",
+    "Answer A: she is kind. Answer B: she is sad. Both could be.",
+    "Choice A: x\nChoice B: y",
+    "Option A:\nShe is kind, which is literal.\nOption B:\nShe is sad.",
+    "The worst interpretation is (B).",
+    "The best interpretation is not (B).",
+    "The second best interpretation is (B).",
+    "The best interpretation is (A) or (B).",
+    "Is the best interpretation (B)?",
+    "The best interpretation is (B)?",
+    "The best interpretation is (B) if taken literally.",
+    r"\boxed{A, B}",
+    r"\boxed{A or B}",
+    r"It is not \boxed{A}",
+    r"\boxed{}",
+    r"\boxed{A metaphor}",
+    "<answer>A or B</answer>",
+    "<answer>A</answer> is wrong",
+    "<answer>(A)</answer> is wrong",
+    "It is not <answer>A</answer>.",
+    "<answer></answer>",
+    "<answer>A",
+    "I do not think, however, that the answer is (A).",
+    "Some would say the answer is (A).",
+    "Some people think the answer is A.",
+    "The answer is A. Wait, it is (B).",
+    "(A) She is kind. This is wrong.",
+    "You could choose A. You could choose B.",
+    "<|channel|>analysis<|message|>The answer is A.",
+    "<|im_end|>A",
+    "ANSWER: $A or B$",
+    "ANSWER: $A$ or $B$",
+    "Answer with one letter only: A or B.",
+    "A is right only if it is meant literally.",
+    "<answer>C</answer>",
+    "(A) makes no sense.",
+    "Answer: A and/or B",
+    "Answer: A & B",
+    "Answer: A or option B",
+    "The answer is (A) or option (B).",
+    "$A$ + $B$",
+    "The answer is A?",
+    "Should I choose (A)?",
+    "The best literal interpretation is (A).",
+    r"\boxed{A} or \boxed{B}",
+    "<answer>A</answer> or <answer>B</answer>",
+    "If <answer>A</answer>, then she is rich.",
+    "<think>B",
+    "Not (A).",
+    "Definitely not (A)",
+    "A is not correct.",
+    "(A) and (B) are both right.",
+    "The answer is neither (A) nor (B).",
+    "The answer can't be (A).",
+    "Why (A)?",
+    "The answer is not simply B.",
+    "The answer is A/B",
+]
+
+
+@pytest.mark.parametrize("reply", WRITTEN)
+def test_an_answer_is_read_in_whatever_form_it_is_written(reply: str) -> None:
+    assert letter(reply, 2) == "B"
+
+
+@pytest.mark.parametrize("reply", HOSTILE)
+def test_what_is_no_answer_gives_no_letter(reply: str) -> None:
+    assert letter(reply, 2) is None
+
+
+@pytest.mark.parametrize("reply", WRITTEN)
+@pytest.mark.parametrize(
+    "around", ["I do not think so: it cannot be said.\n{}", "{}<|im_end|>\n<|im_start|>user\nThe answer is A."]
+)
+def test_a_written_answer_stays_the_same_letter_or_none(reply: str, around: str) -> None:
+    """Whatever stands around an answer, another letter than its own is never read."""
+    assert letter(around.format(reply), 2) in ("B", None)
+
+
+@pytest.mark.parametrize("reply", WRITTEN)
+def test_swapped_letters_are_read_as_swapped(reply: str) -> None:
+    swapped = re.sub(r"(?<![A-Za-z])[AB](?![A-Za-z])", lambda found: "BA"["AB".index(found[0])], reply)
+    assert letter(swapped, 2) == "A"
+
+
+def test_long_replies_are_read_in_time() -> None:
+    for text in (
+        "if " * 20_000,
+        "answer " * 10_000,
+        "$" * 20_000,
+        "<think>" * 5_000,
+        "if the answer is A, " * 5_000,
+        "\\text{" * 10_000,
+    ):
+        started = time.process_time()
+        assert letter(text, 2) is None
+        assert time.process_time() - started < 10
 
 
 def test_letters_beyond_the_options_are_none() -> None:
