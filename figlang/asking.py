@@ -56,15 +56,17 @@ def ask(
     messages = list(owners)
     with owned(list(owners.values())):
         found, _ = generation.converse(model, messages, SamplingConfig(max_tokens=scoring.max_tokens), progress)
-    said = {message: (several[0].text, several[0].cut) for message, several in zip(messages, found, strict=True)}
+    said = {message: several[0] for message, several in zip(messages, found, strict=True)}
     replies = [said[one.message] for one in (*asked, *unseen)]
     predictions, answered = choose(asked, replies[: len(asked)])
     without, answered_unseen = choose(unseen, replies[len(asked) :])
     for rows, what in ((answered, ""), (answered_unseen, " to questions with a hidden context")):
         if invalid := [one for one in rows if one.letter is None]:
             log.warning(
-                "%d of %d replies%s name no option and count as wrong (%d of them cut at scoring.max_tokens=%d)",
-                *(len(invalid), len(rows), what, sum(one.cut for one in invalid), scoring.max_tokens),
+                "%d of %d replies%s name no option and count as wrong (%d of them refused by a content filter, %d cut at "
+                "scoring.max_tokens=%d)",
+                *(len(invalid), len(rows), what, sum(one.refused for one in invalid), sum(one.cut for one in invalid)),
+                scoring.max_tokens,
             )
     asks, judges = miqa.are_questions(items), isinstance(items[0], Judgement)
     orders = "all" if asks else "as read" if judges else scoring.orders

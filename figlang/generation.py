@@ -19,10 +19,9 @@ from figlang.prompts.open import MIQA
 from figlang.scoring.replies import final
 from figlang.scoring.requests import bos_ids
 from figlang.served.abilities import opening
-from figlang.served.endpoint import Reply
 from figlang.signature import digest
 from figlang.tidying import CLOSER, TERMINAL
-from figlang.types import Generation, Open
+from figlang.types import Generation, Open, Reply
 
 # Marks of scripts without spaces need none behind them.
 SENTENCE_END = regex.compile(rf"[.!?…]+{CLOSER}*(?=\s|$)|(?:(?![.!?…]){TERMINAL})+{CLOSER}*")

@@ -118,6 +118,15 @@ def read_measured(path: Path, widths: Mapping[str, int]) -> list[dict[str, Any]]
     return found
 
 
+def count_refused(folder: Path) -> int:
+    """How many items of log_probabilities.jsonl a content filter refused to read; 0 without such a file."""
+    path = folder / MEASURED
+    if not path.is_file():
+        return 0
+    with path.open("rb") as file:
+        return sum(b'"refused": true' in line for line in file)
+
+
 def _each_once(path: Path, rows: Iterable[tuple[int, Any]], known: Collection[str]) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for number, row in rows:

@@ -9,7 +9,7 @@ from typing import Any
 
 from figlang import comparison, folders, metrics, stored
 from figlang.errors import FiglangError
-from figlang.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, REPLIES, read_predictions, read_replies
+from figlang.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, REPLIES, count_refused, read_predictions, read_replies
 from figlang.types import CLASSES, Prediction
 
 log = logging.getLogger("figlang")
@@ -32,6 +32,8 @@ def measured(folder: Path) -> dict[str, Any]:
         found["three_way"] = _three_way(read_predictions(folder / JUDGEMENTS))
     if (folder / REPLIES).is_file():
         found["replies"] = _replies(folder)
+    if refused := count_refused(folder):
+        found["refused"] = {"n": len(predictions), "items": refused}
     return found
 
 
@@ -50,7 +52,8 @@ def _three_way(judgements: Sequence[Prediction]) -> dict[str, Any]:
 
 
 def _replies(folder: Path) -> dict[str, Any]:
-    """How many replies there are, which share names no option, and how many of these ran into the limit of tokens."""
+    """How many replies there are, which share names no option, and how many of these ran into the limit of tokens or were
+    refused by a content filter."""
     group = {row.id: row.group for row in read_predictions(folder / FORWARD)}
     replies = read_replies(folder / REPLIES, group)
     invalid: dict[str, list[bool]] = {}
@@ -58,7 +61,8 @@ def _replies(folder: Path) -> dict[str, Any]:
         invalid.setdefault(group[reply["id"]], []).append(reply["letter"] is None)
     hits, sizes = [sum(several) for several in invalid.values()], [len(several) for several in invalid.values()]
     cut = sum(reply["letter"] is None and reply["cut"] for reply in replies)
-    return {"n": len(replies), "invalid": asdict(metrics.ratio(hits, sizes)), "cut": cut}
+    refused = sum(reply["letter"] is None and reply.get("refused", False) for reply in replies)
+    return {"n": len(replies), "invalid": asdict(metrics.ratio(hits, sizes)), "cut": cut, "refused": refused}
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -51,6 +51,7 @@ class MeasuredRow(TypedDict, total=False):
     after: list[Sum]
     alone: list[Sum] | None
     letters: list[dict[str, Finite]]
+    refused: bool
 
 
 @with_config(STRICT)
@@ -62,6 +63,7 @@ class ReplyRow(TypedDict):
     reply: str
     letter: Annotated[str, Field(pattern="^[A-Z]$")] | None
     cut: bool
+    refused: NotRequired[bool]
 
 
 @with_config(STRICT)

@@ -164,6 +164,15 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered in a chat: `cut` if it ran into the limit of tokens, `refused` if a content filter stopped it."""
+
+    text: str
+    cut: bool = False
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Prompted:
     """An item in words: a prompt and, for each option, the text that would continue it."""
 

@@ -16,7 +16,7 @@ from figlang.prompting import Pool
 from figlang.prompts.lettered import Lettered
 from figlang.scoring.replies import choose, letter
 from figlang.systems import System, names
-from figlang.types import Item
+from figlang.types import Item, Reply
 
 PAIR = [
     Item("p-1", "p", "Her word is steel", ("It can be trusted", "It cannot be trusted"), 0),
@@ -283,7 +283,7 @@ def test_examples_show_their_right_letter_in_a_drawn_order() -> None:
 @pytest.mark.parametrize(("gold_letters", "value"), [("AB", 1.0), ("BA", 0.0)])
 def test_both_orders_are_items_of_their_own(gold_letters: str, value: float) -> None:
     asked = ask(PAIR)
-    predictions, _ = choose(asked, [(gold_letters[one.item.gold or 0], False) for one in asked])
+    predictions, _ = choose(asked, [Reply(gold_letters[one.item.gold or 0]) for one in asked])
     measured = measure(predictions)
     assert measured["accuracy"]["value"] == value  # type: ignore[index]
     assert measured["accuracy"]["n"] == 4  # type: ignore[index]
@@ -293,21 +293,21 @@ def test_both_orders_are_items_of_their_own(gold_letters: str, value: float) -> 
 
 def test_always_the_first_letter_is_half_right_and_seen() -> None:
     asked = ask(PAIR)
-    measured = measure(choose(asked, [("A", False)] * 4)[0])
+    measured = measure(choose(asked, [Reply("A")] * 4)[0])
     assert (measured["accuracy"]["value"], measured["first_option"]["value"], measured["ties"]) == (0.5, 1.0, 0)  # type: ignore[index]
 
 
 def test_a_drawn_order_gives_scores_in_the_items_own_order() -> None:
     items = [Item(f"{number}", f"{number}", "c", ("right", "wrong"), 0) for number in range(20)]
     asked = ask(items, "drawn")
-    predictions, _ = choose(asked, [("A" if "(A) right" in one.message else "B", False) for one in asked])
+    predictions, _ = choose(asked, [Reply("A" if "(A) right" in one.message else "B") for one in asked])
     assert [row.id for row in predictions] == [item.id for item in items]
     assert all(row.scores == (1.0, 0.0) and row.correct for row in predictions)
 
 
 def test_an_invalid_reply_is_a_tie_and_wrong() -> None:
     asked = ask(PAIR, "drawn")
-    predictions, answered = choose(asked, [("Who knows?", False), ("", True)])
+    predictions, answered = choose(asked, [Reply("Who knows?"), Reply("", True)])
     assert [(row.scores, row.choice, row.correct) for row in predictions] == [((0.0, 0.0), None, False)] * 2
     assert [(one.letter, one.cut) for one in answered] == [(None, False), (None, True)]
 

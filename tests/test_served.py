@@ -12,8 +12,9 @@ from figlang.errors import FiglangError
 from figlang.scoring.requests import Request
 from figlang.scoring.served import ServedScorer
 from figlang.served.abilities import PROBE
-from figlang.served.endpoint import Reply, connect
+from figlang.served.endpoint import connect
 from figlang.served.spans import lay, tokens_of
+from figlang.types import Reply
 from tests.stub_server import MODEL, WORDS, Stub, log_prob, serving
 
 pytest.importorskip("openai", reason="needs the extra `served`")
@@ -142,7 +143,7 @@ def test_log_probabilities_that_go_missing_end_the_run(tmp_path: Path) -> None:
     with serving(Stub()) as stub:
         endpoint = connect(model(stub, concurrency=1), str(tmp_path), "prompts")
         stub.echo = False
-        with pytest.raises(FiglangError, match=r"holds no log-probabilities .* though earlier ones did .*\(0 of 3"):
+        with pytest.raises(FiglangError, match=r"holds no log-probabilities of the prompt 'The room was hot.' \(0 of 3"):
             ServedScorer(endpoint).score(REQUESTS)
 
 
@@ -157,7 +158,7 @@ def test_log_probabilities_that_go_missing_end_the_run(tmp_path: Path) -> None:
 def test_the_text_of_a_reply_may_come_in_parts_or_not_at_all(tmp_path: Path, content: Any, text: str) -> None:
     body = json.dumps({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]})
     with serving(Stub(fault=lambda stub, _: (200, {}, body))) as stub:
-        assert connect(model(stub), str(tmp_path), "reply").chat(["Hm?"], SamplingConfig()) == [[Reply(text, False)]]
+        assert connect(model(stub), str(tmp_path), "reply").chat(["Hm?"], SamplingConfig()) == [[Reply(text)]]
 
 
 def test_other_content_is_no_reply(tmp_path: Path) -> None:
@@ -181,7 +182,7 @@ def test_reasoning_that_runs_into_the_limit_is_a_reply_that_was_cut(tmp_path: Pa
     with serving(Stub(completes=False, fault=reasons)) as stub:
         endpoint = connect(model(stub), str(tmp_path), "reply")
         assert endpoint.chat(["Hm?"], SamplingConfig(max_tokens=50)) == [[Reply("", True)]]
-        assert endpoint.chat(["Hm?"], SamplingConfig(max_tokens=200)) == [[Reply("B", False)]]
+        assert endpoint.chat(["Hm?"], SamplingConfig(max_tokens=200)) == [[Reply("B")]]
         asked = len(stub.requests)
         endpoint.chat(["Hm?"], SamplingConfig(max_tokens=50))
         assert len(stub.requests) == asked

@@ -32,7 +32,7 @@ def client(stub: Stub, folder: Path, **fields: Any) -> Client:
     return Client(ModelConfig(family="served", name=MODEL, name_or_path="", endpoint=stub.url, **settings), str(folder))
 
 
-def usable(answer: Any) -> None:
+def usable(call: Call, answer: Any) -> None:
     return None
 
 
@@ -204,7 +204,7 @@ def test_a_server_that_repeats_the_key_is_not_quoted(tmp_path: Path, monkeypatch
 
 
 def test_an_answer_of_no_use_ends_the_asking_and_is_not_stored(tmp_path: Path) -> None:
-    def third(answer: dict[str, Any]) -> str | None:
+    def third(call: Call, answer: dict[str, Any]) -> str | None:
         return "an answer holds no log-probabilities" if len(stub.requests) == 3 else None
 
     with serving(Stub()) as stub:

@@ -43,7 +43,7 @@ AMOUNT = Range(least=0, most=1e9)
 SHARE = Range(least=0, below=1)
 SEED = Range(least=0, below=2**32)
 
-LONGEST = 100  # bytes of a name: file systems take 255, and figures and reports add to it
+LONGEST = 200  # bytes of a name: file systems take 255, made names have up to 160, and figures and reports add to them
 
 
 def option(default: Any, sentence: str, choices: tuple[str, ...] = (), within: Range | None = None) -> Any:

@@ -85,7 +85,7 @@ class ServedFiller:
             return
         endpoint, most = self._served.endpoint, self._config.max_rank or SHOWN
         with_it, without = (endpoint.likeliest([prompts[first]], most, suffixes=each) for each in ([suffixes[first]], [""]))
-        if with_it == without:
+        if with_it and with_it == without:
             raise FiglangError(
                 f"{endpoint.client.model.base_url} does not read what stands after a blank (the field `suffix`); use form=quote, "
                 "or a server and a model that insert"
@@ -98,6 +98,8 @@ class ServedFiller:
     def _ranked(
         self, number: int, top: Sequence[tuple[str, float]], keys: Sequence[str], words: dict[tuple[int, str], str]
     ) -> Ranked:
+        if not top:  # a content filter refused the prompt
+            return Ranked((None,) * len(keys), "", ())
         best: dict[str, int] = {}
         for token, value in top:
             if (number, token) in words and self._begins(token, keys):

@@ -61,6 +61,8 @@ def summary(content: Mapping[str, Any], comparisons: Sequence[Comparison], title
         table.add_row("three-way accuracy", *_cells(estimate))
     if (estimate := as_row(content.get("replies", {}), "invalid")) is not None:
         table.add_row("invalid replies", *_cells(estimate))
+    if refused := content.get("refused"):
+        table.add_row("refused items", f"{100 * refused['items'] / refused['n']:.2f}", "–", str(refused["n"]), "–", "–")
     for attribute, values in metrics["accuracy_by"].items():
         table.add_section()
         table.add_row(Text(printable(f"{attribute}:"), style="dim"))

@@ -1,10 +1,10 @@
 """Choices of a causal model among answers to a prompt, by the log-probability of each answer after it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from figlang.scoring.likelihood import LogProb, Scorer
+from figlang.scoring.likelihood import LogProb, Scorer, decided, refusal
 from figlang.scoring.requests import Request, Scored, naming
 from figlang.types import Prediction, Prompted
 
@@ -15,14 +15,20 @@ class Answers(NamedTuple):
     after: tuple[LogProb, ...]
     alone: tuple[LogProb, ...] | None
 
-    def scores(self, norm: str = "sum", minus_alone: bool = False) -> tuple[float, ...]:
+    def scores(self, norm: str = "sum", minus_alone: bool = False) -> Iterator[float]:
         """Sums, means per token or per byte; `minus_alone` takes off that of the answer alone (of sums: the pointwise
-        mutual information of prompt and answer)."""
-        scores = tuple(one.normalised(norm) for one in self.after)
+        mutual information of prompt and answer). Raises RefusedError where an endpoint refused to read one."""
+        scores = (one.normalised(norm) for one in self.after)
         if not minus_alone:
-            return scores
+            yield from scores
+            return
         assert self.alone is not None
-        return tuple(score - one.normalised(norm) for score, one in zip(scores, self.alone, strict=True))
+        yield from (score - one.normalised(norm) for score, one in zip(scores, self.alone, strict=True))
+
+    @property
+    def read(self) -> bool:
+        """Whether none of them was refused."""
+        return all(one.tokens for one in (*self.after, *(self.alone or ())))
 
 
 @dataclass(frozen=True)
@@ -36,13 +42,16 @@ class Measured:
     def predictions(self, norm: str = "sum", minus_alone: bool = False) -> list[Prediction]:
         """The choice of every item; Comșa et al. 2022 (§5.1) print no normalisation, `sum` takes them at their word."""
         return [
-            Prediction.of(item, answers.scores(norm, minus_alone))
+            decided(item, answers.scores(norm, minus_alone))
             for item, answers in zip((each.item for each in self.asked), self.answers, strict=True)
         ]
 
     def records(self) -> list[dict[str, Any]]:
         """The log-probabilities (sum, tokens, bytes) behind every prediction: another normalisation needs no model."""
-        return [{"id": each.item.id, **answers._asdict()} for each, answers in zip(self.asked, self.answers, strict=True)]
+        return [
+            {"id": each.item.id, **answers._asdict()} if answers.read else refusal(each.item)
+            for each, answers in zip(self.asked, self.answers, strict=True)
+        ]
 
 
 def measure(scorer: Scorer, asked: Sequence[Prompted], alone: bool = False, progress: bool = False) -> Measured:

@@ -4,8 +4,8 @@ The two directions are those of Liu et al. 2022 (§4.1); the presets in conf/sco
 scripts, which differ between GPT-2 and GPT-3.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from figlang.scoring.requests import Request, Scored, naming
@@ -13,16 +13,35 @@ from figlang.scoring.wording import Wording
 from figlang.types import Item, Prediction
 
 
+class RefusedError(Exception):
+    """A string that an endpoint's content filter refused to read has no score."""
+
+
 class LogProb(NamedTuple):
-    """Summed natural log-probability, and of how many tokens and UTF-8 bytes."""
+    """Summed natural log-probability, and of how many tokens and UTF-8 bytes; no tokens where an endpoint refused to read it."""
 
     total: float
     tokens: int
     bytes: int
 
     def normalised(self, norm: str) -> float:
-        """The sum, the mean per token or the mean per byte."""
+        """The sum, the mean per token or the mean per byte. Raises RefusedError where there is none."""
+        if not self.tokens:
+            raise RefusedError
         return self.total / {"sum": 1, "mean": self.tokens, "byte": self.bytes}[norm]
+
+
+def decided(item: Item, scores: Iterator[float]) -> Prediction:
+    """The prediction by these scores. If a string of one was refused, all are 0: an invalid answer is a tie, and wrong."""
+    try:
+        return Prediction.of(item, tuple(scores))
+    except RefusedError:
+        return Prediction.of(item, (0.0,) * len(item.options))
+
+
+def refusal(item: Item) -> dict[str, Any]:
+    """What log_probabilities.jsonl says of an item, a string of which was refused."""
+    return {"id": item.id, "refused": True}
 
 
 @dataclass(frozen=True)
@@ -87,15 +106,14 @@ def choose(
     forward, backward, unseen = [], [], []
     for item in items:
         text = before[item.id]
-        scores = tuple(strings.forward(text, item.context, option) for option in item.options)
-        forward.append(Prediction.of(item, scores))
+        forward.append(decided(item, (strings.forward(text, item.context, option) for option in item.options)))
         if blind:
-            unseen.append(Prediction.of(item, tuple(strings.blind(text, option) for option in item.options)))
+            unseen.append(decided(item, (strings.blind(text, option) for option in item.options)))
         pair = partners.get(item.id, ())
         if item.gold is not None and pair:
-            own = [member.id for member in pair].index(item.id)
-            fits = tuple(strings.backward(text, member.context, item.options[item.gold]) for member in pair)
-            backward.append(Prediction(item.id, item.group, own, fits, dict(item.attributes)))
+            own, answer = [member.id for member in pair].index(item.id), item.options[item.gold]
+            posed = replace(item, gold=own, options=tuple(member.context for member in pair))
+            backward.append(decided(posed, (strings.backward(text, member.context, answer) for member in pair)))
     measured = [strings.record(before[item.id], item) for item in items]
     return Directions(forward, backward, unseen if blind else None, measured, scored.read, scored.tokens)
 
@@ -170,12 +188,13 @@ class Strings:
         return self[self.wording.blind(self.scoring.span, shown, answer)].normalised(self.scoring.norm)
 
     def record(self, shown: str, item: Item) -> dict[str, Any]:
-        """The log-probabilities (sum, tokens, bytes) behind an item's scores."""
+        """The log-probabilities (sum, tokens, bytes) behind an item's scores, or that it was refused."""
         wording = self.wording
-        return {
-            "id": item.id,
+        found: dict[str, Any] = {
             "whole": [self[wording.whole(shown, item.context, option)] for option in item.options],
             "answer": [self[wording.span(shown, item.context, option)] for option in item.options],
             "answer_alone": [self[wording.alone(shown, option)] for option in item.options],
             "metaphor_alone": self[wording.alone(shown, item.context)] if _stands_alone(item) else None,
         }
+        measured = [*found["whole"], *found["answer"], *found["answer_alone"], *filter(None, [found["metaphor_alone"]])]
+        return {"id": item.id, **found} if all(one.tokens for one in measured) else refusal(item)

@@ -7,7 +7,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from figlang.prompts.lettered import Lettered
-from figlang.types import Prediction
+from figlang.types import Prediction, Reply
 
 # Reasoning before the answer, as open models write it. Chat templates may open it, so that only its end is in the reply.
 _THOUGHTS = r"think|thinking|thought|reasoning|reflection|analysis|scratchpad"
@@ -116,29 +116,31 @@ def _stands(found: re.Match[str], text: str) -> bool:
 
 @dataclass(frozen=True)
 class Answered:
-    """A reply to the message about an item, the letter it names or None, and whether it ran into the limit of tokens."""
+    """A reply to the message about an item, the letter it names or None, whether it ran into the limit of tokens, and whether a
+    content filter stopped it."""
 
     id: str
     message: str
     reply: str
     letter: str | None
     cut: bool
+    refused: bool
 
     def record(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def choose(asked: Sequence[Lettered], replies: Sequence[tuple[str, bool]]) -> tuple[list[Prediction], list[Answered]]:
-    """Predictions of all items, and what they were read from, by the replies and whether each was cut.
+def choose(asked: Sequence[Lettered], replies: Sequence[Reply]) -> tuple[list[Prediction], list[Answered]]:
+    """Predictions of all items, and what they were read from.
 
     The option that is named scores 1 and the others 0, so that an invalid answer is a tie. Scores are in the order of the options
     of the item that the prediction is named by.
     """
     predictions, answered = [], []
-    for one, (text, cut) in zip(asked, replies, strict=True):
+    for one, reply in zip(asked, replies, strict=True):
         count = len(one.item.options)
-        named = letter(text, count)
-        answered.append(Answered(one.item.id, one.message, text, named, cut))
+        named = letter(reply.text, count)
+        answered.append(Answered(one.item.id, one.message, reply.text, named, reply.cut, reply.refused))
         chosen = None if named is None else ascii_uppercase.index(named)
         # An item asked in a drawn order is still the item that was read: its scores go back to its own order.
         own = one.source if one.item.id == one.source.id else one.item

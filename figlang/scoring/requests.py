@@ -55,7 +55,9 @@ class Scored:
     """What requests were given, in their order, and what it took.
 
     `log_probs` are float32 on the CPU, one per scored token of a continuation: natural logarithms, to be summed or
-    averaged by the caller. `tokens` is what running every request by itself would read, `read` what was read,
+    averaged by the caller; none where an endpoint refused to read the request.
+
+    `tokens` is what running every request by itself would read, `read` what was read,
     `positions` the rows that met the vocabulary matrix. `fallback` is why a slower way had to be taken, or None.
     """
 

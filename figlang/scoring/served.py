@@ -8,7 +8,7 @@ from figlang.errors import FiglangError, one_line
 from figlang.scoring.requests import Request, RequestError, Scored
 from figlang.served.abilities import opening
 from figlang.served.endpoint import Endpoint
-from figlang.served.spans import Token, tokens_of
+from figlang.served.spans import Token
 
 
 class ServedScorer:
@@ -24,7 +24,7 @@ class ServedScorer:
         self._before = opening(bos)
 
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
-        """Per-token log-probabilities of every continuation, in the order of the requests.
+        """Per-token log-probabilities of every continuation, in the order of the requests; none where a content filter refused.
 
         Raises FiglangError for what the endpoint cannot be asked, and for a request whose continuation cannot be found.
         """
@@ -33,12 +33,16 @@ class ServedScorer:
             if not request.continuation:
                 raise RequestError(index, request, "has an empty continuation; there is nothing to score")
         texts = [self._before + request.context + request.continuation for request in asked]
-        answers = dict(zip(dict.fromkeys(texts), self._endpoint.read(list(dict.fromkeys(texts)), progress), strict=True))
+        distinct = list(dict.fromkeys(texts))
+        answers = dict(zip(distinct, self._endpoint.read(distinct, progress, self._before), strict=True))
         log_probs: list[torch.Tensor] = []
         tokens, read = 0, {}
         for index, (request, text) in enumerate(zip(asked, texts, strict=True)):
+            laid = answers[text]
+            if laid is None:
+                log_probs.append(torch.tensor([]))
+                continue
             try:
-                laid = tokens_of(answers[text], text, self._before)
                 log_probs.append(torch.tensor(_continuation(laid, len(self._before) + request.boundary)))
             except FiglangError as error:
                 raise RequestError(index, request, f"cannot be scored: {one_line(error)}") from error

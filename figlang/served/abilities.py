@@ -19,6 +19,7 @@ REPLIES: tuple[dict[str, Any], ...] = (
     {"max_completion_tokens": 16, "temperature": 0},
     {"max_completion_tokens": 16},
 )
+CHECKS = 2  # grows when a probe looks closer than before, so that no earlier finding is believed
 # Statuses that say no to what was asked, and not that the endpoint is unwell. Some servers fail with 500 on what they cannot do, or
 # answer 200 with nothing but an error.
 REFUSALS = (200, 400, 404, 405, 422, 500, 501)
@@ -62,7 +63,7 @@ class Abilities:
 
 def opening(bos: str) -> str:
     """The text that is sent before every string: a token that begins one, unless the server puts it there."""
-    return "" if bos in ("none", "server") else bos
+    return "" if bos in ("auto", "none", "server") else bos
 
 
 def abilities(client: Client, needed: str) -> Abilities:
@@ -71,7 +72,7 @@ def abilities(client: Client, needed: str) -> Abilities:
 
     Raises FiglangError if it does nothing at all, with what it says and the models it has.
     """
-    record = Call("probe", {"before": opening(client.model.bos)})
+    record = Call("probe", {"before": opening(client.model.bos), "checks": CHECKS})
     with client.store as store:
         known = Abilities(**store[record]) if record in store else None
     if known is not None and getattr(known, needed):

@@ -4,6 +4,7 @@ The `openai` package does the talking: time-outs, retries with exponential backo
 """
 
 import asyncio
+import json
 import logging
 import os
 import re
@@ -27,18 +28,45 @@ if TYPE_CHECKING:
 log = logging.getLogger("figlang")
 
 Answer = dict[str, Any]
+Unusable = Callable[[Call, Answer], str | None]
 CONNECT = 10.0  # seconds until a server counts as not there
 # What OpenAI's reasoning models say, with status 400, where others reply with nothing, cut at the limit of tokens.
 CUT = "output limit was reached"
 SILENCE: Answer = {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}
 
 
-class EndpointError(FiglangError):
-    """A request that failed for good; `status` is the HTTP status, None where there was no answer."""
+# How content filters say that they refuse a prompt: OpenAI, Azure, Anthropic, OpenRouter, Gemini, DashScope, Zhipu.
+FILTERED = "content_filter"
+FILTER = re.compile(
+    r"content.?(?:filter|polic|management|moderation|inspection)|data.?inspection|responsible.?ai|moderation|flagged|usage polic|"
+    r"invalid_prompt|(?:inappropriate|unsafe|sensitive|prohibited).?content|block.?reason|safety (?:system|filter|setting)",
+    flags=re.IGNORECASE,
+)
 
-    def __init__(self, message: str, status: int | None) -> None:
+
+class EndpointError(FiglangError):
+    """A request that failed for good; `status` is the HTTP status, None where there was no answer.
+
+    `filtered` says that a content filter refused this prompt, and that others may pass.
+    """
+
+    def __init__(self, message: str, status: int | None, filtered: bool = False) -> None:
         super().__init__(message)
         self.status = status
+        self.filtered = filtered
+
+
+def refused(answer: Answer) -> bool:
+    """Whether a content filter refused the prompt or stopped the answer."""
+    choices = answer.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return isinstance(first, dict) and first.get("finish_reason") == FILTERED
+
+
+def _refusal(said: str) -> Answer:
+    """What stands in the place of an answer: it is stored, so that a refused prompt is not asked for again."""
+    message = {"content": ""}
+    return {"choices": [{"text": "", "message": message, "logprobs": None, "finish_reason": FILTERED}], "refusal": said}
 
 
 class Client:
@@ -76,19 +104,20 @@ class Client:
             return asyncio.run(listed())
         return []
 
-    def ask(
-        self, calls: Sequence[Call], unusable: Callable[[Answer], str | None], progress: bool = False, task: str = "asking"
-    ) -> list[Answer]:
+    def ask(self, calls: Sequence[Call], unusable: Unusable, progress: bool = False, task: str = "asking") -> list[Answer]:
         """The answers to all requests, in order; only what is not stored yet is asked for, each once.
 
-        `unusable` says why an answer is of no use, or None: such an answer is not stored and ends the asking. So does every
-        error; requests in flight are waited for and stored first.
+        `unusable` says why an answer is of no use, or None: such an answer is not stored and ends the asking; one that is stored
+        already is asked for again. So does every error end it; requests in flight are waited for and stored first. A prompt
+        that a content filter refuses ends nothing: it has an answer that is `refused`.
 
         Raises FiglangError; what is stored then is not asked for again.
         """
         with self.store as store:
             wanted = {call.key: call for call in calls}
-            missing = [call for call in wanted.values() if call not in store]
+            missing = [call for call in wanted.values() if call not in store or _useless(call, store[call], unusable)]
+            if useless := sum(call in store for call in missing):
+                log.warning("%d answers stored in %s are of no use and are asked for again", useless, store.path)
             if store.damaged:
                 log.warning("%d damaged lines passed over in %s", store.damaged, store.path)
             if missing:
@@ -101,7 +130,15 @@ class Client:
                     raise FiglangError(self._resumable(str(error), wanted)) from error
             else:
                 log.info("all %d answers were stored before in %s; nothing is asked", len(wanted), store.path)
+            self._count_refused([store[call] for call in wanted.values()])
             return [store[call] for call in calls]
+
+    def _count_refused(self, answers: Sequence[Answer]) -> None:
+        if found := [answer for answer in answers if refused(answer)]:
+            log.warning(
+                "%d of %d prompts were refused by a content filter of %s and count as invalid (%s)",
+                *(len(found), len(answers), self.model.base_url, found[0].get("refusal", FILTERED)),
+            )
 
     def _announce(self, wanted: int, missing: Sequence[Call]) -> None:
         sent, received = self.meter.estimate(missing)
@@ -127,7 +164,7 @@ class Client:
         async with self._connect(retries) as api:
             return await self._post(api, call)
 
-    async def _all(self, calls: Sequence[Call], unusable: Callable[[Answer], str | None], progress: bool, task: str) -> None:
+    async def _all(self, calls: Sequence[Call], unusable: Unusable, progress: bool, task: str) -> None:
         run = _Run(self, calls, unusable)
         columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeElapsedColumn())
         with Progress(*columns, disable=not progress) as bar:
@@ -176,7 +213,8 @@ class Client:
         answer: Answer = response.json()
         if not answer.get("choices"):  # some routers put the error of another server into an answer of their own
             said = self._without_key(one_line(Exception(answer.get("error") or answer)))
-            raise EndpointError(f"{self.model.base_url} answers without choices: {said}", response.status_code)
+            filtered = FILTER.search(json.dumps(answer)) is not None
+            raise EndpointError(f"{self.model.base_url} answers without choices: {said}", response.status_code, filtered)
         return answer
 
     def _explained(self, error: "openai.APIError") -> EndpointError:
@@ -195,6 +233,8 @@ class Client:
         if isinstance(error, openai.APIConnectionError):
             return EndpointError(f"{where} cannot be asked ({said}); is the server running?", None)
         status = getattr(error, "status_code", None)
+        if status in (400, 403, 422, 451) and FILTER.search(f"{error} {error.body}"):
+            return EndpointError(f"{where} answers {status}: {said}", status, filtered=True)
         if status in (401, 403):
             state = "refuses the key in" if self._key() else "wants a key, and none is in"
             return EndpointError(f"{where} {state} the environment variable {self.model.key_env} ({status}); set it there", status)
@@ -212,7 +252,7 @@ class Client:
 class _Run:
     """The requests of one command on their way: `concurrency` at a time, and none begun after the first failure."""
 
-    def __init__(self, client: Client, calls: Sequence[Call], unusable: Callable[[Answer], str | None]) -> None:
+    def __init__(self, client: Client, calls: Sequence[Call], unusable: Unusable) -> None:
         self._client = client
         self._waiting: Iterator[Call] = iter(calls)
         self._workers = min(client.model.concurrency, len(calls))
@@ -243,6 +283,10 @@ class _Run:
                 self._flying.append(call)
                 try:
                     answer = await self._client._post(api, call)
+                except EndpointError as error:
+                    if not error.filtered:
+                        raise
+                    answer = _refusal(str(error))
                 finally:
                     self._flying.remove(call)
                 self._keep(call, answer)
@@ -256,8 +300,9 @@ class _Run:
             arrived()
 
     def _keep(self, call: Call, answer: Answer) -> None:
-        self._client.meter.add(call, answer)
-        if reason := self._unusable(answer):
+        if "refusal" not in answer:  # which costs nothing
+            self._client.meter.add(call, answer)
+        if reason := _useless(call, answer, self._unusable):
             raise FiglangError(f"{self._client.model.base_url}: {reason}")
         self._client.store[call] = answer
 
@@ -277,6 +322,10 @@ class _Run:
             await self._landed.wait_for(lambda: fits() or not self._flying or self._stopped)
         if not fits() and not self._stopped:
             raise FiglangError(f"the next request could pass model.max_cost={most:g}, {meter.cost:.4g} is spent; raise it to go on")
+
+
+def _useless(call: Call, answer: Answer, unusable: Unusable) -> str | None:
+    return None if refused(answer) else unusable(call, answer)
 
 
 async def _whole(response: "httpx2.Response") -> None:

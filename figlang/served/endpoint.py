@@ -8,19 +8,12 @@ from typing import Any
 from figlang.config import ModelConfig, SamplingConfig
 from figlang.errors import FiglangError
 from figlang.served.abilities import Abilities, abilities
-from figlang.served.client import Answer, Client
-from figlang.served.spans import PROMPT_FORMS, has_log_probs, likeliest
+from figlang.served.client import Answer, Client, refused
+from figlang.served.spans import PROMPT_FORMS, Token, likeliest, tokens_of
 from figlang.served.store import Call
+from figlang.types import Reply
 
 log = logging.getLogger("figlang")
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What a model answered in a chat. `cut` says that it ran into the limit of tokens."""
-
-    text: str
-    cut: bool
 
 
 @dataclass(frozen=True)
@@ -35,10 +28,22 @@ class Endpoint:
         """What it is, for a signature: which weights answer, and how precisely, is the server's."""
         return {"endpoint": self.client.model.base_url, "precision": "unknown"}
 
-    def read(self, texts: Sequence[str], progress: bool = False) -> list[Answer]:
-        """The endpoint's answers about every text, with the log-probabilities of its tokens (see spans.tokens_of)."""
+    def read(self, texts: Sequence[str], progress: bool = False, before: str = "") -> list[list[Token] | None]:
+        """The tokens of every text with their log-probabilities, None for a text that a content filter refused.
+
+        `before` is the special token that every text begins with.
+        """
         form = PROMPT_FORMS[str(self.abilities.prompts)]
-        return self._ask("completions", [{"prompt": text, **form} for text in texts], _unread, progress)
+
+        def unread(call: Call, answer: Answer) -> str | None:
+            try:
+                tokens_of(answer, call.body["prompt"], before)
+            except FiglangError as error:
+                return str(error)
+            return None
+
+        answers = self._ask("completions", [{"prompt": text, **form} for text in texts], unread, progress)
+        return [None if refused(each) else tokens_of(each, text, before) for text, each in zip(texts, answers, strict=True)]
 
     def likeliest(
         self, texts: Sequence[str], count: int, progress: bool = False, suffixes: Sequence[str] = ()
@@ -60,7 +65,9 @@ class Endpoint:
             {"messages": [{"role": "user", "content": prompt}], **manner, **seed} for prompt in prompts for seed in _seeds(sampling)
         ]
         answers = self._ask("chat/completions", bodies, _unspoken, progress)
-        replies = [Reply(_spoken(answer) or "", _choice(answer).get("finish_reason") == "length") for answer in answers]
+        replies = [
+            Reply(_spoken(answer) or "", _choice(answer).get("finish_reason") == "length", refused(answer)) for answer in answers
+        ]
         return [replies[start : start + sampling.n] for start in range(0, len(replies), sampling.n)]
 
     def complete(
@@ -69,7 +76,7 @@ class Endpoint:
         """`sampling.n` continuations of every prompt, without the prompt; with `suffixes`, insertions before them."""
         manner = {"max_tokens": sampling.max_tokens, "temperature": 0, **_drawn(sampling)}
         bodies = [{**body, **manner, **seed} for body in _bodies(prompts, suffixes) for seed in _seeds(sampling)]
-        texts = [str(answer["choices"][0]["text"]) for answer in self._ask("completions", bodies, _unwritten, progress)]
+        texts = [str(_choice(answer).get("text") or "") for answer in self._ask("completions", bodies, _unwritten, progress)]
         return [texts[start : start + sampling.n] for start in range(0, len(texts), sampling.n)]
 
     def _ask(self, route: str, bodies: Sequence[dict[str, Any]], unusable: Any, progress: bool) -> list[Answer]:
@@ -118,15 +125,11 @@ def _seeds(sampling: SamplingConfig) -> list[dict[str, Any]]:
     return [{"seed": sampling.seed + number} for number in range(sampling.n)] if sampling.temperature > 0 else [{}]
 
 
-def _unread(answer: Answer) -> str | None:
-    return None if has_log_probs(answer) else "an answer holds no log-probabilities of its prompt, though earlier ones did"
-
-
-def _unranked(answer: Answer) -> str | None:
+def _unranked(call: Call, answer: Answer) -> str | None:
     return None if likeliest(answer) else "an answer does not show the likeliest tokens, though earlier ones did"
 
 
-def _unspoken(answer: Answer) -> str | None:
+def _unspoken(call: Call, answer: Answer) -> str | None:
     return "an answer holds no message" if _spoken(answer) is None else None
 
 
@@ -140,7 +143,7 @@ def _spoken(answer: Answer) -> str | None:
     return content if isinstance(content, str) else None
 
 
-def _unwritten(answer: Answer) -> str | None:
+def _unwritten(call: Call, answer: Answer) -> str | None:
     return None if isinstance(_choice(answer).get("text"), str) else "an answer holds no text"
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 
 from figlang.errors import FiglangError
@@ -17,6 +18,9 @@ PROMPT_FORMS: dict[str, dict[str, Any]] = {
 BYTES = re.compile(r"\ufffd|\\x[0-9a-f]{2}|<0x[0-9A-F]{2}>")
 
 
+HIDDEN = 32  # the most characters that a token which is not shown may stand for
+
+
 class Token(NamedTuple):
     """Where a token of the prompt begins and ends in the text, in characters, and its log-probability; the first has none.
 
@@ -28,19 +32,14 @@ class Token(NamedTuple):
     log_prob: float | None
 
 
-def has_log_probs(answer: Mapping[str, Any]) -> bool:
-    """Whether an answer to either of PROMPT_FORMS holds what was asked for."""
-    return bool(_words(answer))
-
-
 def tokens_of(answer: Mapping[str, Any], text: str, opening: str = "") -> list[Token]:
     """The tokens of the prompt `text` in an answer to either of PROMPT_FORMS; `opening` is the special token that begins it.
 
-    Raises FiglangError if the answer holds no log-probabilities, or if its tokens do not spell the text.
+    Raises FiglangError if the answer holds no log-probability, or if its tokens do not spell the text.
     """
     found = _words(answer)
     if not found:
-        raise FiglangError("the endpoint's answer holds no log-probabilities of the prompt")
+        raise FiglangError(f"the endpoint's answer holds no log-probabilities of the prompt {_shown(text)}")
     spans = lay([word for word, _ in found], text, opening)
     return [Token(start, end, value) for (start, end), (_, value) in zip(spans, found, strict=False)]
 
@@ -55,7 +54,10 @@ def likeliest(answer: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 
 def _words(answer: Mapping[str, Any]) -> list[tuple[str, float | None]]:
-    """The text of every token with its log-probability, which none but the first may lack; empty if that is not in the answer."""
+    """The text of every token with its log-probability, a finite number that none but the first may lack.
+
+    Empty if that is not in the answer, or if the first token is all there is and lacks it: nothing can be scored by that.
+    """
     try:
         choice = answer["choices"][0]
         if choice.get("prompt_logprobs"):
@@ -70,7 +72,9 @@ def _words(answer: Mapping[str, Any]) -> list[tuple[str, float | None]]:
         found = [(str(word), None if value is None else float(value)) for word, value in zip(words, values, strict=True)]
     except (KeyError, IndexError, TypeError, AttributeError, ValueError):
         return []
-    return [] if any(value is None for _, value in found[1:]) else found
+    known = [value for _, value in found if value is not None]
+    whole = len(known) >= max(1, len(found) - 1) and all(value is not None for _, value in found[1:])
+    return found if whole and all(map(isfinite, known)) else []
 
 
 def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, int]]:
@@ -79,7 +83,8 @@ def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, i
     Servers make exceptions: a first token that is not of the text (one that begins every string) has no width; `opening`, a
     special token at the beginning of the text, may come as nothing, or not at all; a space before the first word may be added;
     parts of a character come as nothing or as BYTES, and share the place up to the next token that can be read, or that token's
-    place if the character as a whole is shown there (vLLM). What is generated after the text is left out.
+    place if the character as a whole is shown there (vLLM). Such a token stands for one word at most: an answer that leaves out
+    the beginning of a long text is not taken for one. What is generated after the text is left out.
 
     Raises FiglangError if they spell something else.
     """
@@ -105,13 +110,25 @@ def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, i
         begin, end = found or (0, 0)
         if begin == place == 0 and number and not waiting:
             waiting = 1  # a first token without text is one that begins every string
+        _check_hidden(text[place:begin], number - waiting)
         spans[waiting:] = [(place, begin if begin > place else end)] * (number - waiting)
         spans.append((begin, end))
         place, waiting = end, number + 1
+    _check_hidden(text[place:], len(spans) - waiting)
     spans[waiting:] = [(place, len(text))] * (len(spans) - waiting)
     if waiting == len(spans) and place < len(text):
         raise FiglangError(f"the endpoint's tokens end before the text does, at {text[place : place + 40]!r}")
     return spans
+
+
+def _check_hidden(hidden: str, tokens: int) -> None:
+    """Raises FiglangError if so many tokens without text cannot stand for what nothing else does."""
+    if tokens and (len(hidden.split()) > tokens or len(hidden.strip()) > HIDDEN * tokens):
+        raise FiglangError(f"the endpoint's tokens leave out a part of the text: {_shown(hidden)}")
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:40]}…")
 
 
 def _find(word: str, text: str, place: int, first: bool, anywhere: bool = False) -> tuple[int, int] | None:

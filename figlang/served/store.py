@@ -72,8 +72,10 @@ class Store:
         with self.path.open("rb") as file:
             for line in file:
                 try:
-                    self._places[json.loads(line)["key"]] = (start, len(line))
-                except (ValueError, KeyError, TypeError):
+                    row = json.loads(line)
+                    row["answer"].keys()
+                    self._places[row["key"]] = (start, len(line))
+                except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                     self.damaged += 1
                 start += len(line)
         if not line.endswith(b"\n"):
