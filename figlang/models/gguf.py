@@ -2,6 +2,7 @@
 
 import importlib.util
 import logging
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,6 +14,9 @@ from figlang.models import opening
 from figlang.sources import local_path, sha256
 
 log = logging.getLogger("figlang")
+
+# The end of a GGUF file's name says how it keeps most of its weights: Q4_1, IQ2_XS, F16.
+_ENCODED = re.compile(r"(?P<name>.+)[.-](?P<encoding>(?:I?Q(?P<few>\d)\w*|B?F(?P<many>16|32)))\.gguf", re.IGNORECASE)
 
 
 def is_gguf(source: str) -> bool:
@@ -54,6 +58,12 @@ def folder(source: str, cache: str) -> Path:
             if not (target / "config.json").is_file():
                 raise
     return target
+
+
+def title(source: str) -> str:
+    """Which network a GGUF file holds and in how many bits, as its name says: "Some-8B in 4 bits, Q4_1"; "" where it does not."""
+    said = _ENCODED.fullmatch(Path(source).name)
+    return "" if said is None else f"{said['name']} in {said['few'] or said['many']} bits, {said['encoding']}"
 
 
 def quantization(source: str) -> str:
