@@ -11,7 +11,7 @@ from figlang import folders, outputs
 from figlang import predictions as predicted
 from figlang.config import EvaluateConfig
 from figlang.errors import FiglangError
-from figlang.files import slug, whole_file, write_text
+from figlang.files import slug, write_lines, write_text
 from figlang.predictions import read_predictions, write_predictions
 from figlang.scoring.requests import Scored
 from figlang.signature import digest
@@ -83,8 +83,7 @@ class Cells:
         """A cell's predictions, and what they are made of, item by item; the predictions last, so that they say it is whole."""
         lines, predictions = predicted.records(records), list(predictions)
         predicted.check_finite(predictions)
-        with whole_file(_file(self._folder, kind, name)) as beside, beside.open("w", encoding="utf-8") as file:
-            file.writelines(lines)
+        write_lines(_file(self._folder, kind, name), lines)
         write_predictions(_file(self._folder, "predictions", name), predictions)
         self._made = True
 

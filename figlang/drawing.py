@@ -16,6 +16,7 @@ from typing import Any
 
 from figlang.files import slug, whole_file
 from figlang.printing import printable
+from figlang.redaction import redacted
 
 log = logging.getLogger("figlang")
 
@@ -93,6 +94,9 @@ def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
     import matplotlib
 
     path.parent.mkdir(parents=True, exist_ok=True)
+    for text in figure.findobj(matplotlib.text.Text):
+        if (plainly := redacted(text.get_text())) != text.get_text():
+            text.set_text(plainly)
     # What embeds letters into a PDF tells of each of its steps.
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     with matplotlib.rc_context(STYLE), _letters_without_font():

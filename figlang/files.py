@@ -3,7 +3,7 @@
 import hashlib
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 
 from figlang.errors import FiglangError
-from figlang.redaction import redacted
+from figlang.redaction import redacted, redactor
 
 LONGEST = 120  # characters of a file's name without its suffix; file systems take 255 bytes
 # Names of what is still being written. They are random, since two containers may both be process 1.
@@ -64,6 +64,13 @@ def write_text(path: Path, text: str) -> None:
     """Write a file of settings or results, without secrets that may have got into it."""
     with whole_file(path) as beside:
         beside.write_text(redacted(text), encoding="utf-8")
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """The same for many lines, each with its line break, of which one at a time is held."""
+    clean = redactor()
+    with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
+        file.writelines(map(clean, lines))
 
 
 @contextmanager

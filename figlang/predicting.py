@@ -13,7 +13,7 @@ from figlang.encode import Encoder
 from figlang.errors import FiglangError
 from figlang.exports.checkpoint import Loaded, Served
 from figlang.exports.recipe import UNTRAINED, Recipe
-from figlang.files import whole_file
+from figlang.files import write_lines
 from figlang.models import gguf, layout, networks, opening
 from figlang.munch import judging
 from figlang.predictions import (
@@ -179,8 +179,7 @@ def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
         if texts is None:
             (folder / name).unlink(missing_ok=True)
             continue
-        with whole_file(folder / name) as beside, beside.open("w", encoding="utf-8") as file:
-            file.writelines(texts)
+        write_lines(folder / name, texts)
 
 
 def _encoder(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:

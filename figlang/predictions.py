@@ -9,7 +9,7 @@ from typing import Any
 
 from figlang import stored
 from figlang.errors import FiglangError, NonFiniteError
-from figlang.files import whole_file
+from figlang.files import write_lines
 from figlang.types import Prediction
 
 # What an evaluation's folder holds: choices, choices of the metaphor for a given answer, choices with the context hidden, what an
@@ -53,12 +53,14 @@ def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:
     """
     predictions = list(predictions)
     check_finite(predictions)
-    with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
-        for row in predictions:
-            content = {**asdict(row), "choice": row.choice}
-            if row.paired:  # so in files that say nothing of it
-                del content["paired"]
-            file.write(json.dumps(content, ensure_ascii=False) + "\n")
+    write_lines(path, map(_line, predictions))
+
+
+def _line(row: Prediction) -> str:
+    content = {**asdict(row), "choice": row.choice}
+    if row.paired:  # so in files that say nothing of it
+        del content["paired"]
+    return json.dumps(content, ensure_ascii=False) + "\n"
 
 
 REMEDY = "restore the file or evaluate again"

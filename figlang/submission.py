@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from figlang.files import whole_file
+from figlang.files import write_text
 from figlang.types import Item, Prediction
 
 
@@ -28,8 +28,7 @@ def write(path: Path, items: Sequence[Item], predictions: Sequence[Prediction]) 
                 "predicted_answers": _answer(item, chosen),
             }
         )
-    with whole_file(path) as beside:
-        beside.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
 
 
 def _answer(item: Item, index: int) -> dict[str, object]:

@@ -6,6 +6,13 @@ from urllib.parse import urlsplit
 
 from figlang.config.section import AMOUNT, POSITIVE, Range, Section, option
 from figlang.errors import FiglangError
+from figlang.redaction import hide, hide_variable
+
+# A part of a path that is a key and not a word: many letters and digits in a row, a UUID, or the beginning that keys have.
+KEYLIKE = re.compile(
+    r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}|[A-Za-z0-9]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|"
+    r"^(?:sk|hf|pk|key)[-_][\w-]{8,}"
+)
 
 
 @dataclass
@@ -44,6 +51,10 @@ class EndpointConfig(Section):
             raise FiglangError("model.endpoint holds more than an address; keys belong into the variable that model.key_env names")
         if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", self.key_env):
             raise FiglangError("model.key_env is the name of an environment variable (OPENAI_API_KEY), never a key itself")
+        hide_variable(self.key_env)
+        for segment in parts.path.split("/"):
+            if KEYLIKE.search(segment):
+                hide(segment, "key")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise FiglangError(f"model.endpoint={self.endpoint} is no address; it looks like http://localhost:8000/v1")
         if self.max_cost is not None and not self.input_price + self.output_price:

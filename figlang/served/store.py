@@ -13,6 +13,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from figlang.errors import FiglangError
+from figlang.redaction import redacted_values
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,8 @@ class Store:
 
     def __setitem__(self, call: Call, answer: Mapping[str, Any]) -> None:
         """Append an answer; FiglangError if there is no room."""
-        line = json.dumps({"key": call.key, "route": call.route, "body": call.body, "answer": answer}, ensure_ascii=False)
+        row = {"key": call.key, **redacted_values({"route": call.route, "body": call.body, "answer": answer})}
+        line = json.dumps(row, ensure_ascii=False)
         data = f"{line}\n".encode(errors="replace")  # a reply may end within a pair of surrogates
         start = os.lseek(self._file, 0, os.SEEK_END)
         try:
