@@ -34,7 +34,7 @@ def wrong(predictions: Sequence[Prediction]) -> dict[str, bool]:
 
 
 def in_common(one: Wrong, other: Wrong, groups: Mapping[str, str]) -> Common | None:
-    """Errors that two share, with the phi coefficient of their errors; its interval resamples `groups` (by item id).
+    """Errors that two share, with the phi coefficient of their errors; its interval takes `groups` (by item id) as independent.
 
     None if no item was answered by both.
     """

@@ -13,7 +13,7 @@ PEOPLE = "people"
 LISTED = 20  # items that are shown; all of them are in the item browser
 NOTE = (
     "Expected: how many errors two would share if theirs were independent. phi: correlation of their errors, 0 if they are; its "
-    "interval resamples pairs or groups."
+    "interval takes pairs or groups as independent."
 )
 NOBODY = (
     "What people answered was not published for single items. Published are, of the test split, the number of their errors and how "
