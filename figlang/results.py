@@ -64,7 +64,7 @@ def _published(split: Split, role: str) -> tuple[str, ...]:
         return () if "order=upstream" in split.drawn else (munch.FILES["judgement"][1],)
     if isinstance(split.items[0], Substitution):
         return (munch.FILES["generation"][1],)
-    return figqa.FILES.get(role, ("", ""))[1], miqa.SHA256
+    return figqa.FILES.get(role, ("", "", 0))[1], miqa.SHA256
 
 
 def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:

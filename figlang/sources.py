@@ -4,8 +4,8 @@ import hashlib
 import importlib.util
 import json
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from figlang import downloads
 from figlang.errors import FiglangError, one_line
 
 PACKAGE = "package:"
@@ -46,10 +46,11 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def data_file(relative: str, root: str | None, url: str, digest: str, cache: str) -> Path:
+def data_file(relative: str, root: str | None, url: str, digest: str, cache: str, size: int) -> Path:
     """One file of a published data set: from `root` if that is set, else downloaded once to `cache`.
 
-    `relative` is the path below the root in upstream layout, `digest` the sha256 of the upstream file. A file below
+    `relative` is the path below the root in upstream layout, `digest` and `size` (in bytes) are those of the upstream file.
+    A file below
     `root` may differ from upstream (it is the user's); a downloaded one may not.
 
     Raises FiglangError that names the directory looked in, the address tried and the setting to use.
@@ -65,7 +66,7 @@ def data_file(relative: str, root: str | None, url: str, digest: str, cache: str
     cached = Path(cache).expanduser() / relative
     if cached.is_file() and sha256(cached) == digest:
         return cached
-    _download(url, cached, digest)
+    downloads.fetch(url, cached, digest, size)
     return cached
 
 
@@ -91,31 +92,3 @@ def hub_rows(name: str, configuration: str | None, part: str) -> tuple[list[tupl
         worded = {column: ("-" if row[column] in (None, -1) else labels[row[column]]) for column, labels in names.items()}
         rows.append((number, {column: str(value) for column, value in {**row, **worded}.items() if value is not None}))
     return rows, hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()
-
-
-def _download(url: str, target: Path, digest: str) -> None:
-    # Imported here: `datasets` takes a second to import and most runs read a local folder.
-    from datasets import DownloadConfig, DownloadManager
-
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        folder = TemporaryDirectory(prefix=".download-", dir=target.parent)
-    except OSError as error:
-        raise FiglangError(
-            f"cannot write to {target.parent} ({error.strerror}); choose another folder with paths.cache=DIR"
-        ) from error
-    with folder:
-        config = DownloadConfig(cache_dir=folder.name, max_retries=1)
-        try:
-            fetched = Path(DownloadManager(download_config=config).download(url))
-        except Exception as error:  # the library raises what its transport raises: a dozen types
-            raise FiglangError(
-                f"{target.name} is not in {target.parent} and could not be fetched from {url} ({type(error).__name__}); "
-                "set paths.data=DIR (or FIGLANG_DATA) to a folder that holds the data sets in upstream layout"
-            ) from error
-        if (found := sha256(fetched)) != digest:
-            raise FiglangError(
-                f"{url} has changed: sha256 {found[:12]}… instead of {digest[:12]}…; nothing was kept. "
-                "Set paths.data=DIR to a copy that you trust"
-            )
-        fetched.replace(target)

@@ -10,6 +10,7 @@ import numpy as np
 from figlang.errors import FiglangError, one_line
 from figlang.statistics.clustered import Array
 
+LONGEST = 1 << 20  # characters of a line; a word with 10,000 numbers has a fifth of that
 TEXT, BINARY = (".txt", ".vec", ".gz"), ".bin"
 
 
@@ -65,7 +66,9 @@ def _text(path: Path, words: Collection[str]) -> dict[str, Array]:
 def _lines(path: Path) -> Iterator[str]:
     opened: Any = gzip.open if path.suffix == ".gz" else Path.open
     with opened(path, "rt", encoding="utf-8", newline="\n") as file:
-        for line in file:
+        while line := file.readline(LONGEST):
+            if len(line) == LONGEST:
+                raise ValueError(f"a line has more than {LONGEST:,} characters")
             yield line.rstrip("\n ")
 
 
@@ -78,11 +81,21 @@ def _gensim(path: Path, words: Collection[str]) -> dict[str, Array]:
         ) from None
     try:
         binary = path.suffix == BINARY
+        if binary:
+            _check_size(path)
         held = KeyedVectors.load_word2vec_format(str(path), binary=True) if binary else KeyedVectors.load(str(path), mmap="r")
         held = getattr(held, "wv", held)  # of a whole model, its vectors
         return {word: np.array(held[word], float) for word in words if word in held}
     except Exception as error:  # unpickling fails with any type
         raise FiglangError(f"vectors={path} cannot be read by gensim ({type(error).__name__}: {one_line(error)})") from error
+
+
+def _check_size(path: Path) -> None:
+    """Raises ValueError if a file of word2vec says that it holds more numbers than it has bytes for."""
+    with path.open("rb") as file:
+        words, size = map(int, file.readline(100).split())
+    if words * size * 4 > path.stat().st_size:  # float32
+        raise ValueError(f"{words:,} words with {size:,} numbers are more than its {path.stat().st_size:,} bytes hold")
 
 
 def embedded(words: Collection[str], matrix: Array, pieces: Callable[[str], list[int]]) -> dict[str, Array]:

@@ -57,7 +57,7 @@ def write(
     folder: Path, triples: Sequence[Row] = (TRIPLE, NEITHER, BOTH, OF_OTHER), sentences: Sequence[Row] = (SENTENCE, OTHER)
 ) -> Path:
     """The two tables in upstream layout; returns the folder that holds munch/."""
-    for (path, _), rows in zip((munch.FILES["judgement"], munch.FILES["generation"]), (triples, sentences), strict=True):
+    for (path, _, _), rows in zip((munch.FILES["judgement"], munch.FILES["generation"]), (triples, sentences), strict=True):
         file = folder / "munch" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("w", encoding="utf-8", newline="") as opened:

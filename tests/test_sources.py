@@ -1,21 +1,29 @@
 """Where files come from (figlang/sources.py): packages, folders, pinned downloads. Every request stays on this machine."""
 
+import gzip
 import hashlib
 import socket
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from datasets import ClassLabel, Dataset, Features, Value
 
+from figlang import sources
 from figlang.errors import FiglangError
-from figlang.sources import data_file, hub_rows, local_path, package_path, sha256
+from figlang.files import beside_name
+from figlang.sources import hub_rows, local_path, package_path, sha256
 
 CONTENT = b"startphrase,ending1,ending2,labels\na,x,y,0\n"
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
+
+
+def data_file(relative: str, root: str | None, url: str, digest: str, cache: str, size: int = len(CONTENT)) -> Path:
+    return sources.data_file(relative, root, url, digest, cache, size)
 
 
 @pytest.fixture
@@ -143,12 +151,8 @@ def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
 
 
 def online(monkeypatch: pytest.MonkeyPatch) -> None:
-    # `datasets` refuses every request in offline mode, which it reads from the environment when it is imported.
-    import datasets
-
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.delenv("HF_DATASETS_OFFLINE", raising=False)
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
@@ -226,9 +230,7 @@ def test_an_address_that_is_gone_is_one_sentence(upstream: Upstream, tmp_path: P
 
 
 def test_offline_mode_is_one_sentence(upstream: Upstream, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import datasets
-
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     check_sentence(unreachable(upstream.url, tmp_path), upstream.url, tmp_path)
     assert upstream.requests == []
 
@@ -239,6 +241,67 @@ def test_a_cache_that_is_a_file_is_one_sentence(upstream: Upstream, tmp_path: Pa
     with pytest.raises(FiglangError, match=r"paths\.cache=DIR") as error:
         data_file("data.csv", None, upstream.url, DIGEST, str(tmp_path / "cache"))
     assert str(tmp_path / "cache") in str(error.value)
+
+
+class Hostile(BaseHTTPRequestHandler):
+    """Sends without end at /endless, a little and then nothing at /stalled, a byte now and then at /slow, gzip at /packed."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        if self.path == "/packed":
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        with suppress(OSError):
+            if self.path == "/packed":
+                self.wfile.write(gzip.compress(b"x" * 10_000_000))
+                return
+            for _ in range(40 if self.path != "/endless" else 10_000):
+                self.wfile.write(b"x" if self.path != "/endless" else b"x" * 65536)
+                if self.path != "/endless":
+                    self.server.waiting.wait(30 if self.path == "/stalled" else 0.05)  # type: ignore[attr-defined]
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("endless", "sends more than the 42 bytes"),
+        ("packed", "sends more than the 42 bytes"),
+        ("stalled", "FIGLANG_DOWNLOAD_TIMEOUT=SECONDS waits longer"),
+        ("slow", "FIGLANG_DOWNLOAD_TIMEOUT=SECONDS waits longer"),
+    ],
+)
+def test_a_hostile_server_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, message: str) -> None:
+    online(monkeypatch)
+    monkeypatch.setenv("FIGLANG_DOWNLOAD_TIMEOUT", "0.5")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hostile) as server:
+        server.daemon_threads = True
+        server.waiting = Event()  # type: ignore[attr-defined]
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        with pytest.raises(FiglangError, match=message):
+            data_file("data.csv", None, f"http://127.0.0.1:{server.server_port}/{path}", DIGEST, str(tmp_path), 42)
+        server.waiting.set()  # type: ignore[attr-defined]
+        server.shutdown()
+        thread.join()
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "soon", "nan", "inf"])
+def test_a_time_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seconds: str) -> None:
+    monkeypatch.setenv("FIGLANG_DOWNLOAD_TIMEOUT", seconds)
+    with pytest.raises(FiglangError, match="is not a number of seconds above 0"):
+        data_file("data.csv", None, "http://unused.invalid", DIGEST, str(tmp_path))
+
+
+def test_what_a_killed_download_left_is_removed_by_the_next(upstream: Upstream, tmp_path: Path) -> None:
+    left = beside_name(tmp_path / "data.csv")
+    left.write_bytes(b"half")
+    (tmp_path / ".data.csv.lock").write_bytes(b"")
+    path = data_file("data.csv", None, upstream.url, DIGEST, str(tmp_path))
+    assert files(tmp_path) == [path]
 
 
 # The hub

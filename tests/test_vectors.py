@@ -1,6 +1,7 @@
 """Static vectors from files and embeddings, cosines of triples, words that have none."""
 
 import gzip
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -109,3 +110,21 @@ def test_words_as_they_are(tmp_path: Path) -> None:
     }
     with pytest.raises(FiglangError, match="no triple with an apt and an inapt word"):
         similarity.triples(TRIPLES[4:], known)
+
+
+def test_a_line_without_end_is_not_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "x.gz"
+    path.write_bytes(gzip.compress(b"cat 1 2\nthe " + b"1 " * 50_000_000))
+    tracemalloc.start()
+    with pytest.raises(FiglangError, match="a line has more than 1,048,576 characters"):
+        vectors.load(path, ["cat"])
+    assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    tracemalloc.stop()
+
+
+def test_a_binary_file_that_promises_more_than_it_has_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("gensim", reason="needs the extra `vectors`")
+    path = tmp_path / "x.bin"
+    path.write_bytes(b"1000000000 300\ncat " + b"\0" * 1200)
+    with pytest.raises(FiglangError, match=r"more than its [0-9,]+ bytes hold"):
+        vectors.load(path, ["cat"])

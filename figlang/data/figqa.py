@@ -21,14 +21,14 @@ from figlang.types import Item, Split
 UPSTREAM = "https://raw.githubusercontent.com/nightingal3/Fig-QA/HEAD/data"
 COMMONSENSE = {"obj": "objects", "vis": "visual", "soc": "social", "cul": "cultural"}
 
-# name of the split: (path below data/, sha256 of the upstream file at fb638f8)
+# name of the split: (path below data/, sha256 and bytes of the upstream file at fb638f8)
 FILES = {
-    "train_small": ("filtered/train_s.csv", "eb168f4e1dd8b6624d665204535a8b3299aa118bae998f806f6fd80719c13b05"),
-    "train_medium": ("filtered/train.csv", "f57d6de4f04cf833058181bf639002d450a2788dcceb0a938440078f570cc839"),
-    "train_large": ("filtered/train_xl.csv", "22e8b2dcc639680ba203196dfa16e9765932801c5f996fa665473742f9edfbe0"),
-    "validation": ("filtered/dev.csv", "1de37acbec7f79bf75b2ee1c1e1194636cfd5501e6408aa236e9f08f2a574188"),
-    "test": ("filtered/test.csv", "b026afbd52e1922a32a521ce1ecfd3dc56d8418736662a30fcf46f7d004be617"),
-    "commonsense": ("commonsense_annotation/dev.csv", "9be6ccc9aa07ecd3ecc0ebc226777176deb53e019b90e03969be54c7f9e5b0b5"),
+    "train_small": ("filtered/train_s.csv", "eb168f4e1dd8b6624d665204535a8b3299aa118bae998f806f6fd80719c13b05", 22853),
+    "train_medium": ("filtered/train.csv", "f57d6de4f04cf833058181bf639002d450a2788dcceb0a938440078f570cc839", 161469),
+    "train_large": ("filtered/train_xl.csv", "22e8b2dcc639680ba203196dfa16e9765932801c5f996fa665473742f9edfbe0", 907977),
+    "validation": ("filtered/dev.csv", "1de37acbec7f79bf75b2ee1c1e1194636cfd5501e6408aa236e9f08f2a574188", 120797),
+    "test": ("filtered/test.csv", "b026afbd52e1922a32a521ce1ecfd3dc56d8418736662a30fcf46f7d004be617", 126306),
+    "commonsense": ("commonsense_annotation/dev.csv", "9be6ccc9aa07ecd3ecc0ebc226777176deb53e019b90e03969be54c7f9e5b0b5", 119508),
 }
 
 
@@ -68,9 +68,9 @@ def read(path: Path, strict: bool = False, distinct: bool | None = None) -> Spli
 
 
 def _file(name: str, root: str | None, cache: str) -> Path:
-    relative, digest = FILES[name]
+    relative, digest, size = FILES[name]
     folder = None if root is None else str(local_path(root) / "figqa")
-    return data_file(relative, folder, f"{UPSTREAM}/{relative}", digest, f"{cache}/figqa")
+    return data_file(relative, folder, f"{UPSTREAM}/{relative}", digest, f"{cache}/figqa", size)
 
 
 def _with_commonsense(split: Split, path: Path, strict: bool) -> Split:

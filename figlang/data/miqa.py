@@ -18,6 +18,7 @@ from figlang.types import Item, Split
 UPSTREAM = "https://raw.githubusercontent.com/google-research/language/HEAD/language/miqa/data"
 FILE = "metaphor_inference_qa.tsv"
 SHA256 = "0b0a4c2a9691cbd1566dfbf708444f1fde609f947f24dfd6ea2eca21b2784538"
+BYTES = 20848
 ROWS = 150
 COLUMNS = ("literal_premise", "metaphorical_premise", "literal_conclusion", "metaphorical_conclusion")
 
@@ -36,7 +37,7 @@ def load(split: str, question: str, root: str | None, cache: str, strict: bool =
     if split == "train":
         raise FiglangError("MiQA has no training questions; `python evaluate.py data=miqa` evaluates a model on it")
     folder = None if root is None else str(local_path(root) / "miqa")
-    path = data_file(FILE, folder, f"{UPSTREAM}/{FILE}", SHA256, f"{cache}/miqa")
+    path = data_file(FILE, folder, f"{UPSTREAM}/{FILE}", SHA256, f"{cache}/miqa", BYTES)
     return read(path, question, strict, ROWS if upstream else None)
 
 

@@ -31,10 +31,14 @@ from figlang.sources import data_file, local_path, sha256
 from figlang.types import Item, Judgement, Paraphrase, Split, Substitution
 
 UPSTREAM = "https://raw.githubusercontent.com/xiaoyuisrain/metaphor-understanding-challenge/HEAD"
-# table: (path, sha256 of the upstream file at 5b78a54)
+# table: (path, sha256 and bytes of the upstream file at 5b78a54)
 FILES = {
-    "generation": ("correct_answers/for_generation.csv", "f086f8842c4e781a5dc0a3371a61022cfd5d11085c4295106b558927f1a9cbba"),
-    "judgement": ("correct_answers/for_judgement.csv", "719272cfb54a5575d06bc10422cb526dffa909f8a72a6f0a7bd3b3f11e4ba08a"),
+    "generation": (
+        "correct_answers/for_generation.csv",
+        "f086f8842c4e781a5dc0a3371a61022cfd5d11085c4295106b558927f1a9cbba",
+        696244,
+    ),
+    "judgement": ("correct_answers/for_judgement.csv", "719272cfb54a5575d06bc10422cb526dffa909f8a72a6f0a7bd3b3f11e4ba08a", 862303),
 }
 GENERATION = ("i0", "idx", "s0", "novelty", "sid", "genre", "human_ans")
 JUDGEMENT = ("i0", "s0_idx", "s0", "s1", "s1_label", "s2", "s2_label")
@@ -61,7 +65,8 @@ def load(split: str, data: DataConfig, root: str | None, cache: str) -> Split:
         raise FiglangError(f"MUNCH's question={data.question} is for evaluation; data=munch_paraphrase can be trained on")
     folder = None if root is None else str(local_path(root) / "munch")
     paths = {
-        name: data_file(file, folder, f"{UPSTREAM}/{file}", digest, f"{cache}/munch") for name, (file, digest) in FILES.items()
+        name: data_file(file, folder, f"{UPSTREAM}/{file}", digest, f"{cache}/munch", size)
+        for name, (file, digest, size) in FILES.items()
     }
     sentences = read_generation(paths["generation"], data)
     if data.question == "generation":
