@@ -14,7 +14,7 @@ from figlang.config import ModelConfig
 from figlang.errors import FiglangError, damage
 from figlang.exports.recipe import Recipe, stored
 from figlang.faults import explain
-from figlang.models import gguf, layout, lora, opening, soundness
+from figlang.models import gguf, hub, layout, lora, opening, soundness
 from figlang.sources import PACKAGE, local_path
 
 # What adapters without a config.json, those of other tools, say of the network below them.
@@ -27,8 +27,11 @@ TASKS: dict[Any, Any] = {
 
 def locate(name_or_path: str) -> str:
     """What `from_pretrained` takes: a folder for `package:` sources, local folders and exported runs, else a hub id."""
-    here = name_or_path.startswith((PACKAGE, "/", ".", "~")) or Path(name_or_path).is_dir()
-    if not here and name_or_path.count("/") < 2:  # more has no hub id
+    owner, inside, _ = name_or_path.partition("/")
+    # A misspelt run is not asked of the hub, whose ids have one slash at most.
+    here = name_or_path.startswith((PACKAGE, "/", ".", "~", "runs/")) or Path(owner if inside else name_or_path).is_dir()
+    if not here and name_or_path.count("/") < 2:
+        hub.check(name_or_path)
         return name_or_path
     folder = local_path(name_or_path)
     if not folder.is_dir():
