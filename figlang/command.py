@@ -281,6 +281,7 @@ def _words(schema: type, words: list[str]) -> list[str]:
     """The words of a command line as Hydra can read them."""
     presets = {folder.name: [path.stem for path in folder.glob("*.yaml")] for folder in CONF.iterdir() if folder.is_dir()}
     words = typed.without_configuration(words, presets, [spec.name for spec in fields(schema)])
+    typed.check(words, presets)
     given = [word.lstrip("+") for word in words]
     field = next((word.split("=")[0] for word in given if word.startswith("scoring.")), None)
     if field and schema is not TrainConfig and not any(word.startswith("scoring=") for word in given):
@@ -332,6 +333,8 @@ def _fail(error: Exception) -> NoReturn:
     message = " ".join(kept)
     if any(token in message for token in typed.UNREADABLE) and (word := _unreadable()):
         message = typed.advice(word)
+    if "interpolation" in message.lower() and (word := next((word for word in sys.argv[1:] if "${" in word), None)):
+        message = f"{word}: {message}"
     if "Could not override 'peft'" in message:
         message = "this model= trains adapters; name what it starts from (model=gpt2, say), or a trained run by checkpoint=FOLDER"
     if "'hydra/launcher/submitit_" in message:

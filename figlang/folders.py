@@ -27,6 +27,8 @@ from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
 from typing import Any
 
+from pydantic_core import from_json
+
 from figlang.errors import FiglangError
 from figlang.files import is_unfinished, lock
 from figlang.sources import sha256
@@ -205,7 +207,7 @@ def _listed(folder: Path) -> dict[str, str]:
 
 def _read(folder: Path) -> dict[str, Any]:
     try:
-        found = json.loads((folder / OWN).read_text(encoding="utf-8"))
+        found = from_json((folder / OWN).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

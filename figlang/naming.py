@@ -16,6 +16,7 @@ from figlang.config import (
     MunchJudgeConfig,
     TrainConfig,
 )
+from figlang.config.section import plain
 from figlang.errors import FiglangError
 from figlang.signature import digest
 
@@ -79,7 +80,9 @@ def _name_model(model: ModelConfig, given: list[str]) -> None:
     # Another source under a preset's name would be reported as the preset's model.
     if "model.name_or_path" in given and "model.name" not in given:
         parts = [part for part in model.name_or_path.removesuffix("/model").split("/") if part]
-        model.name = "-".join(parts[-2:] if re.fullmatch(r"seed\d+", parts[-1]) else parts[-1:])
+        if parts:
+            model.name = "-".join(parts[-2:] if re.fullmatch(r"seed\d+", parts[-1]) else parts[-1:])
+            plain("model.", name=model.name)
 
 
 def _name_size(data: DataConfig, preset: DataConfig) -> None:

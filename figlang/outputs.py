@@ -7,6 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import from_json
+
 from figlang import folders
 from figlang.config import EvaluateConfig
 from figlang.errors import FiglangError
@@ -113,7 +115,7 @@ def check_same(folder: Path, wanted: Mapping[str, Any]) -> None:
 def finished(folder: Path) -> dict[str, Any]:
     """What the metrics.json in a folder says; nothing if there is none, or none that can be read."""
     try:
-        content = json.loads((folder / METRICS).read_text(encoding="utf-8"))
+        content = from_json((folder / METRICS).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

@@ -1,12 +1,12 @@
 """What the stages of a training were trained on, one after the other, read from the folders of its runs."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from figlang import data as readers
+from figlang import stored
 from figlang.config import DataConfig, PathsConfig
-from figlang.errors import FiglangError, one_line
+from figlang.errors import FiglangError
 from figlang.types import Split
 
 
@@ -29,16 +29,12 @@ def trained(run: Path, paths: PathsConfig) -> Split:
 
 
 def _source(run: Path) -> Path | None:
-    model = _recipe(run)["settings"]["model"]
-    if model["init"] == "tiny":
+    model = _recipe(run)["settings"].get("model")
+    if not isinstance(model, dict) or model.get("init") == "tiny" or not isinstance(model.get("name_or_path"), str):
         return None
     folder = Path(model["name_or_path"]).expanduser()
     return next((path for path in (folder, folder.parent) if (path / "recipe.json").is_file()), None)
 
 
 def _recipe(run: Path) -> dict[str, Any]:
-    path = run / "recipe.json"
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        raise FiglangError(f"{path} cannot be read ({one_line(error)}); give the folder of a run of train.py") from error
+    return stored.document(run / "recipe.json", stored.RECIPE, "give the folder of a run of train.py")

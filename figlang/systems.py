@@ -114,8 +114,9 @@ def _read(path: Path) -> System:
     if not predictions:
         raise FiglangError(f"{file} holds no prediction; evaluate again")
     # Another predictions file of a folder, the backward ones say, is not what its metrics.json is about.
-    if file.name == FORWARD and (folder / "metrics.json").is_file():
-        content = recomputed.checked(folder / "metrics.json")
+    document = folder / "metrics.json"
+    if file.name == FORWARD and (document.exists() or document.is_symlink()):
+        content = recomputed.checked(document)
     else:
         content = {"metrics": metrics.measure(predictions), "model": path.stem, "facts": {}}
     return System(path.name, folder, content, predictions, _recipe(folder, content))

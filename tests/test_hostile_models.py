@@ -93,6 +93,13 @@ def test_a_billion_layers_are_not_built(name: str, tmp_path: Path) -> None:
     assert f"its config.json has {name}=1000000000, and its files hold" in refused(tmp_path / "model")
 
 
+@pytest.mark.parametrize("name", ["hidden_size", "vocab_size", "intermediate_size", "type_vocab_size", "num_attention_heads"])
+def test_sizes_that_the_files_cannot_hold_are_not_built(name: str, tmp_path: Path) -> None:
+    exported(tmp_path / "model", "dual")
+    change(tmp_path / "model" / "config.json", **{name: 10**12})
+    assert f"its config.json has {name}=1000000000000, and its files hold" in refused(tmp_path / "model")
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_weights_that_are_no_numbers_are_named(value: float, tmp_path: Path) -> None:
     network, tokenizer = networks.build(ModelConfig(init="tiny"), "dual", TEXTS, 2)

@@ -61,6 +61,8 @@ class Section:
             if choices and value is not None and str(value) not in choices:
                 raise FiglangError(f"{self.named(spec.name)}={value} is not a choice; choose one of {', '.join(choices)}")
             within: Range | None = spec.metadata.get("within")
+            if within is None and isinstance(value, list) and (odd := [one for one in value if not isinstance(one, str)]):
+                raise FiglangError(f"{self.named(spec.name)} holds {odd[0]!r}; give a list of words, such as [a,b]")
             for number in value if isinstance(value, list) else [value]:
                 if within is None or number is None:
                     continue
@@ -72,7 +74,10 @@ class Section:
 
     def check_names(self) -> None:
         """Raises FiglangError for a `name` that cannot be part of a path."""
-        plain(self.named(""), name=getattr(self, "name", None))
+        name = getattr(self, "name", None)
+        if name == "" and getattr(type(self), "name", None):
+            raise FiglangError(f"{self.named('name')}= is empty; give a name, or leave it out")
+        plain(self.named(""), name=name)
 
     @classmethod
     def named(cls, name: str) -> str:

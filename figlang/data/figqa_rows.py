@@ -170,7 +170,7 @@ def _check_columns(cells: Mapping[str, str], problems: Problems) -> None:
 
 def _quoted(cells: Mapping[str, str]) -> str:
     is_text = [name for name in ("ending1", "ending2") if same(cells["labels"], cells[name])]
-    return repr(cells["labels"]) + (f", the text of {is_text[0]}" if is_text else "")
+    return repr(cells["labels"][:40]) + (f", the text of {is_text[0]}" if is_text else "")
 
 
 def _is_pair(first: Row, second: Row) -> bool:

@@ -1,9 +1,10 @@
 """MUNCH's task files, which repeat its tables as JSON: whether the two agree."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import from_json
 
 from figlang.data.marks import Mark
 from figlang.errors import FiglangError
@@ -41,7 +42,7 @@ def differences(rows: Mapping[int, Entries], folder: Path) -> Iterator[tuple[int
         if not path.is_file():
             continue
         try:
-            listed = json.loads(path.read_text(encoding="utf-8"))
+            listed = from_json(path.read_text(encoding="utf-8"))
             found = {str(entry["dataset_index"]): entry for entry in listed}
         except (ValueError, TypeError, KeyError) as error:
             raise FiglangError(f"{path} is no list of JSON objects with a dataset_index ({error}); restore or delete it") from error

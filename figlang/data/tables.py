@@ -2,13 +2,13 @@
 
 import csv
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
 
+from pydantic_core import from_json
 from rich.console import Console
 from rich.progress import open as open_with_bar
 
@@ -127,7 +127,7 @@ def read_json_lines(path: Path, problems: Problems) -> Iterator[Row]:
     """Rows of a file with a JSON object on every line; numbers become text, null, lists and objects are left out."""
     for number, line in enumerate((line for line in _lines(path, problems) if line.strip()), start=1):
         try:
-            row = json.loads(line)
+            row = from_json(line)
         except ValueError as error:
             problems.add(number, f"not valid JSON ({error}), row left out", "write one JSON object on each line")
             continue

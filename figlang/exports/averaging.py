@@ -5,7 +5,6 @@ The mean of adapters is that of their products: A of one seed belongs to its own
 side in one adapter of the sum of their ranks the mean is exact; a lower `rank` keeps the largest singular values of it.
 """
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from math import sqrt
@@ -14,6 +13,7 @@ from typing import Any
 
 import torch
 from peft.utils import CONFIG_NAME, SAFETENSORS_WEIGHTS_NAME
+from pydantic_core import from_json
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -54,7 +54,7 @@ def mean(
         if rank is not None:
             raise FiglangError(f"rank={rank} is for adapters, and {models[0]} holds a whole network; leave it out")
         return _mean(found, shares), None
-    settings = json.loads((models[0] / CONFIG_NAME).read_text(encoding="utf-8"))
+    settings = from_json((models[0] / CONFIG_NAME).read_text(encoding="utf-8"))
     if settings["use_dora"] or settings["rank_pattern"] or settings["alpha_pattern"]:
         raise FiglangError(f"{models[0]}: DoRA's adapters, or those of several ranks, have no mean of their kind; take peft=lora")
     return _adapters(found, shares, settings, rank)

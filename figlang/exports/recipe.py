@@ -1,11 +1,11 @@
 """What a network needs besides its weights: figlang.json, which lies beside every export."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
+from pydantic_core import from_json
 from transformers.utils import cached_file
 from typing_extensions import TypedDict
 
@@ -91,8 +91,11 @@ def stored(located: str, revision: str | None) -> Recipe | None:
     """
     path = cached_file(located, RECIPE, revision=revision, _raise_exceptions_for_missing_entries=False)
     if path is None:
+        here = Path(located) / RECIPE
+        if here.is_symlink() or here.exists():
+            raise ValueError(f"{RECIPE} is not a file")
         return None
-    content = json.loads(Path(path).read_text(encoding="utf-8"))
+    content = from_json(Path(path).read_text(encoding="utf-8"))
     recipe = Recipe(**content)
     validate(CHECK, content)
     if recipe.scoring is not None:

@@ -5,7 +5,6 @@ LoRA (arXiv 2106.09685), DoRA (2402.09353), rsLoRA (2312.03732); over weights ke
 
 import copy
 import hashlib
-import json
 import re
 import warnings
 from collections.abc import Iterable
@@ -26,6 +25,7 @@ from peft import (
 from peft.utils import CONFIG_NAME, SAFETENSORS_WEIGHTS_NAME
 from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as USUAL
 from pydantic import Field, TypeAdapter
+from pydantic_core import from_json
 from safetensors import SafetensorError
 from torch import nn
 from transformers import PreTrainedModel
@@ -147,7 +147,7 @@ def settings_of(source: str, revision: str | None) -> LoraConfig | None:
     if path is None:
         return None
     try:
-        content = json.loads(Path(path).read_text())
+        content = from_json(Path(path).read_text())
         # Megatron's settings name a module that PEFT would import.
         if content["peft_type"] != PeftType.LORA or content.get("megatron_config") is not None:
             raise FiglangError(f"{source} holds {content['peft_type']} adapters; only those of LoRA and its kin can be read")

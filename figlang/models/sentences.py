@@ -1,9 +1,9 @@
 """What the files of a sentence-transformers folder say about its vectors: pooling, normalisation, similarity and prompt."""
 
-import json
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import from_json
 from transformers.utils import cached_file
 
 from figlang.errors import FiglangError, one_line
@@ -75,4 +75,4 @@ def recorded(vectors: SentenceVectors | None) -> dict[str, Any] | None:
 def _json(source: str, name: str, revision: str | None) -> Any:
     quiet = {f"_raise_exceptions_for_{what}": False for what in ("missing_entries", "connection_errors", "gated_repo")}
     path = cached_file(source, name.lstrip("/"), revision=revision, **quiet)
-    return None if path is None else json.loads(Path(path).read_text(encoding="utf-8"))
+    return None if path is None else from_json(Path(path).read_text(encoding="utf-8"))

@@ -1,30 +1,41 @@
 """Whether model files are what they say: as many layers as their weights can fill, and weights that are numbers."""
 
-import json
 import re
 import struct
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
 from torch import nn
 from transformers import PreTrainedConfig
 
 from figlang.errors import FiglangError
 
 DEPTH = re.compile(r"(^|_)(n_)?layers?$")
+# Each unit of such a size has a weight at least. Positions may have none.
+SIZE = re.compile(r"(^|_)(size|dim|n_embd|n_inner|n_head|heads|d_model|d_ff)$")
 # Networks of so many layers are built in a second, whatever their files are.
 MODEST = 1000
 
 
 def check_depth(source: str, config: PreTrainedConfig) -> None:
-    """Raises FiglangError for a config.json of more layers than a folder's safetensors files hold tensors.
+    """Raises FiglangError for a config.json of more layers than a folder's safetensors files hold tensors, or of larger sizes.
 
-    Building a billion layers would take for ever, and every layer has a tensor at least.
+    Building a billion layers would take for ever, and every layer has a tensor at least; rows of a billion numbers fill the memory.
     """
     counts = {name: value for name, value in _numbers(config.to_dict()) if DEPTH.search(name) and value > MODEST}
     files = sorted(Path(source).glob("*.safetensors")) if Path(source).is_dir() else []
-    if not counts or not files:
+    sizes = {name: value for name, value in _numbers(config.to_dict()) if SIZE.search(name) and value > MODEST}
+    if not files:
+        return
+    room = 2 * sum(path.stat().st_size for path in files)  # in weights, of which two may share a byte
+    for name, value in sizes.items():
+        if value > room:
+            raise FiglangError(
+                f"{source}: its config.json has {name}={value}, and its files hold {room // 2} bytes; download it again"
+            )
+    if not counts:
         return
     held = sum(map(_tensors, files))
     for name, value in counts.items():
@@ -61,6 +72,6 @@ def _tensors(path: Path) -> int:
     try:
         with path.open("rb") as file:
             (length,) = struct.unpack("<Q", file.read(8))
-            return len(json.loads(file.read(min(length, path.stat().st_size))))
+            return len(from_json(file.read(min(length, path.stat().st_size))))
     except (ValueError, struct.error):
         return 0  # loading it says what is wrong

@@ -42,6 +42,8 @@ def read(folder: Path) -> list[Generation]:
         one = Generation(**{name: row[name] for name in row})
         if found.setdefault((one.item, one.kind, one.sample), one) is not one:
             raise FiglangError(f"{path}: line {number} is an answer that an earlier line has ({one.item}); {remedy}")
+    if not found:
+        raise FiglangError(f"{path} holds no answer; {remedy}")
     return list(found.values())
 
 

@@ -14,6 +14,7 @@ from html import escape
 from pathlib import Path
 
 import numpy as np
+from pydantic_core import from_json
 
 from figlang import folders
 from figlang.data.tables import Problems, read_csv
@@ -115,7 +116,7 @@ def read(folder: Path, sheets: Sequence[Path]) -> tuple[str, list[Rated]]:
     if len({path.resolve() for path in sheets}) < len(sheets):
         raise FiglangError(f"ratings=[{','.join(map(str, sheets))}] names a sheet twice; give each rater's once")
     try:
-        key = json.loads((folder / KEY).read_text(encoding="utf-8"))
+        key = from_json((folder / KEY).read_text(encoding="utf-8"))
         scale, entries = key["scale"], key["answers"]
         codes = SCALES[scale]
         models = {name: entry.pop("model") for name, entry in entries.items()}

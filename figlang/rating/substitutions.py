@@ -1,7 +1,8 @@
 """MUNCH's unexpected answers: words of a model that no person gave, for people to say why (Tong et al. 2024, §8)."""
 
-import json
 from pathlib import Path
+
+from pydantic_core import from_json
 
 from figlang import data
 from figlang.config import DataConfig, PathsConfig
@@ -19,7 +20,7 @@ def unexpected(run: Path, paths: PathsConfig) -> list[Generation]:
     Raises FiglangError if the folder or its sentences cannot be read.
     """
     try:
-        content = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+        content = from_json((run / "metrics.json").read_text(encoding="utf-8"))
         best, split, settings = content["best"], content["split"], DataConfig(**content["data"]["settings"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FiglangError(f"{run} is not a folder of figlang.munch_generate ({one_line(error)}); give one") from error

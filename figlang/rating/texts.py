@@ -1,9 +1,10 @@
 """Answers that were written elsewhere, by people or by models that are not run here, read from a CSV or JSONL file to be rated."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from pydantic_core import from_json
 
 from figlang.data.tables import Problems, read_csv
 from figlang.errors import FiglangError, one_line
@@ -60,7 +61,7 @@ def _rows(path: Path, required: tuple[str, str]) -> Iterator[tuple[int, Mapping[
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = from_json(line)
             missing = next((name for name in required if not isinstance(row[name], str)), None)
         except (ValueError, KeyError, TypeError) as error:
             raise FiglangError(

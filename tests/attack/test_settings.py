@@ -102,8 +102,8 @@ def _is_group(schema: Any, name: str) -> bool:
     return any(isinstance(one, type) and issubclass(one, Section) for one in (hint, *get_args(hint)))
 
 
-# A word of the command line as somebody may type it, and what the error has to name.
-ACCIDENTS: dict[str, str] = {
+# A word of the command line as somebody may type it, and what the error has to name; None where it is taken.
+ACCIDENTS: dict[str, str | None] = {
     "data=": "data",
     "=x": "=x",
     "=": "=",
@@ -128,13 +128,13 @@ ACCIDENTS: dict[str, str] = {
     ".data.limit=1": "data.limit",
     "data/limit=1": "data/limit",
     "data@limit=miqa": "data@limit",
-    "data=miqa data=figqa_sample": "data",
+    "data=miqa data=figqa_sample": None,
     "data=[miqa,figqa_sample]": "data",
     "data={name:x}": "data",
     "data=null": "data",
     "model=null": "model",
     "data=../../../etc/passwd": "passwd",
-    "data=figqa_sample.yaml": "figqa_sample",
+    "data=figqa_sample.yaml": None,
     "data=figqa_sampel": "did you mean figqa_sample",
     "data=figqa sample": "data",
     "model=minilm,gpt2": "model",
@@ -182,13 +182,13 @@ ACCIDENTS: dict[str, str] = {
     "data.mix.figqa=x": "data.mix",
     "nli.labels=entailment": "nli.labels",
     "data.train=x.csv": "data.train",
-    "data.test_labels=x.csv": "data.test_labels|test_labels",
+    "data.test_labels=x.csv": "x.csv",
     "data.root=package:": "package:",
     "data.root=package:no_such_package/x": "no_such_package",
     "data.root=package:figlang/../../etc": "leads out",
     "data.root=nowhere": "nowhere",
-    "paths.data=nowhere": "nowhere|data",
-    "model.name_or_path=": "name_or_path",
+    "paths.data=nowhere": None,
+    "model.name_or_path=": None,
     "model.device_map=auto": "model.device_map",
     "model.quantization=8bit": "model.quantization",
     "model.endpoint=http://localhost:1": "model.endpoint",
@@ -217,6 +217,16 @@ ACCIDENTS: dict[str, str] = {
     "-seed=1": "seed",
     "seed=$(id)": "seed",
     "seed=`id`": "seed",
+    "-m seed=0,word": "seed",
+    "-m seed=range(0)": None,
+    "-m data=figqa_sample,nothing": "nothing",
+    "-m seed=choice()": "seed",
+    "-m seed=range(3,1)": None,
+    "-m": None,
+    "-m seed=0,1 method.lr=-1": "method.lr",
+    "_wandb={'cli_version':'1'} data={'name':'nothing'}": None,
+    "_wandb={'cli_version':'1'} seed=word": "seed",
+    "_wandb=1 nonsense=2": "nonsense|_wandb",
     "+nonsense=1": "nonsense",
     "++nonsense=1": "nonsense",
     "~nonsense": "nonsense",
@@ -243,7 +253,7 @@ SERVED: dict[str, str] = {
 
 def accidents() -> Iterator[Attack]:
     for place, (word, says) in enumerate(ACCIDENTS.items()):
-        words = tuple(word.split()) if word.startswith("data=miqa ") else (word,)
+        words = tuple(word.split()) if word.startswith(("data=miqa ", "-m", "_wandb")) else (word,)
         yield Attack(f"{place}-{word[:40]!r}", "train", ("debug=fast", *words), says)
     for word, says in SERVED.items():
         yield Attack(f"served-{word}", "evaluate", ("model=served", "model.name=x", *filter(None, [word])), says)
