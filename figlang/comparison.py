@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from figlang.errors import FiglangError
-from figlang.metrics import Estimate, accuracy, by_group, pair_accuracy
+from figlang.metrics import Estimate, accuracies, accuracy, by_group, pair_accuracy
 from figlang.statistics.clustered import DIFFERENCE, FEW, Ratios
 from figlang.statistics.seeds import Seeds, freedom
 from figlang.types import Prediction
@@ -115,6 +115,12 @@ def compare_pooled(ours: Runs, theirs: Runs) -> tuple[Difference, Difference | N
 def mean_accuracy(runs: Runs) -> Estimate | None:
     """Accuracy of a system, the mean over its seeds; the interval is about clusters and seeds like these."""
     return _mean(runs, accuracy(runs[0]), whole=False)
+
+
+def mean_accuracies(several: Sequence[Runs]) -> list[Estimate | None]:
+    """The same of each of several systems."""
+    single = iter(accuracies([runs[0] for runs in several if len(runs) == 1]))
+    return [next(single) if len(runs) == 1 else mean_accuracy(runs) for runs in several]
 
 
 def mean_pair_accuracy(runs: Runs) -> Estimate | None:

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from figlang import data, folders, metrics, recomputed, stored
+from figlang import bars, data, folders, metrics, recomputed, stored
 from figlang.comparison import Difference, compare_pooled
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError, one_line
@@ -75,10 +76,13 @@ class Pool:
     def runs(self) -> list[tuple[Prediction, ...]]:
         return [system.predictions for system in self.systems]
 
+    @cached_property
     def gain(self) -> Difference | None:
         """How much more is right than with the context hidden; None where that was not measured, or labels are hidden."""
         if not all("gain" in system.content for system in self.systems):
             return None
+        if len(self.systems) == 1:
+            return Difference(**self.systems[0].content["gain"])
         return compare_pooled(self.runs, [system.blind for system in self.systems])[0]
 
 
@@ -90,7 +94,7 @@ def read(sources: Sequence[str]) -> list[System]:
     paths = [Path(source) for source in sources]
     if twice := [str(path) for path in paths if paths.count(path) > 1]:
         raise FiglangError(f"{twice[0]} is given twice; give each run once")
-    found = [_read(path) for path in paths]
+    found = [_read(path) for path in bars.track(paths, "reading")]
     return [replace(system, name=name) for system, name in zip(found, names(found), strict=True)]
 
 

@@ -92,11 +92,11 @@ def test_nothing_is_said_of_one_system_or_hidden_labels_and_strangers_are_refuse
         return Task("t", tuple(pools), {})
 
     hidden = [Prediction("i0", "g0", None, (1.0, 0.0))]
-    assert errors.common(task(system("rw")), {}, 0) is None
-    assert errors.common(task(hidden, hidden), {}, 0) is None
+    assert errors.common(task(system("rw")), {}) is None
+    assert errors.common(task(hidden, hidden), {}) is None
     with pytest.raises(FiglangError, match="answers none of the items"):
-        errors.common(task(system("rw")), {"x": 0}, 0)
-    section = errors.common(task(system("rw"), system("wr")), {}, 0)
+        errors.common(task(system("rw")), {"x": 0})
+    section = errors.common(task(system("rw"), system("wr")), {})
     assert section is not None
     assert isinstance(section.parts[0], Table)
     assert section.parts[-1] == Prose("No item is missed by every system.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from figlang.comparison import Runs, mean_accuracy
+from figlang.comparison import Runs, mean_accuracies
 from figlang.metrics import Estimate
 
 FEWEST = 10  # the paper's tables show values with ten items or more
@@ -38,12 +38,13 @@ def by_attribute(runs: Runs, values: Mapping[str, Sequence[str]], fewest: int = 
     ordered = sorted(
         ((value, names) for value, names in members.items() if value not in rare), key=lambda one: (-len(one[1]), one[0])
     )
-    cells = [Cell(value, found) for value, names in ordered if (found := _accuracy(runs, names))]
+    shown = [(value, names, 0) for value, names in ordered]
     if rare:
         together = [name for name in labelled if not rare.isdisjoint(values.get(name, ()))]
-        found = _accuracy(runs, together)
-        cells += [Cell(f"{len(rare)} rare values", found, len(rare))] if found else []
-    return cells
+        shown.append((f"{len(rare)} rare values", together, len(rare)))
+    by_id = [{row.id: row for row in rows} for rows in runs]
+    found = mean_accuracies([[[rows[name] for name in names if name in rows] for rows in by_id] for _, names, _ in shown])
+    return [Cell(value, one, merged) for (value, _, merged), one in zip(shown, found, strict=True) if one]
 
 
 def by_quarters(runs: Runs, values: Mapping[str, Sequence[str]]) -> list[Cell]:
@@ -60,8 +61,3 @@ def quarters(values: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     edges = np.quantile(list(numbers.values()), (0, 0.25, 0.5, 0.75, 1))
     places = np.clip(np.searchsorted(edges, list(numbers.values()), side="left") - 1, 0, 3)
     return {name: (f"{edges[place]:.3f} – {edges[place + 1]:.3f}",) for name, place in zip(numbers, places, strict=True)}
-
-
-def _accuracy(runs: Runs, names: Sequence[str]) -> Estimate | None:
-    wanted = set(names)
-    return mean_accuracy([[row for row in rows if row.id in wanted] for rows in runs])

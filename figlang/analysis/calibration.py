@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from figlang.analysis.correlation import probability, replied
-from figlang.metrics import Estimate, accuracy
+from figlang.metrics import Estimate, accuracies
 from figlang.types import Prediction
 
 BINS = 10
@@ -15,16 +16,22 @@ SMALLEST = 1e-12  # a probability of 0 for the right answer would make the log l
 
 @dataclass(frozen=True)
 class Calibration:
-    """Bins of (mean confidence, accuracy), the expected calibration error over them, Brier score and log loss.
+    """Bins of (mean confidence, predictions), the expected calibration error over them, Brier score and log loss.
 
     The Brier score is the mean over items of the squared differences, summed over the options (0 is best); log loss is in nats.
     """
 
-    bins: tuple[tuple[float, Estimate], ...]
+    parts: tuple[tuple[float, tuple[Prediction, ...]], ...]
     ece: float
     brier: float
     log_loss: float
     n: int
+
+    @cached_property
+    def bins(self) -> tuple[tuple[float, Estimate], ...]:
+        """Mean confidence and accuracy of each bin."""
+        found = accuracies([rows for _, rows in self.parts])
+        return tuple((confidence, one) for (confidence, _), one in zip(self.parts, found, strict=True) if one)
 
 
 def calibration(predictions: Sequence[Prediction], bins: int = BINS) -> Calibration | None:
@@ -41,12 +48,11 @@ def calibration(predictions: Sequence[Prediction], bins: int = BINS) -> Calibrat
         return None
     cut = [part for part in np.array_split(np.arange(len(chosen)), min(bins, len(chosen))) if len(part)]
     found = []
+    error = 0.0
     for part in cut:
-        rows = [chosen[place][1] for place in part]
-        estimate = accuracy(rows)
-        assert estimate is not None, "every row has a label"
-        found.append((float(np.mean([chosen[place][0] for place in part])), estimate))
-    error = sum(estimate.n * abs(confidence - estimate.value) for confidence, estimate in found) / len(chosen)
+        rows = tuple(chosen[place][1] for place in part)
+        found.append((float(np.mean([chosen[place][0] for place in part])), rows))
+        error += abs(len(rows) * found[-1][0] - sum(bool(row.correct) for row in rows)) / len(chosen)
     given = [(row.gold or 0, [probability(row, option) for option in range(len(row.scores))]) for row in scored]
     brier = np.mean([sum((p - (option == gold)) ** 2 for option, p in enumerate(each)) for gold, each in given])
     loss = -np.mean([np.log(max(each[gold], SMALLEST)) for gold, each in given])

@@ -1,11 +1,13 @@
 """Do systems, or a system and people, fail on the same items? (Liu et al. 2022, §6.3)"""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from figlang.analysis.correlation import Correlation, pearson
+import numpy as np
+
+from figlang.analysis.correlation import Correlation, pearson, pearsons
 from figlang.data.tables import Problems, read_csv
 from figlang.errors import FiglangError
 from figlang.types import Prediction
@@ -45,6 +47,24 @@ def in_common(one: Wrong, other: Wrong, groups: Mapping[str, str]) -> Common | N
     shared = tuple(name for name in both if one[name] and other[name])
     found = pearson(x, y, [groups[name] for name in both])
     return Common(len(both), int(sum(x)), int(sum(y)), shared, found)
+
+
+def every_two(missed: Mapping[str, Wrong], groups: Mapping[str, str]) -> Iterator[tuple[str, str, Common]]:
+    """`in_common` of every two by their names, for many that have answered the same items."""
+    names = list(missed)
+    ids = list(missed[names[0]]) if names else []
+    if not ids:
+        return
+    if any(each.keys() != missed[names[0]].keys() for each in missed.values()):
+        raise ValueError("not of the same items")
+    ids_N, wrong_SN = np.array(ids, dtype=object), np.array([[missed[name][one] for one in ids] for name in names], dtype=bool)
+    errors_S, groups_N = wrong_SN.sum(1), [groups[one] for one in ids]
+    for place, name in enumerate(names):
+        others_BN = wrong_SN[place + 1 :]
+        correlations = pearsons(wrong_SN[place].astype(float), others_BN.astype(float), groups_N)
+        for other, (other_N, correlation) in enumerate(zip(others_BN, correlations, strict=True), place + 1):
+            shared = tuple(ids_N[wrong_SN[place] & other_N])
+            yield name, names[other], Common(len(ids), int(errors_S[place]), int(errors_S[other]), shared, correlation)
 
 
 def people(path: Path) -> dict[str, int | None]:

@@ -8,9 +8,11 @@ import numpy as np
 from scipy.stats import norm, spearmanr
 from scipy.stats import t as student
 
+from figlang.statistics.clustered import Array
 from figlang.types import Prediction
 
 Z = 1.959963984540054  # of a 95 % interval
+CHUNK = 1_000_000  # numbers that are computed with at a time
 ALL = 1e-12  # how near to 1 a correlation is of points on a line
 
 
@@ -45,22 +47,40 @@ def pearson(x: Sequence[float], y: Sequence[float], groups: Sequence[str]) -> Co
     Interval and p are of Fisher's z with a variance over groups, by linearisation, and Student's t of as many degrees of freedom as
     there are groups less one.
     """
-    x_N, y_N = np.asarray(x, float), np.asarray(y, float)
+    return pearsons(np.asarray(x, float), np.asarray(y, float)[None], groups)[0]
+
+
+def pearsons(x_N: Array, y_BN: Array, groups: Sequence[str]) -> list[Correlation | None]:
+    """The same of one variable with each of B others."""
     _, place_N = np.unique(np.asarray(groups), return_inverse=True)
-    clusters = int(place_N.max()) + 1 if len(place_N) else 0
-    if min(len(x_N), clusters) < 3 or np.ptp(x_N) == 0 or np.ptp(y_N) == 0:
-        return None
+    n, clusters = len(x_N), int(place_N.max()) + 1 if len(place_N) else 0
+    found: list[Correlation | None] = [None] * len(y_BN)
+    if min(n, clusters) < 3 or np.ptp(x_N) == 0:
+        return found
+    varied = np.flatnonzero(np.ptp(y_BN, axis=1))
+    order_N = np.argsort(place_N, kind="stable")
+    starts_G = np.searchsorted(place_N[order_N], np.arange(clusters))
+    x_N = _standard(x_N[None, order_N])[0]
+    size = max(1, CHUNK // n)
+    for part in np.split(varied, range(size, len(varied), size)):
+        y_PN = _standard(y_BN[np.ix_(part, order_N)])
+        r_P = np.clip((x_N * y_PN).mean(1), -1, 1)
+        line_P = 1 - np.abs(r_P) < ALL  # points on a line leave nothing to vary
+        influence_PN = x_N * y_PN - r_P[:, None] * (x_N**2 + y_PN**2) / 2
+        influence_PG = np.add.reduceat(influence_PN, starts_G, axis=1) / n
+        inside_P = np.where(line_P, 0.0, r_P)
+        error_P = np.sqrt(clusters / (clusters - 1) * (influence_PG**2).sum(1)) / (1 - inside_P**2)
+        z_P, reach_P = np.arctanh(inside_P), float(student.isf(0.025, clusters - 1)) * error_P
+        p_P = 2 * student.sf(np.abs(z_P) / np.where(line_P, 1.0, error_P), clusters - 1)
+        low_P, high_P = np.where(line_P, r_P, np.tanh(z_P - reach_P)), np.where(line_P, r_P, np.tanh(z_P + reach_P))
+        for place, r, low, high, p in zip(part, r_P, low_P, high_P, np.where(line_P, 0.0, p_P), strict=True):
+            found[place] = Correlation(float(r), float(low), float(high), float(p), n)
+    return found
+
+
+def _standard(values_BN: Array) -> Array:
     # Centred first: sums of squares of numbers far from 0 would lose their digits.
-    x_N, y_N = ((each - each.mean()) / each.std() for each in (x_N, y_N))
-    r = float(np.clip((x_N * y_N).mean(), -1, 1))
-    if 1 - abs(r) < ALL:
-        return Correlation(r, r, r, 0.0, len(x_N))
-    influence_N = x_N * y_N - r * (x_N**2 + y_N**2) / 2
-    influence_G = np.bincount(place_N, influence_N) / len(x_N) / (1 - r**2)
-    error = sqrt(clusters / (clusters - 1) * float((influence_G**2).sum()))
-    reach = float(student.isf(0.025, clusters - 1)) * error
-    p = 2 * float(student.sf(abs(atanh(r)) / error, clusters - 1))
-    return Correlation(r, tanh(atanh(r) - reach), tanh(atanh(r) + reach), p, len(x_N))
+    return np.asarray((values_BN - values_BN.mean(1, keepdims=True)) / values_BN.std(1, keepdims=True))
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> Correlation | None:

@@ -4,14 +4,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from figlang import data, drawing, folders, systems, tables
+from figlang import bars, data, drawing, folders, systems, tables
 from figlang.analysis import common, linguistic
 from figlang.config import DataConfig, PathsConfig, ReportConfig
 from figlang.config.data import NLI
 from figlang.errors import FiglangError
 from figlang.files import LONGEST
 from figlang.report import browser, differences, elsewhere, errors, hardness, overview, page, surface
-from figlang.report.parts import Picture, Section, Task
+from figlang.report.parts import Long, Picture, Section, Task
 from figlang.systems import System
 from figlang.tables import Table
 from figlang.types import Item
@@ -131,8 +131,8 @@ def _sections(
 
 
 def _files(sections: Sequence[Section], folder: Path, below: str) -> None:
-    parts = [part for section in sections for part in section.parts]
+    parts = [part.table if isinstance(part, Long) else part for section in sections for part in section.parts]
     tables.write([part for part in parts if isinstance(part, Table)], folder / "tables" / below)
-    for part in parts:
+    for part in bars.track(parts, "drawing"):
         if isinstance(part, Picture):
             drawing.save(part.figure, folder / "figures" / below / part.name, SUFFIXES)

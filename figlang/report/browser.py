@@ -1,11 +1,20 @@
-"""The items of a task as compact columns, for the page's item browser."""
+"""The items of a task as compact columns, for the page's item browser.
 
+Choices and scores are there for every system and item, so they are strings: a letter a choice, two bytes (in base64) a score.
+"""
+
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from figlang.report.parts import Task
 
-DIGITS = 4
+NO_SCORE = 65535  # the code of a score that is not a number
+LEVELS = NO_SCORE - 1  # steps between the lowest and the highest score of a system
+MINIMUM = 1e-9  # of a step, for systems whose scores are all equal
+TIE = ord("0")  # the letter of a tie; the first option is the letter after it
 
 
 def columns(task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Any]:
@@ -33,8 +42,9 @@ def columns(task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]]) -
         "gold": [-1 if row.gold is None else row.gold for row in rows],
         "contexts": [number(task.items[row.id].context) for row in rows] if task.items else [],
         "options": [[number(text) for text in task.items[row.id].options] for row in rows] if task.items else [],
-        "scores": [[[_rounded(score) for score in row.scores] for row in each] for each in ordered],
-        "choices": [[-1 if row.choice is None else row.choice for row in each] for each in ordered],
+        "sizes": [len(row.scores) for row in rows],
+        "scores": [packed([score for row in each for score in row.scores]) for each in ordered],
+        "choices": ["".join(chr(TIE if row.choice is None else TIE + 1 + row.choice) for row in each) for each in ordered],
         "attributes": [
             *(_attribute(name, True, [values.get(row.id, ()) for row in rows]) for name, values in own.items()),
             *(_attribute(name, False, [values.get(row.id, ()) for row in rows]) for name, values in attributes.items()),
@@ -54,6 +64,12 @@ def _numbered(values: Sequence[str]) -> list[int]:
     return [places.setdefault(value, len(places)) for value in values]
 
 
-def _rounded(score: float) -> float | None:
-    # JSON has no nan or infinity.
-    return round(score, DIGITS) if abs(score) < float("inf") else None
+def packed(scores: Sequence[float]) -> dict[str, Any]:
+    """The scores of a system, item after item and option after option, in steps from the lowest to the highest."""
+    values_N = np.asarray(scores, float)
+    finite_N = np.isfinite(values_N)
+    low, high = (float(end(values_N[finite_N])) for end in (np.min, np.max)) if finite_N.any() else (0.0, 0.0)
+    step = max(high / LEVELS - low / LEVELS, MINIMUM)
+    codes_N = np.full(len(values_N), NO_SCORE)
+    codes_N[finite_N] = np.rint((values_N[finite_N] - low) / step).clip(0, LEVELS)
+    return {"low": low, "step": step, "codes": b64encode(codes_N.astype("<u2").tobytes()).decode()}

@@ -2,16 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 
-from figlang import learning, reference
-from figlang.comparison import Compared, Difference, every_pair
+import numpy as np
+
+from figlang import bars, learning, reference
+from figlang.comparison import Compared, Difference, every_pair, mean_accuracies, mean_accuracy, mean_pair_accuracy
+from figlang.drawing import SERIES
 from figlang.figures import prompt_bars, prompt_series
-from figlang.metrics import Estimate
+from figlang.metrics import Estimate, as_row
 from figlang.report import plots
 from figlang.report.elsewhere import BENCHMARKS
-from figlang.report.parts import Part, Picture, Section, Task
+from figlang.report.parts import Long, Part, Picture, Section, Task, fitted
+from figlang.report.terminal import BLIND, GAIN
+from figlang.statistics.clustered import LEVEL
+from figlang.statistics.letters import letters
 from figlang.systems import LOG_PROBABILITIES, Pool, System
 from figlang.tables import Cell, Mean, Number, PValue, Table
 
+MOST = 45  # pairs of systems on the page, those of ten; more are in the files
+PICTURES = 8  # of prompts; more sets of prompts have tables only
+BARS = 24  # prompts of a picture; more have no room for their labels
+GROUPS = "Group: systems that share a letter do not differ in accuracy (p by Holm at .05 or above)."
 NOTES = (
     "Differences are paired, in points. Interval (95 %) and p come from one test, which takes pairs (clusters of items that "
     "depend on each other) as independent, and seeds too, where several are pooled. Where every item is a cluster it is McNemar's "
@@ -24,8 +34,11 @@ def compared(task: Task) -> Section | None:
     labelled = any(row.gold is not None for row in task.systems[0].predictions)
     if len(task.pools) < 2 or not labelled:
         return None
-    found = every_pair([pool.runs for pool in task.pools])
-    return Section("Comparison", (table(task.pools, found),))
+    found = every_pair([pool.runs for pool in task.pools], lambda pairs: bars.track(pairs, "comparing"))
+    every = table(task.pools, found)
+    if len(found) == 1:
+        return Section("Comparison", (every,))
+    return Section("Comparison", (ranking(task.pools, found), every if len(found) <= MOST else Long(every)))
 
 
 def notes(pools: Sequence[Pool]) -> tuple[str, ...]:
@@ -63,6 +76,35 @@ def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
     return Table("comparison", "Every two systems", tuple(columns), tuple(rows), notes(pools))
 
 
+def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
+    """The systems from the best to the last, with the letters of those that do not differ in accuracy."""
+    accuracies = mean_accuracies([pool.runs for pool in pools])
+    shares = [0.0 if one is None else one.value for one in accuracies]
+    order = sorted(range(len(pools)), key=lambda place: -shares[place])
+    apart = np.zeros((len(pools), len(pools)), bool)
+    for one in found:
+        apart[one.first, one.second] = apart[one.second, one.first] = one.items_holm < LEVEL
+    groups = letters(apart, order)
+    columns: list[tuple[str, list[Cell]]] = [
+        ("system", [pool.name for pool in pools]),
+        ("runs", [len(pool.systems) for pool in pools]),
+        ("accuracy", [*accuracies]),
+        ("group", [*groups]),
+        ("pair accuracy", [mean_pair_accuracy(pool.runs) for pool in pools]),
+    ]
+    if any(gains := [pool.gain for pool in pools]):
+        columns += [(BLIND, [_blind(pool) for pool in pools]), (GAIN, [*gains])]
+    rows = list(zip(*(cells for _, cells in columns), strict=True))
+    names = tuple(name for name, _ in columns)
+    return Table("systems", "Systems", names, tuple(rows[place] for place in order), (GROUPS,))
+
+
+def _blind(pool: Pool) -> Cell:
+    if len(pool.systems) == 1:
+        return as_row(pool.systems[0].content.get("blind", {}), "accuracy") if pool.gain else None
+    return mean_accuracy([system.blind for system in pool.systems]) if pool.gain else None
+
+
 def _cells(difference: Difference | None, corrected: float | None) -> tuple[Cell, ...]:
     if difference is None or corrected is None:
         return None, None, None, None
@@ -83,9 +125,10 @@ def sizes(task: Task) -> Section | None:
             shown = [None if each is None else _over_seeds(each) for each in cells]
             rows.append((name, point.items, max(len(each) for each in cells if each), *shown))
     parts: list[Part] = [
-        Picture("learning_curve", "Accuracy by number of training items.", plots.learning_curve(found)),
-        Table("learning_curve", "Accuracy by number of training items", columns, tuple(rows)),
+        fitted(Table("learning_curve", "Accuracy by number of training items", columns, tuple(rows))),
     ]
+    if len(found) <= len(SERIES):  # more lines could not be told apart
+        parts.insert(0, Picture("learning_curve", "Accuracy by number of training items.", plots.learning_curve(found)))
     return Section("Learning curve", tuple(parts))
 
 
@@ -98,19 +141,20 @@ def prompts(task: Task) -> Section | None:
     parts: list[Part] = []
     published = reference.figqa_prompts() if BENCHMARKS.get(task.dataset) == "Fig-QA" else {}
     notes = (FIGURE_2,) if published else ()
-    for place, (title, bars) in enumerate(prompt_series([system.content for system in task.systems])):
+    for place, (title, each) in enumerate(prompt_series([system.content for system in task.systems])):
         name = f"prompts-{place + 1}"
-        parts.append(Picture(name, "Accuracy and pair accuracy by prompt.", prompt_bars(bars, title)))
+        if place < PICTURES and len(each) <= BARS:
+            parts.append(Picture(name, "Accuracy and pair accuracy by prompt.", prompt_bars(each, title)))
         rows: list[tuple[Cell, ...]] = []
-        for label, accuracy, pairs in bars:
+        for label, accuracy, pairs in each:
             rows.append((label.replace("\n", " "), accuracy, pairs, *_figure_2(label, published)))
-        paired = [pairs.value for *_, pairs in bars if pairs is not None]
-        spread = Mean.over(accuracy.value for _, accuracy, _ in bars)
+        paired = [pairs.value for *_, pairs in each if pairs is not None]
+        spread = Mean.over(accuracy.value for _, accuracy, _ in each)
         rows.append(
-            (f"mean ± sd of {len(bars)}", spread, Mean.over(paired) if len(paired) == len(bars) else None, *[None] * len(published))
+            (f"mean ± sd of {len(each)}", spread, Mean.over(paired) if len(paired) == len(each) else None, *[None] * len(published))
         )
         columns = ("prompt", "accuracy", "pair accuracy", *(f"{model}, published" for model in published))
-        parts.append(Table(name, f"By prompt, {title.splitlines()[0]}", columns, tuple(rows), notes))
+        parts.append(fitted(Table(name, f"By prompt, {title.splitlines()[0]}", columns, tuple(rows), notes)))
     return Section("Prompts", tuple(parts)) if parts else None
 
 

@@ -1,12 +1,10 @@
 """The section about errors in common: of every two systems, and of systems and people."""
 
-from itertools import combinations
-
-from figlang import reference
-from figlang.analysis.common import Common, Wrong, in_common, wrong, wrong_of_people
+from figlang import bars, reference
+from figlang.analysis.common import Common, Wrong, every_two, in_common, wrong, wrong_of_people
 from figlang.errors import FiglangError
 from figlang.report.elsewhere import BENCHMARKS
-from figlang.report.parts import Part, Prose, Section, Task
+from figlang.report.parts import ROWS, Part, Prose, Section, Task, fitted
 from figlang.tables import Cell, Number, Range, Table
 
 PEOPLE = "people"
@@ -15,6 +13,7 @@ NOTE = (
     "Expected: how many errors two would share if theirs were independent. phi: correlation of their errors, 0 if they are; its "
     "interval takes pairs or groups as independent."
 )
+ALIKE = "Systems whose errors are most alike come first."
 NOBODY = (
     "What people answered was not published for single items. Published are, of the test split, the number of their errors and how "
     "many of them a trained GPT-3 Curie made too. people=FILE.csv (id, choice) sets answers of your own raters beside the systems."
@@ -29,31 +28,43 @@ def common(task: Task, people: dict[str, int | None]) -> Section | None:
     missed: dict[str, Wrong] = {pool.name: wrong(pool.systems[0].predictions) for pool in task.pools}
     if not any(missed.values()):
         return None
+    groups = {row.id: row.group for row in task.systems[0].predictions}
+    pairs = len(missed) * (len(missed) - 1) // 2
+    found = list(bars.track(every_two(missed, groups), "errors in common", pairs))
     if people:
-        missed[PEOPLE] = wrong_of_people(people, task.systems[0].predictions)
-        if not missed[PEOPLE]:
+        theirs = wrong_of_people(people, task.systems[0].predictions)
+        if not theirs:
             raise FiglangError("people= answers none of the items of the runs; give the ids of their predictions files")
+        beside = [(name, PEOPLE, in_common(each, theirs, groups)) for name, each in missed.items()]
+        found = [*((one, other, common) for one, other, common in beside if common), *found]
+        missed[PEOPLE] = theirs
     if len(missed) < 2:
         return None
-    groups = {row.id: row.group for row in task.systems[0].predictions}
-    rows: list[tuple[Cell, ...]] = []
-    for one, other in combinations(missed, 2):
-        found = in_common(missed[one], missed[other], groups)
-        if found is not None:
-            rows.append((one, other, found.n, found.first, found.second, len(found.shared), *_beside(found)))
     own = BENCHMARKS.get(task.dataset) == "Fig-QA"
+    published, many = _published() if own else [], pairs > ROWS
+    if many:
+        found.sort(key=_alike)
+    rows = [_row(*one) for one in found]
+    rows = [*published, *rows] if many else [*rows, *published]
     columns = ("system", "other", "items", "its errors", "the other's", "shared", "expected", "phi", "95 % CI")
     title = f"Errors in common{' (§6.3)' if own else ''}"
-    parts: list[Part] = [Table("errors_in_common", title, columns, (*rows, *(_published() if own else ())), (NOTE,))]
+    notes = (NOTE, ALIKE) if many else (NOTE,)
+    parts: list[Part] = [fitted(Table("errors_in_common", title, columns, tuple(rows), notes))]
     if own and not people:
         parts.append(Prose(NOBODY, "note"))
     parts.append(_all_miss(task, missed))
     return Section("Errors in common", tuple(parts))
 
 
-def _beside(found: Common) -> tuple[Cell, ...]:
+def _alike(one: tuple[str, str, Common]) -> float:
+    r = one[2].correlation
+    return 0.0 if r is None else -r.r
+
+
+def _row(one: str, other: str, found: Common) -> tuple[Cell, ...]:
     r = found.correlation
-    return Number(found.expected), *((None, None) if r is None else (Number(r.r), Range(r.low, r.high)))
+    phi: tuple[Cell, ...] = (None, None) if r is None else (Number(r.r), Range(r.low, r.high))
+    return one, other, found.n, found.first, found.second, len(found.shared), Number(found.expected), *phi
 
 
 def _published() -> list[tuple[Cell, ...]]:

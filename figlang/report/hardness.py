@@ -3,16 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from figlang import reference
+from figlang import bars, reference
 from figlang.analysis import breakdown, cut
 from figlang.analysis.calibration import calibration
 from figlang.analysis.correlation import Correlation, replied
 from figlang.analysis.reliance import ANSWER, LENGTH, Alone, alone, factors, reliance
 from figlang.data.figqa import COMMONSENSE
+from figlang.metrics import Estimate
 from figlang.report import plots
 from figlang.report.elsewhere import BENCHMARKS, share
-from figlang.report.parts import Part, Picture, Prose, Section, Task
-from figlang.tables import Cell, Number, PValue, Range, Table
+from figlang.report.parts import Long, Part, Picture, Prose, Section, Task, fitted
+from figlang.tables import Cell, Mean, Number, PValue, Range, Table
 from figlang.types import QUANTITIES
 
 Values = Mapping[str, Mapping[str, Sequence[str]]]  # attribute: item id: values
@@ -39,9 +40,9 @@ def attributes(task: Task, linguistic: Values, reason: str) -> Section | None:
     parts: list[Part] = []
     for name, values in {**own, **linguistic}.items():
         if table := _breakdown(task, name, values):
-            parts.append(table)
+            parts += [table] if len(task.pools) <= SYSTEMS else [_over_systems(table), Long(table)]
     if "commonsense" in own:
-        parts.append(_people(task, own["commonsense"]))
+        parts.append(fitted(_people(task, own["commonsense"])))
     if linguistic:
         parts += [Prose(CUT if cut.tagger() else IN_SENTENCE), Prose(NO_PAPER)]
     if reason:
@@ -51,9 +52,9 @@ def attributes(task: Task, linguistic: Values, reason: str) -> Section | None:
 
 def _breakdown(task: Task, name: str, values: Mapping[str, Sequence[str]]) -> Table | None:
     if name in QUANTITIES:
-        made = [breakdown.by_quarters(pool.runs, values) for pool in task.pools]
+        made = [breakdown.by_quarters(pool.runs, values) for pool in bars.track(task.pools, name)]
     else:
-        made = [breakdown.by_attribute(pool.runs, values) for pool in task.pools]
+        made = [breakdown.by_attribute(pool.runs, values) for pool in bars.track(task.pools, name)]
     cells = [{cell.value: cell for cell in each} for each in made]
     if not cells[0] or len(cells[0]) > MOST:
         return None
@@ -68,6 +69,19 @@ def _breakdown(task: Task, name: str, values: Mapping[str, Sequence[str]]) -> Ta
     return Table(f"by_{name.replace(' ', '_')}", f"Accuracy by {name}", columns, rows, tuple(notes))
 
 
+def _over_systems(table: Table) -> Table:
+    """A table by attribute with a column a system, as the spread over the systems."""
+    names = table.columns[2:]
+    rows: list[tuple[Cell, ...]] = []
+    for value, n, *cells in table.rows:
+        shares = sorted((cell.value, name) for cell, name in zip(cells, names, strict=True) if isinstance(cell, Estimate))
+        (low, last), (high, first) = shares[0], shares[-1]
+        rows.append((value, n, Mean.over(share for share, _ in shares), Mean(low), last, Mean(high), first))
+    columns = (*table.columns[:2], f"mean ± sd of {len(names)} systems", "lowest", "its system", "highest", "its system")
+    return Table(f"{table.name}_over_systems", f"{table.title}, over systems", columns, tuple(rows), table.notes)
+
+
+SYSTEMS = 10  # columns of a table on the page
 MOST = 100  # an attribute with more values than this is an id, not a category
 
 
@@ -104,7 +118,7 @@ def _people(task: Task, values: Mapping[str, Sequence[str]]) -> Table:
 def likelihood(task: Task) -> Section | None:
     """Table 5 and Figure 3, and the correlations of §6.2."""
     own = _is_figqa(task)
-    answers, given_by = _alone(task)
+    answers, per_token, given_by = _alone(task)
     first = [(pool.name, pool.systems[0]) for pool in task.pools]
     parts: list[Part] = []
     if answers:
@@ -128,7 +142,7 @@ def likelihood(task: Task) -> Section | None:
             columns = ("system", "regime", "Spearman r", "95 % CI", "p", "pairs")
             note = "First item of every pair. Intervals after Bonett & Wright (2000). 0: choices do not depend on the answer alone."
             title = "Reliance on the probability of the answer alone (Table 5)"
-            parts.append(Table("reliance", title, columns, tuple(rows), (note, ON_TEST)))
+            parts.append(fitted(Table("reliance", title, columns, tuple(rows), (note, ON_TEST))))
             caption = (
                 "P(first answer | metaphor) over the log odds of the answers alone (Figure 3), with regression lines of all "
                 "points; those beyond the limits stand on the edge."
@@ -138,7 +152,6 @@ def likelihood(task: Task) -> Section | None:
             if len(measured) > PANELS:
                 parts.append(Prose(f"Shown are the first {PANELS} of {len(measured)} systems."))
     correlated: list[tuple[Cell, ...]] = []
-    per_token, _ = _alone(task, "mean")
     for name, system in first:
         for factor, (_, true, continuous) in factors(system.predictions, task.items, per_token.get(system.name, {})).items():
             called = factor if own else factor.replace("metaphor", "context")
@@ -162,7 +175,7 @@ def likelihood(task: Task) -> Section | None:
                 )
         title = f"Length and answer probability{' (§6.2)' if own else ''}"
         notes = (CONTINUOUS, INTERVALS, ON_TEST) if own else (INTERVALS,)
-        parts.append(Table("factors", title, headings, tuple(correlated), notes))
+        parts.append(fitted(Table("factors", title, headings, tuple(correlated), notes)))
     return Section("Reliance on likely answers", tuple(parts)) if parts else None
 
 
@@ -179,18 +192,20 @@ PANELS = 4
 FACTORS = {"phrase_length_words": LENGTH, "answer_probability": ANSWER}
 
 
-def _alone(task: Task, norm: str | None = None) -> tuple[dict[str, Alone], str]:
+def _alone(task: Task) -> tuple[dict[str, Alone], dict[str, Alone], str]:
     """log P(y) of the answers, for every system: its own or, where it has none, another one's of the task.
 
-    It is normalised as the system's scores are, or by `norm`.
+    It is normalised as the system's scores are, and in the second dictionary per token. The sentence says whose it is.
     """
-    own = {
-        system.name: found
-        for system in task.systems
-        if (found := alone(system.log_probabilities(), norm or system.content.get("facts", {}).get("norm", "mean")))
-    }
+    own: dict[str, Alone] = {}
+    own_per_token: dict[str, Alone] = {}
+    for system in bars.track(task.systems, "log-probabilities"):
+        rows, norm = system.log_probabilities(), system.content.get("facts", {}).get("norm", "mean")
+        if found := alone(rows, norm):
+            own[system.name] = found
+            own_per_token[system.name] = found if norm == "mean" else alone(rows, "mean")
     if not own:
-        return {}, ""
+        return {}, {}, ""
     # What was not trained on answers knows best how likely they are by themselves.
     untrained = (system.name for system in task.systems if system.name in own and system.seed is None)
     lender = next(untrained, next(iter(own)))
@@ -198,7 +213,9 @@ def _alone(task: Task, norm: str | None = None) -> tuple[dict[str, Alone], str]:
     text = "P(y) is each system's own probability of the answer without the metaphor."
     if borrowing:
         text += f" Those without one take it from {lender}: {', '.join(borrowing)}."
-    return {system.name: own.get(system.name, own[lender]) for system in task.systems}, text
+    names = [system.name for system in task.systems]
+    lent, per_token = ({name: each.get(name, each[lender]) for name in names} for each in (own, own_per_token))
+    return lent, per_token, text
 
 
 def _correlation(found: Correlation | None) -> tuple[Cell, ...]:
@@ -209,7 +226,8 @@ def _correlation(found: Correlation | None) -> tuple[Cell, ...]:
 
 def confidence(task: Task) -> Section | None:
     """Calibration of every system (of several seeds, the first)."""
-    measured = [(pool.name, calibration(pool.systems[0].predictions)) for pool in task.pools]
+    pools = bars.track(task.pools, "calibration")
+    measured = [(pool.name, calibration(pool.systems[0].predictions)) for pool in pools]
     found = [(name, each) for name, each in measured if each is not None]
     if not found:
         return None
@@ -223,7 +241,7 @@ def confidence(task: Task) -> Section | None:
     columns = ("system", "ECE", "Brier score", "log loss", "n")
     shown, caption = found[:PANELS], "Accuracy by confidence, 95 % intervals."
     picture = Picture("calibration", caption, plots.calibration(shown), plots.apart(plots.calibration, shown))
-    parts: list[Part] = [Table("calibration", "Calibration", columns, rows, tuple(notes)), picture]
+    parts: list[Part] = [fitted(Table("calibration", "Calibration", columns, rows, tuple(notes))), picture]
     if len(found) > PANELS:
         parts.append(Prose(f"Shown are the first {PANELS} of {len(found)} systems."))
     return Section("Calibration", tuple(parts))

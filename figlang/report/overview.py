@@ -7,7 +7,7 @@ from figlang.comparison import mean_accuracy, mean_pair_accuracy
 from figlang.figures import training_curves
 from figlang.metrics import Estimate, as_row
 from figlang.report import elsewhere, plots
-from figlang.report.parts import Part, Picture, Prose, Section, Task
+from figlang.report.parts import Part, Picture, Prose, Section, Task, fitted
 from figlang.report.terminal import BLIND, GAIN, TITLES, cautions, stayed_at_chance
 from figlang.systems import Pool
 from figlang.tables import Cell, Mean, Table
@@ -16,6 +16,8 @@ HIDDEN = (
     "Blind accuracy: the same model chooses among the same options with the context hidden. The gain over it is what the context "
     "adds, paired, in points."
 )
+NAMED = 30  # systems that a figure has room for the names of
+TRAININGS = 8  # whose curves are shown
 METRICS = ("accuracy", "pair_accuracy", "consistency", "same_answer", "first_option")
 
 
@@ -30,7 +32,7 @@ def summary(task: Task) -> Section:
         (heading, cells) for name, heading, part in shown if any(cells := [_metric(pool, name, part) for pool in task.pools])
     ]
     notes = ["95 % intervals are over pairs (clusters of items that depend on each other). A tie counts as wrong."]
-    if any(gains := [pool.gain() for pool in task.pools]):
+    if any(gains := [pool.gain for pool in task.pools]):
         place = [heading for heading, _ in columns].index(BLIND) + 1
         columns.insert(place, (GAIN, [*gains]))
         notes.append(HIDDEN)
@@ -58,7 +60,11 @@ def summary(task: Task) -> Section:
         for pool in task.pools
     ]
     if any(found for _, found in lines):
-        parts.append(Picture("systems", "Accuracy and pair accuracy with 95 % intervals; dotted: chance.", plots.systems(lines)))
+        title = "Accuracy and pair accuracy with 95 % intervals; dotted: chance."
+        if len(lines) <= NAMED:
+            parts.append(Picture("systems", title, plots.systems(lines)))
+        else:
+            parts.append(Picture("systems", f"{title} Systems from the best to the last.", plots.ranked(lines)))
     parts += _seeds(task)
     if hidden := [pool.name for pool in task.pools if pool.systems[0].content["metrics"].get("hidden")]:
         parts.append(Prose(f"Labels are hidden in part or whole, and hidden ones not counted: {', '.join(hidden)}."))
@@ -102,7 +108,7 @@ def _seeds(task: Task) -> list[Part]:
                     )
                     rows.append((pool.name, TITLES[name], Mean.over(values), _percent(min(values)), _percent(max(values)), seeds))
     columns = ("system", "metric", "mean ± sd", "lowest", "highest", "seed: value")
-    return [Table("seeds", "Spread over seeds", columns, tuple(rows))] if rows else []
+    return [fitted(Table("seeds", "Spread over seeds", columns, tuple(rows)))] if rows else []
 
 
 def _percent(share: float) -> str:
@@ -136,11 +142,14 @@ def reproduction(task: Task) -> Section:
 def curves(task: Task) -> Section | None:
     """Loss and accuracy of every training."""
     parts: list[Part] = []
-    for place, system in enumerate(one for one in task.systems if one.history()):
+    trained = [system for system in task.systems if system.history()]
+    for place, system in enumerate(trained[:TRAININGS]):
         chance = as_row(system.content["metrics"], "accuracy")
         drawn = training_curves(system.history(), (chance.chance or 0.0) if chance else 0.0)
         for name, figure in drawn.items():
             parts.append(Picture(f"{name}-{place + 1}", f"{system.name}: {name} during training.", figure))
+    if len(trained) > TRAININGS:
+        parts.append(Prose(f"Shown are the first {TRAININGS} of {len(trained)} trainings; every run folder has its own curves."))
     return Section("Training", tuple(parts), folded=len(parts) > 4) if parts else None
 
 

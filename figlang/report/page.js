@@ -10,12 +10,17 @@ class Browser {
     const d = this.data;
     this.fill(this.find("system"), d.systems.map((name, place) => [place, name]));
     this.fill(this.find("attribute"), [[-1, "any"], ...d.attributes.map((one, place) => [place, one.name])]);
+    this.choices = d.choices.map((letters) => Int16Array.from(letters, (letter) => letter.charCodeAt(0) - 49));
+    let start = 0;
+    this.starts = d.sizes.map((size) => (start += size) - size);
+    this.unpacked = [];
     this.members = [];
     d.groups.forEach((group, row) => (this.members[group] ??= []).push(row));
     this.largest = this.members.reduce((most, rows) => Math.max(most, rows.length), 1);
-    this.options = d.scores[0].reduce((most, scores) => Math.max(most, scores.length), 1);
+    this.options = d.sizes.reduce((most, size) => Math.max(most, size), 1);
+    this.many = d.systems.length > 12;
     if (this.largest === 1) this.find("pairs").closest("label").hidden = true;
-    this.numbered = d.systems.length > 3;
+    this.numbered = d.systems.length > 3 && !this.many;
     if (this.numbered) this.find("legend").textContent = d.systems.map((name, place) => `${place + 1}: ${name}`).join(", ");
     if (d.systems.length === 1) this.find("outcome").querySelector("[value=differ]").remove();
     for (const name of ["system", "outcome", "value", "order", "pairs"]) this.find(name).addEventListener("change", () => this.update());
@@ -41,16 +46,25 @@ class Browser {
 
   text(number) { return this.data.texts[number]; }
   context(row) { return this.data.contexts.length ? this.text(this.data.contexts[row]) : ""; }
+  // Scores of a system: two bytes each, steps from its lowest; the last code is none. They are unpacked when they are first needed.
+  score(system, row, option) {
+    const { low, step, codes } = this.data.scores[system];
+    this.unpacked[system] ??= new Uint16Array(Uint8Array.from(atob(codes), (letter) => letter.charCodeAt(0)).buffer);
+    const code = this.unpacked[system][this.starts[row] + option];
+    const digits = Math.min(4, Math.max(0, Math.floor(-Math.log10(step))));
+    return code === 65535 ? null : +(low + step * code).toFixed(digits);
+  }
+  places(row) { return Array.from({ length: this.data.sizes[row] }, (_, place) => place); }
   option(row, place) { return this.data.options.length ? this.text(this.data.options[row][place]) : "option " + (place + 1); }
 
   // "right", "wrong", "tie" or, where the label is hidden, "hidden".
   outcome(system, row) {
-    const choice = this.data.choices[system][row], gold = this.data.gold[row];
+    const choice = this.choices[system][row], gold = this.data.gold[row];
     return gold < 0 ? "hidden" : choice < 0 ? "tie" : choice === gold ? "right" : "wrong";
   }
 
   margin(system, row) {
-    const sorted = this.data.scores[system][row].map((score) => score ?? -Infinity).sort((a, b) => b - a);
+    const sorted = this.places(row).map((place) => this.score(system, row, place) ?? -Infinity).sort((a, b) => b - a);
     const margin = sorted[0] - (sorted[1] ?? sorted[0]);
     return Number.isNaN(margin) ? 0 : margin;
   }
@@ -70,7 +84,7 @@ class Browser {
     const lower = words.length ? this.searched() : null;
     const keeps = (row) => {
       if (wanted === "differ") {
-        if (d.choices.every((choices) => choices[row] === d.choices[0][row])) return false;
+        if (this.choices.every((choices) => choices[row] === this.choices[0][row])) return false;
       } else if (wanted !== "all") {
         const found = this.outcome(system, row);
         if (found !== wanted && !(wanted === "wrong" && found === "tie")) return false;
@@ -145,13 +159,14 @@ class Browser {
 
   lines(row) {
     const d = this.data, lines = [this.element("div", "about", this.about(row)), this.element("div", "context", this.context(row) || d.ids[row])];
-    d.scores[0][row].forEach((_, option) => {
+    this.places(row).forEach((option) => {
       const gold = d.gold[row] === option, line = this.element("div", gold ? "option gold" : "option");
       line.append(this.element("span", "text", (gold ? "● " : "○ ") + this.option(row, option)));
-      const chosen = d.systems.map((_, system) => system).filter((system) => d.choices[system][row] === option);
+      const chosen = d.systems.map((_, system) => system).filter((system) => this.choices[system][row] === option);
       if (chosen.length) {
         const marks = this.element("span", "marks");
-        for (const system of chosen) marks.append(this.mark(system, row), " ");
+        if (this.many) marks.append(this.element("span", "", `${chosen.length} of ${d.systems.length} `));
+        for (const system of this.many ? chosen.filter((one) => one === +this.find("system").value) : chosen) marks.append(this.mark(system, row), " ");
         line.append(marks);
       }
       lines.push(line);
@@ -161,7 +176,7 @@ class Browser {
 
   mark(system, row) {
     const found = this.outcome(system, row), sign = { right: "✓", wrong: "✗", tie: "=", hidden: "·" }[found];
-    const name = this.data.systems.length > 1 ? ` ${this.numbered ? system + 1 : this.data.systems[system]}` : "";
+    const name = this.data.systems.length > 1 && !this.many ? ` ${this.numbered ? system + 1 : this.data.systems[system]}` : "";
     const made = this.element("span", found === "right" ? "ok" : "bad", sign + name);
     made.title = this.data.systems[system];
     return made;
@@ -177,28 +192,36 @@ class Browser {
     }
   }
 
+  // A row an option and a column a system; of many systems the other way round.
+  scores(row) {
+    const d = this.data, table = this.element("table", "stacked"), head = this.element("tr"), body = this.element("tbody");
+    const options = this.places(row).map((option) => [option, d.gold[row] === option, (d.gold[row] === option ? "● " : "○ ") + this.option(row, option)]);
+    const cell = (system, option, label) => {
+      const made = this.element("td", "number", this.score(system, row, option) ?? "–"), right = this.outcome(system, row) === "right";
+      made.dataset.label = label;
+      if (this.choices[system][row] === option) made.append(" ", this.element("span", right ? "ok" : "bad", right ? "✓" : "✗"));
+      return made;
+    };
+    const add = (name, gold, cells) => {
+      const line = this.element("tr");
+      line.append(this.element("th", gold ? "gold" : "", name), ...cells);
+      body.append(line);
+    };
+    const headings = this.many ? options.map(([, , text]) => text) : d.systems;
+    head.append(...["", ...headings].map((name) => this.element("th", name ? "number" : "", name)));
+    if (this.many) d.systems.forEach((name, system) => add(name, false, options.map(([option, , text]) => cell(system, option, text))));
+    else for (const [option, gold, text] of options) add(text, gold, d.systems.map((name, system) => cell(system, option, name)));
+    table.append(this.element("thead"), body);
+    table.firstChild.append(head);
+    return table;
+  }
+
   detail(place) {
     const d = this.data, content = this.find("content"), blocks = [];
     for (const row of this.shown[place]) {
       blocks.push(this.element("h4", "", this.context(row) || d.ids[row]), this.element("p", "note", d.ids[row]));
-      const table = this.element("table", "stacked"), head = this.element("tr");
-      head.append(...["", ...d.systems].map((name) => this.element("th", name ? "number" : "", name)));
-      table.append(this.element("thead")); table.firstChild.append(head);
-      const body = this.element("tbody");
-      d.scores[0][row].forEach((_, option) => {
-        const line = this.element("tr"), gold = d.gold[row] === option;
-        line.append(this.element("th", gold ? "gold" : "", (gold ? "● " : "○ ") + this.option(row, option)));
-        d.systems.forEach((_, system) => {
-          const cell = this.element("td", "number", d.scores[system][row][option] ?? "–");
-          cell.dataset.label = d.systems[system];
-          if (d.choices[system][row] === option) cell.append(" ", this.element("span", this.outcome(system, row) === "right" ? "ok" : "bad", this.outcome(system, row) === "right" ? "✓" : "✗"));
-          line.append(cell);
-        });
-        body.append(line);
-      });
-      table.append(body);
       const scroll = this.element("div", "scroll");
-      scroll.append(table);
+      scroll.append(this.scores(row));
       blocks.push(scroll, this.all(row));
     }
     content.replaceChildren(...blocks);

@@ -9,13 +9,13 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from figlang import drawing
+from figlang import drawing, files
 from figlang.comparison import Difference
 from figlang.files import write_text
 from figlang.metrics import Estimate
 from figlang.printing import printable
 from figlang.report.overview import slug
-from figlang.report.parts import Picture, Prose, Section
+from figlang.report.parts import Long, Picture, Prose, Section
 from figlang.tables import Cell, Table, text
 
 FOLDER = Path(__file__).parent
@@ -24,8 +24,15 @@ FOLDER = Path(__file__).parent
 def write(path: Path, title: str, lead: str, chapters: Sequence[tuple[str, Sequence[Section], dict[str, Any] | None]]) -> None:
     """Chapters are a heading, sections and, for the item browser, the columns of its items."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown)
-    environment.filters |= {"shown": text, "numeric": _numeric, "strip": strip, "slug": slug}
-    environment.tests |= {"table": _is(Table), "picture": _is(Picture), "prose": _is(Prose)}
+    environment.filters |= {
+        "shown": text,
+        "numeric": _numeric,
+        "reach": reach,
+        "strip": strip,
+        "slug": slug,
+        "stem": _stem,
+    }
+    environment.tests |= {"table": _is(Table), "long": _is(Long), "picture": _is(Picture), "prose": _is(Prose)}
     template = environment.from_string((FOLDER / "page.html").read_text(encoding="utf-8"))
     page = template.render(
         title=title,
@@ -52,6 +59,10 @@ def _is(kind: type) -> Any:
     return lambda part: isinstance(part, kind)
 
 
+def _stem(table: Table) -> str:
+    return files.slug(table.name)
+
+
 def _embedded(data: dict[str, Any]) -> Markup:
     # Inside a script element only `</script` and `<!--` have a meaning, and both begin with this letter.
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -64,17 +75,21 @@ def _numeric(cell: Cell) -> bool:
     return True
 
 
-def strip(cell: Cell, table: Table) -> dict[str, float] | None:
+def reach(table: Table) -> float:
+    """The largest difference that an interval of the table reaches to."""
+    differences = (one for row in table.rows for one in row if isinstance(one, Difference))
+    return max((max(abs(one.low), abs(one.high)) for one in differences), default=1.0) or 1.0
+
+
+def strip(cell: Cell, reach: float) -> dict[str, float] | None:
     """Where in a cell's bar its interval, its value and chance are, in per cent of the bar's width.
 
-    Shares have bars from 0 to 1; differences from minus to plus the table's largest one, with no difference in the middle.
+    Shares have bars from 0 to 1; differences from minus to plus `reach`, with no difference in the middle.
     """
     if isinstance(cell, Estimate):
         chance = {} if cell.chance is None else {"chance": 100 * cell.chance}
         return {"low": 100 * cell.low, "width": 100 * (cell.high - cell.low), "value": 100 * cell.value, **chance}
     if isinstance(cell, Difference):
-        differences = [one for row in table.rows for one in row if isinstance(one, Difference)]
-        reach = max(max(abs(one.low), abs(one.high)) for one in differences) or 1.0
         low, value, high = (50 + 50 * share / reach for share in (cell.low, cell.value, cell.high))
         return {"low": low, "width": high - low, "value": value, "chance": 50}
     return None

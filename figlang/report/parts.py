@@ -30,7 +30,22 @@ class Prose:
     kind: Literal["text", "code", "note", "heading"] = "text"
 
 
-Part = Table | Picture | Prose
+@dataclass(frozen=True)
+class Long:
+    """A table that is whole in the files only: the page has its first `shown` rows, or none."""
+
+    table: Table
+    shown: int = 0
+
+
+ROWS = 60  # of a table on the page; a longer one is cut there, and whole in its files
+
+Part = Table | Long | Picture | Prose
+
+
+def fitted(table: Table) -> Table | Long:
+    """The table as a part of the page: cut there if it has too many rows."""
+    return table if len(table.rows) <= ROWS else Long(table, ROWS)
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,31 @@ def systems(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
     return drawing.drawn(4.6, 0.9 + 0.17 * lines * len(rows), paint)
 
 
+def ranked(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
+    """Many systems side by side, from the best to the last, without their names: a dot and an interval for each metric."""
+    metrics = list(dict.fromkeys(metric for _, found in rows for metric in found))
+    first = metrics[0]
+    ordered = sorted(rows, key=lambda row: -row[1][first].value if first in row[1] else 1.0)
+
+    def paint(_: Any, axes: Any) -> None:
+        ends = []
+        for place, metric in enumerate(metrics):
+            marked = [(rank, found[metric]) for rank, (_, found) in enumerate(ordered, 1) if metric in found]
+            ranks, shares = [rank for rank, _ in marked], [one.value for _, one in marked]
+            axes.vlines(ranks, [one.low for _, one in marked], [one.high for _, one in marked], colour(place), linewidth=0.8)
+            axes.plot(ranks, shares, MARKERS[place], color=colour(place), markersize=2.5)
+            ends.append((len(rows), shares[-1], metric, colour(place)))
+            if (chance := marked[0][1].chance) is not None:
+                axes.axhline(chance, color=colour(place), linewidth=0.9, linestyle=":")
+        axes.set_xlim(0, len(rows) + 1)
+        axes.set_ylim(0, 1)
+        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+        axes.set_xlabel(f"rank by {first}")
+        drawing.label_ends(axes, ends)
+
+    return drawing.drawn(6.4, 3.6, paint)
+
+
 MARKS = ("●", "■", "▲", "◆")
 LONGEST = 34  # letters of a name in one line beside a figure
 
