@@ -84,6 +84,8 @@ def finished(config: TrainConfig, train: Split, validation: Split) -> bool:
     Raises FiglangError for a finished run that may be neither shown nor replaced, or that had other settings.
     """
     run = Run(Path(config.run or ""))
+    if run.metrics.is_dir() or run.metrics.is_symlink():
+        raise FiglangError(f"{run.metrics} is not a file; move it away, and the same command runs again")
     if not run.metrics.is_file() or config.overwrite:
         return False
     before, wanted = _read_recipe(run.folder / "recipe.json"), recipe(config, train, validation)

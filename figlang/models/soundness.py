@@ -17,6 +17,8 @@ DEPTH = re.compile(r"(^|_)(n_)?layers?$")
 SIZE = re.compile(r"(^|_)(size|dim|n_embd|n_inner|n_head|heads|d_model|d_ff)$")
 # Networks of so many layers are built in a second, whatever their files are.
 MODEST = 1000
+# And a matrix of so many weights.
+LARGE = 10**8
 
 
 def check_depth(source: str, config: PreTrainedConfig) -> None:
@@ -34,6 +36,12 @@ def check_depth(source: str, config: PreTrainedConfig) -> None:
         if value > room:
             raise FiglangError(
                 f"{source}: its config.json has {name}={value}, and its files hold {room // 2} bytes; download it again"
+            )
+    for name, weights in _matrices(config).items():
+        if weights > max(room, LARGE):
+            raise FiglangError(
+                f"{source}: its config.json has {name}={getattr(config, name)}, a matrix of {weights} weights, and its files hold "
+                f"{room // 2} bytes; download it again"
             )
     if not counts:
         return
@@ -66,6 +74,15 @@ def validate(schema: TypeAdapter[Any], content: Any) -> None:
 def _numbers(content: dict[str, Any]) -> list[tuple[str, int]]:
     found = [(name, value) for name, value in content.items() if type(value) is int]
     return found + [pair for value in content.values() if isinstance(value, dict) for pair in _numbers(value)]
+
+
+def _matrices(config: PreTrainedConfig) -> dict[str, int]:
+    """The weights of a matrix that every network of this hidden size, and of this vocabulary, has."""
+    hidden, words = getattr(config, "hidden_size", 0), getattr(config, "vocab_size", 0)
+    width = getattr(config, "embedding_size", hidden)
+    if not all(type(number) is int for number in (hidden, words, width)):
+        return {}
+    return {"hidden_size": hidden * hidden, "vocab_size": words * min(hidden, width)}
 
 
 def _tensors(path: Path) -> int:

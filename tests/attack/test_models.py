@@ -56,7 +56,7 @@ ENTRIES: dict[str, tuple[dict[str, Any], str | None]] = {
     "vocab_size large": ({"vocab_size": 2**26}, "vocab_size|config.json|weights"),
     "vocab_size 1": ({"vocab_size": 1}, ""),
     "intermediate_size huge": ({"intermediate_size": 10**12}, "intermediate_size|config.json"),
-    "max_position_embeddings huge": ({"max_position_embeddings": 10**12}, "max_position_embeddings|config.json"),
+    "max_position_embeddings huge": ({"max_position_embeddings": 10**12}, ""),
     "max_position_embeddings 0": ({"max_position_embeddings": 0}, ""),
     "max_position_embeddings -1": ({"max_position_embeddings": -1}, ""),
     "layers huge": ({"num_hidden_layers": 10**9}, "num_hidden_layers"),
@@ -93,15 +93,13 @@ def entries() -> Iterator[Attack]:
         yield Attack(name, command, words, says, damage.entries(f"{RUN}/config.json", **values))
     for values in ({"hidden_size": 10**9, "n_embd": 10**9}, {"vocab_size": 10**12}, {"n_positions": 10**12}, {"n_layer": 10**9}):
         name = next(iter(values))
-        yield Attack(
-            f"causal {name}", *READ[CAUSAL], "config.json|weights|memory", damage.entries(f"{CAUSAL}/config.json", **values)
-        )
+        yield Attack(f"causal {name}", *READ[CAUSAL], "", damage.entries(f"{CAUSAL}/config.json", **values))
     for entry, value in (
         ("scale", float("inf")),
         ("max_length", 0),
         ("max_length", -5),
         ("max_length", 10**30),
-        ("options", 10**9),
+        ("options", 0),
     ):
         yield Attack(f"recipe {entry} {value}", command, words, "", damage.entries(f"{RUN}/figlang.json", **{entry: value}))
     huge = damage.changed(f"{RUN}/figlang.json", lambda content: content.replace(b'"scale": 20.0', b'"scale": 1e400'))

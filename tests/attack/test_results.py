@@ -219,7 +219,7 @@ def places() -> Iterator[Attack]:
         "rate into an evaluation": ("rate", ("runs=[answers]", "folder=one")),
     }
     for name, (command, words) in others.items():
-        yield Attack(name, command, words, None if name == "compare into a run" else "")
+        yield Attack(name, command, words, None if name in ("compare into a run", "rate into an evaluation") else "")
 
 
 @pytest.fixture(scope="module")
