@@ -158,8 +158,11 @@ def _lines(path: Path, problems: Problems, newline: str = "\n") -> Iterator[str]
     """
     if not path.is_file():
         raise FiglangError(f"no such file: {path}")
-    with path.open("rb") as file:
-        start = file.read(4)
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        raise FiglangError(f"{path} cannot be read ({error.strerror}); give another file") from error
     if kind := next((kind for magic, kind in NOT_TEXT.items() if start.startswith(magic)), None):
         raise FiglangError(f"{path}: line 1 is not UTF-8 (this is {kind}); save the table as CSV in UTF-8")
     if start.startswith(BOM):
