@@ -30,8 +30,8 @@ def test_a_table_as_markdown() -> None:
 
 def test_a_table_as_csv_has_every_part_of_an_estimate() -> None:
     lines = tables.comma_separated(TABLE).splitlines()
-    assert lines[0] == "system,share,share low,share high,share n,share sd,p,r,spread,spread sd"
-    assert lines[1].startswith("a_b|c,0.5,0.4,0.6,10,,0.0001,0.25,0.6,0.1414")
+    assert lines[0] == "system,share,share low,share high,share n,share sd,share clusters,p,r,spread,spread sd"
+    assert lines[1].startswith("a_b|c,0.5,0.4,0.6,10,,,0.0001,0.25,0.6,0.1414")
 
 
 def test_a_table_as_latex_is_booktabs_with_everything_escaped() -> None:
