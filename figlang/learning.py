@@ -24,7 +24,8 @@ class Point:
 def recipe_of(folder: Path) -> str:
     """What identifies a run but for its size and seed; empty where nothing was trained."""
     recipe = _read(folder / "recipe.json")
-    return _but_size(recipe) if "data" in recipe and "data" in recipe.get("settings", {}) else ""
+    trained = "data" in recipe.get("settings", {}) and "validation" in recipe.get("data", {})
+    return _but_size(recipe) if trained else ""
 
 
 def around(folder: Path) -> dict[str, list[Point]]:

@@ -89,14 +89,14 @@ def network(family: str, tokenizer: PreTrainedTokenizerBase, **settings: Any) ->
 
 @torch.no_grad()
 def values(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: Request, within_word: bool) -> list[float]:
-    """One mask at a time in one string at a time, by the tokenizer's own call."""
+    """One mask at a time in one string at a time, by the tokenizer's own call; a space at the boundary is the continuation's."""
     text = request.context + request.continuation
     encoding = tokenizer(text, return_offsets_mapping=True, return_special_tokens_mask=True)
     found = []
     for place, (token, (_, end), special, word) in enumerate(
         zip(encoding.input_ids, encoding.offset_mapping, encoding.special_tokens_mask, encoding.word_ids(), strict=True)
     ):
-        if special or end <= len(request.context) != 0:
+        if special or end <= len(request.context.rstrip(" ")) != 0:
             continue
         ids = list(encoding.input_ids)
         for other in range(place, len(ids)):
