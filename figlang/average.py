@@ -22,7 +22,8 @@ from figlang.errors import FiglangError
 from figlang.exports import averaging, card, checkpoint
 from figlang.exports import recipe as recipes
 from figlang.exports.recipe import RECIPE
-from figlang.files import whole_folder, write_text
+from figlang.files import write_text
+from figlang.folders import OWN, whole_folder
 from figlang.signature import digest
 from figlang.sources import local_path
 
@@ -50,7 +51,7 @@ def main(config: AverageConfig) -> None:
         raise FiglangError(f"{validation.source} is not the validation data of the runs; set paths.data= to what they had")
     with whole_folder(folder) as beside:
         model = beside / "model"
-        shutil.copytree(models[0], model, ignore=shutil.ignore_patterns("README.md"))
+        shutil.copytree(models[0], model, ignore=shutil.ignore_patterns("README.md", OWN))
         save_file(weights, model / averaging.weights_file(model), {"format": "pt"})
         if settings is not None:
             write_text(model / CONFIG_NAME, json.dumps(settings, indent=2) + "\n")

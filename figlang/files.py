@@ -1,15 +1,13 @@
-"""Files and folders that get their name only when they are complete, whatever happens while they are written."""
+"""Files that get their name only when they are complete, whatever happens while they are written; names, and locks."""
 
 import hashlib
 import re
-import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
-from safetensors import SafetensorError
 
 from figlang.errors import FiglangError
 from figlang.redaction import redacted, redactor
@@ -74,34 +72,6 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 @contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
-    """A folder beside `path` to fill, which takes its place at the end and is removed if that is not reached.
-
-    Raises FiglangError while another process writes this folder or where `path` is a link, and OSError where a library that writes
-    into it words that in another way.
-    """
-    if path.is_symlink():
-        raise FiglangError(f"{path} is a link to {path.readlink()}; give that folder itself, or remove the link")
-    with lock(path.with_name(f".{path.name[:LONGEST]}.lock"), path):
-        beside, before = beside_name(path), beside_name(path, "before")
-        _settle(path)
-        beside.mkdir()
-        try:
-            yield beside
-            # safetensors makes files that only their owner may read, whatever is the rule here.
-            for weights in beside.rglob("*.safetensors"):
-                weights.chmod(beside.stat().st_mode & 0o666)
-            # Renamed and not deleted: a deletion that is cut short leaves half a folder under its name.
-            if path.exists():
-                path.rename(before)
-            beside.rename(path)
-        except SafetensorError as error:
-            raise OSError(f"{path}: {error}") from error
-        finally:
-            _settle(path)
-
-
-@contextmanager
 def lock(file: Path, folder: Path, option: str = "output=DIR") -> Iterator[None]:
     """The right to write `folder`, by a lock on `file` that also holds between containers which share a volume.
 
@@ -121,21 +91,3 @@ def lock(file: Path, folder: Path, option: str = "output=DIR") -> Iterator[None]
         # While it is held: whoever waits for a file that is removed takes the next one.
         file.unlink(missing_ok=True)
         held.release()
-
-
-def _settle(path: Path) -> None:
-    """Bring back an earlier folder and remove what is unfinished; only the holder of the folder's lock may."""
-    known = [one for one in path.parent.glob(f".{_literal(path.name[:LONGEST])}.*") if is_unfinished(one)]
-    # Cut short between the two renamings, only the earlier folder is whole, under its other name.
-    if not path.exists() and (before := next((one for one in known if one.suffix == ".before"), None)):
-        before.rename(path)
-    for leftover in known:
-        if leftover.is_dir() and not leftover.is_symlink():
-            shutil.rmtree(leftover, ignore_errors=True)
-        else:
-            with suppress(OSError):
-                leftover.unlink()
-
-
-def _literal(name: str) -> str:
-    return re.sub(r"([*?\[])", r"[\1]", name)

@@ -9,7 +9,8 @@ The rule for each command:
 - The grids (miqa_table3, munch_judge, munch_generate) lock their folder, keep every finished cell in it, so that an interrupted
   grid goes on, and stage the rest: metrics.json and the tables.
 - train locks its run folder and adds to it for hours. Its metrics.json is written last, and removed first where a run is replaced.
-- merge, average, release, the matrix of transfer and every exported network replace a folder as a whole (`files.whole_folder`).
+- merge, average, release, the matrix of transfer and every exported network replace a folder as a whole (`whole_folder`), and
+  take the user's own files along.
 
 Results that took a model's time (evaluations, grids, answers, runs) are replaced only by the same settings, or by overwrite=true;
 what is made of them in moments (report, compare, describe) replaces what it made before.
@@ -20,6 +21,7 @@ what a command wrote into a folder; only what is on an earlier list, and unchang
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -28,15 +30,22 @@ from tempfile import mkdtemp
 from typing import Any
 
 from pydantic_core import from_json
+from safetensors import SafetensorError
 
 from figlang.errors import FiglangError
-from figlang.files import is_unfinished, lock
+from figlang.files import LONGEST, beside_name, is_unfinished, lock
 from figlang.sources import sha256
 
 LOCK, READY, OWN = ".lock", ".figlang-ready", ".figlang-files.json"
 STAGE = ".figlang-new-"
 # A folder with one of these is a result of ours, below which no link is followed.
 MARKS = ("recipe.json", "figlang.json", "metrics.json")
+# What an export of a version that kept no list may hold.
+EXPORTED = (
+    *("*.safetensors", "*.safetensors.index.json", "figlang.json", "config.json", "generation_config.json", "adapter_config.json"),
+    *("tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab.*", "merges.txt", "chat_template.jinja"),
+    *("README.md", "config.yaml", "metrics.json", "predictions*.jsonl"),
+)
 # Where unfinished files of a killed writer may lie, besides the folder itself.
 PARTS = ("figures", "tables", "predictions", "log_probabilities", "replies", "rankings")
 
@@ -84,6 +93,40 @@ def replaced(folder: Path, earlier: Sequence[str] = ()) -> Iterator[Path]:
     """Both at once: a locked folder, and a new one to fill for it."""
     with locked(folder), staged(folder, earlier) as new:
         yield new
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """A folder beside `path` to fill, which takes its place at the end and is removed if that is not reached.
+
+    Files of the earlier folder that are the user's own come along, unless the new one has a file of their name.
+
+    Raises FiglangError while another process writes this folder or where `path` is a link, and OSError where a library that writes
+    into it words that in another way.
+    """
+    if path.is_symlink():
+        raise FiglangError(f"{path} is a link to {path.readlink()}; give that folder itself, or remove the link")
+    with lock(path.with_name(f".{path.name[:LONGEST]}.lock"), path):
+        beside, before = beside_name(path), beside_name(path, "before")
+        _recover(path)
+        beside.mkdir()
+        try:
+            yield beside
+            # safetensors makes files that only their owner may read, whatever is the rule here.
+            for weights in beside.rglob("*.safetensors"):
+                weights.chmod(beside.stat().st_mode & 0o666)
+            (beside / OWN).unlink(missing_ok=True)  # a copied folder's
+            made = {_name(file, beside): sha256(file) for file in sorted(beside.rglob("*")) if file.is_file()}
+            (beside / OWN).write_text(json.dumps({"files": made}, indent=1) + "\n", encoding="utf-8")
+            # Renamed and not deleted: a deletion that is cut short leaves half a folder under its name.
+            if path.exists():
+                _bring(path, beside)
+                path.rename(before)
+            beside.rename(path)
+        except SafetensorError as error:
+            raise OSError(f"{path}: {error}") from error
+        finally:
+            _recover(path)
 
 
 def settle(folder: Path) -> None:
@@ -166,6 +209,40 @@ def _move(folder: Path) -> None:
     if (ready / OWN).is_file():
         (ready / OWN).replace(folder / OWN)
     shutil.rmtree(ready)
+
+
+def _bring(folder: Path, new: Path) -> None:
+    """Copy the user's own files of a folder into the one that takes its place."""
+    found = [path for path in sorted(folder.rglob("*")) if path.is_symlink() or path.is_file()]
+    exported = [_name(path, folder) for path in found if any(path.match(pattern) for pattern in EXPORTED)]
+    ours = _deletable(folder, _listed(folder), exported) | {OWN}
+    for path in found:
+        name = _name(path, folder)
+        if name in ours or is_unfinished(path) or os.path.lexists(new / name):
+            continue
+        try:
+            (new / name).parent.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise FiglangError(f"{path} is yours and stands where a file is to be written; move it away") from None
+        shutil.copy2(path, new / name, follow_symlinks=False)
+
+
+def _recover(path: Path) -> None:
+    """Bring back an earlier folder and remove what is unfinished; only the holder of the folder's lock may."""
+    known = [one for one in path.parent.glob(f".{_literal(path.name[:LONGEST])}.*") if is_unfinished(one)]
+    # Cut short between the two renamings, only the earlier folder is whole, under its other name.
+    if not path.exists() and (before := next((one for one in known if one.suffix == ".before"), None)):
+        before.rename(path)
+    for leftover in known:
+        if leftover.is_dir() and not leftover.is_symlink():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                leftover.unlink()
+
+
+def _literal(name: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", name)
 
 
 def _deletable(folder: Path, listed: Mapping[str, str], earlier: Sequence[str]) -> set[str]:

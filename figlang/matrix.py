@@ -10,7 +10,8 @@ from rich.console import Console
 
 from figlang import figures, tables
 from figlang.comparison import Difference
-from figlang.files import whole_folder, write_text
+from figlang.files import write_text
+from figlang.folders import whole_folder
 from figlang.metrics import Estimate, as_row
 from figlang.report.terminal import BLIND, GAIN, TITLES
 from figlang.signature import digest

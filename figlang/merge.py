@@ -15,7 +15,7 @@ from figlang.exports.recipe import RECIPE
 @entry("merge", MergeConfig)
 def main(config: MergeConfig) -> None:
     folder, run = Path(config.output), Path(config.checkpoint)
-    # Only what an export of ours is in may be replaced: `output=` may name any folder.
+    # Only a folder with an export of ours may be replaced, since `output=` may name any folder; files of the user's own in it stay.
     if folder.exists() and not (config.overwrite and (folder / RECIPE).is_file()):
         raise FiglangError(f"{folder} is there already; take another output=FOLDER, or overwrite=true if it is an export")
     metrics = (run.parent if run.name == "model" else run) / "metrics.json"

@@ -291,10 +291,11 @@ def _questions(loaded: Loaded | Served, split: Split, share: Sequence[Item], how
     seen = slice(len(asked))
     # The answer alone is never taken off what is hidden: without words around it nothing would be left.
     blind = measured.predictions(scoring.norm)[len(asked) :] if how.blind else None
+    masking = f"masking={scoring.masking}," if scoring.kind == "pll" else ""
     rows = Rows(measured.predictions(scoring.norm, scoring.minus_alone)[seen], blind, measured=measured.records()[seen])
     return rows, {
         **origin(loaded),
-        "scoring": f"{scoring.name}(minus_alone={scoring.minus_alone})",
+        "scoring": f"{scoring.name}({masking}minus_alone={scoring.minus_alone})",
         "norm": scoring.norm,
         "prompt": miqa.describe(prompt),
         "shots": prompt.k,

@@ -19,7 +19,7 @@ from figlang.config import DataConfig, EvaluateConfig, ModelConfig, TrainConfig,
 from figlang.errors import FiglangError
 from figlang.exports import checkpoint
 from figlang.faults import explain
-from figlang.files import whole_folder
+from figlang.folders import whole_folder
 from figlang.models.contrastive import ContrastiveModule
 from figlang.redaction import nothing_secret_said, redacted
 from figlang.runs import Run

@@ -16,7 +16,8 @@ import pytest
 
 from figlang import folders, systems
 from figlang.errors import FiglangError
-from figlang.files import slug, whole_folder
+from figlang.files import slug
+from figlang.folders import whole_folder
 from tests.commands import TINY
 from tests.processes import preload
 from tests.victims import PRELOADED, QUIET, Victim, count_down, half_files, metrics
@@ -85,10 +86,11 @@ def test_a_whole_folder_killed_at_any_step_is_the_earlier_or_the_new_one(tmp_pat
     while struck:
         folder = tmp_path / str(step) / "model"
         fill(folder, "old")
+        (folder / "mine").write_text("the user's")
         struck = killed_at(step, lambda folder=folder: fill(folder, "new"))  # type: ignore[misc]
         with pytest.raises(ZeroDivisionError), whole_folder(folder):
             raise ZeroDivisionError
-        assert {path.read_text() for path in folder.iterdir()} in ({"old"}, {"new"})
+        assert shown(folder) in (dict.fromkeys(("one", "two"), mark) | {"mine": "the user's"} for mark in ("old", "new"))
         assert [path.name for path in folder.parent.iterdir()] == ["model"]
         step += 1
     assert step > 3
@@ -117,6 +119,32 @@ def test_only_own_files_that_nobody_changed_are_deleted(tmp_path: Path) -> None:
         "tables/edited.md": "the user's now",
         "tables/mine.csv": "the user's",
     }
+
+
+def test_a_whole_folder_keeps_what_is_the_users_own(tmp_path: Path) -> None:
+    def fill(mark: str, *names: str) -> None:
+        with whole_folder(tmp_path / "model") as beside:
+            for name in names:
+                (beside / name).parent.mkdir(exist_ok=True)
+                (beside / name).write_text(mark)
+
+    model = tmp_path / "model"
+    fill("first", "model.safetensors", "README.md", "edited.json", "base/config.json")
+    (model / "edited.json").write_text("the user's now")
+    (model / "notes" / "deep").mkdir(parents=True)
+    (model / "notes" / "deep" / "mine.txt").write_text("the user's")
+    (model / "link").symlink_to(tmp_path / "elsewhere")
+    fill("second", "adapter_model.safetensors", "README.md")
+    kept = {"edited.json": "the user's now", "notes/deep/mine.txt": "the user's"}
+    assert shown(model) == {"adapter_model.safetensors": "second", "README.md": "second"} | kept
+    assert (model / "link").readlink() == tmp_path / "elsewhere"
+    # A folder of a version that kept no list: by the names that exports have.
+    (model / folders.OWN).unlink()
+    fill("third", "model.safetensors")
+    assert shown(model) == {"model.safetensors": "third"} | kept
+    with pytest.raises(FiglangError, match=r"mine\.txt is yours and stands where a file is to be written"):
+        fill("fourth", "notes")
+    assert shown(model) == {"model.safetensors": "third"} | kept
 
 
 def test_nothing_is_written_or_deleted_outside(tmp_path: Path) -> None:
@@ -256,7 +284,7 @@ def folder_of(verb: str, number: int) -> tuple[str, ...]:
     if verb == "report":
         return ("figlang.report.__main__", "one", "two", "output=out", "analysis=off", f"title=w{number}")
     if verb == "compare":
-        return ("figlang.compare", "one", "two", "output=out", f"seed={number}")
+        return ("figlang.compare", *(("one", "two") if number % 2 else ("two", "one")), "output=out")
     if verb == "rate":
         return ("figlang.rate", "runs=[answers]", "folder=out", f"seed={number}")
     tasks = {"generate": "miqa_sample", "munch_judge": "munch_sample", "munch_generate": "munch_sample"}

@@ -13,6 +13,7 @@ from figlang import matrix
 from figlang.command import combinations
 from figlang.config import EvaluateConfig
 from figlang.errors import FiglangError
+from figlang.folders import OWN
 from figlang.matrix import Cell, Matrix
 from figlang.metrics import Estimate
 from figlang.outputs import place
@@ -63,7 +64,7 @@ def test_what_is_written_can_be_read_and_found_again(tmp_path: Path) -> None:
     found = Matrix.of(cells())
     folder = matrix.write(found, tmp_path)
     assert matrix.write(found, tmp_path) == folder
-    assert {path.name for path in folder.iterdir()} == {"matrix.json", "matrix.md", "tables", "accuracy.svg", "accuracy.png"}
+    assert {path.name for path in folder.iterdir()} == {"matrix.json", "matrix.md", "tables", "accuracy.svg", "accuracy.png", OWN}
     table = (folder / "matrix.md").read_text()
     assert "| figqa (minilm, seed 0) | 80.0 (75.0 – 85.0) | – |" in table
     assert "it reads pairs" in table

@@ -179,7 +179,7 @@ class MergeConfig(Command):
     model: ModelConfig = field(default_factory=ModelConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
-    overwrite: bool = option(False, "Replace an earlier export.")
+    overwrite: bool = option(False, "Replace an earlier export; files of your own in its folder stay.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -300,7 +300,7 @@ class ReleaseConfig(Command):
         },
     )
     limit_mb: float = option(32.0, "Largest checkpoint in megabytes: repositories keep every version.", within=POSITIVE)
-    overwrite: bool = option(False, "Replace an earlier checkpoint of this name.")
+    overwrite: bool = option(False, "Replace an earlier checkpoint of this name; files of your own in its folder stay.")
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
 

@@ -17,7 +17,8 @@ from figlang.config import EvaluateConfig, ModelConfig, PathsConfig, ScoringConf
 from figlang.errors import FiglangError
 from figlang.exports import recipe as recipes
 from figlang.exports.recipe import RECIPE, UNTRAINED, Recipe
-from figlang.files import whole_folder, write_text
+from figlang.files import write_text
+from figlang.folders import whole_folder
 from figlang.models import gguf, lora, networks, sentences, weights
 from figlang.models.fingerprint import fingerprint
 from figlang.scoring.requests import resolved_bos

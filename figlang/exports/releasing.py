@@ -23,7 +23,8 @@ from figlang.exports import beside as beside_base
 from figlang.exports import card, checkpoint
 from figlang.exports import recipe as recipes
 from figlang.exports.recipe import RECIPE
-from figlang.files import whole_folder, write_text
+from figlang.files import write_text
+from figlang.folders import whole_folder
 from figlang.models import lora
 from figlang.signature import digest
 from figlang.sources import PACKAGE

@@ -31,6 +31,8 @@ def fingerprint(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) ->
                 found.update(_content(tensor.detach()))
     config = {name: value for name, value in network.config.to_dict().items() if name not in SILENT}
     found.update(json.dumps(_plain(config), sort_keys=True, default=str).encode())
+    if (written := getattr(network, "generation_config", None)) is not None:  # where replies begin and end
+        found.update(f"{written.bos_token_id}|{written.eos_token_id}|".encode())
     for part in _tokens(tokenizer):
         found.update(part.encode(errors="surrogatepass"))
     return found.hexdigest()[:12]
@@ -53,7 +55,9 @@ def _tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
         # How it cuts and fills its inputs stands first, and is set anew with every call.
         known = backend.to_str()
         known = known[max(known.find('"added_tokens"'), 0) :]
-    return [known, json.dumps(_plain(tokenizer.special_tokens_map), default=str), str(getattr(tokenizer, "chat_template", None))]
+    own = {name: getattr(tokenizer, name, None) for name in ("truncation_side", "model_input_names", "split_special_tokens")}
+    special = json.dumps(_plain(tokenizer.special_tokens_map | own), default=str)
+    return [known, special, str(getattr(tokenizer, "chat_template", None))]
 
 
 def _plain(content: Any) -> Any:
