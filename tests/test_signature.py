@@ -38,6 +38,7 @@ QUESTIONS = (
     Item("f", "s", "he is a fox", ("he is sly", "he is red"), 0, {"question": ("implies",)}),
     Item("g", "t", "the road is a snake", ("the road winds", "the road hisses"), 0, {"question": ("implies",)}),
 )
+SWAPPED = ("neutral", "entailment", "contradiction")
 CHAT = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 # Settings of a model that say where its files are from or how they are read; what comes of them is in the weights.
 ELSEWHERE = ("name", "name_or_path", "family", "device_map", "quantization", "revision", "allow_bin", "trust_remote_code")
@@ -229,7 +230,7 @@ NLI = World(
     },
     {
         "its weights": weights,
-        "its labels": said("config.json", id2label={"0": "neutral", "1": "entailment", "2": "contradiction"}),
+        "its labels": said("config.json", id2label=dict(enumerate(SWAPPED)), label2id={one: at for at, one in enumerate(SWAPPED)}),
         **TOKENIZER,
     },
     ({"max_length": 8}, {"nli.on": "logits"}),
