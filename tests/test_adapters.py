@@ -303,7 +303,8 @@ def test_the_command_writes_a_plain_folder_with_a_card(
 ) -> None:
     before, folder = exported(tmp_path)
     about = {"model": "tiny", "data_name": "figqa_sample", "split": "validation", "seed": 0, "published_file": False}
-    (tmp_path / "metrics.json").write_text(json.dumps(DOCUMENT | about))
+    counted = {"items": 0, "hidden": 0, "ties": 0, "accuracy_by": {}, **DOCUMENT["metrics"]}
+    (tmp_path / "metrics.json").write_text(json.dumps(DOCUMENT | about | {"metrics": counted}))
     monkeypatch.setattr(sys, "argv", ["merge", f"checkpoint={folder}", f"output={tmp_path / 'whole'}"])
     merge_command()
     assert loaded_scores(tmp_path / "whole") == pytest.approx(before, abs=1e-5)

@@ -79,9 +79,8 @@ def evaluated(settings: Mapping[str, Any], items: tuple[Item, ...], folder: Path
     try:
         asked = config(settings)
         loaded = checkpoint.named_by(asked)
-        pool = prompting.pool(asked.prompt, asked.data, asked.paths)
-        if asked.prompt.k and items is QUESTIONS:
-            pool = prompting.Pool(items, "other rows@00000000")
+        other = items is QUESTIONS and asked.prompt.k
+        pool = prompting.Pool(items, "other rows") if other else prompting.pool(asked.prompt, asked.data, asked.paths)
         how = predicting.How(False, 2, asked.scoring, asked.prompt, pool, asked.nli, max_length=asked.max_length)
         facts = predicting.predict(loaded, split, folder, how)
     except FiglangError:
@@ -125,13 +124,14 @@ def chat_template(place: Path) -> None:
 
 TOKENIZER: dict[str, Edit] = {"its tokenizer": lower_case}
 CAUSAL = {"model.family": "causal", "model.bos": "add"}
+ANSWERS = {"scoring.span": "answer", "scoring.backward_span": "answer", "scoring.norm": "sum"}
 PROMPT = {
     "prompt.k": (0, 1, 2),
     "prompt.seed": (1, 2),
     "prompt.separator": (" / ", "\n\n"),
 }
 LIKELIHOOD = World(
-    {**CAUSAL, "scoring.norm": "mean"},
+    {**CAUSAL, "scoring.norm": "mean", "prompt.source": "examples.txt"},
     PAIRS,
     {
         "model.bos": ("none", "7"),
@@ -151,13 +151,13 @@ LIKELIHOOD = World(
         "scoring.overflow": ("truncate_left",),
         "prompt.suffix": ("that is, ", "So, "),
         "prompt.answer": ("lower",),
-        "prompt.source": ("examples.txt",),
+        "prompt.source": ("other.txt",),
         "prompt.per": ("item", "split"),
         "prompt.template": ("{metaphor}: {answer}",),
         **PROMPT,
     },
     {"its weights": weights, "its configuration": said("config.json", rms_norm_eps=0.5), **TOKENIZER},
-    ({"prompt.k": 1, "prompt.source": "examples.txt"}, {"prompt.suffix": "that is, "}, {"model.init": "tiny", "drawn": 1}),
+    ({"prompt.k": 1}, {"prompt.suffix": "that is, "}, {"model.init": "tiny", "drawn": 1}),
 )
 MASKED = World(
     {"scoring.kind": "pll"},
@@ -173,7 +173,7 @@ MASKED = World(
     {"its weights": weights, "its configuration": said("config.json", layer_norm_eps=0.5), **TOKENIZER},
 )
 ASKED = World(
-    {**CAUSAL, "prompt.question": "or"},
+    {**CAUSAL, **ANSWERS, "prompt.question": "or"},
     QUESTIONS,
     {
         "scoring.norm": ("mean", "byte"),
@@ -191,14 +191,13 @@ ASKED = World(
     {"its weights": weights, **TOKENIZER},
     (
         {"prompt.k": 1},
-        {"scoring.span": "answer", "scoring.backward_span": "answer"},
         {"prompt.question": "numbered", "prompt.reply": "letter"},
     ),
 )
 ASKED_MASKED = World(
-    {"scoring.kind": "pll", "scoring.span": "answer", "scoring.backward_span": "answer", "prompt.question": "or"},
+    {**ANSWERS, "scoring.kind": "pll", "prompt.question": "or"},
     QUESTIONS,
-    {"scoring.masking": ("within_word_l2r",), "scoring.norm": ("sum", "byte"), "prompt.case": ("raw", "all")},
+    {"scoring.masking": ("within_word_l2r",), "scoring.norm": ("mean", "byte"), "prompt.case": ("raw", "all")},
     {"its weights": weights, **TOKENIZER},
 )
 LETTERS = World(
@@ -269,6 +268,7 @@ WORLDS = {
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files of a small network of each kind."""
     monkeypatch.chdir(tmp_path)
+    Path("other.txt").write_text("The sea was glass. It was calm.\nHer voice was silk. It was soft.\n")
     Path("examples.txt").write_text("Her mind was a sieve. She forgot it.\nHe was a rock. He stood firm.\nTime flew. It was fun.\n")
     tokenizer = causal_models.tokenizer()
     tokenizer.chat_template = CHAT
