@@ -80,9 +80,9 @@ def test_every_matrix_has_a_folder_of_its_own(tmp_path: Path) -> None:
     other = [replace(cell, signature="data:figqa|train_seed:1") for cell in other]
     folder = matrix.write(Matrix.of(one), tmp_path)
     assert matrix.write(Matrix.of(other), tmp_path) != folder
-    (folder / "pair_accuracy.svg").write_text("of an earlier version")
+    (folder / "mine.txt").write_text("the user's own")
     matrix.write(Matrix.of(one), tmp_path)
-    assert not (folder / "pair_accuracy.svg").exists()
+    assert (folder / "mine.txt").read_text() == "the user's own"
 
 
 def test_a_cell_of_hidden_labels_says_so() -> None:
