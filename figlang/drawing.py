@@ -37,7 +37,7 @@ STYLE = {
     "svg.fonttype": "none",  # text stays text: searched in a page, changed in an editor
     "svg.hashsalt": "figlang",  # equal figures have equal files
     "pdf.fonttype": 42,
-    "text.parse_math": False,  # names are text: a `$` in one is no formula
+    "text.parse_math": False,  # names are text: a `$` in one does not begin a formula
 }
 # The page's names for these colours; its theme gives their values.
 THEME = {INK: "--ink", MUTED: "--muted", FAINT: "--faint", **{colour: f"--series-{place}" for place, colour in enumerate(SERIES)}}

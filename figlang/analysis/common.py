@@ -71,7 +71,7 @@ def people(path: Path) -> dict[str, int | None]:
     """What people chose, by item id: the place of the option, from 0, that most of them chose; None for a tie.
 
     The file has the columns `id` and `choice`, a row for each answer of a person. A choice is the number of an option, from 1; a
-    blank one is no answer.
+    blank one is not an answer.
 
     Raises FiglangError that names the row that cannot be read.
     """
