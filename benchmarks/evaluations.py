@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from figlang import data, results
-from figlang.comparison import compare
 from figlang.config import DataConfig, PathsConfig
-from figlang.metrics import measure
-from figlang.predictions import BLIND, FORWARD, MEASURED, write_predictions
+from figlang.runs import results
+from figlang.runs.predictions import BLIND, FORWARD, MEASURED, write_predictions
+from figlang.statistics.comparison import compare
+from figlang.statistics.metrics import measure
+from figlang.tasks import registry as data
 from figlang.types import Prediction, Split
 
 CATEGORIES = ("objects", "visual", "social", "cultural")

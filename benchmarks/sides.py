@@ -17,9 +17,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, PreTra
 from transformers.utils.logging import disable_progress_bar
 
 from figlang.cpu.memory import keep_freed_memory
-from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request
-from figlang.scoring.trie import grow
+from figlang.scoring.tree.causal import CausalScorer
+from figlang.scoring.tree.trie import grow
 from figlang.training.throughput import product_rate
 
 Result = TypeVar("Result")

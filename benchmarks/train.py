@@ -33,16 +33,16 @@ from transformers import (
 )
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
-from figlang import runtime
-from figlang.command import compose
 from figlang.config import TrainConfig
-from figlang.data import for_training
-from figlang.encode import Encoder
-from figlang.evaluation import predict
+from figlang.config.command import compose
+from figlang.evaluation import runtime
+from figlang.evaluation.choosing import predict
 from figlang.models import networks
 from figlang.models.weights import locate
-from figlang.runs import Run
+from figlang.runs.training import Run
+from figlang.scoring.encode import Encoder
 from figlang.scoring.head import scorer
+from figlang.tasks.registry import for_training
 from figlang.training.fitting import fit
 from figlang.training.preparation import Prepared, prepare
 from figlang.training.throughput import product_rate

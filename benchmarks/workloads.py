@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
-from figlang import prompting
 from figlang.config import DataConfig, PathsConfig, PromptConfig, ScoringConfig
-from figlang.data import figqa, load
-from figlang.prompts import munch
 from figlang.scoring.requests import Request
 from figlang.scoring.wording import Wording
+from figlang.tasks import prompting
+from figlang.tasks.figqa import reading as figqa
+from figlang.tasks.munch import prompts as munch
+from figlang.tasks.registry import load
 from figlang.types import Item
 
 # Parts of an evaluation, large enough that what is done once for all requests does not count for more than in a whole one.

@@ -9,8 +9,8 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerFast
 
-from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request
+from figlang.scoring.tree.causal import CausalScorer
 
 MERGES = [("e", "n"), ("t", "h"), ("th", "e"), ("Ġ", "the"), ("a", "s"), ("Ġ", "s"), ("o", "v"), ("ov", "en"), (".", "Ċ")]
 SIZES = {

@@ -13,7 +13,7 @@ from typing import Any
 from pytorch_lightning.utilities import rank_zero_only
 from torch import Tensor
 
-from figlang.models.contrastive import ContrastiveModule
+from figlang.training.contrastive import ContrastiveModule
 from tests.commands import environment
 
 Strike = tuple[signal.Signals, int]  # a signal and the step of training, from 1, in which it comes

@@ -5,14 +5,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from figlang import results
 from figlang.config import DataConfig, ReportConfig
-from figlang.metrics import measure
-from figlang.predictions import write_predictions
 from figlang.report import assembly
+from figlang.runs import results
+from figlang.runs.predictions import write_predictions
+from figlang.statistics.metrics import measure
 from figlang.types import Prediction, Split
 
-SAMPLE = DataConfig(root="package:figlang/data/samples")
+SAMPLE = DataConfig(root="package:figlang/samples")
 
 
 def run(folder: Path, split: Split, wrong: int, seed: int | None = None, items: int = 560, **facts: str) -> str:

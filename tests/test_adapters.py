@@ -13,15 +13,15 @@ import torch
 from peft import PeftModel
 from safetensors.torch import load_file, save_file
 
+from figlang.commands.merge import main as merge_command
 from figlang.config import ModelConfig, PeftConfig
-from figlang.encode import Encoder
 from figlang.errors import FiglangError
-from figlang.evaluation import predict
-from figlang.exports import card, checkpoint, merging
-from figlang.exports.recipe import Recipe
-from figlang.folders import OWN
-from figlang.merge import main as merge_command
-from figlang.models import layout, lora, networks, weights
+from figlang.evaluation.choosing import predict
+from figlang.files.folders import OWN
+from figlang.models import checkpoint, layout, lora, networks, weights
+from figlang.models.recipe import Recipe
+from figlang.release import card, merging
+from figlang.scoring.encode import Encoder
 from figlang.scoring.head import scorer
 from figlang.types import Item, Split
 from tests import causal_models

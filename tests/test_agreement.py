@@ -1,9 +1,9 @@
-"""Agreement (figlang/rating/agreement.py): published worked examples, hand-worked numbers, laws."""
+"""Agreement (figlang/statistics/agreement.py): published worked examples, hand-worked numbers, laws."""
 
 import numpy as np
 import pytest
 
-from figlang.rating.agreement import ac1, alpha, intraclass, majority, plurality
+from figlang.statistics.agreement import ac1, alpha, intraclass, majority, plurality
 
 # Six targets, four judges: Shrout & Fleiss 1979, Table 2; their Table 4 has ICC(2,1) = .29 and ICC(2,4) = .62.
 SHROUT_FLEISS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], float)

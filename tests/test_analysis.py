@@ -9,11 +9,11 @@ import torch
 from scipy.stats import bootstrap, pearsonr, pointbiserialr, spearmanr
 from torchmetrics.functional.classification import binary_calibration_error
 
-from figlang.analysis.breakdown import by_attribute, quarters
-from figlang.analysis.calibration import calibration
-from figlang.analysis.correlation import pearson, probability, spearman
-from figlang.analysis.reliance import ANSWER, LENGTH, alone, factors, reliance
 from figlang.report.plots import USUAL, limits
+from figlang.statistics.breakdown import by_attribute, quarters
+from figlang.statistics.calibration import calibration
+from figlang.statistics.correlation import pearson, probability, spearman
+from figlang.statistics.reliance import ANSWER, LENGTH, alone, factors, reliance
 from figlang.types import Item, Prediction
 
 

@@ -8,9 +8,9 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from figlang.config import PromptConfig, ScoringConfig
-from figlang.scoring.branching import StringEncoder
-from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request, RequestEncoder, SpanFinder
+from figlang.scoring.tree.branching import StringEncoder
+from figlang.scoring.tree.causal import CausalScorer
 from figlang.scoring.wording import Wording
 from figlang.types import Item
 from tests.causal_models import network

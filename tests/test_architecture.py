@@ -1,4 +1,4 @@
-"""The way of the data, read from the import statements: upstream to downstream, and libraries only where they belong."""
+"""The way of the data, read from the import statements: rooms import one way, and libraries only where they belong."""
 
 import ast
 import subprocess
@@ -10,29 +10,15 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ENTRIES = ["train.py", "evaluate.py"]
-MODULES = (
-    "transfer",
-    "miqa_table3",
-    "munch_judge",
-    "munch_generate",
-    "munch_figures",
-    "generate",
-    "rate",
-    "merge",
-    "compare",
-    "describe",
-    "contamination",
-    "release",
-    "average",
-    "report/__main__",
-)
-COMMANDS = [*ENTRIES, *(f"figlang/{name}.py" for name in MODULES)]
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "figlang").rglob("*.py")) + ENTRIES
-DATA = [name for name in SOURCES if name.startswith("figlang/data/")]
-READERS = [name for name in DATA if name != "figlang/data/datamodule.py"]
+COMMANDS = [name for name in SOURCES if name.startswith("figlang/commands/") and not name.endswith("__init__.py")]
 
-# Each may import from those before it.
-RIVER = ["data", "prompts", "served", "encode", "scoring", "models", "evaluation", "metrics", "report"]
+# Each room may import from those before it. Files at the top are rooms of their own.
+ORDER = (
+    *("errors", "types", "files", "machine", "text", "config", "cpu", "statistics", "tables", "tasks", "scoring", "models"),
+    *("runs", "evaluation", "training", "report", "release", "rating", "commands", "__main__"),
+)
+TORCHLESS = ("errors", "types", "files", "machine", "text", "config", "statistics", "tables", "tasks")
 
 
 def imported(name: str) -> set[str]:
@@ -51,39 +37,17 @@ def uses(name: str, *packages: str) -> set[str]:
     return {module for module in imported(name) if any(f"{module}.".startswith(f"{package}.") for package in packages)}
 
 
-def place(name: str) -> int | None:
-    """Where in the river a file is; the datamodule turns encoded items into batches, so it is with the models."""
-    if name == "figlang/data/datamodule.py":
-        return RIVER.index("models")
-    part = Path(name).relative_to("figlang").parts[0].removesuffix(".py") if name.startswith("figlang/") else ""
-    return RIVER.index(part) if part in RIVER else None
+def room(name: str) -> str:
+    return Path(name).parts[1].removesuffix(".py") if name.startswith("figlang/") else ""
 
 
-@pytest.mark.parametrize("name", [name for name in SOURCES if name not in ("figlang/command.py", *COMMANDS)])
-def test_configuration_libraries_stay_at_the_door(name: str) -> None:
-    assert not uses(name, "hydra", "omegaconf", "figlang.command")
+def test_every_room_is_in_the_order() -> None:
+    assert {room(name) for name in SOURCES} - {"", "__init__"} == set(ORDER)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_commands_go_through_the_door(name: str) -> None:
-    assert not uses(name, "hydra", "omegaconf")
-    assert uses(name, "figlang.command")
-
-
-@pytest.mark.parametrize("name", [*READERS, "figlang/types.py", "figlang/errors.py", "figlang/sources.py", "figlang/metrics.py"])
-def test_reading_and_counting_need_no_torch(name: str) -> None:
-    assert not uses(name, "torch", "pytorch_lightning", "transformers", "peft")
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_readers_know_nothing_downstream(name: str) -> None:
-    downstream = [f"figlang.{room}" for room in RIVER if room != "data"]
-    assert not uses(name, *downstream, "figlang.data.datamodule")
-
-
-@pytest.mark.parametrize("name", [name for name in SOURCES if place(name) is not None])
-def test_imports_point_upstream(name: str) -> None:
-    downstream = [f"figlang.{room}" for room in RIVER[(place(name) or 0) + 1 :]]
+@pytest.mark.parametrize("name", [name for name in SOURCES if room(name) in ORDER])
+def test_rooms_import_one_way(name: str) -> None:
+    downstream = [f"figlang.{other}" for other in ORDER[ORDER.index(room(name)) + 1 :]]
     assert not uses(name, *downstream)
 
 
@@ -92,41 +56,36 @@ def test_imports_make_no_circle() -> None:
     graph = {
         module: {other for other in imported(name) if other in modules and other != module} for module, name in modules.items()
     }
-    # A package's index names its files: `from figlang.data import figqa` inside figlang/data needs the file, not the index.
+    # A package's index names its files: `from figlang.tables import cells` inside figlang/tables needs the file, not the index.
     for module, needed in graph.items():
         needed -= {package for package in needed if any(other.startswith(f"{package}.") for other in needed)}
         needed -= {module.rpartition(".")[0]}
     assert list(TopologicalSorter(graph).static_order())
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "figlang/data/figqa.py",
-        "figlang/data/miqa.py",
-        "figlang/prompts/miqa.py",
-        "figlang/metrics.py",
-        "figlang/report/assembly.py",
-        "figlang/miqa/table.py",
-        "figlang/data/munch.py",
-        "figlang/data/mix.py",
-        "figlang/prompts/munch.py",
-        "figlang/munch/table.py",
-        "figlang/association.py",
-        "figlang/munch/table3.py",
-        "figlang/munch/similarity.py",
-        "figlang/rating/agreement.py",
-        "figlang/rating/answers.py",
-        "figlang/rating/ratings.py",
-        "figlang/rating/sheets.py",
-        "figlang/reference.py",
-        "figlang/submission.py",
-        "figlang/overlap.py",
-        "figlang/overlap_table.py",
-    ],
-)
-def test_a_process_that_only_reads_or_counts_loads_no_torch(name: str) -> None:
-    module = name.removesuffix(".py").replace("/", ".")
-    check = f"import sys, {module}; print(*{{'torch', 'transformers', 'hydra', 'datasets'}} & set(sys.modules))"
+@pytest.mark.parametrize("name", SOURCES)
+def test_hydra_stays_in_the_configuration(name: str) -> None:
+    assert room(name) == "config" or not uses(name, "hydra", "omegaconf")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_commands_go_through_the_door(name: str) -> None:
+    assert uses(name, "figlang.config.command")
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if name not in COMMANDS and room(name) != "config"])
+def test_only_the_commands_know_the_door(name: str) -> None:
+    assert not uses(name, "figlang.config.command")
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if room(name) in TORCHLESS])
+def test_reading_and_counting_need_no_torch(name: str) -> None:
+    assert not uses(name, "torch", "pytorch_lightning", "transformers", "peft")
+
+
+@pytest.mark.parametrize("place", ["errors", "types", "statistics", "tables", "tasks", "rating", "report"])
+def test_a_process_that_only_reads_or_counts_loads_no_torch(place: str) -> None:
+    modules = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in SOURCES if room(name) == place]
+    check = f"import sys, {', '.join(modules)}; print(*{{'torch', 'transformers', 'hydra', 'datasets'}} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout.split() == []

@@ -1,4 +1,4 @@
-"""What right answers go with (figlang/association.py): worked by hand, by scipy, and as the paper's text says."""
+"""What right answers go with (figlang/statistics/association.py): worked by hand, by scipy, and as the paper's text says."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from figlang import reference
-from figlang.association import Case, Difference, cases, holm, means, pairs, share
+from figlang.statistics.association import Case, Difference, cases, holm, means, pairs, share
+from figlang.tasks import reference
 from figlang.types import Prediction
 
 

@@ -12,10 +12,10 @@ import torch
 from peft.utils import CONFIG_NAME
 from safetensors.torch import load_file, save_file
 
-from figlang.average import main as average_command
+from figlang.commands.average import main as average_command
+from figlang.commands.release import main as release_command
 from figlang.errors import FiglangError
-from figlang.exports import averaging
-from figlang.release import main as release_command
+from figlang.release import averaging
 from train import main as train_command
 
 A, B = "base_model.model.query.lora_A.weight", "base_model.model.query.lora_B.weight"

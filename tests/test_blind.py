@@ -1,4 +1,4 @@
-"""Laws of what is chosen with the context hidden (figlang/blind.py): no context moves it, and the gain is the difference."""
+"""Laws of what is chosen with the context hidden (figlang/tasks/blind.py): no context moves it, and the gain is the difference."""
 
 import csv
 import io
@@ -14,25 +14,27 @@ import pytest
 import torch
 from rich.console import Console
 
-from figlang import recomputed, results
-from figlang.blind import distinct, hidden, without
-from figlang.compare import main as compare_command
+from figlang.commands.compare import main as compare_command
 from figlang.config import PromptConfig, ReportConfig, ScoringConfig
 from figlang.config.groups import ModelConfig
 from figlang.errors import FiglangError
-from figlang.exports.checkpoint import Loaded
-from figlang.exports.recipe import Recipe
-from figlang.metrics import accuracy
+from figlang.evaluation.predicting import How, predict
+from figlang.evaluation.processes import Processes
 from figlang.models import networks
-from figlang.predicting import How, predict
-from figlang.predictions import read_predictions
-from figlang.prompting import Pool
-from figlang.prompts import lettered, miqa, munch
-from figlang.report import assembly
+from figlang.models.checkpoint import Loaded
+from figlang.models.recipe import Recipe
+from figlang.models.served.endpoint import Reply
+from figlang.report import assembly, showing
+from figlang.runs import recomputed, results
+from figlang.runs.predictions import read_predictions
 from figlang.scoring.requests import Request
 from figlang.scoring.wording import Wording
-from figlang.served.endpoint import Reply
-from figlang.sharding import Processes
+from figlang.statistics.metrics import accuracy
+from figlang.tasks import lettered
+from figlang.tasks.blind import distinct, hidden, without
+from figlang.tasks.miqa import prompts as miqa
+from figlang.tasks.munch import prompts as munch
+from figlang.tasks.prompting import Pool
 from figlang.types import CLASSES, Inference, Item, Judgement, Prediction, Split
 from tests import causal_models, masked_models
 
@@ -137,7 +139,7 @@ def evaluated(way: str, folder: Path, change: Callable[[Sequence[Item]], list[It
 
 @pytest.fixture(autouse=True)
 def chat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("figlang.generation.converse", replies)
+    monkeypatch.setattr("figlang.evaluation.generation.converse", replies)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -346,7 +348,7 @@ def table_of(folder: Path, name: str) -> list[dict[str, str]]:
 
 def test_the_terminal_shows_both(tmp_path: Path) -> None:
     console = Console(file=io.StringIO(), width=120)
-    results.show(evaluated("dual", tmp_path), tmp_path, console)
+    showing.show(evaluated("dual", tmp_path), tmp_path, console)
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert re.search(r"blind accuracy +50\.00 %", shown)
     assert re.search(r"gain over blind +[+-]\d", shown)

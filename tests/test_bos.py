@@ -11,12 +11,12 @@ from tokenizers import processors
 from transformers import PreTrainedTokenizerFast
 
 from evaluate import main as evaluate_command
+from figlang.commands.generate import main as generate_command
+from figlang.commands.munch_generate import main as rank_command
+from figlang.commands.munch_judge import main as judge_command
 from figlang.config import ModelConfig, ScoringConfig
-from figlang.exports.checkpoint import beginning
-from figlang.exports.recipe import Recipe
-from figlang.generate import main as generate_command
-from figlang.munch_generate import main as rank_command
-from figlang.munch_judge import main as judge_command
+from figlang.models.checkpoint import beginning
+from figlang.models.recipe import Recipe
 from figlang.scoring.requests import bos_ids, resolved_bos
 from tests.causal_models import network, tokenizer
 from tests.commands import train

@@ -1,14 +1,14 @@
-"""Laws of figlang/scoring/branching.py: what is trained is exactly what is evaluated, whoever shares a batch or a row."""
+"""Laws of figlang/scoring/tree/branching.py: what is trained is exactly what is evaluated, whoever shares a batch or a row."""
 
 import pytest
 import torch
 
 from figlang.config import PromptConfig, ScoringConfig
-from figlang.scoring.anatomy import dissect
-from figlang.scoring.branching import StringEncoder, StringScorer
-from figlang.scoring.causal import CausalScorer
 from figlang.scoring.likelihood import choose
 from figlang.scoring.requests import Request, RequestEncoder
+from figlang.scoring.tree.anatomy import dissect
+from figlang.scoring.tree.branching import StringEncoder, StringScorer
+from figlang.scoring.tree.causal import CausalScorer
 from figlang.scoring.wording import Wording
 from figlang.types import Item
 from tests.causal_models import TREE, WHOLE, network, tokenizer, values

@@ -13,13 +13,13 @@ from transformers import AutoConfig, AutoModelForCausalLM, BertConfig, LlamaMode
 
 from figlang.cpu.blocks import _attended
 from figlang.errors import FiglangError
-from figlang.scoring import anatomy
-from figlang.scoring.anatomy import Anatomy
-from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request
-from figlang.scoring.states import tree_reads, tree_states
-from figlang.scoring.trie import grow
-from figlang.scoring.vocabulary import Vocabulary
+from figlang.scoring.tree import anatomy
+from figlang.scoring.tree.anatomy import Anatomy
+from figlang.scoring.tree.causal import CausalScorer
+from figlang.scoring.tree.states import tree_reads, tree_states
+from figlang.scoring.tree.trie import grow
+from figlang.scoring.tree.vocabulary import Vocabulary
 from tests.causal_models import NO_BLOCKS, TREE, WHOLE, check, network, requests, tokenizer
 
 TOKENIZER = tokenizer()

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from figlang.scoring import anatomy
-from figlang.scoring.anatomy import dissect
-from figlang.scoring.causal import CausalScorer
-from figlang.scoring.states import tree_reads
-from figlang.scoring.trie import grow
+from figlang.scoring.tree import anatomy
+from figlang.scoring.tree.anatomy import dissect
+from figlang.scoring.tree.causal import CausalScorer
+from figlang.scoring.tree.states import tree_reads
+from figlang.scoring.tree.trie import grow
 from tests.causal_models import NO_BLOCKS, TREE, network, requests, tokenizer, values
 
 TOKENIZER = tokenizer()

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from figlang.config import ModelConfig, PeftConfig
-from figlang.encode import Encoder, word
 from figlang.errors import FiglangError
-from figlang.evaluation import predict
-from figlang.exports import card, checkpoint
-from figlang.exports.recipe import Recipe
-from figlang.models import lora, networks
+from figlang.evaluation.choosing import predict
+from figlang.models import checkpoint, lora, networks
+from figlang.models.recipe import Recipe
+from figlang.release import card
+from figlang.scoring.encode import Encoder, word
 from figlang.scoring.head import scorer
 from figlang.types import Item
 

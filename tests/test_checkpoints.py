@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from evaluate import main as evaluate_command
-from figlang import data
 from figlang.config import DataConfig, PathsConfig
-from figlang.encode import word
 from figlang.errors import FiglangError
-from figlang.exports import card
-from figlang.exports.recipe import Recipe
-from figlang.metrics import METRICS, accuracy, pair_accuracy, spread
-from figlang.predictions import read_predictions
-from figlang.sources import local_path
+from figlang.files.sources import local_path
+from figlang.models.recipe import Recipe
+from figlang.release import card
+from figlang.runs.predictions import read_predictions
+from figlang.scoring.encode import word
+from figlang.statistics.metrics import METRICS, accuracy, pair_accuracy, spread
+from figlang.tasks import registry as data
 from tests.conftest import published
 
 FOLDERS = sorted(path.parent for path in (Path(__file__).parent.parent / "checkpoints").glob("*/figlang.json"))

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import pytest
 import torch
 
-from figlang.prompts.miqa import PROMPTS, Shots, Wording, ask, templates
-from figlang.scoring.causal import CausalScorer
 from figlang.scoring.choices import measure
 from figlang.scoring.requests import Request, Scored
+from figlang.scoring.tree.causal import CausalScorer
+from figlang.tasks.miqa.prompts import PROMPTS, Shots, Wording, ask, templates
 from figlang.types import Item, Prediction, Prompted
 from tests.causal_models import network, tokenizer, total
 

@@ -9,10 +9,10 @@ from scipy.optimize import minimize
 from scipy.stats import binomtest, norm, t
 from statsmodels.stats.proportion import proportion_confint
 
-from figlang.metrics import ratio
 from figlang.statistics import clustered
 from figlang.statistics.clustered import DIFFERENCE, SHARE, Ratios, Support
 from figlang.statistics.contrast import contrast
+from figlang.statistics.metrics import ratio
 from figlang.statistics.seeds import Seeds
 
 Numbers = npt.NDArray[np.float64]

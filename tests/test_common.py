@@ -1,18 +1,18 @@
-"""Errors in common (figlang/analysis/common.py and its section): by hand, laws, people's answers."""
+"""Errors in common (figlang/statistics/common.py and its section): by hand, laws, people's answers."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from figlang import data
-from figlang.analysis.common import in_common, people, wrong, wrong_of_people
 from figlang.config import PathsConfig
 from figlang.errors import FiglangError
 from figlang.report import errors
 from figlang.report.parts import Prose, Task
-from figlang.systems import Pool, System
+from figlang.runs.systems import Pool, System
+from figlang.statistics.common import in_common, people, wrong, wrong_of_people
 from figlang.tables import Table
+from figlang.tasks import registry as data
 from figlang.types import Prediction
 from tests.report_runs import SAMPLE, report, run
 

@@ -1,4 +1,4 @@
-"""Laws of figlang/comparison.py: hand-worked differences, tests against statsmodels and torchmetrics, pooled seeds, refusals."""
+"""Comparison: hand-worked differences, tests against statsmodels and torchmetrics, pooled seeds, refusals."""
 
 import json
 import sys
@@ -14,12 +14,12 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from torchmetrics.functional import cohen_kappa
 
-from figlang import systems
-from figlang.compare import main
-from figlang.comparison import agreement, compare, compare_pooled, every_pair, holm, mean_accuracy, mean_pair_accuracy
+from figlang.commands.compare import main
 from figlang.errors import FiglangError
-from figlang.metrics import accuracy, measure
-from figlang.predictions import read_predictions, write_predictions
+from figlang.runs import systems
+from figlang.runs.predictions import read_predictions, write_predictions
+from figlang.statistics.comparison import agreement, compare, compare_pooled, every_pair, holm, mean_accuracy, mean_pair_accuracy
+from figlang.statistics.metrics import accuracy, measure
 from figlang.types import Prediction
 
 

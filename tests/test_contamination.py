@@ -1,4 +1,4 @@
-"""Overlap of training and evaluation text (figlang/overlap.py), the command, and what a card says of it."""
+"""Overlap of training and evaluation text (figlang/tasks/overlap.py), the command, and what a card says of it."""
 
 import json
 import random
@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 
-from figlang import overlap, stages
-from figlang.command import data_presets
+from figlang.commands.contamination import main as contamination_command
 from figlang.config import DataConfig, PathsConfig
-from figlang.contamination import main as contamination_command
-from figlang.data import for_training, load
-from figlang.likeness import twins
-from figlang.overlap_table import by_cleanness, evaluated, ids, table
+from figlang.config.command import data_presets
+from figlang.runs import stages
+from figlang.tasks import overlap
+from figlang.tasks.overlap_table import by_cleanness, evaluated, ids, table
+from figlang.tasks.registry import for_training, load
+from figlang.text.likeness import twins
 from figlang.types import CLASSES, Inference, Item, Prediction, Split
 
 LONG = "the old clock in the hall had swallowed another hour"
-SAMPLES = "package:figlang/data/samples"
+SAMPLES = "package:figlang/samples"
 
 
 def item(identifier: str, context: str, *options: str, cut: bool = False) -> Item:

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from evaluate import main as evaluate_command
-from figlang.average import main as average_command
+from figlang.commands.average import main as average_command
 from tests.commands import TINY
 from train import main as train_command
 

@@ -1,12 +1,12 @@
-"""The index of the readers, figlang/data/__init__.py: one split by name, and training data free of evaluation items."""
+"""The index of the readers, figlang/tasks/registry.py: one split by name, and training data free of evaluation items."""
 
 from pathlib import Path
 
 import pytest
 
 from figlang.config import DataConfig, PathsConfig
-from figlang.data import for_training, load
 from figlang.errors import FiglangError
+from figlang.tasks.registry import for_training, load
 
 HEADER = "startphrase,ending1,ending2,labels\n"
 TRAIN = HEADER + "the night was ink.,x,y,0\nb,x,y,1\nc,v,w,0\nd,v,w,1\n"
@@ -136,6 +136,4 @@ def test_published_training_items(figqa_root: str, size: str, drop: bool, items:
 
 def test_data_root_goes_before_paths_data(figqa_root: str) -> None:
     paths = PathsConfig(data=figqa_root)
-    assert load("validation", DataConfig(root="package:figlang/data/samples"), paths).source.endswith(
-        "samples/figqa/filtered/dev.csv"
-    )
+    assert load("validation", DataConfig(root="package:figlang/samples"), paths).source.endswith("samples/figqa/filtered/dev.csv")

@@ -1,4 +1,4 @@
-"""Batches for training (figlang/data/datamodule.py): every item once an epoch, in an order of seed and epoch alone."""
+"""Batches for training (figlang/training/datamodule.py): every item once an epoch, in an order of seed and epoch alone."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ from pytorch_lightning import LightningModule, Trainer
 from pytorch_lightning.callbacks import ModelCheckpoint
 from torch import Tensor
 
-from figlang.data.datamodule import WINDOW, ChoiceData, LengthBuckets
-from figlang.encode import Encoded
+from figlang.scoring.encode import Encoded
+from figlang.training.datamodule import WINDOW, ChoiceData, LengthBuckets
 
 
 def examples(lengths: Sequence[int], options: int = 2) -> list[Encoded]:

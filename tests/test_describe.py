@@ -1,4 +1,4 @@
-"""figlang.describe: what is in a data set, said once and within bounds."""
+"""figlang describe: what is in a data set, said once and within bounds."""
 
 import logging
 import sys
@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from figlang import describe, drawing
-from figlang.analysis import linguistic, segments
+from figlang.commands import describe
 from figlang.errors import FiglangError
 from figlang.report import plots
+from figlang.tables import drawing
+from figlang.tasks.figqa import linguistic, segments
 from figlang.types import Item
 
 HEADER = "startphrase,ending1,ending2,labels\n"

@@ -16,9 +16,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from figlang.command import CONF
 from figlang.config import TrainerConfig
-from figlang.strategies import places
+from figlang.config.command import CONF
+from figlang.training.strategies import places
 from tests import causal_models, masked_models
 from tests.commands import ROOT, TINY, environment, train_apart
 from tests.processes import Group, Strike, preload

@@ -8,9 +8,9 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForMultipleChoice, PreTrainedModel
 
 from figlang.config import MethodConfig
-from figlang.models.contrastive import ContrastiveModule
-from figlang.models.embedding import TrimmedEmbedding, restore, trim
 from figlang.scoring.head import scorer
+from figlang.training.contrastive import ContrastiveModule
+from figlang.training.embedding import TrimmedEmbedding, restore, trim
 
 
 def network() -> PreTrainedModel:

@@ -1,4 +1,4 @@
-"""Laws of figlang/evaluation.py: predictions in the order of the items, and a file that holds all there is to know."""
+"""Laws of figlang/evaluation/choosing.py: predictions in the order of the items, and a file that holds all there is to know."""
 
 import json
 from pathlib import Path
@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from figlang.encode import Batch, Encoded
 from figlang.errors import FiglangError
-from figlang.evaluation import encode_all, predict, prediction
-from figlang.metrics import measure
-from figlang.predictions import read_predictions, write_predictions
+from figlang.evaluation.choosing import encode_all, predict, prediction
+from figlang.runs.predictions import read_predictions, write_predictions
+from figlang.scoring.encode import Batch, Encoded
+from figlang.statistics.metrics import measure
 from figlang.types import Item, Prediction
 
 ROWS = [

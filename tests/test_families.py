@@ -8,14 +8,14 @@ import torch
 from transformers import BartConfig, BartForCausalLM
 
 from figlang.config import MethodConfig, ModelConfig, PeftConfig, ScoringConfig, TrainConfig
-from figlang.encode import Encoder, padding
 from figlang.errors import FiglangError
-from figlang.evaluation import predict
-from figlang.exports import checkpoint, merging
-from figlang.models import networks
-from figlang.models.embedding import restore
-from figlang.scoring.causal import CausalScorer
+from figlang.evaluation.choosing import predict
+from figlang.models import checkpoint, networks
+from figlang.release import merging
+from figlang.scoring.encode import Encoder, padding
 from figlang.scoring.head import scorer
+from figlang.scoring.tree.causal import CausalScorer
+from figlang.training.embedding import restore
 from figlang.training.fitting import _trim
 from figlang.training.preparation import check, prepare
 from figlang.types import Item, Split

@@ -14,17 +14,18 @@ from filelock import FileLock
 from rich.console import Console
 from safetensors.torch import load_file, save_file
 
-from figlang import runtime
 from figlang.config import DataConfig, EvaluateConfig, ModelConfig, TrainConfig, TrainerConfig
 from figlang.errors import FiglangError
-from figlang.exports import checkpoint
-from figlang.faults import explain
-from figlang.folders import whole_folder
-from figlang.models.contrastive import ContrastiveModule
-from figlang.redaction import nothing_secret_said, redacted
-from figlang.runs import Run
-from figlang.sources import package_path
+from figlang.evaluation import runtime
+from figlang.files.folders import whole_folder
+from figlang.files.redaction import nothing_secret_said, redacted
+from figlang.files.sources import package_path
+from figlang.machine.faults import explain
+from figlang.models import checkpoint
+from figlang.runs.training import Run
 from figlang.training import selection
+from figlang.training.contrastive import ContrastiveModule
+from figlang.training.trainer import WholeStates, trainer
 from tests.commands import TINY
 from train import main as train_command
 
@@ -166,13 +167,13 @@ def test_a_disk_that_fills_up_while_a_state_is_saved_keeps_the_one_before(
 @pytest.mark.parametrize("strategy", ["auto", "ddp", "fsdp"])
 def test_every_strategy_writes_its_state_beside_its_place(tmp_path: Path, strategy: str) -> None:
     config = TrainConfig(trainer=TrainerConfig(accelerator="cpu", strategy=strategy))
-    made = runtime.trainer(runtime.settled(config), Run(tmp_path), [])
-    assert isinstance(made.strategy.checkpoint_io, runtime.WholeStates)
+    made = trainer(runtime.settled(config), Run(tmp_path), [])
+    assert isinstance(made.strategy.checkpoint_io, WholeStates)
 
 
 def test_what_a_killed_process_left_of_a_state_does_not_stay(tmp_path: Path) -> None:
     (tmp_path / ".last.ckpt.7").write_bytes(b"half")
-    runtime.WholeStates().save_checkpoint({"step": 1}, tmp_path / "last.ckpt")
+    WholeStates().save_checkpoint({"step": 1}, tmp_path / "last.ckpt")
     assert [path.name for path in tmp_path.iterdir()] == ["last.ckpt"]
     assert torch.load(tmp_path / "last.ckpt", weights_only=True) == {"step": 1}
 

@@ -1,4 +1,4 @@
-"""Laws of figlang/data/figqa.py: any file in Fig-QA's form."""
+"""Laws of figlang/tasks/figqa/reading.py: any file in Fig-QA's form."""
 
 import tracemalloc
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from figlang.data import figqa
 from figlang.errors import FiglangError
+from figlang.tasks.figqa import reading as figqa
 from figlang.types import Item, Split
 
 HEADER = "startphrase,ending1,ending2,labels\n"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from figlang.data import figqa
 from figlang.errors import FiglangError
+from figlang.tasks.figqa import reading as figqa
 from figlang.types import Split
 from tests.test_figqa import HEADER, write
 

@@ -10,9 +10,9 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from figlang.errors import FiglangError, NonFiniteError
-from figlang.scoring.continuing import Continuation, Path
-from figlang.scoring.first_token import FirstTokenRanker, Ranked
-from figlang.scoring.words import Comparison, TokenTexts, leading_word
+from figlang.scoring.ranking.first_token import FirstTokenRanker, Ranked
+from figlang.scoring.ranking.words import Comparison, TokenTexts, leading_word
+from figlang.scoring.tree.continuing import Continuation, Path
 from tests.causal_models import TREE, WHOLE, network, tokenizer
 
 PIECES = ['"', "*", "</s>", "st", "em", "res", "strong", "sternly", "ly", "ern", "Ġst", "S", "s", "solid", "-", "."]

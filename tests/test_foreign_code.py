@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from figlang import predicting
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
-from figlang.exports import checkpoint
-from figlang.models import gguf, networks
+from figlang.evaluation import predicting
+from figlang.models import checkpoint, gguf, networks
 from tests import commands
 from tests.test_adapters import exported as adapters
 from tests.test_checkpoint import TEXTS

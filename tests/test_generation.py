@@ -9,20 +9,21 @@ from pathlib import Path
 import pytest
 import torch
 
+from figlang.commands.generate import main as generate_command
+from figlang.commands.rate import main as rate_command
 from figlang.config import SamplingConfig
-from figlang.data import figqa, miqa
 from figlang.errors import FiglangError
-from figlang.generate import main as generate_command
-from figlang.generation import Writer, first_paragraph, first_sentence, rated_part
-from figlang.prompts import open as questions
-from figlang.rate import main as rate_command
+from figlang.evaluation.generation import Writer, first_paragraph, first_sentence, rated_part
+from figlang.files.sources import package_path
 from figlang.rating import answers
 from figlang.rating.sheets import KEY, SHEET
-from figlang.sources import package_path
+from figlang.tasks import open as questions
+from figlang.tasks.figqa import reading as figqa
+from figlang.tasks.miqa import reading as miqa
 from figlang.types import Generation, Item
 from tests.causal_models import network, tokenizer
 
-SAMPLE = miqa.read(package_path(f"package:figlang/data/samples/miqa/{miqa.FILE}")).items
+SAMPLE = miqa.read(package_path(f"package:figlang/samples/miqa/{miqa.FILE}")).items
 TOKENIZER = tokenizer()
 
 
@@ -246,7 +247,7 @@ def test_figqa_has_several_answers_to_a_metaphor(run: Run) -> None:
     written = answers.read(run("figqa", "data=figqa_sample", "data.limit=3", "sampling=liu2022"))
     assert [one.sample for one in written] == [0, 1, 2, 3] * 3
     assert {one.kind for one in written} == {questions.FIGQA}
-    contexts = [item.context for item in figqa.load("validation", "medium", "package:figlang/data/samples", "").items[:3]]
+    contexts = [item.context for item in figqa.load("validation", "medium", "package:figlang/samples", "").items[:3]]
     assert written[0].prompt == contexts[0].rstrip(".") + ". That is to say,"
 
 

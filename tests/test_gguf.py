@@ -11,10 +11,10 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
+from figlang.files.sources import sha256
 from figlang.models import gguf, networks
-from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request, bos_ids
-from figlang.sources import sha256
+from figlang.scoring.tree.causal import CausalScorer
 
 HIDDEN, INNER, HEADS, WORDS = 32, 48, 4, ["<s>", "</s>", "a", "b", "c", "Ġ", "ab", "Ġc"]
 

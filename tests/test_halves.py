@@ -14,9 +14,9 @@ from transformers import PreTrainedModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.llama import modeling_llama
 
-from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Request
-from figlang.scoring.states import read_tree
+from figlang.scoring.tree.causal import CausalScorer
+from figlang.scoring.tree.states import read_tree
 from tests.causal_models import NO_BLOCKS, TREE, check, network, tokenizer
 
 TOKENIZER = tokenizer()
@@ -51,7 +51,7 @@ def test_two_halves_at_the_same_time_equal_one_sentence_at_a_time(family: str, b
         read[threading.get_ident()] += len(tokens)
         return read_tree(body, tokens, *rest, **options)
 
-    monkeypatch.setattr("figlang.scoring.states.read_tree", reading)
+    monkeypatch.setattr("figlang.scoring.tree.states.read_tree", reading)
     scored = scorer.score(many())
     assert len(read) == (1 if family in NO_BLOCKS else 2)
     assert min(read.values()) > 0.9 * max(read.values())
@@ -67,7 +67,7 @@ def test_two_halves_at_the_same_time_equal_one_sentence_at_a_time(family: str, b
 @pytest.mark.parametrize(("least", "threads"), [(500, 2), (5000, 1)])
 def test_a_half_may_be_less_than_a_pack(least: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = network("llama", **TREE["llama"])
-    monkeypatch.setattr("figlang.scoring.causal.LEAST", least)
+    monkeypatch.setattr("figlang.scoring.tree.causal.LEAST", least)
     scorer = CausalScorer(plain, TOKENIZER)
     read: list[int] = []
     plain.get_input_embeddings().register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].numel()))
@@ -114,7 +114,7 @@ def test_an_error_in_one_half_stops_the_other_and_leaves_the_network_as_it_was(m
         return read_tree(*inputs, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr("figlang.scoring.states.read_tree", failing)
+        patched.setattr("figlang.scoring.tree.states.read_tree", failing)
         with pytest.raises(RuntimeError, match="not enough memory"):
             scorer.score(many())
     assert len(set(reads)) == 2
@@ -135,7 +135,7 @@ def test_a_network_with_hooks_or_within_autocast_is_read_in_one_thread(monkeypat
         threads.add(threading.get_ident())
         return read_tree(*inputs, **options)
 
-    monkeypatch.setattr("figlang.scoring.states.read_tree", reading)
+    monkeypatch.setattr("figlang.scoring.tree.states.read_tree", reading)
     for part in (plain.base_model.layers[0], plain.lm_head):
         with part.register_forward_pre_hook(lambda *_: None):
             scorer.score(many())

@@ -1,4 +1,4 @@
-"""Model folders that are wrong on purpose end in one line, in time (figlang/models/soundness.py, figlang/limits.py)."""
+"""Model folders that are wrong on purpose end in one line, in time (figlang/models/soundness.py, figlang/machine/limits.py)."""
 
 import json
 import time
@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 import torch
 
-from figlang import generation
 from figlang.config import ModelConfig, SamplingConfig
 from figlang.errors import FiglangError
-from figlang.exports import checkpoint
-from figlang.limits import within
-from figlang.models import lora, networks
+from figlang.evaluation import generation
+from figlang.machine.limits import within
+from figlang.models import checkpoint, lora, networks
 from tests import causal_models
 from tests.test_adapters import exported as adapters
 from tests.test_checkpoint import TEXTS, exported

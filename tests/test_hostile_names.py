@@ -14,14 +14,17 @@ import pytest
 import yaml
 from rich.console import Console
 
-from figlang import data, drawing, recomputed, report, tables
-from figlang.compare import main as compare_command
+from figlang import tables
+from figlang.commands.compare import main as compare_command
+from figlang.commands.report import main as report_command
 from figlang.config import PathsConfig
-from figlang.exports import card
-from figlang.exports.recipe import Recipe
-from figlang.printing import printable
-from figlang.report.__main__ import main as report_command
-from figlang.tables import Code, Table
+from figlang.machine.printing import printable
+from figlang.models.recipe import Recipe
+from figlang.release import card
+from figlang.report import terminal
+from figlang.runs import recomputed
+from figlang.tables import Code, Table, drawing
+from figlang.tasks import registry as data
 from tests.report_runs import SAMPLE, run
 
 NAMES = [
@@ -241,6 +244,6 @@ def test_the_summary_of_an_evaluation_shows_names_as_they_are(tmp_path: Path) ->
     cell = content["metrics"]["accuracy"]
     content["metrics"]["accuracy_by"] = {"[red]a:skull:": {"[b]\x1b[31mv:skull:": cell}}
     screen = Console(file=io.StringIO(), width=120, force_terminal=True, color_system=None)
-    report.summary(content, [], "[red]t:skull:\x07", screen)
+    terminal.summary(content, [], "[red]t:skull:\x07", screen)
     text = screen.file.getvalue()  # type: ignore[attr-defined]
     assert all(word in text for word in ("[red]a:skull:", "[b]␛[31mv:skull:", "[red]t:skull:␇"))

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from figlang import folders, systems
 from figlang.errors import FiglangError
-from figlang.files import slug
-from figlang.folders import whole_folder
+from figlang.files import folders
+from figlang.files.folders import whole_folder
+from figlang.files.whole import slug
+from figlang.runs import systems
 from tests.commands import TINY
 from tests.processes import preload
 from tests.victims import PRELOADED, QUIET, Victim, count_down, half_files, metrics
@@ -221,8 +222,8 @@ COMMANDS = {
     "train": ("train", *TINY, "data.limit=16", "method.epochs=3", "run=runs/run"),
     "multirun": ("train", "-m", *TINY, "data.limit=16", "seed=0,1"),
     "evaluate": evaluation("output=out"),
-    "generate": ("figlang.generate", *QUIET, "model=gpt2", "data=miqa_sample", "sampling.max_tokens=4", "output=out"),
-    "report": ("figlang.report.__main__", "one", "two", "output=out", "analysis=off"),
+    "generate": ("figlang.commands.generate", *QUIET, "model=gpt2", "data=miqa_sample", "sampling.max_tokens=4", "output=out"),
+    "report": ("figlang.commands.report", "one", "two", "output=out", "analysis=off"),
 }
 
 
@@ -282,18 +283,26 @@ def folder_of(verb: str, number: int) -> tuple[str, ...]:
     if verb == "evaluate":
         return evaluation("output=out", f"model.name=w{number}")
     if verb == "report":
-        return ("figlang.report.__main__", "one", "two", "output=out", "analysis=off", f"title=w{number}")
+        return ("figlang.commands.report", "one", "two", "output=out", "analysis=off", f"title=w{number}")
     if verb == "compare":
-        return ("figlang.compare", *(("one", "two") if number % 2 else ("two", "one")), "output=out")
+        return ("figlang.commands.compare", *(("one", "two") if number % 2 else ("two", "one")), "output=out")
     if verb == "rate":
-        return ("figlang.rate", "runs=[answers]", "folder=out", f"seed={number}")
+        return ("figlang.commands.rate", "runs=[answers]", "folder=out", f"seed={number}")
     tasks = {"generate": "miqa_sample", "munch_judge": "munch_sample", "munch_generate": "munch_sample"}
     more = {
         "generate": ["sampling.max_tokens=2"],
         "munch_generate": ["data.question=generation", "data.limit=3"],
         "munch_judge": ["data.limit=3"],
     }
-    return (f"figlang.{verb}", *QUIET, "model=gpt2", f"data={tasks[verb]}", "output=out", f"model.name=w{number}", *more[verb])
+    return (
+        f"figlang.commands.{verb}",
+        *QUIET,
+        "model=gpt2",
+        f"data={tasks[verb]}",
+        "output=out",
+        f"model.name=w{number}",
+        *more[verb],
+    )
 
 
 VERBS = ("train", "evaluate", "generate", "rate", "report", "compare", "munch_judge", "munch_generate")

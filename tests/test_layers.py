@@ -1,4 +1,4 @@
-"""Learning rates by depth (figlang/models/layers.py) and what a training takes of the machine (figlang/training/throughput.py)."""
+"""Learning rates by depth, and what a training takes of the machine."""
 
 import numpy as np
 import pytest
@@ -8,10 +8,10 @@ from torch import nn
 from figlang.config import MethodConfig, ModelConfig
 from figlang.errors import FiglangError
 from figlang.models import networks
-from figlang.models.contrastive import ContrastiveModule
-from figlang.models.layers import groups
 from figlang.scoring.head import scorer
 from figlang.training import throughput
+from figlang.training.contrastive import ContrastiveModule
+from figlang.training.layers import groups
 
 
 @pytest.mark.parametrize("architecture", ["bert", "deberta-v2", "modernbert", "gpt2", "llama"])

@@ -10,9 +10,9 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformers import PreTrainedTokenizerFast
 
 from figlang.errors import FiglangError
-from figlang.scoring.causal import CausalScorer
 from figlang.scoring.letters import Lettered, answer_forms, forms, measure
 from figlang.scoring.requests import Scored, SpanFinder
+from figlang.scoring.tree.causal import CausalScorer
 from figlang.types import Item, Prompted
 from tests.causal_models import network
 

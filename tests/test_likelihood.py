@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 import torch
 
-from figlang.command import compose
 from figlang.config import EvaluateConfig, PromptConfig, ScoringConfig
+from figlang.config.command import compose
 from figlang.errors import FiglangError
-from figlang.metrics import accuracy, pair_accuracy
-from figlang.scoring.causal import CausalScorer, Scored
 from figlang.scoring.likelihood import choose
 from figlang.scoring.requests import Request
+from figlang.scoring.tree.causal import CausalScorer, Scored
 from figlang.scoring.wording import Wording
+from figlang.statistics.metrics import accuracy, pair_accuracy
 from figlang.types import Item
 from tests.causal_models import network, tokenizer
 

@@ -10,11 +10,11 @@ import pytest
 pytest.importorskip("spacy")
 pytest.importorskip("nltk")
 
-from figlang import data
-from figlang.analysis import cut, linguistic, segments, wordnet
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
-from figlang.reference import results
+from figlang.tasks import registry as data
+from figlang.tasks.figqa import cut, linguistic, segments, wordnet
+from figlang.tasks.reference import results
 from figlang.types import Item
 from tests.conftest import published
 

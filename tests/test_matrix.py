@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from figlang import matrix
-from figlang.command import combinations
 from figlang.config import EvaluateConfig
+from figlang.config.command import combinations
+from figlang.config.signature import program
 from figlang.errors import FiglangError
-from figlang.folders import OWN
-from figlang.matrix import Cell, Matrix
-from figlang.metrics import Estimate
-from figlang.outputs import place
-from figlang.signature import program
+from figlang.files.folders import OWN
+from figlang.report import matrix
+from figlang.report.matrix import Cell, Matrix
+from figlang.runs.outputs import place
+from figlang.statistics.metrics import Estimate
 
 CLEAR, POOR = Estimate(0.8, 0.75, 0.85, 100, 0.5, 0.0), Estimate(0.4, 0.3, 0.5, 50, 1 / 3, 0.1)
 
@@ -153,8 +153,8 @@ def test_a_list_is_one_value() -> None:
     ("file", "typed"),
     [
         ("evaluate.py", "evaluate.py"),
-        ("/x/figlang/transfer.py", "-m figlang.transfer"),
-        ("/x/figlang/report/__main__.py", "-m figlang.report"),
+        ("/x/figlang/commands/transfer.py", "-m figlang transfer"),
+        ("/x/figlang/commands/report.py", "-m figlang report"),
     ],
 )
 def test_the_command_beside_a_number_can_be_typed_again(monkeypatch: pytest.MonkeyPatch, file: str, typed: str) -> None:

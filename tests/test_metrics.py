@@ -1,4 +1,4 @@
-"""Laws of figlang/metrics.py, with numbers worked by hand."""
+"""Laws of figlang/statistics/metrics.py, with numbers worked by hand."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from figlang import metrics
-from figlang.metrics import accuracy, consistency, first_option, measure, pair_accuracy, ratio, same_answer, spread
+from figlang.statistics import metrics
+from figlang.statistics.metrics import accuracy, consistency, first_option, measure, pair_accuracy, ratio, same_answer, spread
 from figlang.types import Prediction
 
 Metric = Callable[[Sequence[Prediction]], metrics.Estimate]

@@ -1,4 +1,4 @@
-"""Laws of figlang/data/miqa.py: any file in MiQA's form, and the facts of the published one."""
+"""Laws of figlang/tasks/miqa/reading.py: any file in MiQA's form, and the facts of the published one."""
 
 from collections import Counter
 from pathlib import Path
@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from figlang.config import DataConfig, PathsConfig
-from figlang.data import for_training, load, miqa
 from figlang.errors import FiglangError
+from figlang.tasks.miqa import reading as miqa
+from figlang.tasks.registry import for_training, load
 from figlang.types import Item
 
 HEADER = "literal_premise\tmetaphorical_premise\tliteral_conclusion\tmetaphorical_conclusion\n"
@@ -159,7 +160,7 @@ def test_there_is_nothing_to_train_on(tmp_path: Path) -> None:
 
 
 def test_the_bundled_sample_is_clean() -> None:
-    data = DataConfig("miqa_sample", "miqa", root="package:figlang/data/samples", strict=True)
+    data = DataConfig("miqa_sample", "miqa", root="package:figlang/samples", strict=True)
     split = load("validation", data, PathsConfig())
     assert (split.notes, len(split.items)) == ((), 44 * 4)
 

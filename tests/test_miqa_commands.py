@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from evaluate import main as evaluate_command
-from figlang import metrics
-from figlang.command import compose
+from figlang.commands.miqa_table3 import main as table_command
 from figlang.config import MiqaTable3Config
+from figlang.config.command import compose
 from figlang.errors import FiglangError
-from figlang.miqa import grid
-from figlang.miqa_table3 import main as table_command
-from figlang.predictions import read_predictions
-from figlang.prompts.miqa import PROMPTS
+from figlang.evaluation import grid
+from figlang.runs.predictions import read_predictions
 from figlang.scoring import choices
+from figlang.statistics import metrics
+from figlang.tasks.miqa.prompts import PROMPTS
 from tests.causal_models import network, tokenizer
 
 TINY = ["data=miqa_sample", "data.limit=16", "model=causal", "model.bos=add", "trainer=cpu", "trainer.progress=false"]

@@ -10,16 +10,16 @@ from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 
 from evaluate import main as evaluate_command
-from figlang.command import CONF, compose
 from figlang.config import EvaluateConfig, ModelConfig, NliConfig
-from figlang.data import miqa
+from figlang.config.command import CONF, compose
+from figlang.files.sources import package_path
 from figlang.models import networks
-from figlang.predictions import read_predictions
+from figlang.runs.predictions import read_predictions
 from figlang.scoring.nli import choices, judgements
-from figlang.sources import package_path
+from figlang.tasks.miqa import reading as miqa
 from figlang.types import CLASSES, Prediction
 
-SAMPLE = miqa.read(package_path(f"package:figlang/data/samples/miqa/{miqa.FILE}")).items
+SAMPLE = miqa.read(package_path(f"package:figlang/samples/miqa/{miqa.FILE}")).items
 IMPLIES, IMPLIED_BY = SAMPLE[0], SAMPLE[2]
 
 

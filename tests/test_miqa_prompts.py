@@ -1,14 +1,14 @@
-"""MiQA's questions in words (figlang/prompts/miqa.py), string by string, and the laws of the examples before them."""
+"""MiQA's questions in words (figlang/tasks/miqa/prompts.py), string by string, and the laws of the examples before them."""
 
 import pytest
 
-from figlang.data import miqa
 from figlang.errors import FiglangError
-from figlang.prompts.miqa import BASELINES, PROMPTS, Shots, Wording, ask, examples, templates
-from figlang.sources import package_path
+from figlang.files.sources import package_path
+from figlang.tasks.miqa import reading as miqa
+from figlang.tasks.miqa.prompts import BASELINES, PROMPTS, Shots, Wording, ask, examples, templates
 from figlang.types import Item, Prompted
 
-SAMPLE = miqa.read(package_path(f"package:figlang/data/samples/miqa/{miqa.FILE}")).items
+SAMPLE = miqa.read(package_path(f"package:figlang/samples/miqa/{miqa.FILE}")).items
 LOST = ("I lost my temper", "the keys are gone", "I shouted")
 IMPLIES = Item("implies", "1", LOST[0], (LOST[1], LOST[2]), 1, {"question": ("implies",)})
 IMPLIED_BY = Item("implied-by", "1", "the keys are gone", ("I lost my keys", LOST[0]), 0, {"question": ("implied-by",)})

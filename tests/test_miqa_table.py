@@ -1,4 +1,4 @@
-"""MiQA's Table 3 from predictions (figlang/miqa/table.py): worked by hand, in both renderings."""
+"""MiQA's Table 3 from predictions (figlang/tasks/miqa/table.py): worked by hand, in both renderings."""
 
 from io import StringIO
 from itertools import product
@@ -6,9 +6,9 @@ from itertools import product
 import pytest
 from rich.console import Console
 
-from figlang import reference
-from figlang.miqa import table
 from figlang.tables import text
+from figlang.tasks import reference
+from figlang.tasks.miqa import table
 from figlang.types import Prediction
 
 KINDS = ("implies", "implied-by")

@@ -1,4 +1,4 @@
-"""Several data sets as one to train on (figlang/data/mix.py), and NLI posed as a choice."""
+"""Several data sets as one to train on (figlang/tasks/mix.py), and NLI posed as a choice."""
 
 import json
 import sys
@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 
 from figlang.config import DataConfig, MethodConfig, PathsConfig
-from figlang.data import for_training, load, mix, nli
 from figlang.errors import FiglangError
 from figlang.scoring.likelihood import partners_of
+from figlang.tasks import mix
+from figlang.tasks.nli import reading as nli
+from figlang.tasks.registry import for_training, load
 from figlang.training.preparation import _select
 from figlang.types import CLASSES, Consequence, Inference, Paraphrase, Split
 from train import main as train_command
 
-SAMPLES = "package:figlang/data/samples"
+SAMPLES = "package:figlang/samples"
 PATHS = PathsConfig()
 
 

@@ -1,4 +1,4 @@
-"""Laws of figlang/data/munch.py: any files in MUNCH's form."""
+"""Laws of figlang/tasks/munch/reading.py: any files in MUNCH's form."""
 
 import csv
 from collections.abc import Sequence
@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from figlang.config import DataConfig, PathsConfig
-from figlang.data import for_training, load, munch
-from figlang.data.marks import mark
 from figlang.errors import FiglangError
+from figlang.tasks.munch import reading as munch
+from figlang.tasks.munch.marks import mark
+from figlang.tasks.registry import for_training, load
 from figlang.types import Judgement, Paraphrase, Split, Substitution
 
 Row = dict[str, str]
@@ -307,7 +308,7 @@ def test_a_marked_word_part() -> None:
 
 
 def test_the_bundled_sample_is_clean() -> None:
-    data = DataConfig("munch_sample", "munch", root="package:figlang/data/samples", strict=True)
+    data = DataConfig("munch_sample", "munch", root="package:figlang/samples", strict=True)
     split = load("validation", data, PathsConfig())
     assert len(split.items) == 2 * 213
     assert [note for note in split.notes if "left out" in note or ".json" in note] == []

@@ -1,4 +1,4 @@
-"""What lies beside the tables of MUNCH (figlang/data/munch.py): its task files, and parts of speech."""
+"""What lies beside the tables of MUNCH (figlang/tasks/munch/reading.py): its task files, and parts of speech."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 
 from evaluate import main as evaluate_command
-from figlang import metrics
-from figlang.cells import MADE_BY
+from figlang.commands.munch_judge import main as judge_command
 from figlang.config import PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
-from figlang.generation import Writer
-from figlang.munch.judging import Judge, check, letter_of
-from figlang.munch_judge import main as judge_command
-from figlang.predictions import read_predictions
-from figlang.prompts.munch import PROMPTS
+from figlang.evaluation.generation import Writer
+from figlang.evaluation.judging import Judge, check, letter_of
+from figlang.runs.cells import MADE_BY
+from figlang.runs.predictions import read_predictions
+from figlang.statistics import metrics
+from figlang.tasks.munch.prompts import PROMPTS
 from tests.causal_models import network, tokenizer
 from train import main as train_command
 
 TINY = ["model=causal", "model.bos=add", "trainer=cpu", "trainer.progress=false"]
-SAMPLE = ["data.root=package:figlang/data/samples", "data.limit=6"]
+SAMPLE = ["data.root=package:figlang/samples", "data.limit=6"]
 TEMPLATE = "{% for turn in messages %}<{{ turn.role }}>{{ turn.content }}\n{% endfor %}"
 Run = Callable[..., dict[str, Any]]
 
@@ -295,7 +295,7 @@ def test_training_on_paraphrases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_what_was_trained_on_is_not_evaluated_on_by_another_draw(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fixed = ["data.root=package:figlang/data/samples", "trainer=cpu", "trainer.progress=false"]
+    fixed = ["data.root=package:figlang/samples", "trainer=cpu", "trainer.progress=false"]
     drawn = ["data=munch_paraphrase", "data.seed=1", "data.held_out=0.5"]
     trained = ["model.init=tiny", "model.max_length=64", "method.epochs=1", "also=[munch_paraphrase]", f"run={tmp_path}/run"]
     monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *drawn, *trained])

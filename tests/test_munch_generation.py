@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from figlang import data
-from figlang.command import compose
+from figlang.commands.munch_figures import main as figures_command
+from figlang.commands.munch_generate import main as generate_command
 from figlang.config import DataConfig, MunchGenerateConfig, PathsConfig
+from figlang.config.command import compose
 from figlang.errors import FiglangError
-from figlang.munch import rankings, similarity, table3
-from figlang.munch_figures import main as figures_command
-from figlang.munch_generate import main as generate_command
-from figlang.prompts.munch_generation import PROMPTS, ask
 from figlang.rating import substitutions
+from figlang.statistics import rankings
+from figlang.tasks import registry as data
+from figlang.tasks.munch import similarity, table3
+from figlang.tasks.munch.blanks import PROMPTS, ask
 from figlang.types import Substitution
 from tests import causal_models, masked_models
 from tests.conftest import published
@@ -50,7 +51,7 @@ def test_the_two_forms() -> None:
 def test_a_prompt_needs_answers_and_a_name() -> None:
     with pytest.raises(FiglangError, match="no generation prompt 'x' of MUNCH; choose one of PTGS54, UASW92, GASW45"):
         ask([ITEM], "x")
-    judged = data.load("validation", DataConfig(dataset="munch", root="package:figlang/data/samples"), PathsConfig()).items
+    judged = data.load("validation", DataConfig(dataset="munch", root="package:figlang/samples"), PathsConfig()).items
     with pytest.raises(FiglangError, match="has no answers that people gave; use data=munch_generation"):
         ask(judged, "PTGS54")
 

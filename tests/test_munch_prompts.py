@@ -1,13 +1,13 @@
-"""MUNCH's judgement prompts (figlang/prompts/munch.py): string by string, and word for word those of the authors."""
+"""MUNCH's judgement prompts (figlang/tasks/munch/prompts.py): string by string, and word for word those of the authors."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from figlang.data.munch import BOTH, NEITHER
 from figlang.errors import FiglangError
-from figlang.prompts.munch import PROMPTS, as_chat, ask, body, by_prompt
+from figlang.tasks.munch.prompts import PROMPTS, as_chat, ask, body, by_prompt
+from figlang.tasks.munch.reading import BOTH, NEITHER
 from figlang.types import Item, Judgement
 from tests.conftest import published
 

@@ -1,4 +1,4 @@
-"""Facts of the published files of MUNCH, as figlang/data/munch.py reads them."""
+"""Facts of the published files of MUNCH, as figlang/tasks/munch/reading.py reads them."""
 
 from collections import Counter
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from figlang.config import DataConfig, PathsConfig
-from figlang.data import for_training, munch
+from figlang.tasks.munch import reading as munch
+from figlang.tasks.registry import for_training
 from figlang.types import Judgement, Substitution
 from tests.conftest import published
 from tests.test_munch import read

@@ -1,4 +1,4 @@
-"""MUNCH's tables from predictions (figlang/munch/table.py, factors.py): by hand, and the published ones found again."""
+"""MUNCH's tables from predictions (figlang/tasks/munch/table.py, factors.py): by hand, and the published ones found again."""
 
 from collections.abc import Sequence
 from io import StringIO
@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from figlang import association, reference, tables
-from figlang.munch import factors
-from figlang.munch import table as munch_table
-from figlang.munch.table import NONE, combine
+from figlang import tables
+from figlang.statistics import association
+from figlang.tasks import reference
+from figlang.tasks.munch import factors
+from figlang.tasks.munch import table as munch_table
+from figlang.tasks.munch.table import NONE, combine
 from figlang.types import Prediction
 
 SCORES = {"A": (1.0, 0, 0, 0), "B": (0, 1.0, 0, 0), "C": (0, 0, 1.0, 0), "D": (0, 0, 0, 1.0), NONE: (0.0, 0, 0, 0)}

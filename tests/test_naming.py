@@ -3,8 +3,8 @@
 import pytest
 
 from figlang.config import DataConfig, EvaluateConfig, ModelConfig, TrainConfig
+from figlang.config.naming import LONGEST, Typed, name
 from figlang.errors import FiglangError
-from figlang.naming import LONGEST, Typed, name
 
 PRESET = DataConfig("figqa_medium", "figqa", size="medium")
 
@@ -39,7 +39,7 @@ def test_another_size_than_the_preset_s_is_in_the_name_of_the_data(size: str, ex
 
 
 def test_samples_are_not_called_by_the_name_of_the_data() -> None:
-    root = "package:figlang/data/samples"
+    root = "package:figlang/samples"
     assert train(choices={"debug": "fast"}, root=root).data.name == "figqa_medium_sample"
     assert train(root=root).data.name == "figqa_medium"
 

@@ -11,7 +11,7 @@ from transformers import AutoModel, AutoModelForPreTraining, AutoModelForSequenc
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
 from figlang.models import layout, networks
-from figlang.scoring.causal import CausalScorer
+from figlang.scoring.tree.causal import CausalScorer
 from tests import causal_models, masked_models
 
 
@@ -82,7 +82,7 @@ def test_weights_on_disk_score_the_same(
 ) -> None:
     accelerate = pytest.importorskip("accelerate")
     # Where accelerate brings weights, modules keep the forward that it found, and sums in float32 change nothing.
-    monkeypatch.setattr("figlang.scoring.anatomy._steady", lambda *_: False)
+    monkeypatch.setattr("figlang.scoring.tree.anatomy._steady", lambda *_: False)
     network, tokenizer = networks.causal(config(llama, dtype=dtype), str(llama))
     exact = scores(CausalScorer(network, tokenizer))
     memory, disk = ("model.embed_tokens", "model.rotary_emb", "model.layers.0"), ("model.layers.1", "model.norm", "lm_head")

@@ -8,13 +8,13 @@ import torch
 from transformers import BertConfig, PreTrainedConfig, PreTrainedModel
 
 from figlang.config import MethodConfig, ModelConfig, NliConfig
-from figlang.encode import Encoder
 from figlang.errors import FiglangError
-from figlang.evaluation import predict
-from figlang.metrics import accuracy
+from figlang.evaluation.choosing import predict
 from figlang.models import networks
-from figlang.models.contrastive import ContrastiveModule
+from figlang.scoring.encode import Encoder
 from figlang.scoring.nli import TWO_CLASSES, choices, classes, judgements, label_order, option_scores
+from figlang.statistics.metrics import accuracy
+from figlang.training.contrastive import ContrastiveModule
 from figlang.types import CLASSES, Inference, Item, Prediction
 
 PAIR = [

@@ -1,4 +1,4 @@
-"""Laws of figlang/data/nli.py: every form of the authors' files, rows without agreement, the held-out part, the hub's copies."""
+"""Reading NLI: every form of the authors' files, rows without agreement, the held-out part, the hub's copies."""
 
 import json
 from collections import Counter
@@ -9,11 +9,12 @@ import pytest
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.config.data import NLI
-from figlang.data import for_training, load, nli
 from figlang.errors import FiglangError
+from figlang.tasks.nli import reading as nli
+from figlang.tasks.registry import for_training, load
 from figlang.types import CLASSES, Inference
 
-SOURCE = "package:figlang/data/samples"
+SOURCE = "package:figlang/samples"
 ROWS = [
     {"gold_label": "entailment", "sentence1": "A dog runs.", "sentence2": "A dog moves.", "pairID": "p1"},
     {"gold_label": "contradiction", "sentence1": "A dog runs.", "sentence2": "A dog sleeps.", "pairID": "p2"},

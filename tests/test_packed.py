@@ -16,7 +16,7 @@ from figlang.cpu.feed_forward import _of_asked, asked, fused
 from figlang.cpu.hasten import hastened
 from figlang.cpu.packed import FEW, PackedConv1D, PackedLinear, faster, lay_out, packed
 from figlang.cpu.rotary import rotated
-from figlang.scoring.causal import CausalScorer
+from figlang.scoring.tree.causal import CausalScorer
 from tests.causal_models import TREE, check, network, requests, tokenizer
 
 DTYPES = [torch.float32, torch.bfloat16]

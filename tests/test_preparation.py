@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from figlang.config import MethodConfig, PromptConfig, ScoringConfig
-from figlang.data import figqa
 from figlang.errors import FiglangError
 from figlang.scoring.wording import Wording
+from figlang.tasks.figqa import reading as figqa
 from figlang.training.preparation import _line, _select
 from figlang.types import Item, Split
 

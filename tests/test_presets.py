@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from evaluate import main as evaluate_command
-from figlang.command import CONF, compose
+from figlang.commands.miqa_table3 import main as miqa_command
+from figlang.commands.munch_generate import main as generate_command
+from figlang.commands.munch_judge import main as judge_command
 from figlang.config import (
     EvaluateConfig,
     GenerateConfig,
@@ -19,10 +21,8 @@ from figlang.config import (
     MunchJudgeConfig,
     TrainConfig,
 )
-from figlang.miqa_table3 import main as miqa_command
-from figlang.munch_generate import main as generate_command
-from figlang.munch_judge import main as judge_command
-from figlang.reference import results
+from figlang.config.command import CONF, compose
+from figlang.tasks.reference import results
 from train import main as train_command
 
 # Presets that leave something to the user, and what they are given here.
@@ -50,9 +50,9 @@ HEADS = {name: (CONF / "experiment" / f"{name}.yaml").read_text() for group, nam
 COMMANDS: dict[str, tuple[str, Any, Callable[[], None]]] = {
     "train.py": ("train", TrainConfig, train_command),
     "evaluate.py": ("evaluate", EvaluateConfig, evaluate_command),
-    "-m figlang.miqa_table3": ("miqa_table3", MiqaTable3Config, miqa_command),
-    "-m figlang.munch_judge": ("munch_judge", MunchJudgeConfig, judge_command),
-    "-m figlang.munch_generate": ("munch_generate", MunchGenerateConfig, generate_command),
+    "-m figlang miqa_table3": ("miqa_table3", MiqaTable3Config, miqa_command),
+    "-m figlang munch_judge": ("munch_judge", MunchJudgeConfig, judge_command),
+    "-m figlang munch_generate": ("munch_generate", MunchGenerateConfig, generate_command),
 }
 
 

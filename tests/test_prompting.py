@@ -1,4 +1,4 @@
-"""Laws of figlang/prompting.py: what an example may be, and that a draw depends on seed and pair alone."""
+"""Laws of figlang/tasks/prompting.py: what an example may be, and that a draw depends on seed and pair alone."""
 
 from pathlib import Path
 
@@ -6,12 +6,12 @@ import pytest
 
 from figlang.config import DataConfig, PathsConfig, PromptConfig
 from figlang.errors import FiglangError
-from figlang.prompting import draw, pool
+from figlang.tasks.prompting import draw, pool
 from figlang.types import Item
 
 TRAIN = [Item(f"t{n}", f"g{n // 2}", f"metaphor {n}", ("yes", "no"), n % 2) for n in range(20)]
 DEV = [Item(f"d{n}", f"e{n // 2}", f"phrase {n}", ("yes", "no"), n % 2) for n in range(6)]
-SAMPLE = DataConfig(root="package:figlang/data/samples")
+SAMPLE = DataConfig(root="package:figlang/samples")
 
 
 def worded(item: Item) -> str:
@@ -78,7 +78,7 @@ def test_miqa_has_no_other_pool_than_its_rows() -> None:
     with pytest.raises(FiglangError, match=r"prompt\.source=mine\.txt is not for MiQA, whose examples are its other rows"):
         pool(
             PromptConfig(k=1, source="mine.txt"),
-            DataConfig("miqa_sample", "miqa", root="package:figlang/data/samples"),
+            DataConfig("miqa_sample", "miqa", root="package:figlang/samples"),
             PathsConfig(),
         )
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from figlang.errors import FiglangError
-from figlang.munch import rankings, table3
+from figlang.statistics import rankings
+from figlang.tasks.munch import table3
 from figlang.types import Ranking
 
 # Three sentences: two answers of three ranked; none; four, of which two share a token's rank.

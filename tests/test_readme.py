@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from figlang.command import compose
 from figlang.config import (
     AverageConfig,
     CompareConfig,
@@ -26,7 +25,8 @@ from figlang.config import (
     ReportConfig,
     TrainConfig,
 )
-from figlang.reference import results
+from figlang.config.command import compose
+from figlang.tasks.reference import results
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
@@ -104,9 +104,11 @@ def test_commands_compose(command: str) -> None:
         assert words[0] == "agent" or (ROOT / words[1]).is_file()
         return
     # torchrun's own words come before the script.
-    script, *arguments = words[next(place for place, word in enumerate(words) if re.search(r"\.py$|\.sbatch$|^figlang\.", word)) :]
-    assert script.startswith("figlang.") or (ROOT / script).is_file()
-    several = "-m" in arguments or script == "figlang.transfer"
+    script, *arguments = words[next(place for place, word in enumerate(words) if re.search(r"\.py$|\.sbatch$|^figlang$", word)) :]
+    if script == "figlang":
+        script, *arguments = arguments
+    assert (ROOT / "figlang" / "commands" / f"{script}.py").is_file() or (ROOT / script).is_file()
+    several = "-m" in arguments or script == "transfer"
     if runs := [word for word in arguments if "=" not in word and word != "-m"]:
         arguments = [*(word for word in arguments if "=" in word), f"runs=[{','.join(runs)}]"]
     for word in arguments:
@@ -115,7 +117,7 @@ def test_commands_compose(command: str) -> None:
     ours = [word for word in arguments if word != "-m" and not word.startswith("hydra") and "interval(" not in word]
     given = {key: values for key, _, values in (word.partition("=") for word in ours)}
     choices = {key: values.split(",") if several else [values] for key, values in given.items()}
-    name = Path(script.removeprefix("figlang.")).stem
+    name = Path(script).stem
     schema = SCHEMAS.get(name, EvaluateConfig)  # transfer takes what evaluate.py takes
     for place in range(max(map(len, choices.values()), default=1)):
         words = [f"{key}={values[min(place, len(values) - 1)]}" for key, values in choices.items()]
@@ -131,13 +133,13 @@ def test_from_zero_to_a_table_in_your_paper(
     monkeypatch.chdir(tmp_path)
     for line in lines:
         words = shlex.split(line)[1:]
-        module, given = (words[1], words[2:]) if words[0] == "-m" else (words[0].removesuffix(".py"), words[1:])
-        if module in ("train", "evaluate"):
+        verb, *given = words[2:] if words[0] == "-m" else (words[0].removesuffix(".py"), *words[1:])
+        if verb in ("train", "evaluate"):
             given += ["debug=fast", "trainer=cpu", "trainer.progress=false"]
-        if module == "train":
+        if verb == "train":
             given.append(f"run=runs/minilm-figqa_sample/{words[1].replace('=', '')}")
-        monkeypatch.setattr(sys, "argv", [f"{module}.py", *given])
-        importlib.import_module("figlang.report.__main__" if module == "figlang.report" else module).main()
+        monkeypatch.setattr(sys, "argv", [f"{verb}.py", *given])
+        importlib.import_module(f"figlang.commands.{verb}").main()
         assert capsys.readouterr().out, line
     assert {"report.html", "tables", "figures"} <= {path.name for path in (tmp_path / "paper").iterdir()}
     assert (tmp_path / "paper" / "tables" / "comparison.tex").is_file()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from figlang.reference import results
+from figlang.tasks.reference import results
 from tests.conftest import published
 
 EXPECTED = {"A/B": ("apt", "inapt"), "C": ("apt", "apt"), "D": ("inapt", "inapt")}

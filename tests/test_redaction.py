@@ -1,4 +1,4 @@
-"""Secrets (figlang/redaction.py): none is written or said, however it is quoted, and what is no secret stays as it is."""
+"""Secrets (figlang/files/redaction.py): none is written or said, however it is quoted, and what is no secret stays as it is."""
 
 import csv
 import html
@@ -12,11 +12,10 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from evaluate import main as evaluate_command
-from figlang import drawing
 from figlang.config import ModelConfig
-from figlang.files import write_lines
-from figlang.redaction import hide, redacted, redacted_values
-from figlang.tables import writing
+from figlang.files.redaction import hide, redacted, redacted_values
+from figlang.files.whole import write_lines
+from figlang.tables import drawing, writing
 from tests.stub_server import MODEL, Stub, serving
 
 SECRETS = [
@@ -107,7 +106,7 @@ def test_addresses_keep_all_but_their_secrets(address: str) -> None:
         "file:///tmp/x@y",
         "key=value;token=5",
         "C:/x@y/z",
-        "package:figlang/data/samples@1",
+        "package:figlang/samples@1",
         "https://host/@ann/x",
         '{"a":"http://host:8000","b":"c@d"}',
         "sk-short",

@@ -1,8 +1,8 @@
-"""The published results (figlang/reference.py) and which of them a run may be set beside."""
+"""The published results (figlang/tasks/reference.py) and which of them a run may be set beside."""
 
 import pytest
 
-from figlang.reference import Comparison, fig_qa, results
+from figlang.tasks.reference import Comparison, fig_qa, results
 
 
 def named(comparisons: list[Comparison], model: str, metric: str, **setting: str) -> Comparison:

@@ -12,18 +12,19 @@ import pytest
 from safetensors.torch import load_file
 
 from evaluate import main as evaluate_command
-from figlang import data, results
-from figlang.comparison import compare
+from figlang.commands.release import main as release_command
 from figlang.config import DataConfig, PathsConfig
-from figlang.encode import word
-from figlang.metrics import measure
-from figlang.predictions import BLIND, FORWARD, read_predictions, write_predictions
-from figlang.release import main as release_command
+from figlang.runs import results
+from figlang.runs.predictions import BLIND, FORWARD, read_predictions, write_predictions
+from figlang.scoring.encode import word
+from figlang.statistics.comparison import compare
+from figlang.statistics.metrics import measure
+from figlang.tasks import registry as data
 from train import main as train_command
 
 FIXED = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
 TINY = ["debug=fast", "trainer.precision=32-true", "peft=lora", "peft.r=2"]
-SAMPLES = "package:figlang/data/samples"
+SAMPLES = "package:figlang/samples"
 
 
 def call(monkeypatch: pytest.MonkeyPatch, command: Any, *words: str) -> None:

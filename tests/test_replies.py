@@ -1,4 +1,4 @@
-"""The letter protocol (figlang/asking.py, scoring/replies.py): messages by hand, replies read strictly."""
+"""The letter protocol (figlang/evaluation/asking.py, scoring/replies.py): messages by hand, replies read strictly."""
 
 import re
 import time
@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from figlang.asking import question
 from figlang.config import PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
-from figlang.metrics import measure
-from figlang.prompting import Pool
-from figlang.prompts.lettered import Lettered
+from figlang.evaluation.asking import question
+from figlang.runs.systems import System, names
 from figlang.scoring.replies import choose, letter
-from figlang.systems import System, names
+from figlang.statistics.metrics import measure
+from figlang.tasks.lettered import Lettered
+from figlang.tasks.prompting import Pool
 from figlang.types import Item, Reply
 
 PAIR = [

@@ -1,4 +1,4 @@
-"""`python -m figlang.report`: the page, tables and figures beside it."""
+"""`python -m figlang report`: the page, tables and figures beside it."""
 
 import csv
 import json
@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from figlang import data, figures, learning, recomputed, results, systems
+from figlang.commands.describe import counts
+from figlang.commands.report import main
 from figlang.config import PathsConfig
-from figlang.describe import counts
 from figlang.errors import FiglangError
-from figlang.metrics import Estimate
-from figlang.predictions import write_predictions
-from figlang.report import elsewhere, hardness, page, plots
-from figlang.report.__main__ import main
+from figlang.report import elsewhere, figures, hardness, learning, page, plots
 from figlang.report.parts import Prose, Section, Task
-from figlang.systems import Pool, System
+from figlang.runs import recomputed, results, systems
+from figlang.runs.predictions import write_predictions
+from figlang.runs.systems import Pool, System
+from figlang.statistics.metrics import Estimate
 from figlang.tables import Mean, Table
+from figlang.tasks import registry as data
 from figlang.types import Prediction, Split
 from tests.report_runs import SAMPLE, report, run, two_runs
 

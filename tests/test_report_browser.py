@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from figlang import data
 from figlang.config import DataConfig, PathsConfig
-from figlang.predictions import write_predictions
+from figlang.runs.predictions import write_predictions
+from figlang.tasks import registry as data
 from figlang.types import Prediction, Split
 from tests.report_runs import SAMPLE, report, two_runs
 

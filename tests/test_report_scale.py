@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from benchmarks import evaluations
-from figlang.analysis.common import every_two, in_common
-from figlang.analysis.correlation import pearson, pearsons
-from figlang.metrics import Estimate, accuracies, accuracy
 from figlang.report import browser, plots
 from figlang.report.parts import ROWS, Long, fitted
+from figlang.statistics.common import every_two, in_common
+from figlang.statistics.correlation import pearson, pearsons
+from figlang.statistics.metrics import Estimate, accuracies, accuracy
 from figlang.tables import Table
 from figlang.types import Prediction
 from tests.report_runs import report

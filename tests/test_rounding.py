@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from figlang.scoring.rounding import MOST, reference
+from figlang.scoring.tree.rounding import MOST, reference
 from tests.causal_models import TREE, network
 
 IDS = torch.arange(20)[None] * 7

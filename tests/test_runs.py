@@ -1,4 +1,4 @@
-"""What identifies a run (figlang/runs.py): whatever may change its numbers does, and nothing else."""
+"""What identifies a run (figlang/runs/training.py): whatever may change its numbers does, and nothing else."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from figlang.config import DataConfig, PathsConfig, TrainConfig, TrainerConfig
-from figlang.data import for_training
-from figlang.runs import recipe
-from figlang.runtime import settled
+from figlang.evaluation.runtime import settled
+from figlang.runs.training import recipe
+from figlang.tasks.registry import for_training
 
 HEADER = "startphrase,ending1,ending2,labels\n"
 

@@ -1,4 +1,4 @@
-"""The bundled samples (figlang/data/samples): small, and yet data sets in the exact forms of the published ones."""
+"""The bundled samples (figlang/samples): small, and yet data sets in the exact forms of the published ones."""
 
 import csv
 import json
@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from figlang.config import DataConfig, PathsConfig
-from figlang.data import figqa, for_training, load
-from figlang.sources import package_path
+from figlang.files.sources import package_path
+from figlang.tasks.figqa import reading as figqa
+from figlang.tasks.registry import for_training, load
 from figlang.types import Split
 
 ROOT = Path(__file__).parent.parent
-SOURCE = "package:figlang/data/samples"
+SOURCE = "package:figlang/samples"
 SAMPLES = package_path(SOURCE)
 SPLITS = ["train", "validation", "test"]
 

@@ -9,13 +9,13 @@ from torch.nn.functional import cross_entropy
 from transformers import PreTrainedModel
 
 from figlang.config import MethodConfig, ModelConfig
-from figlang.encode import Batch, Encoder, word
 from figlang.errors import FiglangError
-from figlang.evaluation import predict
+from figlang.evaluation.choosing import predict
 from figlang.models import networks
-from figlang.models.base import lr_factor
-from figlang.models.contrastive import ContrastiveModule
+from figlang.scoring.encode import Batch, Encoder, word
 from figlang.scoring.head import scorer
+from figlang.training.base import lr_factor
+from figlang.training.contrastive import ContrastiveModule
 from figlang.types import Item
 
 FORMATS = ("pair", "joint", "dual")
@@ -178,7 +178,7 @@ def test_items_are_encoded_alike_in_one_call_and_in_several(format: str, monkeyp
     _, encoder = build(format)
     items = [Item(str(n), str(n), f"The night was ink {n}.", ("It was dark.", "It was very bright."), n % 2) for n in range(7)]
     whole = encoder.encode(items)
-    monkeypatch.setattr("figlang.encode.AT_ONCE", 3)
+    monkeypatch.setattr("figlang.scoring.encode.AT_ONCE", 3)
     assert encoder.encode(items) == whole
     assert [one.position for one in whole[0]] == list(range(7))
     assert encoder.encode([]) == ([], 0)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from figlang.command import CONF, compose
 from figlang.config import TrainConfig
+from figlang.config.command import CONF, compose
 from tests.commands import TINY
 from tests.test_faults import at_step
 from train import main as train_command

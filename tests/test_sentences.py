@@ -12,11 +12,11 @@ import torch
 from safetensors.torch import load_file
 
 from figlang.config import ModelConfig
-from figlang.encode import Encoder
 from figlang.errors import FiglangError
-from figlang.evaluation import predict
-from figlang.exports import card, checkpoint
-from figlang.models import networks, sentences
+from figlang.evaluation.choosing import predict
+from figlang.models import checkpoint, networks, sentences
+from figlang.release import card
+from figlang.scoring.encode import Encoder
 from figlang.scoring.head import pool, scorer
 from figlang.types import COSINE_OF_MEANS, POOLINGS, Item, SentenceVectors
 from tests import commands

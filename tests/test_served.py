@@ -9,11 +9,11 @@ import torch
 
 from figlang.config import ModelConfig, SamplingConfig
 from figlang.errors import FiglangError
+from figlang.models.served.abilities import PROBE
+from figlang.models.served.endpoint import connect
+from figlang.models.served.scorer import ServedScorer
+from figlang.models.served.spans import lay, tokens_of
 from figlang.scoring.requests import Request
-from figlang.scoring.served import ServedScorer
-from figlang.served.abilities import PROBE
-from figlang.served.endpoint import connect
-from figlang.served.spans import lay, tokens_of
 from figlang.types import Reply
 from tests.stub_server import MODEL, WORDS, Stub, log_prob, serving
 

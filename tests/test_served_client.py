@@ -15,9 +15,9 @@ import pytest
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
-from figlang.served.client import Client
-from figlang.served.cost import Meter
-from figlang.served.store import Call, Store
+from figlang.models.served.client import Client
+from figlang.models.served.cost import Meter
+from figlang.models.served.store import Call, Store
 from tests.stub_server import MODEL, Stub, serving
 
 pytest.importorskip("openai", reason="needs the extra `served`")
@@ -226,7 +226,7 @@ def test_a_full_disk_is_said_and_costs_what_was_in_flight_only(tmp_path: Path, m
 
     with serving(Stub()) as stub:
         with monkeypatch.context() as patched:
-            patched.setattr("figlang.served.store.os.write", full)
+            patched.setattr("figlang.models.served.store.os.write", full)
             with pytest.raises(
                 FiglangError, match=r"cannot store an answer in .* \(No space left on device\); make room"
             ) as failed:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from evaluate import main as evaluate_command
+from figlang.commands.generate import main as generate_command
+from figlang.commands.miqa_table3 import main as table3_command
+from figlang.commands.munch_generate import main as munch_generate_command
+from figlang.commands.munch_judge import main as munch_judge_command
 from figlang.config import ModelConfig
-from figlang.generate import main as generate_command
-from figlang.miqa_table3 import main as table3_command
-from figlang.munch.served_filling import one_word
-from figlang.munch_generate import main as munch_generate_command
-from figlang.munch_judge import main as munch_judge_command
-from figlang.sharding import Processes
+from figlang.evaluation.processes import Processes
+from figlang.evaluation.served_filling import one_word
 from tests.stub_server import MODEL, Stub, serving
 from train import main as train_command
 
@@ -158,7 +158,7 @@ def test_a_chat_is_asked_in_the_words_it_takes(here: Path, monkeypatch: pytest.M
         ({"completes": False}, ["scoring=clean"], "scoring=letter works with this endpoint"),
         ({"shifted": True}, ["scoring=clean"], "its log-probabilities of prompts are wrong: ' so' has"),
         ({}, ["scoring=clean", "scoring.bos=<s>"], "model.bos=<s> is no token of this model, whose first is '<'"),
-        ({"echo": False, "chats": False}, ["scoring=clean"], "python -m figlang.generate works with this endpoint"),
+        ({"echo": False, "chats": False}, ["scoring=clean"], "python -m figlang generate works with this endpoint"),
         ({"chats": False}, ["scoring=letter"], "scoring=letter needs a chat, and http"),
         ({"chats": False}, ["scoring=letter"], "scoring=clean works with this endpoint"),
         ({}, ["scoring=pll"], "scoring=pll needs a network here, and model=served has none"),
@@ -201,7 +201,7 @@ def test_what_cannot_be_is_one_line_that_says_what_can(
 
 
 def test_several_processes_are_refused(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("figlang.sharding.join", lambda: Processes(1, 2))
+    monkeypatch.setattr("figlang.evaluation.processes.join", lambda: Processes(1, 2))
     with serving(Stub()) as stub:
         with pytest.raises(SystemExit):
             run(evaluate_command, monkeypatch, stub, "data.limit=2", "scoring=clean")
@@ -243,7 +243,7 @@ def test_free_text_is_continued_or_asked_for(here: Path, monkeypatch: pytest.Mon
     assert f"|protocol:{'chat,greedy' if able else 'continued'}|" in metrics(here)["signature"]
 
 
-MUNCH = ["data=munch_generation", "data.root=package:figlang/data/samples", "data.limit=6", "prompts=[PTGS54]"]
+MUNCH = ["data=munch_generation", "data.root=package:figlang/samples", "data.limit=6", "prompts=[PTGS54]"]
 
 
 def rankings(here: Path) -> list[dict[str, Any]]:
@@ -380,7 +380,7 @@ def test_one_word_is_all_of_a_reply(reply: str, word: str) -> None:
         ({}, ["rank=word"], "rank=word needs a network here"),
         ({}, ["candidates=words.txt"], "candidates= changes nothing under rank=first_token"),
         ({"ranks": False}, ["max_rank=5"], "shows no likeliest tokens (logprobs); leave form=, rank= and max_rank= out"),
-        ({"ranks": False, "chats": False}, [], "figlang.generate works with this endpoint"),
+        ({"ranks": False, "chats": False}, [], "figlang generate works with this endpoint"),
     ],
 )
 def test_ranks_that_cannot_be_had_are_refused(

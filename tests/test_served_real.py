@@ -23,12 +23,12 @@ import pytest
 from scipy.stats import pearsonr
 
 from evaluate import main as evaluate_command
+from figlang.commands.munch_generate import main as munch_generate_command
+from figlang.commands.munch_judge import main as munch_judge_command
+from figlang.files.sources import local_path
 from figlang.models import gguf
-from figlang.munch import rankings
-from figlang.munch_generate import main as munch_generate_command
-from figlang.munch_judge import main as munch_judge_command
-from figlang.predictions import read_predictions
-from figlang.sources import local_path
+from figlang.runs.predictions import read_predictions
+from figlang.statistics import rankings
 from figlang.types import Prediction
 from tests.conftest import published
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from evaluate import main as evaluate_command
+from figlang.commands.munch_generate import main as munch_generate_command
 from figlang.config import ModelConfig, SamplingConfig
 from figlang.errors import FiglangError
-from figlang.munch_generate import main as munch_generate_command
-from figlang.recomputed import checked
+from figlang.models.served.endpoint import connect
+from figlang.models.served.scorer import ServedScorer
+from figlang.models.served.spans import lay, tokens_of
+from figlang.runs.recomputed import checked
 from figlang.scoring.requests import Request
-from figlang.scoring.served import ServedScorer
-from figlang.served.endpoint import connect
-from figlang.served.spans import lay, tokens_of
 from figlang.types import Reply
 from tests.stub_server import MODEL, Stub, serving
 
@@ -134,7 +134,7 @@ def test_such_an_answer_is_not_stored_and_a_stored_one_is_asked_for_again(
         with pytest.raises(FiglangError, match=r"\(0 of 1 answers are stored"):
             endpoint.read(["The room was hot."])
         with monkeypatch.context() as patch:  # as it was stored by versions that did not look
-            patch.setattr("figlang.served.client._useless", lambda *_: None)
+            patch.setattr("figlang.models.served.client._useless", lambda *_: None)
             with pytest.raises(FiglangError):
                 endpoint.read(["The room was hot."])
         stub.fault = lambda stub, body: None
@@ -242,7 +242,7 @@ def test_a_letter_evaluation_ends_with_the_refused_replies_as_invalid(tmp_path: 
 
 def test_a_blank_that_is_refused_ranks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    munch = ["data=munch_generation", "data.root=package:figlang/data/samples", "data.limit=6", "prompts=[PTGS54]"]
+    munch = ["data=munch_generation", "data.root=package:figlang/samples", "data.limit=6", "prompts=[PTGS54]"]
     with serving(Stub(fault=refusing("unveil"))) as stub:
         run(munch_generate_command, monkeypatch, stub, *munch)
     rows = [json.loads(line) for line in (tmp_path / "out" / "rankings" / "PTGS54.jsonl").read_text().splitlines()]

@@ -8,10 +8,10 @@ from typing import Any, get_type_hints
 import pytest
 
 from figlang import config as schemas
-from figlang import drawing
 from figlang.config import DataConfig, EvaluateConfig, MethodConfig, MiqaTable3Config, ModelConfig, TrainerConfig
 from figlang.config.section import LONGEST, Range
 from figlang.errors import FiglangError
+from figlang.tables import drawing
 from tests.commands import TINY, run
 
 SECTIONS = [getattr(schemas, name) for name in schemas.__all__]

@@ -1,4 +1,4 @@
-"""Evaluation by several processes gives the numbers of one (figlang/sharding.py)."""
+"""Evaluation by several processes gives the numbers of one (figlang/evaluation/processes.py)."""
 
 import json
 import socket
@@ -15,10 +15,10 @@ from torch import distributed
 from evaluate import main as evaluate_command
 from figlang.config import ScoringConfig
 from figlang.errors import FiglangError
-from figlang.exports.checkpoint import Loaded
-from figlang.exports.recipe import Recipe
-from figlang.predicting import How, predict
-from figlang.sharding import Processes, join
+from figlang.evaluation.predicting import How, predict
+from figlang.evaluation.processes import Processes, join
+from figlang.models.checkpoint import Loaded
+from figlang.models.recipe import Recipe
 from figlang.types import Item, Split
 from tests import causal_models, masked_models
 from tests.commands import ROOT, environment

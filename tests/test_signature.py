@@ -18,12 +18,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, BertConfig
 
-from figlang import predicting, prompting, results
 from figlang.config import EvaluateConfig, ModelConfig, NliConfig, PeftConfig, PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
-from figlang.exports import checkpoint
-from figlang.models import lora, networks
-from figlang.predictions import BACKWARD, BLIND, FORWARD, read_predictions
+from figlang.evaluation import predicting
+from figlang.models import checkpoint, lora, networks
+from figlang.runs import results
+from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_predictions
+from figlang.tasks import prompting
 from figlang.types import Item, Split
 from tests import causal_models, commands, masked_models
 

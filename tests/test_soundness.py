@@ -11,21 +11,21 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from evaluate import main as evaluate_command
-from figlang import soundness
+from figlang.commands.generate import main as generate_command
+from figlang.commands.miqa_table3 import main as table3_command
+from figlang.commands.munch_generate import main as munch_generate_command
+from figlang.commands.munch_judge import main as munch_judge_command
+from figlang.commands.report import main as report_command
 from figlang.errors import FiglangError, NonFiniteError
-from figlang.generate import main as generate_command
-from figlang.miqa_table3 import main as table3_command
+from figlang.evaluation import soundness
 from figlang.models.tiny import train_tokenizer
-from figlang.munch_generate import main as munch_generate_command
-from figlang.munch_judge import main as munch_judge_command
-from figlang.predictions import check_finite, records, write_predictions
-from figlang.report.__main__ import main as report_command
+from figlang.runs.predictions import check_finite, records, write_predictions
 from figlang.types import Item, Prediction
 from tests import causal_models, masked_models
 from tests.stub_server import MODEL, Stub, serving
 
 QUIET = ["trainer=cpu", "trainer.threads=1", "trainer.progress=false", "output=out"]
-SAMPLES = ["data.root=package:figlang/data/samples"]
+SAMPLES = ["data.root=package:figlang/samples"]
 CAUSAL = ["model=causal", "model.name_or_path=./causal", "model.name=wild"]
 MASKED = ["model=bert", "model.name_or_path=./masked", "model.name=wild"]
 CHAT = "{% for message in messages %}{{ message['content'] }}{% endfor %}"

@@ -1,4 +1,4 @@
-"""Where files come from (figlang/sources.py): packages, folders, pinned downloads. Every request stays on this machine."""
+"""Where files come from (figlang/files/sources.py): packages, folders, pinned downloads. Every request stays on this machine."""
 
 import gzip
 import hashlib
@@ -13,10 +13,10 @@ from threading import Event, Thread
 import pytest
 from datasets import ClassLabel, Dataset, Features, Value
 
-from figlang import sources
 from figlang.errors import FiglangError
-from figlang.files import beside_name
-from figlang.sources import hub_rows, local_path, package_path, sha256
+from figlang.files import sources
+from figlang.files.sources import hub_rows, local_path, package_path, sha256
+from figlang.files.whole import beside_name
 
 CONTENT = b"startphrase,ending1,ending2,labels\na,x,y,0\n"
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -68,7 +68,7 @@ def test_a_path_that_a_package_does_not_hold_is_named(package: str, tmp_path: Pa
 
 
 def test_the_bundled_samples_are_a_package_source() -> None:
-    assert (package_path("package:figlang/data/samples") / "figqa" / "filtered" / "train.csv").is_file()
+    assert (package_path("package:figlang/samples") / "figqa" / "filtered" / "train.csv").is_file()
 
 
 # Local folders

@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 
-from figlang import data, recomputed, stored
-from figlang.compare import main as compare_command
+from figlang.commands.compare import main as compare_command
+from figlang.commands.report import main as report_command
 from figlang.config import PathsConfig, ReportConfig
 from figlang.errors import FiglangError
-from figlang.metrics import measure
-from figlang.predictions import read_predictions, write_predictions
+from figlang.files import stored
 from figlang.rating import answers
 from figlang.report import assembly
-from figlang.report.__main__ import main as report_command
+from figlang.runs import recomputed
+from figlang.runs.predictions import read_predictions, write_predictions
+from figlang.statistics.metrics import measure
+from figlang.tasks import registry as data
 from figlang.types import Prediction, Split
 from tests.report_runs import SAMPLE, run
 

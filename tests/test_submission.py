@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from figlang import submission
+from figlang.tasks.figqa import submission
 from figlang.types import Item, Prediction
 
 

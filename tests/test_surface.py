@@ -1,14 +1,14 @@
-"""Laws of figlang/analysis/surface.py and what describe and the report show of it: hand-worked items."""
+"""Laws of figlang/tasks/surface.py and what describe and the report show of it: hand-worked items."""
 
 from pathlib import Path
 
 import pytest
 
-from figlang.analysis import surface
 from figlang.config import DataConfig, PathsConfig
-from figlang.data import load
 from figlang.report import surface as shown
 from figlang.tables import markdown
+from figlang.tasks import surface
+from figlang.tasks.registry import load
 from figlang.types import CLASSES, Inference, Item
 from tests.report_runs import report, run
 
@@ -100,10 +100,10 @@ def test_without_labels_there_is_no_table() -> None:
 
 
 def test_a_report_has_the_baselines_of_its_items(tmp_path: Path) -> None:
-    split = load("validation", DataConfig(root="package:figlang/data/samples"), PathsConfig())
+    split = load("validation", DataConfig(root="package:figlang/samples"), PathsConfig())
     page = report(tmp_path / "out", run(tmp_path / "one", split, 4))
     assert "Surface baselines" in page
-    training = load("train", DataConfig(root="package:figlang/data/samples"), PathsConfig()).items
+    training = load("train", DataConfig(root="package:figlang/samples"), PathsConfig()).items
     made = shown.table(split.items, training)
     assert made is not None
     assert (tmp_path / "out" / "tables" / "surface.md").read_text(encoding="utf-8").strip() == markdown(made).strip()

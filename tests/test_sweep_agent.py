@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from figlang.command import CONF
+from figlang.config.command import CONF
 from tests.commands import ROOT, environment
 
 KEY = "0123456789abcdef0123456789abcdef01234567"

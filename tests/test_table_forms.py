@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from figlang import tables
-from figlang.comparison import Difference
-from figlang.metrics import Estimate
+from figlang.statistics.comparison import Difference
+from figlang.statistics.metrics import Estimate
 from figlang.tables import Mean, Number, PValue, Range, Table
 
 TABLE = Table(

@@ -1,11 +1,11 @@
-"""Laws of figlang/data/tables.py: what is wrong in a person's table is named with file, row and remedy."""
+"""Laws of figlang/files/rows.py: what is wrong in a person's table is named with file, row and remedy."""
 
 from pathlib import Path
 
 import pytest
 
-from figlang.data.tables import Problems, read_csv
 from figlang.errors import FiglangError
+from figlang.files.rows import Problems, read_csv
 
 
 def table(folder: Path, content: bytes) -> Path:

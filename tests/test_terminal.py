@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from figlang import figures, metrics, report
-from figlang.metrics import measure
-from figlang.predictions import write_predictions
-from figlang.reference import Comparison, Published
+from figlang.report import figures
+from figlang.report import terminal as report
+from figlang.runs.predictions import write_predictions
+from figlang.statistics import metrics
+from figlang.statistics.metrics import measure
+from figlang.tasks.reference import Comparison, Published
 from figlang.types import Prediction
 
 

@@ -7,20 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from figlang import data, results
+from figlang.commands.rate import main as rate_command
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
-from figlang.munch import rankings
-from figlang.prompts.open import FIGQA, SUBSTITUTION
-from figlang.rate import main as rate_command
 from figlang.rating import ratings, sheets, substitutions, texts
 from figlang.rating.sheets import Rated
+from figlang.runs import results
+from figlang.statistics import rankings
+from figlang.tasks import registry as data
+from figlang.tasks.open import FIGQA, SUBSTITUTION
 from figlang.types import Generation, Ranking
 from tests.conftest import published
 
 nan = float("nan")
 ROWS = "prompt,answer\nThe lake was a mirror. That is to say:,It was calm\nThe lake was a mirror. That is to say:,It was a mirror\n"
-SAMPLES = DataConfig(name="munch_generation", dataset="munch", question="generation", root="package:figlang/data/samples")
+SAMPLES = DataConfig(name="munch_generation", dataset="munch", question="generation", root="package:figlang/samples")
 
 
 def test_texts_are_answers_by_model_and_question(tmp_path: Path) -> None:
@@ -82,7 +83,7 @@ def test_the_authors_own_completions_can_be_rated(tmp_path: Path, monkeypatch: p
 
 @pytest.fixture
 def ranked(tmp_path: Path) -> Path:
-    """A folder of figlang.munch_generate whose model gives people's first word for all sentences but the first two."""
+    """A folder of figlang munch_generate whose model gives people's first word for all sentences but the first two."""
     split = data.load("validation", SAMPLES, PathsConfig())
     rows = []
     for place, item in enumerate(split.items):
@@ -134,7 +135,7 @@ def test_a_source_given_twice_and_a_folder_of_something_else_are_named(
     for overrides, message in (
         ([f"texts=[{tmp_path}/a.csv,{tmp_path}/a.csv]"], "names one twice"),
         ([f"texts=[{tmp_path}/a.csv,{tmp_path}/sub/a.csv]"], "has answers of a, and so has another source"),
-        ([f"runs=[{ranked}]"], "is not a folder of figlang.munch_generate"),
+        ([f"runs=[{ranked}]"], "is not a folder of figlang munch_generate"),
     ):
         monkeypatch.setattr(sys, "argv", ["rate.py", f"folder={tmp_path / 'x'}", *overrides])
         with pytest.raises(SystemExit):

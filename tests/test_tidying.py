@@ -7,11 +7,11 @@ import pytest
 import regex
 
 from figlang.config import PromptConfig, ScoringConfig
-from figlang.encode import word
-from figlang.generation import first_sentence
-from figlang.prompts.open import that_is_to_say
+from figlang.evaluation.generation import first_sentence
+from figlang.scoring.encode import word
 from figlang.scoring.wording import Wording
-from figlang.tidying import TERMINAL, full_stop, titled
+from figlang.tasks.open import that_is_to_say
+from figlang.text.tidying import TERMINAL, full_stop, titled
 from figlang.types import Item
 from tests.conftest import published
 

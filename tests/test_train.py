@@ -246,7 +246,7 @@ def test_the_folder_of_a_run_can_be_given_back(tmp_path: Path) -> None:
 
 
 def test_training_items_that_are_all_evaluated_are_refused(tmp_path: Path) -> None:
-    file = ROOT / "figlang" / "data" / "samples" / "figqa" / "filtered" / "dev.csv"
+    file = ROOT / "figlang" / "samples" / "figqa" / "filtered" / "dev.csv"
     result = train(tmp_path, "data=figqa_csv", f"data.train={file}", f"data.validation={file}")
     assert result.returncode == 2
     assert "data.drop_near_duplicates=false" in result.stderr

@@ -16,10 +16,10 @@ import torch
 from safetensors.torch import load_file
 
 from evaluate import main as evaluate_command
-from figlang.encode import word
-from figlang.exports import card
-from figlang.exports.recipe import Recipe
-from figlang.figures import prompt_bars, prompt_series
+from figlang.models.recipe import Recipe
+from figlang.release import card
+from figlang.report.figures import prompt_bars, prompt_series
+from figlang.scoring.encode import word
 from tests.commands import ROOT, TINY, environment, run, train
 from train import main as train_command
 
@@ -76,7 +76,7 @@ def test_the_lines_on_the_card_give_the_same_score(trained: Path, minus_alone: b
     found = re.search(r"```python\n(.*?)```", text, flags=re.DOTALL)
     assert found is not None
     measured = rows(trained / "log_probabilities.jsonl")[0]
-    with (ROOT / "figlang/data/samples/figqa/filtered/dev.csv").open(encoding="utf-8") as file:
+    with (ROOT / "figlang/samples/figqa/filtered/dev.csv").open(encoding="utf-8") as file:
         item = next(csv.DictReader(file))
     names: dict[str, object] = {
         "folder": str(trained / "model"),

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from evaluate import main as evaluate_command
-from figlang.transfer import main as transfer_command
+from figlang.commands.transfer import main as transfer_command
 from train import main as train_command
 
 QUIET = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
-SAMPLES = ["data.root=package:figlang/data/samples", "data.size=medium"]
+SAMPLES = ["data.root=package:figlang/samples", "data.size=medium"]
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +161,7 @@ def test_what_stops_a_matrix_is_one_line(
     def stop(_: Any) -> None:
         raise error
 
-    monkeypatch.setattr("figlang.transfer.assess", stop)
+    monkeypatch.setattr("figlang.commands.transfer.assess", stop)
     with pytest.raises(SystemExit) as stopped:
         call(home, transfer_command, f"checkpoint={schemer}", "data=figqa_sample,winogrande_m", *SAMPLES)
     assert stopped.value.code == code

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from figlang.scoring.requests import Tokens
-from figlang.scoring.trie import Section, grow
+from figlang.scoring.tree.trie import Section, grow
 
 
 def drawn(seed: int) -> list[Tokens]:
@@ -46,7 +46,7 @@ def test_a_packed_node_sees_its_own_path_and_nothing_else(size: int, keys: int |
 @pytest.mark.parametrize("width", [4, 64])
 @pytest.mark.parametrize("size", [1, 5, 16, 200])
 def test_a_block_has_every_key_that_one_of_its_nodes_sees(size: int, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("figlang.scoring.trie.WIDTH", width)
+    monkeypatch.setattr("figlang.scoring.tree.trie.WIDTH", width)
     for seed in range(20):
         trie = grow(drawn(seed))
         for pack in trie.packs(40):

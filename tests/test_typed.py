@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from figlang import describe
+from figlang.commands import describe
 from figlang.config.typed import advice, without_configuration
 from tests.commands import ROOT
 
@@ -79,7 +79,7 @@ def test_any_other_command_line_stays_as_it_is() -> None:
     assert without_configuration(words, PRESETS, TOP) == words
 
 
-@pytest.mark.parametrize("words", [["train.py"], ["evaluate.py"], ["-m", "figlang.describe"], ["-m", "figlang.generate"]])
+@pytest.mark.parametrize("words", [["train.py"], ["evaluate.py"], ["-m", "figlang", "describe"], ["-m", "figlang", "generate"]])
 def test_ctrl_c_while_modules_are_imported_is_one_word(tmp_path: Path, words: list[str]) -> None:
     for name in ("torch", "hydra"):  # whichever comes first
         (tmp_path / f"{name}.py").write_text("raise KeyboardInterrupt\n")

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from figlang import vectors
 from figlang.errors import FiglangError
-from figlang.munch import similarity
+from figlang.tasks.munch import similarity, vectors
 from figlang.types import Judgement
 
 LINES = "the 1 0 0\nway 1 1 0\nroute 1 2 0\nstreet 0 0 1\nnothing 0 0 0\n"

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from figlang.cpu import sliced as slices
 from figlang.cpu.sliced import sliced
 from figlang.errors import FiglangError
-from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Tokens
-from figlang.scoring.trie import Trie, grow
-from figlang.scoring.vocabulary import Vocabulary, largest
+from figlang.scoring.tree.causal import CausalScorer
+from figlang.scoring.tree.trie import Trie, grow
+from figlang.scoring.tree.vocabulary import Vocabulary, largest
 from tests.causal_models import TREE, check, network, requests, tokenizer
 
 TOKENIZER = tokenizer()
@@ -96,7 +96,7 @@ def test_one_slice_of_logits_exists_at_a_time() -> None:
 
 
 def test_rows_are_read_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("figlang.scoring.vocabulary.ROWS", 2)
+    monkeypatch.setattr("figlang.scoring.tree.vocabulary.ROWS", 2)
     tree, rows = trie(), []
     vocabulary = Vocabulary(tree, [lambda states: rows.append(len(states)) or torch.zeros(len(states), SIZE)], None, 2**20)
     vocabulary.add(tree.read, torch.zeros(len(tree.read), HIDDEN))

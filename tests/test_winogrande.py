@@ -1,4 +1,4 @@
-"""Laws of figlang/data/winogrande.py: any file in WinoGrande's form, the published ones, the bundled sample, the hub's copy."""
+"""WinoGrande: any file in WinoGrande's form, the published ones, the bundled sample, the hub's copy."""
 
 import json
 from collections import Counter
@@ -10,15 +10,16 @@ import pytest
 import torch
 
 from figlang.config import DataConfig, PathsConfig, PromptConfig, ScoringConfig
-from figlang.data import for_training, load, winogrande
 from figlang.errors import FiglangError
+from figlang.files.sources import package_path
 from figlang.scoring.likelihood import choose, partners_of
 from figlang.scoring.requests import Request, Scored
 from figlang.scoring.wording import Wording
-from figlang.sources import package_path
+from figlang.tasks.registry import for_training, load
+from figlang.tasks.winogrande import reading as winogrande
 from figlang.types import Item
 
-SOURCE = "package:figlang/data/samples"
+SOURCE = "package:figlang/samples"
 FIRST = {
     "qID": "A-1",
     "sentence": "The key stuck in the lock as the _ was bent.",

@@ -8,12 +8,12 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.errors import FiglangError, NonFiniteError
-from figlang.scoring import infilling
-from figlang.scoring.continuing import Continuation
-from figlang.scoring.first_token import Ranked
 from figlang.scoring.masked import MaskedScorer
-from figlang.scoring.word_readers import CausalReader, MaskedReader
-from figlang.scoring.word_search import Node, WordRanker
+from figlang.scoring.ranking import infilling
+from figlang.scoring.ranking.first_token import Ranked
+from figlang.scoring.ranking.word_readers import CausalReader, MaskedReader
+from figlang.scoring.ranking.word_search import Node, WordRanker
+from figlang.scoring.tree.continuing import Continuation
 from figlang.types import Blank, Substitution
 from tests import causal_models, masked_models
 

@@ -17,12 +17,12 @@ import torch
 import yaml
 from safetensors import safe_open
 
-from figlang import folders
-from figlang.files import is_unfinished
+from figlang.files import folders
+from figlang.files.whole import is_unfinished
 from tests.commands import environment
 from tests.processes import forks
 
-PRELOADED = tuple(f"figlang.{name}" for name in ("generate", "rate", "report.__main__", "compare", "munch_judge", "munch_generate"))
+PRELOADED = tuple(f"figlang.commands.{name}" for name in ("generate", "rate", "report", "compare", "munch_judge", "munch_generate"))
 QUIET = ["debug=fast", "trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
 NEW_PIDS = 0x20000000  # CLONE_NEWPID of <sched.h>
 

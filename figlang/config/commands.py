@@ -81,7 +81,7 @@ class EvaluateConfig(Command):
         super().__post_init__()
         if not self.blind and type(self) is not EvaluateConfig:
             raise FiglangError(
-                "blind=false is for evaluate.py and figlang.transfer; this command hides no context, so leave it out"
+                "blind=false is for evaluate.py and figlang transfer; this command hides no context, so leave it out"
             )
         if self.checkpoint is not None and not self.checkpoint:
             raise FiglangError("checkpoint= is empty; give a run folder, a released folder or a hub id")
@@ -200,7 +200,7 @@ class CompareConfig(Command):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.runs) < 2:
-            raise FiglangError("give two runs or more: python -m figlang.compare RUN RUN …")
+            raise FiglangError("give two runs or more: python -m figlang compare RUN RUN …")
 
 
 @dataclass
@@ -225,7 +225,7 @@ class ReportConfig(Command):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.runs:
-            raise FiglangError("give at least one run: python -m figlang.report RUN …")
+            raise FiglangError("give at least one run: python -m figlang report RUN …")
 
 
 @dataclass
@@ -330,5 +330,5 @@ class AverageConfig(Command):
         super().__post_init__()
         if len(self.runs) < (1 if self.start else 2) or not self.output:
             raise FiglangError(
-                "give two runs or more and a folder: python -m figlang.average RUN RUN … output=FOLDER; one run with start=SHARE"
+                "give two runs or more and a folder: python -m figlang average RUN RUN … output=FOLDER; one run with start=SHARE"
             )

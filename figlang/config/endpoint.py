@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from figlang.config.section import AMOUNT, POSITIVE, Range, Section, option
 from figlang.errors import FiglangError
-from figlang.redaction import hide, hide_variable
+from figlang.files.redaction import hide, hide_variable
 
 # A part of a path that is a key and not a word: many letters and digits in a row, a UUID, or the beginning that keys have.
 KEYLIKE = re.compile(

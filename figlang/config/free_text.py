@@ -43,7 +43,7 @@ class RateConfig(Command):
     runs: list[str] = field(
         default_factory=list,
         metadata={
-            "help": "Folders of figlang.generate whose answers are to be rated, or of figlang.munch_generate, whose words that no "
+            "help": "Folders of figlang generate whose answers are to be rated, or of figlang munch_generate, whose words that no "
             "person gave are put into MUNCH's four categories of errors.",
             "choices": (),
         },

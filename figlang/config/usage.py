@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 from figlang.config.commands import EvaluateConfig, TrainConfig
-from figlang.signature import program
+from figlang.config.signature import program
 
 
 def print_help(schema: type, presets: Path) -> None:

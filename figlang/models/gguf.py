@@ -10,8 +10,8 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from figlang.errors import FiglangError
+from figlang.files.sources import local_path, sha256
 from figlang.models import opening
-from figlang.sources import local_path, sha256
 
 log = logging.getLogger("figlang")
 

@@ -35,7 +35,7 @@ from typing_extensions import TypedDict
 
 from figlang import config
 from figlang.errors import FiglangError, damage, one_line
-from figlang.limits import within as in_time
+from figlang.machine.limits import within as in_time
 from figlang.models.soundness import validate
 
 # The base of an adapter folder that brings its own, as that of a tiny random network does: nothing else has it.

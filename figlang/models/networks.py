@@ -9,9 +9,9 @@ import transformers
 from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import ModelConfig, PathsConfig
-from figlang.encode import padding
 from figlang.errors import FiglangError
 from figlang.models import layout, tiny, weights
+from figlang.scoring.encode import padding
 from figlang.types import CLASSES
 
 log = logging.getLogger("figlang")

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from figlang.encode import Encoded, Encoder
 from figlang.errors import FiglangError, one_line
-from figlang.faults import explain
+from figlang.machine.faults import explain
 from figlang.models.opening import HEADS, remedy
+from figlang.scoring.encode import Encoded, Encoder
 
 # Far above what float32 rounds, far below what a padding token does that is read as a word.
 TOLERANCE = 1e-2

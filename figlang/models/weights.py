@@ -12,10 +12,10 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerB
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError, damage
-from figlang.exports.recipe import Recipe, stored
-from figlang.faults import explain
+from figlang.files.sources import PACKAGE, local_path
+from figlang.machine.faults import explain
 from figlang.models import gguf, hub, layout, lora, opening, soundness
-from figlang.sources import PACKAGE, local_path
+from figlang.models.recipe import Recipe, stored
 
 # What adapters without a config.json, those of other tools, say of the network below them.
 TASKS: dict[Any, Any] = {
@@ -108,7 +108,7 @@ def load(
             if more.get("device_map") or "quantization_config" in more:
                 raise FiglangError(
                     f"{model.name_or_path} holds adapters, which model.device_map and model.quantization cannot take; merge them "
-                    f"first: python -m figlang.merge checkpoint={model.name_or_path} output=FOLDER"
+                    f"first: python -m figlang merge checkpoint={model.name_or_path} output=FOLDER"
                 )
             adapted, tokenizer = _adapted(model, source, settings, kind, cache, above)
             network, missing = _as(lora.merge(adapted), kind, dtype, more, model.trust_remote_code)

@@ -10,12 +10,12 @@ from typing import Any
 
 from rich.console import Console
 
-from figlang import stored
 from figlang.errors import FiglangError
-from figlang.files import write_text
-from figlang.metrics import ratio
-from figlang.printing import printable
-from figlang.prompts.open import MIQA, SUBSTITUTION
+from figlang.files import stored
+from figlang.files.whole import write_text
+from figlang.machine.printing import printable
+from figlang.statistics.metrics import ratio
+from figlang.tasks.open import MIQA, SUBSTITUTION
 from figlang.types import Generation, Open
 
 FILE = "answers.jsonl"
@@ -35,7 +35,7 @@ def read(folder: Path) -> list[Generation]:
     """
     path = folder / FILE
     if not path.is_file():
-        raise FiglangError(f"no {FILE} in {folder}; figlang.generate writes one")
+        raise FiglangError(f"no {FILE} in {folder}; figlang generate writes one")
     found: dict[tuple[str, str, int], Generation] = {}
     remedy = "write the answers again"
     for number, row in stored.rows(path, stored.ANSWER, "an answer", remedy):

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from figlang.errors import FiglangError
-from figlang.metrics import ratio
-from figlang.rating.agreement import Ratings, ac1, alpha, intraclass, majority, plurality
 from figlang.rating.sheets import SCALES, Rated
+from figlang.statistics.agreement import Ratings, ac1, alpha, intraclass, majority, plurality
 from figlang.statistics.clustered import Support
+from figlang.statistics.metrics import ratio
 from figlang.tables.screen import plain
 from figlang.types import Generation
 
@@ -26,7 +26,7 @@ def found_correct(rated: Sequence[Rated], model: str) -> dict[str, list[Generati
     """
     if others := {one.model for one in rated} - {model}:
         raise FiglangError(
-            f"the sheet has answers of {', '.join(sorted(others))}; examples for {model} come from a sheet that figlang.generate "
+            f"the sheet has answers of {', '.join(sorted(others))}; examples for {model} come from a sheet that figlang generate "
             "wrote for it alone"
         )
     found: dict[str, list[Generation]] = defaultdict(list)

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 from pydantic_core import from_json
 
-from figlang import folders
-from figlang.data.tables import Problems, read_csv
+from figlang.config.signature import digest
 from figlang.errors import FiglangError, one_line
-from figlang.files import whole_file, write_text
-from figlang.redaction import redacted
-from figlang.signature import digest
+from figlang.files import folders
+from figlang.files.redaction import redacted
+from figlang.files.rows import Problems, read_csv
+from figlang.files.whole import whole_file, write_text
 from figlang.tables import cell_of_csv
 from figlang.types import Generation
 

@@ -4,18 +4,18 @@ from pathlib import Path
 
 from pydantic_core import from_json
 
-from figlang import data
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError, one_line
-from figlang.munch import rankings
-from figlang.prompts.open import SUBSTITUTION
+from figlang.statistics import rankings
+from figlang.tasks import registry as data
+from figlang.tasks.open import SUBSTITUTION
 from figlang.types import Generation, Substitution
 
 FOLDER = "rankings"
 
 
 def unexpected(run: Path, paths: PathsConfig) -> list[Generation]:
-    """The words that the model of a figlang.munch_generate folder prefers, by its best prompt, and that no person gave.
+    """The words that the model of a figlang munch_generate folder prefers, by its best prompt, and that no person gave.
 
     Raises FiglangError if the folder or its sentences cannot be read.
     """
@@ -23,7 +23,7 @@ def unexpected(run: Path, paths: PathsConfig) -> list[Generation]:
         content = from_json((run / "metrics.json").read_text(encoding="utf-8"))
         best, split, settings = content["best"], content["split"], DataConfig(**content["data"]["settings"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FiglangError(f"{run} is not a folder of figlang.munch_generate ({one_line(error)}); give one") from error
+        raise FiglangError(f"{run} is not a folder of figlang munch_generate ({one_line(error)}); give one") from error
     known = {item.id: item for item in data.load(split, settings, paths).items}
     found = []
     for row in rankings.read(run / FOLDER / f"{best}.jsonl"):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic_core import from_json
 
-from figlang.data.tables import Problems, read_csv
+from figlang.config.signature import digest
 from figlang.errors import FiglangError, one_line
-from figlang.prompts.open import FIGQA, MIQA, SUBSTITUTION
-from figlang.signature import digest
+from figlang.files.rows import Problems, read_csv
+from figlang.tasks.open import FIGQA, MIQA, SUBSTITUTION
 from figlang.types import Generation
 
 KINDS = {"figqa": FIGQA, "miqa": next(iter(MIQA)), "munch": SUBSTITUTION}

@@ -4,16 +4,21 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from figlang import bars, data, drawing, folders, systems, tables
-from figlang.analysis import common, linguistic
+from figlang import tables
 from figlang.config import DataConfig, PathsConfig, ReportConfig
 from figlang.config.data import NLI
 from figlang.errors import FiglangError
-from figlang.files import LONGEST
+from figlang.files import folders
+from figlang.files.whole import LONGEST
+from figlang.machine import bars
 from figlang.report import browser, differences, elsewhere, errors, hardness, overview, page, surface
 from figlang.report.parts import Long, Picture, Section, Task
-from figlang.systems import System
-from figlang.tables import Table
+from figlang.runs import systems
+from figlang.runs.systems import System
+from figlang.statistics import common
+from figlang.tables import Table, drawing
+from figlang.tasks import registry as data
+from figlang.tasks.figqa import linguistic
 from figlang.types import Item
 
 log = logging.getLogger("figlang")

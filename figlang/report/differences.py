@@ -4,19 +4,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from figlang import bars, learning, reference
-from figlang.comparison import Compared, Difference, every_pair, mean_accuracies, mean_accuracy, mean_pair_accuracy
-from figlang.drawing import SERIES
-from figlang.figures import prompt_bars, prompt_series
-from figlang.metrics import Estimate, as_row
-from figlang.report import plots
+from figlang.machine import bars
+from figlang.report import learning, plots
 from figlang.report.elsewhere import BENCHMARKS
+from figlang.report.figures import prompt_bars, prompt_series
 from figlang.report.parts import Long, Part, Picture, Section, Task, fitted
 from figlang.report.terminal import BLIND, GAIN
+from figlang.runs.systems import LOG_PROBABILITIES, Pool, System
 from figlang.statistics.clustered import LEVEL
+from figlang.statistics.comparison import Compared, Difference, every_pair, mean_accuracies, mean_accuracy, mean_pair_accuracy
 from figlang.statistics.letters import letters
-from figlang.systems import LOG_PROBABILITIES, Pool, System
+from figlang.statistics.metrics import Estimate, as_row
 from figlang.tables import Cell, Mean, Number, PValue, Table
+from figlang.tables.drawing import SERIES
+from figlang.tasks import reference
 
 MOST = 45  # pairs of systems on the page, those of ten; more are in the files
 PICTURES = 8  # of prompts; more sets of prompts have tables only

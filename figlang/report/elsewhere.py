@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from figlang import results
-from figlang.metrics import Estimate
-from figlang.reference import Comparison, Published
+from figlang.report import showing
 from figlang.report.parts import Part, Prose, Section, Task
 from figlang.report.terminal import TITLES
+from figlang.statistics.metrics import Estimate
 from figlang.tables import Cell, Mean, Table
+from figlang.tasks.reference import Comparison, Published
 
 BENCHMARKS = {"figqa": "Fig-QA", "figqa_csv": "Fig-QA", "miqa": "MiQA", "munch": "MUNCH"}
 COLUMNS = ("model", "training", "metric", "value", "where", "note")
@@ -66,7 +66,7 @@ def _known(task: Task) -> dict[str, Any]:
 
 def _compared(task: Task) -> list[Comparison]:
     known = _known(task)
-    found = results.compare(known) if known else []
+    found = showing.compare(known) if known else []
     if not task.dataset:  # where the data set is not known, the reasons say what the numbers are of
         return found
     return [one for one in found if one.published.benchmark == BENCHMARKS.get(task.dataset)]

@@ -1,11 +1,12 @@
 """The section about errors in common: of every two systems, and of systems and people."""
 
-from figlang import bars, reference
-from figlang.analysis.common import Common, Wrong, every_two, in_common, wrong, wrong_of_people
 from figlang.errors import FiglangError
+from figlang.machine import bars
 from figlang.report.elsewhere import BENCHMARKS
 from figlang.report.parts import ROWS, Part, Prose, Section, Task, fitted
+from figlang.statistics.common import Common, Wrong, every_two, in_common, wrong, wrong_of_people
 from figlang.tables import Cell, Number, Range, Table
+from figlang.tasks import reference
 
 PEOPLE = "people"
 LISTED = 20  # items that are shown; all of them are in the item browser

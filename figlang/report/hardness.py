@@ -3,17 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from figlang import bars, reference
-from figlang.analysis import breakdown, cut
-from figlang.analysis.calibration import calibration
-from figlang.analysis.correlation import Correlation, replied
-from figlang.analysis.reliance import ANSWER, LENGTH, Alone, alone, factors, reliance
-from figlang.data.figqa import COMMONSENSE
-from figlang.metrics import Estimate
+from figlang.machine import bars
 from figlang.report import plots
 from figlang.report.elsewhere import BENCHMARKS, share
 from figlang.report.parts import Long, Part, Picture, Prose, Section, Task, fitted
+from figlang.statistics import breakdown
+from figlang.statistics.calibration import calibration
+from figlang.statistics.correlation import Correlation, replied
+from figlang.statistics.metrics import Estimate
+from figlang.statistics.reliance import ANSWER, LENGTH, Alone, alone, factors, reliance
 from figlang.tables import Cell, Mean, Number, PValue, Range, Table
+from figlang.tasks import reference
+from figlang.tasks.figqa import cut
+from figlang.tasks.figqa.reading import COMMONSENSE
 from figlang.types import QUANTITIES
 
 Values = Mapping[str, Mapping[str, Sequence[str]]]  # attribute: item id: values

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from figlang.comparison import mean_accuracy, mean_pair_accuracy
-from figlang.figures import training_curves
-from figlang.metrics import Estimate, as_row
 from figlang.report import elsewhere, plots
+from figlang.report.figures import training_curves
 from figlang.report.parts import Part, Picture, Prose, Section, Task, fitted
 from figlang.report.terminal import BLIND, GAIN, TITLES, cautions, stayed_at_chance
-from figlang.systems import Pool
+from figlang.runs.systems import Pool
+from figlang.statistics.comparison import mean_accuracy, mean_pair_accuracy
+from figlang.statistics.metrics import Estimate, as_row
 from figlang.tables import Cell, Mean, Table
 
 HIDDEN = (

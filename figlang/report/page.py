@@ -9,14 +9,14 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from figlang import drawing, files
-from figlang.comparison import Difference
-from figlang.files import write_text
-from figlang.metrics import Estimate
-from figlang.printing import printable
+from figlang.files import whole as files
+from figlang.files.whole import write_text
+from figlang.machine.printing import printable
 from figlang.report.overview import slug
 from figlang.report.parts import Long, Picture, Prose, Section
-from figlang.tables import Cell, Table, text
+from figlang.statistics.comparison import Difference
+from figlang.statistics.metrics import Estimate
+from figlang.tables import Cell, Table, drawing, text
 
 FOLDER = Path(__file__).parent
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from figlang.systems import Pool, System
+from figlang.runs.systems import Pool, System
 from figlang.tables import Table
 from figlang.types import Item
 

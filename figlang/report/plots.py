@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from figlang import drawing, learning
-from figlang.analysis.calibration import Calibration
-from figlang.analysis.reliance import Reliance
-from figlang.drawing import FAINT, INK, MARKERS, MUTED, SERIES
-from figlang.learning import Point
-from figlang.metrics import Estimate
+from figlang.report import learning
+from figlang.report.learning import Point
+from figlang.statistics.calibration import Calibration
 from figlang.statistics.clustered import Array
-from figlang.tables import text
+from figlang.statistics.metrics import Estimate
+from figlang.statistics.reliance import Reliance
+from figlang.tables import drawing, text
+from figlang.tables.drawing import FAINT, INK, MARKERS, MUTED, SERIES
 
 # Log odds of the answers alone as in the paper's Figure 3, whose log-probabilities are means over tokens; sums reach further.
 USUAL = (-2.0, 3.0)

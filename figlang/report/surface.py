@@ -1,10 +1,10 @@
-"""What rules that need no model get right: the section of a report, and the table of `figlang.describe`."""
+"""What rules that need no model get right: the section of a report, and the table of `figlang describe`."""
 
 from collections.abc import Sequence
 
-from figlang.analysis import surface
 from figlang.report.parts import Section, Task
 from figlang.tables import Table
+from figlang.tasks import surface
 from figlang.types import Item
 
 

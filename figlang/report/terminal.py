@@ -9,15 +9,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from figlang import recomputed, stored
-from figlang.comparison import Difference
 from figlang.errors import FiglangError
-from figlang.metrics import Estimate, as_row, spread
-from figlang.printing import printable
-from figlang.reference import Comparison
+from figlang.files import stored
+from figlang.machine.printing import printable
+from figlang.runs import recomputed
 from figlang.statistics.clustered import FEW
+from figlang.statistics.comparison import Difference
+from figlang.statistics.metrics import Estimate, as_row, spread
 from figlang.tables import FEW_CLUSTERS, mark, p_value
 from figlang.tables.screen import plain
+from figlang.tasks.reference import Comparison
 
 TITLES = {
     "accuracy": "accuracy",

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from figlang.encode import Batch
+from figlang.scoring.encode import Batch
 from figlang.types import COSINE_OF_MEANS, SentenceVectors
 
 Scorer = Callable[[nn.Module, Batch], Tensor]

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from figlang.errors import FiglangError
-from figlang.scoring.causal import CausalScorer
 from figlang.scoring.requests import Scored, SpanFinder, naming
+from figlang.scoring.tree.causal import CausalScorer
 from figlang.types import Prediction, Prompted
 
 # Texts after which a tokenizer shows how it goes on with a letter, where it would merge the letter with the prompt's last word.

@@ -18,7 +18,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from figlang.cpu.hasten import hastened
 from figlang.errors import FiglangError, one_line
 from figlang.scoring.requests import Request, RequestError, Scored, SpanFinder
-from figlang.scoring.rounding import reference
+from figlang.scoring.tree.rounding import reference
 
 log = logging.getLogger("figlang")
 MASKINGS = ("original", "within_word_l2r")

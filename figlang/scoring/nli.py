@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from transformers import PreTrainedConfig
 
 from figlang.config import NliConfig
-from figlang.encode import Batch
 from figlang.errors import FiglangError
-from figlang.prompts import miqa
+from figlang.scoring.encode import Batch
 from figlang.scoring.head import Scorer
+from figlang.tasks.miqa import prompts as miqa
 from figlang.types import CLASSES, Inference, Item, Prediction
 
 log = logging.getLogger("figlang")

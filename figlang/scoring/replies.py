@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from string import ascii_uppercase
 from typing import Any
 
-from figlang.prompts.lettered import Lettered
+from figlang.tasks.lettered import Lettered
 from figlang.types import Prediction, Reply
 
 # Reasoning before the answer, as open models write it. Chat templates may open it, so that only its end is in the reply.

@@ -1,11 +1,11 @@
 """The strings of a causal model: what a scoring preset and a prompt make of a metaphor and an answer."""
 
-from figlang.blind import without
 from figlang.config import PromptConfig, ScoringConfig
-from figlang.encode import word
 from figlang.errors import FiglangError
+from figlang.scoring.encode import word
 from figlang.scoring.requests import Request
-from figlang.tidying import full_stop, is_ended, titled
+from figlang.tasks.blind import without
+from figlang.text.tidying import full_stop, is_ended, titled
 from figlang.types import Item
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from figlang.comparison import Difference
-from figlang.metrics import Estimate, spread
 from figlang.statistics.clustered import FEW
+from figlang.statistics.comparison import Difference
+from figlang.statistics.metrics import Estimate, spread
 
 FEW_CLUSTERS = f"† Fewer than {FEW} clusters (pairs, or groups of dependent items): too few for an interval to be trusted."
 

@@ -5,9 +5,9 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from figlang.comparison import Difference
-from figlang.files import slug, write_text
-from figlang.metrics import Estimate
+from figlang.files.whole import slug, write_text
+from figlang.statistics.comparison import Difference
+from figlang.statistics.metrics import Estimate
 from figlang.tables.cells import Cell, Code, Mean, Range
 from figlang.tables.table import Table
 from figlang.tables.writing import cell_of_csv, latex_row, latex_text, markdown_code, markdown_text

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table as Screen
 from rich.text import Text
 
-from figlang.printing import printable
+from figlang.machine.printing import printable
 from figlang.tables.cells import FEW_CLUSTERS
 from figlang.tables.table import Table
 

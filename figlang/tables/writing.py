@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from figlang.printing import printable
+from figlang.machine.printing import printable
 
 # What spreadsheets take for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@")

@@ -17,12 +17,12 @@ from torch import Tensor, distributed, nn
 from torchmetrics import MeanMetric, Metric, SumMetric
 
 from figlang.errors import FiglangError, NonFiniteError
-from figlang.evaluation import prediction
-from figlang.files import whole_file
-from figlang.metrics import accuracy, pair_accuracy
-from figlang.models.base import SELECTION
-from figlang.models.sharded import local
-from figlang.predictions import check_finite
+from figlang.evaluation.choosing import prediction
+from figlang.files.whole import whole_file
+from figlang.runs.predictions import check_finite
+from figlang.statistics.metrics import accuracy, pair_accuracy
+from figlang.training.base import SELECTION
+from figlang.training.sharded import local
 from figlang.types import Item
 
 SHOWN = (

@@ -12,18 +12,18 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 from torch import nn
 from transformers import PreTrainedModel
 
-from figlang import runtime
 from figlang.config import TrainConfig
-from figlang.data.datamodule import ChoiceData
-from figlang.encode import padding
 from figlang.errors import INTERRUPTED, TERMINATED, FiglangError, damage
-from figlang.models.base import NonFiniteLossError
-from figlang.models.embedding import restore, trim
-from figlang.runs import Run
-from figlang.strategies import SHARDED
+from figlang.runs.training import Run
+from figlang.scoring.encode import padding
 from figlang.training import selection, throughput, tracking
+from figlang.training.base import NonFiniteLossError
 from figlang.training.callbacks import Health, History, Preemption
+from figlang.training.datamodule import ChoiceData
+from figlang.training.embedding import restore, trim
 from figlang.training.preparation import Prepared
+from figlang.training.strategies import SHARDED
+from figlang.training.trainer import trainer as trainer_of
 
 log = logging.getLogger("figlang")
 
@@ -90,7 +90,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     history = History(run.folder / "log.csv", ready.validation.items, log)
     health = Health(history, ready.chance, head, log)
     saver = Preemption(run.checkpoint)
-    trainer = runtime.trainer(config, run, [history, health, saver])
+    trainer = trainer_of(config, run, [history, health, saver])
     # Not by what is there alone: under torchrun the first process may be about to clear the folder.
     anew = config.overwrite or config.resume == "never"
     resumed = run.checkpoint if run.checkpoint.exists() and not anew else None

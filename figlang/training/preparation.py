@@ -11,27 +11,27 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import MethodConfig, ModelConfig, PromptConfig, TrainConfig
 from figlang.config.data import NLI
-from figlang.data import figqa
-from figlang.data.mix import original
-from figlang.encode import Encoder
+from figlang.config.signature import digest
 from figlang.errors import FiglangError
-from figlang.evaluation import encode_all
-from figlang.exports.checkpoint import ancestry, beginning, causal_recipe, sentence_vectors
-from figlang.exports.recipe import Recipe
+from figlang.evaluation.choosing import encode_all
 from figlang.models import layout, lora, networks, sentences, weights
-from figlang.models.base import ChoiceModule, Score
-from figlang.models.causal_lm import CausalLMModule
-from figlang.models.contrastive import ContrastiveModule
+from figlang.models.checkpoint import ancestry, beginning, causal_recipe, sentence_vectors
+from figlang.models.recipe import Recipe
 from figlang.models.rehearsal import rehearse
-from figlang.runs import recipe as recipe_of
-from figlang.scoring.anatomy import dissect
-from figlang.scoring.branching import EncodedStrings, StringEncoder, StringScorer
+from figlang.runs.training import recipe as recipe_of
+from figlang.scoring.encode import Encoder
 from figlang.scoring.head import scorer
 from figlang.scoring.likelihood import partners_of
 from figlang.scoring.nli import classes, label_order
 from figlang.scoring.requests import RequestEncoder
+from figlang.scoring.tree.anatomy import dissect
+from figlang.scoring.tree.branching import EncodedStrings, StringEncoder, StringScorer
 from figlang.scoring.wording import Wording, check_alone
-from figlang.signature import digest
+from figlang.tasks.figqa import reading as figqa
+from figlang.tasks.mix import original
+from figlang.training.base import ChoiceModule, Score
+from figlang.training.causal_lm import CausalLMModule
+from figlang.training.contrastive import ContrastiveModule
 from figlang.types import CLASSES, Inference, Item, SentenceVectors, Split
 
 

@@ -7,8 +7,8 @@ from torch import nn
 
 from figlang.config import MethodConfig
 from figlang.errors import FiglangError, damage
-from figlang.models.base import SELECTION
-from figlang.runs import Run
+from figlang.runs.training import Run
+from figlang.training.base import SELECTION
 
 
 class Patience(EarlyStopping):

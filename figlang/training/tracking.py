@@ -16,10 +16,10 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from figlang.config import TrainConfig
 from figlang.errors import FiglangError, one_line
-from figlang.files import write_text
-from figlang.models.base import SELECTION
-from figlang.redaction import arguments_without_secrets, redacted, redacted_values
-from figlang.runs import Run
+from figlang.files.redaction import arguments_without_secrets, redacted, redacted_values
+from figlang.files.whole import write_text
+from figlang.runs.training import Run
+from figlang.training.base import SELECTION
 
 log = logging.getLogger("figlang")
 

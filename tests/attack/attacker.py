@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from figlang import folders
+from figlang.files import folders
 from tests.victims import Victim, half_files
 
 # Seconds of a case on a machine that is busy with other work: what takes longer is taken for endless.
@@ -31,7 +31,7 @@ COMMANDS = (
 )
 MODULES = (
     "tests.attack.warm",
-    *(f"figlang.{name}" for name in (*COMMANDS, "munch_judge", "rate", "release", "report.__main__", "transfer")),
+    *(f"figlang.commands.{name}" for name in (*COMMANDS, "munch_judge", "rate", "release", "report", "transfer")),
 )
 QUIET = ("trainer=cpu", "trainer.progress=false", "trainer.threads=1")
 
@@ -74,7 +74,7 @@ def check(home: Path, attack: Attack) -> str:
     if attack.damage is not None:
         attack.damage(home)
     before, damaged = contents(home), {path.name for path in half_files(home)}
-    module = attack.command if attack.command in ("train", "evaluate") else f"figlang.{attack.command}"
+    module = attack.command if attack.command in ("train", "evaluate") else f"figlang.commands.{attack.command}"
     victim = Victim(home, module, *attack.words)
     assert not victim.kill_after(PATIENCE), f"no end after {PATIENCE} seconds: {victim.said[-1000:]}"
     code, said = victim.process.exitcode, victim.said

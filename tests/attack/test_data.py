@@ -11,7 +11,7 @@ from tests.attack.attacker import MODULES, QUIET, Attack, cases, check
 from tests.commands import ROOT
 from tests.processes import preload
 
-SAMPLES = ROOT / "figlang" / "data" / "samples"
+SAMPLES = ROOT / "figlang" / "samples"
 HEAD = "startphrase,ending1,ending2,labels\n"
 ROW = "The hall was a tomb,It was silent.,It was loud.,0\n"
 PAIR = ROW + "The hall was a fair,It was silent.,It was loud.,1\n"

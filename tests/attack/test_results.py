@@ -12,12 +12,12 @@ from tests.attack.damage import Damage
 
 # What reads an evaluation (one), what a run.
 OF_ONE: dict[str, tuple[str, tuple[str, ...]]] = {
-    "report": ("report.__main__", ("one", "two", "analysis=off", "output=page")),
+    "report": ("report", ("one", "two", "analysis=off", "output=page")),
     "compare": ("compare", ("one", "two", "output=tables")),
     "contamination": ("contamination", ("data=figqa_sample", "against=[figqa_sample]", "runs=[one]", "output=overlap")),
 }
 OF_RUN: dict[str, tuple[str, tuple[str, ...]]] = {
-    "report run": ("report.__main__", ("run/seed0", "analysis=off", "output=page")),
+    "report run": ("report", ("run/seed0", "analysis=off", "output=page")),
     "average": ("average", (*QUIET, "run/seed0", "run/seed1", "output=mean")),
     "release": ("release", (*QUIET, "run=run/seed0", "name=released", "against=[figqa_sample]", "seeds=[run/seed0,run/seed1]")),
     "show again": ("train", (*world.TINY, "run=run/seed0")),
@@ -174,10 +174,10 @@ def rating() -> Iterator[Attack]:
         yield Attack(f"rate {name}", "rate", words, says, spoil)
     for kind, make in damage.ANY.items():
         words = ("one", "two", "analysis=off", "output=page", "people=people.csv")
-        yield Attack(f"people {kind}", "report.__main__", words, None if kind == "cut" else "people", make("people.csv"))
+        yield Attack(f"people {kind}", "report", words, None if kind == "cut" else "people", make("people.csv"))
     for text in ("id,choice\nx,0\n", "id,choice\n,\n", "id,choice\nx,word\n", "choice\n1\n", "id,choice\nx,1e400\n"):
         words = ("one", "two", "analysis=off", "output=page", "people=people.csv")
-        yield Attack(f"people {text!r}", "report.__main__", words, "people", damage.holding("people.csv", text))
+        yield Attack(f"people {text!r}", "report", words, "people", damage.holding("people.csv", text))
 
 
 def places() -> Iterator[Attack]:
@@ -185,7 +185,7 @@ def places() -> Iterator[Attack]:
     odd = ("nowhere", "''", ".", "/", "/dev/null", "people.csv", "x" * 300, "run", "one/metrics.json", "package:figlang/data")
     for place, value in enumerate(odd):
         for command, words in (
-            ("report.__main__", ("runs=[{}]", "analysis=off")),
+            ("report", ("runs=[{}]", "analysis=off")),
             ("compare", ("runs=[one,{}]",)),
             ("average", ("runs=[run/seed0,{}]", "output=mean", *QUIET)),
             ("rate", ("runs=[{}]", "folder=new")),
@@ -198,7 +198,7 @@ def places() -> Iterator[Attack]:
     ):
         for command, words in (
             ("compare", ("one", "two", f"output={value}")),
-            ("report.__main__", ("one", "analysis=off", f"output={value}")),
+            ("report", ("one", "analysis=off", f"output={value}")),
             ("evaluate", ("debug=fast", *QUIET, "model=minilm", f"output={value}")),
             ("train", (*world.TINY, f"run={value}")),
         ):

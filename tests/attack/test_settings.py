@@ -20,7 +20,7 @@ NEEDED = {
     "merge": ("checkpoint=a", "output=b"),
     "release": ("run=a", "name=b"),
     "rate": ("runs=[a]",),
-    "report.__main__": ("runs=[a]",),
+    "report": ("runs=[a]",),
 }
 SCHEMAS = {
     "train": schemas.TrainConfig,
@@ -33,7 +33,7 @@ SCHEMAS = {
     "describe": schemas.DescribeConfig,
     "contamination": schemas.ContaminationConfig,
     "compare": schemas.CompareConfig,
-    "report.__main__": schemas.ReportConfig,
+    "report": schemas.ReportConfig,
     "rate": schemas.RateConfig,
     "merge": schemas.MergeConfig,
     "average": schemas.AverageConfig,

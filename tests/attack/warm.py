@@ -2,8 +2,8 @@
 
 import gc
 
-from figlang.command import compose
 from figlang.config import EvaluateConfig, TrainConfig
+from figlang.config.command import compose
 
 for name, schema in (("train", TrainConfig), ("evaluate", EvaluateConfig)):
     compose(name, schema, ["debug=fast"])

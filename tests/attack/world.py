@@ -19,8 +19,16 @@ MADE: tuple[tuple[str, ...], ...] = (
     ("train", *TINY, "model=gpt2", "run=causal"),
     ("evaluate", "debug=fast", *QUIET, "model=gpt2", "scoring=pmi", "output=one"),
     ("evaluate", "debug=fast", *QUIET, "model=gpt2", "scoring=pmi", "output=two", "seed=1"),
-    ("figlang.generate", "debug=fast", *QUIET, "model=gpt2", "data=miqa_sample", "sampling.max_tokens=4", "output=answers"),
-    ("figlang.rate", "runs=[answers]", "folder=sheet"),
+    (
+        "figlang.commands.generate",
+        "debug=fast",
+        *QUIET,
+        "model=gpt2",
+        "data=miqa_sample",
+        "sampling.max_tokens=4",
+        "output=answers",
+    ),
+    ("figlang.commands.rate", "runs=[answers]", "folder=sheet"),
 )
 
 

@@ -1,0 +1,43 @@
+"""Systems beside each other on the same items: `python -m figlang compare RUN RUN …`.
+
+A run is a run folder, an evaluation folder or a predictions file; seeds of one recipe are pooled. `python -m figlang report` with
+the same runs lets the items be browsed on which they differ.
+"""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from figlang import tables
+from figlang.config import CompareConfig
+from figlang.config.command import entry
+from figlang.files import folders
+from figlang.machine import bars
+from figlang.report import differences
+from figlang.runs import systems
+from figlang.statistics.comparison import every_pair
+
+MOST = 10  # pairs of systems that the terminal shows; more are in the files
+
+
+@entry("compare", CompareConfig)
+def main(config: CompareConfig) -> None:
+    read = systems.across_forms(systems.read(config.runs))
+    pools = systems.pooled(read)
+    systems.check_data(read)
+    found = every_pair([pool.runs for pool in pools], lambda pairs: bars.track(pairs, "comparing"))
+    made = [differences.ranking(pools, found), differences.table(pools, found)]
+    console = Console()
+    few = len(found) <= MOST
+    below = (*differences.notes(pools), differences.GROUPS)
+    where = f"the tables in {config.output}" if config.output else "output=FOLDER, which writes them"
+    pointer = () if few else (f"{len(found):,} pairs of systems: see {where}.",)
+    tables.show(made if few else made[:1], (*below, *pointer), console, left=("against",))
+    if config.output is not None:
+        with folders.replaced(Path(config.output)) as new:
+            tables.write(made, new)
+        console.print(config.output, style="bold", highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Evaluation text that is in the training text: `python -m figlang contamination data=figqa_large against=[figqa_large,miqa]`."""
+
+import json
+from pathlib import Path
+
+from rich.console import Console
+
+from figlang import tables
+from figlang.config import ContaminationConfig
+from figlang.config.command import data_presets, entry
+from figlang.files import folders
+from figlang.files.whole import write_text
+from figlang.runs import recomputed, stages
+from figlang.runs.predictions import FORWARD, read_predictions
+from figlang.tasks import overlap, overlap_table
+from figlang.tasks import registry as data
+
+
+@entry("contamination", ContaminationConfig)
+def main(config: ContaminationConfig) -> None:
+    train, _ = data.for_training(config.data, config.paths)
+    splits = overlap_table.evaluated(config.data, data_presets(config.against), config.paths)
+    before = stages.before(Path(config.run), config.paths) if config.run is not None else []
+    evaluations = [Path(folder) for folder in config.runs]
+    contents = [recomputed.checked(folder / "metrics.json") for folder in evaluations]
+    predicted = [
+        (content["model"], read_predictions(folder / FORWARD)) for folder, content in zip(evaluations, contents, strict=True)
+    ]
+    found = overlap.check(train, splits, config.n, before)
+    folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-contamination")
+    named = f"{found['training_items']} training items of data={config.data.name}"
+    made = [overlap_table.table(found, named if not before else f"{named} and of {len(before)} stages before")]
+    if predicted:
+        made.append(overlap_table.by_cleanness(found, splits, predicted))
+    with folders.replaced(folder) as new:
+        tables.write(made, new)
+        write_text(new / "overlap.json", json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    console = Console()
+    for table in made:
+        console.print(tables.markdown(table), highlight=False, markup=False, emoji=False, soft_wrap=True)
+    console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""A report about runs: `python -m figlang report RUN …` writes one HTML page, with tables and figures for a paper beside it."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from figlang.config import ReportConfig
+from figlang.config.command import entry
+from figlang.report import assembly
+
+
+@entry("report", ReportConfig)
+def main(config: ReportConfig) -> None:
+    page = assembly.write(config, _folder(config))
+    Console().print(str(page), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def _folder(config: ReportConfig) -> Path:
+    if config.output is not None:
+        return Path(config.output)
+    single = Path(config.runs[0])
+    if len(config.runs) == 1:
+        return (single if single.is_dir() else single.parent) / "report"
+    return Path(config.paths.runs) / "report"
+
+
+if __name__ == "__main__":
+    main()

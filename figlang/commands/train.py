@@ -1,0 +1,75 @@
+"""Train a model, export it, evaluate the export and report: `python train.py model=minilm data=figqa_large`."""
+
+import logging
+from pathlib import Path
+
+from rich.console import Console
+
+from figlang.config import TrainConfig
+from figlang.config.command import data_presets, entry, to_yaml
+from figlang.evaluation import assessment, predicting, runtime, soundness
+from figlang.files.whole import write_text
+from figlang.models import checkpoint
+from figlang.release import card, merging
+from figlang.report import figures, plots, showing, terminal
+from figlang.runs import recomputed, results
+from figlang.runs import training as runs
+from figlang.tasks import overlap, overlap_table
+from figlang.tasks import registry as data
+from figlang.training import fitting, preparation, tracking
+
+log = logging.getLogger("figlang")
+
+
+@entry("train", TrainConfig)
+def main(config: TrainConfig) -> None:
+    console = Console()
+    config = runtime.settled(config)
+    preparation.check(config)
+    train, validation = data.for_training(config.data, config.paths)
+    others = [(one, data.load("validation", one, config.paths)) for one in data_presets(config.also, config.data)]
+    if runs.finished(config, train, validation):
+        folder = Path(str(config.run))
+        showing.show(recomputed.checked(folder / "metrics.json"), folder, console)
+        for content, place in assessment.beside(config, others):
+            showing.show(content, place, console)
+        plots.learning_curve_beside(folder)
+        log.info("finished before and left as it is; overwrite=true replaces it")
+        return terminal.seeds(folder, console)
+    runtime.start(config.seed, config.trainer)
+    ready = preparation.prepare(config, train, validation)
+    runtime.log_notes(ready.notes)
+
+    with runs.claim(config, train, validation) as run:
+        fitted = fitting.fit(config, run, ready)
+        if fitted is None:
+            return  # one of several processes: the first one goes on
+        write_text(run.folder / "config.yaml", to_yaml(config))
+        checkpoint.export(ready.network, ready.tokenizer, ready.recipe, run.model)
+        if ready.merges:
+            merging.merge(checkpoint.load_unmerged(str(run.model), config.model, config.paths.cache), validation, run.model)
+
+        # Evaluated is what was exported, loaded afresh: the numbers are the folder's, not those of the network in memory.
+        loaded = checkpoint.load(str(run.model), config.model, config.paths.cache)
+        facts = predicting.predict(loaded, validation, run.folder, predicting.How(config.trainer.progress, blind=config.blind))
+        evaluated = results.Evaluated(config.model.name, facts, validation, "validation", config.data.name, config.seed)
+        content = evaluated.document(run.folder) | {
+            "data": results.about_data(config.data, {"train": train, "validation": validation}, ready.notes),
+            "training": fitted.facts(),
+            "contamination": overlap.check(train, overlap_table.evaluated(config.data, [config.data], config.paths)),
+            "health": fitted.health,
+        }
+        content |= soundness.texts(loaded, validation.items)
+        write_text(run.model / "README.md", card.card(loaded.recipe, content))
+        figures.curves(fitted.history, 1 / ready.recipe.options, run.figures)
+        measured = list(assessment.beside(config, others, loaded))
+        tracking.finish(config, run, content, fitted.history)
+        results.write(run.metrics, content)  # last: with it the run is finished
+        plots.learning_curve_beside(run.folder)
+    for shown, folder in [(content, run.folder), *measured]:
+        showing.show(shown, folder, console)
+    terminal.seeds(run.folder, console)
+
+
+if __name__ == "__main__":
+    main()

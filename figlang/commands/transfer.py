@@ -1,0 +1,52 @@
+"""Trained-on × tested-on: `python -m figlang transfer checkpoint=runs/a/seed0,runs/b/seed0 data=figqa_medium,winogrande_l`.
+
+Takes what `evaluate.py -m` takes, evaluates every combination, and sets the accuracies into one table and heat map. With `model=`
+beside `checkpoint=` the untrained networks are rows too: what a training lost or won is the difference to its base.
+"""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from figlang.config import EvaluateConfig
+from figlang.config.command import Combination, grid
+from figlang.errors import FiglangError
+from figlang.evaluation.assessment import assess
+from figlang.report import matrix
+from figlang.runs import outputs
+
+
+@grid("evaluate", EvaluateConfig)
+def main(combinations: list[Combination[EvaluateConfig]]) -> None:
+    _check_places(combinations)
+    cells, reports = [], True
+    for combination in combinations:
+        config, row = combination.config, combination.but("data")
+        try:
+            assessed = assess(config)
+        except FiglangError as error:
+            cells.append(matrix.Cell(row, config.data.name, config.checkpoint or config.model.name, reason=str(error)))
+        else:
+            if assessed is None:
+                reports = False  # one of several processes: the first one reports
+            else:
+                cells.append(matrix.measured(row, config.data.name, assessed[0]))
+    if reports:
+        found = matrix.Matrix.of(cells)
+        if not any(cell.metrics for cell in cells):
+            raise FiglangError(f"nothing could be tested: {'; '.join(found.reasons)}")
+        folder = matrix.write(found, Path(combinations[0].config.paths.runs) / "transfer")
+        matrix.show(found, folder, Console())
+
+
+def _check_places(combinations: list[Combination[EvaluateConfig]]) -> None:
+    places: dict[Path, Combination[EvaluateConfig]] = {}
+    for combination in combinations:
+        place = outputs.place(combination.config)
+        if (other := places.setdefault(place, combination)) is not combination:
+            both = " and ".join(" ".join(each.choices) for each in (other, combination))
+            raise FiglangError(f"{both} would overwrite each other in {place}; leave out name=, output= and what changes no number")
+
+
+if __name__ == "__main__":
+    main()

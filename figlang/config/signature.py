@@ -1,0 +1,34 @@
+"""What a number depends on, as one line that stands beside it."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
+from typing import Any
+
+LIBRARIES = ("figlang", "torch", "transformers", "pytorch-lightning", "peft", "tokenizers", "numpy", "scipy")
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that computes."""
+    return {"python": python_version(), **{name: version(name) for name in LIBRARIES}}
+
+
+def signature(facts: Mapping[str, Any]) -> str:
+    """`key:value|key:value|…` in the given order, versions of torch, transformers and figlang at its end."""
+    tail = {name: version(name) for name in ("torch", "transformers", "figlang")}
+    return "|".join(f"{name}:{value}" for name, value in {**facts, **tail}.items())
+
+
+def program() -> str:
+    """The command that runs, as it stands behind `python`: evaluate.py, or -m figlang transfer."""
+    path = Path(sys.argv[0])
+    return f"-m figlang {path.stem}" if path.parent.name == "commands" else path.name
+
+
+def digest(plain: Any) -> str:
+    """Twelve hex digits that identify plain data (the settings of a recipe, say)."""
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode()).hexdigest()[:12]

@@ -1,0 +1,1 @@
+"""Evaluation: items and a model in, predictions and metrics out."""

@@ -1,0 +1,213 @@
+"""Texts and replies that a causal model writes, here or behind an endpoint, and the part of them that is rated."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import regex
+import torch
+from rich.progress import track
+from torch import Tensor
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, PreTrainedModel, PreTrainedTokenizerBase
+
+from figlang.config import SamplingConfig
+from figlang.config.signature import digest
+from figlang.errors import FiglangError, NonFiniteError, one_line, owned
+from figlang.machine.limits import within
+from figlang.models.checkpoint import Loaded, Served
+from figlang.models.served.abilities import opening
+from figlang.scoring.replies import final
+from figlang.scoring.requests import bos_ids
+from figlang.tasks.open import MIQA
+from figlang.text.tidying import CLOSER, TERMINAL
+from figlang.types import Generation, Open, Reply
+
+# Marks of scripts without spaces need none behind them.
+SENTENCE_END = regex.compile(rf"[.!?…]+{CLOSER}*(?=\s|$)|(?:(?![.!?…]){TERMINAL})+{CLOSER}*")
+PATIENCE = 10.0  # seconds, for a template that takes milliseconds
+# Words whose final period ends no sentence.
+ABBREVIATIONS = ("mr", "mrs", "ms", "dr", "prof", "st", "vs", "etc", "e.g", "i.e", "a.m", "p.m", "approx")
+
+
+class _Finite(LogitsProcessor):  # type: ignore[misc]
+    """Refuses next-token scores that are not numbers: the likeliest of them would be an arbitrary token."""
+
+    def __init__(self, copies: int) -> None:
+        self._copies = copies  # rows of one prompt
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        bad_R = scores.isnan().any(-1) | ~scores.isfinite().any(-1)
+        if bad_R.any():
+            raise NonFiniteError("the network's next-token scores are not numbers", int(bad_R.nonzero()[0]) // self._copies)
+        return scores
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A causal network that continues prompts; `bos` are the ids of what stands before every prompt."""
+
+    network: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    bos: Sequence[int] = ()
+
+    @torch.inference_mode()
+    def write(
+        self, prompts: Sequence[str], sampling: SamplingConfig, batch_size: int = 16, progress: bool = False
+    ) -> list[list[str]]:
+        """`sampling.n` continuations of every prompt, without the prompt.
+
+        Prompts of similar length are continued together. The same prompts with the same settings and batch size give the same
+        text; at temperature 0 the other prompts and the batch size make no difference beyond rounding.
+
+        Raises FiglangError if prompt and answer do not fit into the network's window, and NonFiniteError if the network's scores
+        are not numbers.
+        """
+        self.network.eval()
+        ids = [[*self.bos, *self.tokenizer(prompt, add_special_tokens=False)["input_ids"]] for prompt in prompts]
+        self._check(prompts, ids, sampling.max_tokens)
+        order = sorted(range(len(prompts)), key=lambda place: len(ids[place]))
+        written: dict[int, list[str]] = {}
+        batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+        torch.manual_seed(sampling.seed)
+        # Of a model's own settings only the tokens: a repetition penalty or the like would draw from another distribution.
+        own = self.network.generation_config
+        self.network.generation_config = GenerationConfig(bos_token_id=own.bos_token_id, eos_token_id=own.eos_token_id)
+        try:
+            for batch in track(batches, "writing", disable=not progress):
+                try:
+                    texts = self._continue([ids[place] for place in batch], sampling)
+                except NonFiniteError as error:
+                    raise NonFiniteError(str(error), batch[error.place]) from error
+                written.update((place, texts[row * sampling.n : (row + 1) * sampling.n]) for row, place in enumerate(batch))
+        finally:
+            self.network.generation_config = own
+        return [written[place] for place in range(len(prompts))]
+
+    def _continue(self, ids: Sequence[Sequence[int]], sampling: SamplingConfig) -> list[str]:
+        longest = max(map(len, ids))
+        padding = self.tokenizer.pad_token_id if self.tokenizer.pad_token_id is not None else self.tokenizer.eos_token_id or 0
+        device = self.network.device
+        # On the left, so that every prompt ends where its answer begins.
+        rows = torch.tensor([[padding] * (longest - len(row)) + list(row) for row in ids], device=device)
+        mask = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in ids], device=device)
+        how = {"do_sample": True, "temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": 0}
+        found: Tensor = self.network.generate(
+            input_ids=rows,
+            attention_mask=mask,
+            max_new_tokens=sampling.max_tokens,
+            num_return_sequences=sampling.n,
+            pad_token_id=padding,
+            logits_processor=LogitsProcessorList([_Finite(sampling.n)]),
+            **(how if sampling.temperature > 0 else {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}),
+        )
+        return list(self.tokenizer.batch_decode(found[:, longest:], skip_special_tokens=True))
+
+    def _check(self, prompts: Sequence[str], ids: Sequence[Sequence[int]], room: int) -> None:
+        window = getattr(self.network.config.get_text_config(), "max_position_embeddings", None)
+        for prompt, row in zip(prompts, ids, strict=True):
+            if not row:
+                raise FiglangError("an empty prompt cannot be continued without a bos; set model.bos")
+            if window is not None and len(row) + room > window:
+                raise FiglangError(
+                    f"prompt {prompt[:60]!r}… has {len(row)} tokens, with sampling.max_tokens={room} more than the {window} that "
+                    "the network reads; ask for fewer examples or shorter answers"
+                )
+
+
+def first_paragraph(text: str) -> str:
+    """What MiQA rates (Comșa et al. 2022, §5.2): up to the first line break after the first word."""
+    return text.strip().split("\n", 1)[0].strip()
+
+
+def first_sentence(text: str, end: str = "sentence") -> str:
+    """What Fig-QA rates (Liu et al. 2022, §5.2). `sentence`: up to its end; `period`: the text before the first period, where the
+    authors stopped the model, whatever the period is for."""
+    paragraph = first_paragraph(text)
+    if end == "period":
+        return paragraph.split(".", 1)[0].strip()
+    for found in SENTENCE_END.finditer(paragraph):
+        word = re.split(r"[\s(\"“]", paragraph[: found.start()])[-1].lower()
+        if not (found.group().startswith(".") and (word in ABBREVIATIONS or (re.fullmatch(r"[a-z]", word) and word != "i"))):
+            return paragraph[: found.end()]
+    return paragraph
+
+
+def answer(
+    loaded: Loaded | Served, asked: Sequence[Open], sampling: SamplingConfig, cut: str, progress: bool = False
+) -> tuple[list[Generation], str]:
+    """Answers to all questions in their order, each with the part that is rated, and how they were asked for.
+
+    A text is continued where the model can do that; an endpoint that has only a chat is sent it as a message.
+    """
+    prompts = [one.prompt for one in asked]
+    how = "continued"
+    if isinstance(loaded, Loaded):
+        writer = Writer(loaded.network, loaded.tokenizer, bos_ids(loaded.tokenizer, loaded.bos()))
+        with owned([one.item for one in asked]):
+            texts = writer.write(prompts, sampling, progress=progress)
+    elif loaded.endpoint.abilities.completes:
+        texts = loaded.endpoint.complete([opening(loaded.bos()) + prompt for prompt in prompts], sampling, progress)
+    else:
+        replies, how = converse(loaded, prompts, sampling, progress)
+        texts = [[final(reply.text) for reply in several] for several in replies]
+    written = [
+        Generation(one.item, one.group, one.kind, sample, one.prompt, text, rated_part(one.kind, text, cut))
+        for one, several in zip(asked, texts, strict=True)
+        for sample, text in enumerate(several)
+    ]
+    return written, how
+
+
+def converse(
+    loaded: Loaded | Served, messages: Sequence[str], sampling: SamplingConfig, progress: bool = False
+) -> tuple[list[list[Reply]], str]:
+    """Replies to messages, each the first of a chat, and how they were asked for.
+
+    Raises FiglangError for a model without a chat format.
+    """
+    if isinstance(loaded, Served):
+        return loaded.endpoint.chat(messages, sampling, progress), manner(loaded, sampling)
+    tokenizer = loaded.tokenizer
+    if not tokenizer.chat_template:
+        raise FiglangError(f"{loaded.recipe.name} has no chat format, so that it cannot reply; use scoring=clean, or a chat model")
+    chats = [[{"role": "user", "content": message}] for message in messages]
+    prompts = [_templated(tokenizer, chat, loaded.recipe.name) for chat in chats]
+    texts = Writer(loaded.network, tokenizer).write(prompts, sampling, progress=progress)
+    return [[Reply(text, _is_cut(tokenizer, text, sampling)) for text in several] for several in texts], manner(loaded, sampling)
+
+
+def _templated(tokenizer: PreTrainedTokenizerBase, chat: list[dict[str, str]], name: str) -> str:
+    try:
+        with within(PATIENCE, f"{name}: its chat template"):
+            return str(tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True))
+    except FiglangError:
+        raise
+    except Exception as error:  # templates raise what they please, and recurse
+        raise FiglangError(f"{name}: its chat template fails ({one_line(error)}); take another chat model") from error
+
+
+def manner(loaded: Loaded | Served, sampling: SamplingConfig) -> str:
+    """How a chat is asked to reply, for the signature."""
+    if isinstance(loaded, Served) and "temperature" not in (loaded.endpoint.abilities.reply or {}):
+        return "chat,sampled"
+    return "chat,greedy" if sampling.temperature == 0 else f"chat,temperature={sampling.temperature:g}"
+
+
+def _is_cut(tokenizer: PreTrainedTokenizerBase, text: str, sampling: SamplingConfig) -> bool:
+    return len(tokenizer(text, add_special_tokens=False)["input_ids"]) >= sampling.max_tokens
+
+
+def rated_part(kind: str, text: str, cut: str = "sentence") -> str:
+    """The part of an answer that its benchmark rates."""
+    return first_paragraph(text) if kind in MIQA else first_sentence(text, cut)
+
+
+def facts(
+    sampling: SamplingConfig, manner: str, shots: int, kinds: Sequence[str], cut: str, pool: Sequence[Generation] = ()
+) -> dict[str, Any]:
+    """What can change an answer, for the signature."""
+    drawn = f"temperature={sampling.temperature:g},top_p={sampling.top_p:g},n={sampling.n},max_tokens={sampling.max_tokens}"
+    how = f"{sampling.name}({drawn},seed={sampling.seed})"
+    found = {"sampling": how, "protocol": manner, "kinds": "+".join(kinds), "shots": shots, "cut": cut}
+    return found | ({"pool": digest([asdict(one) for one in pool])} if pool else {})

@@ -1,0 +1,82 @@
+"""Hardware and libraries: seeds, threads, precision, device, the Lightning Trainer with its loggers."""
+
+import logging
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from pytorch_lightning import seed_everything
+from pytorch_lightning.utilities import rank_zero_only
+from transformers.utils.logging import disable_progress_bar
+
+from figlang.config import TrainConfig, TrainerConfig
+from figlang.cpu.memory import keep_freed_memory
+from figlang.errors import FiglangError
+
+log = logging.getLogger("figlang")
+SHOWN = 5
+
+
+def start(seed: int, settings: TrainerConfig) -> None:
+    """Seeds, threads and quiet libraries; call before a network is built, since new heads are random."""
+    for name in ("pytorch_lightning", "lightning", "transformers", "datasets", "httpx", "httpx2", "openai", "bitsandbytes"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    # One process, in-memory data: workers would only copy it; and a single process needs no strategy.
+    warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+    warnings.filterwarnings("ignore", message=".*GPU available but not used.*")
+    warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
+    warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
+    warnings.filterwarnings("ignore", message=".*DeepSpeed handles gradient clipping internally.*")
+    warnings.filterwarnings("ignore", message=".*all_gather_into_tensor. is deprecated.*")
+    # Ours is, see ChoiceData.
+    warnings.filterwarnings("ignore", message=".*your dataloader is not resumable.*")
+    disable_progress_bar()
+    keep_freed_memory()
+    os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
+    if rank_zero_only.rank != 0:
+        log.setLevel(logging.ERROR)
+    if settings.threads is not None:
+        torch.set_num_threads(settings.threads)
+    seed_everything(seed, verbose=False)
+
+
+def log_notes(notes: Sequence[str]) -> None:
+    """The first notes about the data, and how many more there are."""
+    for note in notes[:SHOWN]:
+        log.info("data: %s", note)
+    if len(notes) > SHOWN:
+        log.info("data: %d more notes are in metrics.json", len(notes) - SHOWN)
+
+
+def settled(config: TrainConfig) -> TrainConfig:
+    """A configuration with the Trainer's precision in place of `auto`: a number depends on it, and so its recipe has to say it."""
+    return replace(config, trainer=replace(config.trainer, precision=_precision(config.trainer)))
+
+
+def _precision(settings: TrainerConfig) -> str:
+    """`auto` is bf16 autocast where the device has bf16 arithmetic, else float32."""
+    if settings.precision != "auto":
+        return settings.precision
+    if settings.accelerator != "cpu" and torch.cuda.is_available():
+        fast = torch.cuda.is_bf16_supported(including_emulation=False)
+    elif settings.accelerator in ("cpu", "auto"):
+        capabilities = torch.cpu.get_capabilities()
+        fast = bool(capabilities.get("amx_bf16") or capabilities.get("avx512_bf16") or capabilities.get("bf16"))
+    else:
+        fast = False
+    return "bf16-mixed" if fast else "32-true"
+
+
+def device(settings: TrainerConfig) -> torch.device:
+    """Where an evaluation runs: one device.
+
+    Raises FiglangError if it is not here.
+    """
+    here = {"gpu": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not here.get(settings.accelerator, True):
+        raise FiglangError(f"trainer.accelerator={settings.accelerator} is not on this machine; use trainer=cpu")
+    if settings.accelerator == "gpu" or (settings.accelerator == "auto" and torch.cuda.is_available()):
+        return torch.device("cuda")
+    return torch.device("mps" if settings.accelerator == "mps" else "cpu")

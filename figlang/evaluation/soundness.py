@@ -1,0 +1,122 @@
+"""Whether an evaluation says anything: why scores are not numbers, and which texts a tokenizer does not know."""
+
+import logging
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from tokenizers.models import BPE
+from transformers import PreTrainedTokenizerBase
+
+from figlang.errors import FiglangError, NonFiniteError
+from figlang.models.checkpoint import Loaded, Served
+from figlang.types import Inference, Item
+
+log = logging.getLogger("figlang")
+
+TOGETHER = 4096  # items whose texts are tokenised at a time, which bounds the memory
+UNFAMILIAR = 0.1  # share of unknown tokens above which choices say little
+
+
+@contextmanager
+def explained(loaded: Loaded | Served) -> Iterator[None]:
+    """Within, an error about scores that are not finite numbers says where they come from."""
+    try:
+        yield
+    except NonFiniteError as error:
+        raise FiglangError(f"{error}; {_cause(loaded)}; nothing was written") from error
+
+
+def _cause(loaded: Loaded | Served) -> str:
+    if isinstance(loaded, Served):
+        return f"the endpoint of {loaded.recipe.name} gave such log-probabilities; check the server and its weights"
+    for name, weight in loaded.network.named_parameters():
+        if weight.is_floating_point() and (bad := int((~weight.isfinite()).sum())):
+            return (
+                f"{bad} of {weight.numel()} weights in {name} of {loaded.recipe.name} are not finite; export or download it again"
+            )
+    name = loaded.recipe.name
+    if all(weight.dtype == torch.float32 for weight in loaded.network.parameters() if weight.is_floating_point()):
+        return f"the weights of {name} are finite, so its arithmetic overflows or an option has probability 0; use other weights"
+    return f"the weights of {name} are finite, so its arithmetic overflows; use model.dtype=float32"
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Tokens of texts that a tokenizer has no entry for, and how many items have one in context or options.
+
+    `scripts` are the writing systems of the unknown words, most frequent first, as Unicode names them; `words` are examples.
+    """
+
+    tokens: int
+    unknown: int
+    items: int
+    scripts: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+def unknown_tokens(tokenizer: PreTrainedTokenizerBase, items: Sequence[Item]) -> Unknown | None:
+    """Counts over the items' own texts; None for a tokenizer that knows every text, as those of bytes do."""
+    if tokenizer.unk_token_id is None or not getattr(tokenizer, "is_fast", False):
+        return None
+    model = tokenizer.backend_tokenizer.model
+    if isinstance(model, BPE) and (model.unk_token is None or model.byte_fallback):
+        return None
+    total = unknown = within = 0
+    scripts: Counter[str] = Counter()
+    words: Counter[str] = Counter()
+    for start in range(0, len(items), TOGETHER):
+        some = items[start : start + TOGETHER]
+        texts = [(text, place) for place, item in enumerate(some) for text in _texts(item)]
+        encodings = tokenizer.backend_tokenizer.encode_batch([text for text, _ in texts], add_special_tokens=False)
+        hit = set()
+        for (text, place), encoding in zip(texts, encodings, strict=True):
+            total += len(encoding.ids)
+            if tokenizer.unk_token_id not in encoding.ids:
+                continue
+            hit.add(place)
+            for token, (first, last) in zip(encoding.ids, encoding.offsets, strict=True):
+                if token == tokenizer.unk_token_id:
+                    unknown += 1
+                    words[text[first:last]] += 1
+                    scripts.update({_script(letter) for letter in text[first:last] if letter.isalpha()})
+        within += len(hit)
+    listed = tuple(name for name, _ in scripts.most_common(3))
+    return Unknown(total, unknown, within, listed, tuple(word for word, _ in words.most_common(3)))
+
+
+def _texts(item: Item) -> list[str]:
+    return [item.context, item.hypothesis] if isinstance(item, Inference) else [item.context, *item.options]
+
+
+def _script(letter: str) -> str:
+    # The first word of a letter's name is its script: KANNADA LETTER KA, CJK UNIFIED IDEOGRAPH-4E00.
+    return unicodedata.name(letter, "UNNAMED").split()[0].capitalize()
+
+
+def texts(loaded: Loaded | Served, items: Sequence[Item]) -> dict[str, Any]:
+    """The part `unknown_tokens` of metrics.json, with a warning where the tokenizer does not know the texts.
+
+    Empty for a served model, whose tokenizer is not here, and for a tokenizer that knows every text.
+    """
+    found = None if isinstance(loaded, Served) else unknown_tokens(loaded.tokenizer, items)
+    if found is None:
+        return {}
+    if found.unknown:
+        counted = f"{found.unknown:,} of {found.tokens:,} tokens, in {found.items:,} of {len(items):,} items"
+        examples = ", ".join(map(repr, found.words))
+        if found.unknown >= UNFAMILIAR * found.tokens:
+            script = " and ".join(found.scripts) or "these marks"
+            log.warning(
+                "the tokenizer of %s does not know the script (%s): %s are unknown to it, %s for example. The choices say little; "
+                "use a model that was trained on this language",
+                *(loaded.recipe.name, script, counted, examples),
+            )
+        else:
+            log.warning("the tokenizer of %s does not know %s, %s for example", loaded.recipe.name, counted, examples)
+    about = {"tokens": found.tokens, "unknown": found.unknown, "items": found.items, "scripts": list(found.scripts)}
+    return {"unknown_tokens": about}

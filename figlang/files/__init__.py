@@ -1,0 +1,1 @@
+"""Files and folders: written whole, locked, found, downloaded, and free of secrets."""

@@ -1,0 +1,1 @@
+"""This process and its machine: threads, devices, memory, time limits, the terminal."""

@@ -1,0 +1,259 @@
+"""Exported models: written, and read back ready to score.
+
+An export is a Hugging Face folder with a `figlang.json` beside it that says how inputs are worded and scores are read: a whole
+network (safetensors, config, tokenizer) that plain transformers loads, or adapters that peft lays over the network that they
+were trained on, whose tokenizer they have. Cards show how.
+"""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from peft import PeftModel
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from figlang.config import EvaluateConfig, ModelConfig, PathsConfig, ScoringConfig
+from figlang.errors import FiglangError
+from figlang.files.folders import whole_folder
+from figlang.files.whole import write_text
+from figlang.models import gguf, lora, networks, sentences, weights
+from figlang.models import recipe as recipes
+from figlang.models.fingerprint import fingerprint
+from figlang.models.recipe import RECIPE, UNTRAINED, Recipe
+from figlang.models.served.endpoint import Endpoint, connect
+from figlang.scoring.requests import resolved_bos
+from figlang.types import CLASSES, SentenceVectors
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A network that is ready to score."""
+
+    network: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    recipe: Recipe
+
+    def bos(self, scoring: ScoringConfig | None = None) -> str:
+        """What is put before every string under a scoring: `none`, or token ids as `bos_ids` takes them."""
+        given = None if scoring is None else scoring.bos
+        return resolved_bos(self.tokenizer, self.recipe.bos if given is None else given)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What identifies the network and its tokenizer, as they were when this was first asked."""
+        return fingerprint(self.network, self.tokenizer)
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model behind an endpoint, which has no network here."""
+
+    endpoint: Endpoint
+    recipe: Recipe
+
+    def bos(self, scoring: ScoringConfig | None = None) -> str:
+        """The text that is sent before every string, `none`, or `server`, which puts a token there itself.
+
+        `scoring` is the one that the model was opened with.
+        """
+        return self.recipe.bos
+
+
+def local(loaded: Loaded | Served) -> Loaded:
+    """A model whose network is here; FiglangError for a served one."""
+    if isinstance(loaded, Served):
+        raise FiglangError(f"{loaded.recipe.name} is served, and this needs a network; take a model by model.name_or_path=")
+    return loaded
+
+
+def export(
+    network: PreTrainedModel | PeftModel, tokenizer: PreTrainedTokenizerBase, recipe: Recipe, folder: Path, card: str = ""
+) -> None:
+    """Write an export, adapters as such; the folder gets its name only when it is complete. Without a card it has no README.md."""
+    with whole_folder(folder) as beside:
+        whole = beside  # where a whole network is: adapters have the tokenizer of the one below them
+        if isinstance(network, PeftModel):
+            lora.save(network, beside)
+            whole = beside / lora.OWN
+        else:
+            network.save_pretrained(beside)
+        if whole.is_dir():
+            tokenizer.save_pretrained(whole)
+        write_text(beside / RECIPE, json.dumps(asdict(recipe), indent=2) + "\n")
+        if card:
+            write_text(beside / "README.md", card)
+        else:  # peft's own has none of the numbers
+            (beside / "README.md").unlink(missing_ok=True)
+
+
+def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig.cache) -> Loaded:
+    """A run folder, an exported or released folder, a `package:` source or a hub id, ready to score; adapters are merged.
+
+    A network without figlang.json is taken by its class: multiple-choice networks as `pair`, sequence classifiers as `nli`, bare
+    encoders as `dual`. `model` says what else is allowed: its `revision`, `allow_bin` and `trust_remote_code` are heeded.
+    """
+    model, recipe = _named(source, model)
+    return _open(model, recipe, cache)
+
+
+def load_unmerged(source: str, model: ModelConfig | None = None, cache: str = PathsConfig.cache) -> Loaded:
+    """Adapters as `load` takes them, over the network that they were trained on.
+
+    Raises FiglangError for a network without adapters.
+    """
+    model, recipe = _named(source, model)
+    network, tokenizer = weights.unmerged(model, cache)
+    return Loaded(network, tokenizer, recipe)
+
+
+def _named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Recipe]:
+    located, given = weights.locate(source), model or ModelConfig()
+    recipe = recipes.read(located, source, given.revision, given.trust_remote_code)
+    return replace(
+        ModelConfig(name=recipe.name, name_or_path=located, max_length=recipe.max_length),
+        revision=given.revision,
+        allow_bin=given.allow_bin,
+        trust_remote_code=given.trust_remote_code,
+    ), recipe
+
+
+def _open(model: ModelConfig, recipe: Recipe, cache: str) -> Loaded:
+    if recipe.format == "causal":
+        network, tokenizer = networks.causal(model, cache)
+    else:
+        network, tokenizer = networks.build(model, recipe.format, [], recipe.options, trained=True, cache=cache)
+    return Loaded(network.eval(), tokenizer, recipe)
+
+
+def named_by(config: EvaluateConfig, needed: str | None = None) -> Loaded | Served:
+    """What an evaluation is of: its checkpoint, or its `model=` as it comes.
+
+    `needed` is what a served model has to be able to do (see `connect`), if that is not what the scoring says.
+    """
+    if config.checkpoint is not None:
+        loaded = load(config.checkpoint, replace(config.model, revision=config.revision), config.paths.cache)
+        if config.scoring is not None and config.scoring.kind == "letter" and loaded.recipe.format == "causal":
+            return replace(loaded, recipe=replace(loaded.recipe, format="letter"))
+        return loaded
+    if config.model.family == "served":
+        return served(config.model, config.scoring or ScoringConfig(), config.paths.cache, needed)
+    return pretrained(config.model, config.scoring, config.paths.cache)
+
+
+def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str | None = None) -> Served:
+    """The model behind `model.endpoint`, probed for what the scoring needs.
+
+    Raises FiglangError for what it cannot do, see `connect`.
+    """
+    if scoring.kind not in ("likelihood", "letter"):
+        raise FiglangError(f"scoring={scoring.name} needs a network here, and model=served has none; use scoring=clean or letter")
+    chat = scoring.kind == "letter"
+    asked = model.bos if scoring.bos is None else scoring.bos
+    if asked == "add":
+        raise FiglangError(
+            "bos=add needs a tokenizer here, which a served model has not; give the token's text, for example <|endoftext|>"
+        )
+    recipe = causal_recipe(model, scoring, "none" if asked == "auto" else asked)  # the server adds what its tokenizer does
+    endpoint = connect(replace(model, bos=recipe.bos), cache, needed or ("reply" if chat else "prompts"))
+    if recipe.bos == "none" and endpoint.abilities.starts:
+        recipe = replace(recipe, bos="server")
+    return Served(endpoint, replace(recipe, base=model.name_or_path, format="letter" if chat else "causal"))
+
+
+def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) -> Loaded:
+    """A `model=` as it comes, to be scored zero-shot.
+
+    Raises FiglangError for a scoring that needs another kind of network.
+    """
+    if scoring is not None and scoring.kind == "pll":
+        if model.family == "causal":
+            raise FiglangError(f"scoring={scoring.name} is for encoders, and model={model.name} is causal; take scoring=clean")
+        network, tokenizer = networks.masked(model, cache)
+        return Loaded(network, tokenizer, replace(causal_recipe(model, scoring, "none"), format="pll"))
+    if model.family != "causal":
+        if scoring is not None and scoring.kind in ("likelihood", "letter"):
+            raise FiglangError(
+                f"scoring={scoring.name} is for causal models, and model={model.name} is an encoder; leave scoring out, or take pll"
+            )
+        if model.init == "tiny" and scoring is not None:  # debug=fast: there are no files to read a recipe from
+            network, tokenizer = networks.build(model, "nli", [], len(CLASSES))
+            about = ("none", "nli", scoring.text, model.max_length, 20.0, len(CLASSES), "nothing", UNTRAINED, None)
+            return Loaded(network.eval(), tokenizer, Recipe(model.name, networks.describe(model), *about))
+        located = weights.locate(model.name_or_path)
+        recipe = recipes.read(located, model.name_or_path, model.revision, model.trust_remote_code)
+        recipe = replace(recipe, name=model.name)
+        if model.init == "tiny":
+            recipe = replace(recipe, base=networks.describe(model))
+        if scoring is not None and recipe.format != "nli":
+            raise FiglangError(
+                f"scoring={scoring.name} needs a classifier of premises and hypotheses, and model={model.name} is read as "
+                f"{recipe.format}; use model=nli_roberta, model=nli_deberta_v3_small or a run of method=nli"
+            )
+        if recipe.settings == UNTRAINED:
+            # NLI networks are read at their own length unless a preset or the user names one.
+            own = recipe.format == "nli" and model.max_length == ModelConfig.max_length
+            length = recipe.max_length if own else model.max_length
+            recipe = replace(recipe, max_length=length, text=scoring.text if scoring else recipe.text)
+            model = replace(model, max_length=length)
+        return _open(model, recipe, cache)
+    if scoring is not None and scoring.kind not in ("likelihood", "letter"):
+        raise FiglangError(
+            f"scoring={scoring.name} is not for causal models like model={model.name}; use scoring=clean or scoring=pmi"
+        )
+    network, tokenizer = networks.causal(model, cache)
+    scored = scoring or ScoringConfig()
+    recipe = causal_recipe(model, scored, beginning(model, scored, tokenizer))
+    return Loaded(network, tokenizer, replace(recipe, format="letter") if scoring and scoring.kind == "letter" else recipe)
+
+
+def beginning(model: ModelConfig, scoring: ScoringConfig, tokenizer: PreTrainedTokenizerBase) -> str:
+    """What is put before every string of a causal model, as its recipe records it.
+
+    `model.bos=auto` is what the run or export was trained with that the model comes from; of other weights, what the tokenizer
+    itself puts before a text.
+    """
+    if scoring.bos is not None:
+        return resolved_bos(tokenizer, scoring.bos)
+    if model.init == "tiny" and model.bos.isdigit():  # its tokenizer has other ids
+        return resolved_bos(tokenizer, "add")
+    before = ancestry(model) if model.bos == "auto" else None
+    return resolved_bos(tokenizer, model.bos) if before is None else before.bos
+
+
+def causal_recipe(model: ModelConfig, scoring: ScoringConfig, bos: str, method: str = "zero-shot") -> Recipe:
+    """The recipe of a causal model that nothing has been trained on yet; `bos` stands before every string."""
+    return Recipe(
+        name=model.name,
+        base=networks.describe(model),
+        method=method,
+        format="causal",
+        text=scoring.text,
+        max_length=model.max_length,
+        scale=1.0,
+        options=2,
+        trained_on="nothing",
+        settings=UNTRAINED,
+        seed=None,
+        scoring=asdict(scoring),
+        bos=bos,
+    )
+
+
+def sentence_vectors(model: ModelConfig) -> SentenceVectors:
+    """How the dual encoder that a training starts from makes vectors of sentences; the default of other networks."""
+    if model.init == "tiny" or gguf.is_gguf(model.name_or_path):
+        return SentenceVectors()
+    located = weights.locate(model.name_or_path)
+    recipe = recipes.stored(located, model.revision)
+    if recipe is not None:
+        return recipe.sentence_vectors
+    return sentences.read(located, model.revision) or SentenceVectors()
+
+
+def ancestry(model: ModelConfig) -> Recipe | None:
+    """The recipe of the run or export that a training starts from; None for weights that do not come from here."""
+    if model.init == "tiny" or gguf.is_gguf(model.name_or_path):
+        return None
+    folder = Path(weights.locate(model.name_or_path))
+    return recipes.read(str(folder), model.name_or_path, None) if (folder / RECIPE).is_file() else None

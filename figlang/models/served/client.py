@@ -1,0 +1,342 @@
+"""Requests to an OpenAI-compatible endpoint: many in flight, each answer stored as it arrives, none asked for twice.
+
+The `openai` package does the talking: time-outs, retries with exponential backoff and jitter, Retry-After.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from figlang.config import ModelConfig
+from figlang.config.signature import digest
+from figlang.errors import FiglangError, one_line
+from figlang.models.served.cost import Meter
+from figlang.models.served.store import Call, Store
+
+if TYPE_CHECKING:
+    import httpx2
+    import openai
+
+log = logging.getLogger("figlang")
+
+Answer = dict[str, Any]
+Unusable = Callable[[Call, Answer], str | None]
+CONNECT = 10.0  # seconds until a server counts as not there
+# What OpenAI's reasoning models say, with status 400, where others reply with nothing, cut at the limit of tokens.
+CUT = "output limit was reached"
+SILENCE: Answer = {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}
+
+
+# How content filters say that they refuse a prompt: OpenAI, Azure, Anthropic, OpenRouter, Gemini, DashScope, Zhipu.
+FILTERED = "content_filter"
+FILTER = re.compile(
+    r"content.?(?:filter|polic|management|moderation|inspection)|data.?inspection|responsible.?ai|moderation|flagged|usage polic|"
+    r"invalid_prompt|(?:inappropriate|unsafe|sensitive|prohibited).?content|block.?reason|safety (?:system|filter|setting)",
+    flags=re.IGNORECASE,
+)
+
+
+class EndpointError(FiglangError):
+    """A request that failed for good; `status` is the HTTP status, None where there was no answer.
+
+    `filtered` says that a content filter refused this prompt, and that others may pass.
+    """
+
+    def __init__(self, message: str, status: int | None, filtered: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.filtered = filtered
+
+
+def refused(answer: Answer) -> bool:
+    """Whether a content filter refused the prompt or stopped the answer."""
+    choices = answer.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return isinstance(first, dict) and first.get("finish_reason") == FILTERED
+
+
+def _refusal(said: str) -> Answer:
+    """What stands in the place of an answer: it is stored, so that a refused prompt is not asked for again."""
+    message = {"content": ""}
+    return {"choices": [{"text": "", "message": message, "logprobs": None, "finish_reason": FILTERED}], "refusal": said}
+
+
+class Client:
+    """The endpoint of `model`, with the file below `cache` that holds its answers.
+
+    The key is read from the environment when a connection is made, and is kept nowhere.
+
+    Raises FiglangError if the package is not installed.
+    """
+
+    def __init__(self, model: ModelConfig, cache: str) -> None:
+        try:
+            import openai  # noqa: F401, only who asks an endpoint pays for this import
+        except ModuleNotFoundError as error:
+            raise FiglangError("model=served needs the openai package; install it with `pip install figlang[served]`") from error
+        self.model = model
+        self.meter = Meter(model)
+        name = f"{model.name}-{digest([model.base_url, model.name_or_path])}.jsonl"
+        self.store = Store(Path(cache).expanduser() / "served" / name)
+
+    def attempt(self, call: Call, retries: int = 1) -> Answer:
+        """One request whose answer is not stored, though it is paid for; EndpointError if the endpoint refuses it."""
+        answer = asyncio.run(self._once(call, retries))
+        self.meter.add(call, answer)
+        return answer
+
+    def models(self) -> list[str]:
+        """The names of the models that the endpoint lists; none if it lists none."""
+
+        async def listed() -> list[str]:
+            async with self._connect(retries=1) as api:
+                return [model.id async for model in api.models.list()]
+
+        with suppress(Exception):  # any other shape of answer: it lists none that can be read
+            return asyncio.run(listed())
+        return []
+
+    def ask(self, calls: Sequence[Call], unusable: Unusable, progress: bool = False, task: str = "asking") -> list[Answer]:
+        """The answers to all requests, in order; only what is not stored yet is asked for, each once.
+
+        `unusable` says why an answer is of no use, or None: such an answer is not stored and ends the asking; one that is stored
+        already is asked for again. So does every error end it; requests in flight are waited for and stored first. A prompt
+        that a content filter refuses ends nothing: it has an answer that is `refused`.
+
+        Raises FiglangError; what is stored then is not asked for again.
+        """
+        with self.store as store:
+            wanted = {call.key: call for call in calls}
+            missing = [call for call in wanted.values() if call not in store or _useless(call, store[call], unusable)]
+            if useless := sum(call in store for call in missing):
+                log.warning("%d answers stored in %s are of no use and are asked for again", useless, store.path)
+            if store.damaged:
+                log.warning("%d damaged lines passed over in %s", store.damaged, store.path)
+            if missing:
+                self._announce(len(wanted), missing)
+                try:
+                    asyncio.run(self._all(missing, unusable, progress, task))
+                except KeyboardInterrupt:
+                    raise FiglangError(self._resumable("interrupted", wanted)) from None
+                except FiglangError as error:
+                    raise FiglangError(self._resumable(str(error), wanted)) from error
+            else:
+                log.info("all %d answers were stored before in %s; nothing is asked", len(wanted), store.path)
+            self._count_refused([store[call] for call in wanted.values()])
+            return [store[call] for call in calls]
+
+    def _count_refused(self, answers: Sequence[Answer]) -> None:
+        if found := [answer for answer in answers if refused(answer)]:
+            log.warning(
+                "%d of %d prompts were refused by a content filter of %s and count as invalid (%s)",
+                *(len(found), len(answers), self.model.base_url, found[0].get("refusal", FILTERED)),
+            )
+
+    def _announce(self, wanted: int, missing: Sequence[Call]) -> None:
+        sent, received = self.meter.estimate(missing)
+        most = self.model.max_cost
+        log.info(
+            "%d requests to %s (%d more are stored), some %s",
+            len(missing),
+            self.model.base_url,
+            wanted - len(missing),
+            self.meter.says(sent, received, most=True),
+        )
+        if most is not None and self.meter.cost + self.meter.price(sent, 0) > most:
+            raise FiglangError(
+                f"reading the prompts alone would cost some {self.meter.price(sent, 0):.4g}, more than model.max_cost={most:g}; "
+                "raise it, or ask for fewer items with data.limit"
+            )
+
+    def _resumable(self, message: str, wanted: Mapping[str, Call]) -> str:
+        stored = sum(call in self.store for call in wanted.values())
+        return f"{message} ({stored} of {len(wanted)} answers are stored; the same command goes on from there)"
+
+    async def _once(self, call: Call, retries: int) -> Answer:
+        async with self._connect(retries) as api:
+            return await self._post(api, call)
+
+    async def _all(self, calls: Sequence[Call], unusable: Unusable, progress: bool, task: str) -> None:
+        run = _Run(self, calls, unusable)
+        columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeElapsedColumn())
+        with Progress(*columns, disable=not progress) as bar:
+            number = bar.add_task(task, total=len(calls), rate="")
+
+            def arrived() -> None:
+                bar.advance(number)
+                if speed := bar.tasks[0].speed:
+                    bar.update(number, rate=f"{speed:.1f}/s")
+
+            async with self._connect(self.model.retries) as api:
+                await run.finish(api, arrived)
+
+    def _connect(self, retries: int) -> "openai.AsyncOpenAI":
+        import httpx2
+        import openai
+
+        # httpx takes proxies from the environment; an unset key is sent as a word, since the package insists on one.
+        return openai.AsyncOpenAI(
+            base_url=self.model.base_url,
+            api_key=self._key() or "none",
+            timeout=httpx2.Timeout(self.model.timeout, connect=min(CONNECT, self.model.timeout)),
+            max_retries=retries,
+            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [_whole]}),
+        )
+
+    def _key(self) -> str | None:
+        key = os.environ.get(self.model.key_env)
+        if key and not re.fullmatch("[!-~]+", key):  # whoever refuses it as a header would repeat it, in another spelling
+            raise FiglangError(
+                f"the environment variable {self.model.key_env} holds white space or characters beyond ASCII, which no key has (a "
+                "line break at its end?); set it again"
+            )
+        return key
+
+    async def _post(self, api: "openai.AsyncOpenAI", call: Call) -> Answer:
+        import httpx2
+        import openai
+
+        try:
+            response = await api.post(f"/{call.route}", body=dict(call.body), cast_to=httpx2.Response)
+        except openai.APIError as error:
+            if isinstance(error, openai.BadRequestError) and CUT in str(error):
+                return dict(SILENCE)
+            raise self._explained(error) from None
+        answer: Answer = response.json()
+        if not answer.get("choices"):  # some routers put the error of another server into an answer of their own
+            said = self._without_key(one_line(Exception(answer.get("error") or answer)))
+            filtered = FILTER.search(json.dumps(answer)) is not None
+            raise EndpointError(f"{self.model.base_url} answers without choices: {said}", response.status_code, filtered)
+        return answer
+
+    def _explained(self, error: "openai.APIError") -> EndpointError:
+        """An error of the package in one line that says what to do; its words never hold the key."""
+        import openai
+
+        where = self.model.base_url
+        # The package keeps to itself what broke a connection, and what a server says that speaks no JSON.
+        inner = error.__cause__ if isinstance(error, openai.APIConnectionError) else None
+        page = Exception(error.body) if isinstance(error.body, str) and error.body else None
+        said = self._without_key(one_line(inner or page or error))
+        if isinstance(error, openai.APITimeoutError):
+            return EndpointError(
+                f"{where} gave no answer within model.timeout={self.model.timeout:g} seconds; is it overloaded?", None
+            )
+        if isinstance(error, openai.APIConnectionError):
+            return EndpointError(f"{where} cannot be asked ({said}); is the server running?", None)
+        status = getattr(error, "status_code", None)
+        if status in (400, 403, 422, 451) and FILTER.search(f"{error} {error.body}"):
+            return EndpointError(f"{where} answers {status}: {said}", status, filtered=True)
+        if status in (401, 403):
+            state = "refuses the key in" if self._key() else "wants a key, and none is in"
+            return EndpointError(f"{where} {state} the environment variable {self.model.key_env} ({status}); set it there", status)
+        if status == 429:
+            return EndpointError(
+                f"{where} still says there are too many requests (429: {said}); lower model.concurrency, or try later", status
+            )
+        return EndpointError(f"{where} answers {status}: {said}", status)
+
+    def _without_key(self, said: str) -> str:
+        key = self._key()
+        return said.replace(key, "…") if key else said
+
+
+class _Run:
+    """The requests of one command on their way: `concurrency` at a time, and none begun after the first failure."""
+
+    def __init__(self, client: Client, calls: Sequence[Call], unusable: Unusable) -> None:
+        self._client = client
+        self._waiting: Iterator[Call] = iter(calls)
+        self._workers = min(client.model.concurrency, len(calls))
+        self._unusable = unusable
+        self._flying: list[Call] = []
+        self._landed = asyncio.Condition()
+        self._stopped = False
+        self._failures: list[FiglangError] = []
+
+    async def finish(self, api: "openai.AsyncOpenAI", arrived: Callable[[], None]) -> None:
+        workers = asyncio.gather(*(self._work(api, arrived) for _ in range(self._workers)))
+        try:
+            await asyncio.shield(workers)
+        except asyncio.CancelledError:  # Ctrl-C: what is in flight is paid for, so it is waited for; the second one ends it
+            self._stopped = True
+            log.warning("interrupted: waiting for %d requests in flight; interrupt again to give them up", len(self._flying))
+            await workers
+            raise
+        if self._failures:
+            raise self._failures[0]
+
+    async def _work(self, api: "openai.AsyncOpenAI", arrived: Callable[[], None]) -> None:
+        for call in self._waiting:
+            try:
+                await self._afford(call)
+                if self._stopped:
+                    return
+                self._flying.append(call)
+                try:
+                    answer = await self._client._post(api, call)
+                except EndpointError as error:
+                    if not error.filtered:
+                        raise
+                    answer = _refusal(str(error))
+                finally:
+                    self._flying.remove(call)
+                self._keep(call, answer)
+            except FiglangError as error:
+                self._failures.append(error)
+                self._stopped = True
+            async with self._landed:
+                self._landed.notify_all()
+            if self._stopped:
+                return
+            arrived()
+
+    def _keep(self, call: Call, answer: Answer) -> None:
+        if "refusal" not in answer:  # which costs nothing
+            self._client.meter.add(call, answer)
+        if reason := _useless(call, answer, self._unusable):
+            raise FiglangError(f"{self._client.model.base_url}: {reason}")
+        self._client.store[call] = answer
+
+    async def _afford(self, call: Call) -> None:
+        """Wait until the most that the request can cost, with what is in flight, stays below `max_cost`.
+
+        Raises FiglangError if it never will.
+        """
+        meter, most = self._client.meter, self._client.model.max_cost
+        if most is None:
+            return
+
+        def fits() -> bool:
+            return meter.cost + meter.bound([*self._flying, call]) <= most
+
+        async with self._landed:
+            await self._landed.wait_for(lambda: fits() or not self._flying or self._stopped)
+        if not fits() and not self._stopped:
+            raise FiglangError(f"the next request could pass model.max_cost={most:g}, {meter.cost:.4g} is spent; raise it to go on")
+
+
+def _useless(call: Call, answer: Answer, unusable: Unusable) -> str | None:
+    return None if refused(answer) else unusable(call, answer)
+
+
+async def _whole(response: "httpx2.Response") -> None:
+    """Refuse an answer that is no JSON object, as a connection that broke would be: the package then asks again."""
+    import httpx2
+
+    await response.aread()
+    if response.is_success:
+        try:
+            content = response.json()
+        except (ValueError, RecursionError) as error:
+            raise httpx2.RemoteProtocolError(f"its answer is no JSON: {one_line(error)}") from error
+        if not isinstance(content, dict):
+            raise httpx2.RemoteProtocolError(f"its answer is no JSON object: {response.text[:40]}")

@@ -1,1 +1,0 @@
-"""Questions in words: one file per data set."""

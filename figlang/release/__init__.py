@@ -1,0 +1,1 @@
+"""What a run leaves for others: cards, averaged seeds, merged adapters, released checkpoints."""

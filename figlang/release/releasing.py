@@ -1,0 +1,217 @@
+"""From a finished run to a folder that others load: its weights in fewer bits, evaluated again, with all that its card says.
+
+The folder holds no text of a data set: ids, scores and counts.
+"""
+
+import json
+import logging
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft.utils import CONFIG_NAME
+from safetensors.torch import load_file, save_file
+
+from figlang.config import DataConfig, ReleaseConfig
+from figlang.config.signature import digest
+from figlang.errors import FiglangError
+from figlang.evaluation import predicting
+from figlang.files.folders import whole_folder
+from figlang.files.sources import PACKAGE
+from figlang.files.whole import write_text
+from figlang.models import checkpoint, lora
+from figlang.models import recipe as recipes
+from figlang.models.recipe import RECIPE
+from figlang.release import beside as beside_base
+from figlang.release import card
+from figlang.runs import recomputed, results, stages, systems
+from figlang.runs.systems import LOG_PROBABILITIES, System
+from figlang.tasks import overlap, overlap_table
+from figlang.tasks import registry as data
+from figlang.types import Split
+
+log = logging.getLogger("figlang")
+
+MEGABYTE = 2**20
+METRICS = ("accuracy", "pair_accuracy")
+# What the metrics.json of a checkpoint has from that of its run; the rest is measured again.
+KEPT = ("command", "commands", "data", "training", "health", "averaged", "start_share")
+TEXT = (".json", ".jsonl", ".md", ".yaml")
+
+
+def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
+    """Write the checkpoint and return its folder; `against` is what contamination is looked for in.
+
+    Raises FiglangError, and writes nothing, for a run that is not finished, for seeds of another recipe, for weights that would lie
+    over a network that others do not have, and for more than `config.limit_mb`.
+    """
+    run, folder = Path(config.run), Path(config.output) / config.name
+    if folder.exists() and not (config.overwrite and (folder / RECIPE).is_file()):
+        raise FiglangError(f"{folder} is there already; take another name=, or overwrite=true if it is a checkpoint")
+    content = _finished(run)
+    _check_base(run)
+    seeds = _seeds(run, config.seeds, content.get("averaged", []))
+    settings = DataConfig(**content["data"]["settings"])
+    of_run = recipes.read(str(run / "model"), str(run), None)
+    train, validation = data.for_training(settings, config.paths)
+    _check_data(content, train, validation)
+    splits = overlap_table.evaluated(settings, [*against, settings], config.paths)
+    earlier = stages.before(run, config.paths) if (run / "recipe.json").is_file() else []
+    with whole_folder(folder) as beside:
+        shutil.copytree(run / "model", beside, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
+        _cast(beside, config.dtype)
+        _check_size(beside, config.limit_mb)
+        # Evaluated is what is released: rounded weights move a score in its third place.
+        loaded = checkpoint.load(str(beside), cache=config.paths.cache)
+        facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
+        evaluated = results.Evaluated(content["model"], facts, validation, "validation", content["data_name"], content["seed"])
+        document: dict[str, Any] = {
+            **evaluated.document(beside),
+            **{name: content[name] for name in KEPT if name in content},
+            "contamination": overlap.check(train, splits, config.n, earlier),
+            "release": {
+                "name": config.name,
+                "command": evaluated.about()["command"],
+                "dtype": config.dtype,
+                **({} if config.note is None else {"note": config.note}),
+                "run": _values(content),
+                "seeds": [_values(system.content) for system in seeds],
+                "evaluations": _evaluations(run),
+                **({"beside": beside_base.rows(config.beside, of_run)} if config.beside else {}),
+            },
+        }
+        (beside / LOG_PROBABILITIES).unlink(missing_ok=True)
+        write_text(beside / "README.md", card.card(loaded.recipe, document))
+        write_text(beside / "config.yaml", (run / "config.yaml").read_text(encoding="utf-8"))
+        places = _places(run, config.paths.data)
+        for path in (path for path in beside.iterdir() if path.suffix in TEXT):
+            before = path.read_text(encoding="utf-8")
+            if (after := _portable(before, places)) != before:
+                write_text(path, after)
+        results.write(beside / "metrics.json", json.loads(_portable(json.dumps(document, ensure_ascii=False), places)))
+    return folder
+
+
+def annotate(config: ReleaseConfig) -> Path:
+    """Write the card of a released checkpoint anew, with the evaluations of `config.beside` on it; returns its folder.
+
+    Raises FiglangError for a folder that is not a checkpoint, and as `beside.rows` does.
+    """
+    folder = Path(config.output) / config.name
+    if not (folder / RECIPE).is_file():
+        raise FiglangError(f"{folder} is not a checkpoint; give run=FOLDER to release one")
+    recipe, content = recipes.read(str(folder), str(folder), None), recomputed.read(folder / "metrics.json")
+    content["release"]["beside"] = beside_base.rows(config.beside, recipe)
+    results.write(folder / "metrics.json", content)
+    write_text(folder / "README.md", card.card(recipe, content))
+    return folder
+
+
+def _finished(run: Path) -> dict[str, Any]:
+    if not (run / "metrics.json").is_file() or not (run / "model" / RECIPE).is_file():
+        raise FiglangError(f"{run} is no finished run; train.py makes one, and its folder has metrics.json and model/")
+    content = recomputed.checked(run / "metrics.json")
+    if "training" not in content or "settings" not in content["data"]:
+        raise FiglangError(f"{run} is an evaluation and no training; give the folder of the run")
+    return content
+
+
+def _check_base(run: Path) -> None:
+    """Raises FiglangError for adapters over a network in a folder: nobody else has it."""
+    path = run / "model" / CONFIG_NAME
+    if not path.is_file():
+        return
+    base = str(json.loads(path.read_text(encoding="utf-8"))["base_model_name_or_path"])
+    if base != lora.OWN and not base.startswith(PACKAGE) and Path(base).exists():
+        raise FiglangError(
+            f"the adapters of {run} lie over the network in {base}, which nobody else has; train them over a hub id or a package: "
+            "source"
+        )
+
+
+def _seeds(run: Path, given: Sequence[str], averaged: Sequence[str]) -> list[System]:
+    """The runs of one recipe by seed: those given, else of a mean of several its runs, else all that are finished beside `run`.
+
+    `run` is one of them, unless it is a mean of several.
+    """
+    beside = [str(path.parent) for path in sorted(run.parent.glob("seed*/metrics.json"))]
+    own, others = ([], averaged) if len(averaged) > 1 else ([str(run)], beside)
+    folders = list(dict.fromkeys([*own, *(str(Path(folder)) for folder in given or others)]))
+    found = systems.read(folders)
+    other = [system for system in found if system.recipe != found[0].recipe]
+    if other and given:
+        raise FiglangError(f"{other[0].folder} differs from {found[0].folder} in more than its seed; give seeds of one recipe")
+    for system in other:
+        log.info("left out of the mean, since it differs in more than its seed: %s", system.folder)
+    seeds = sorted((system for system in found if system not in other), key=lambda system: system.seed or 0)
+    systems.check_seeds(seeds)
+    return seeds
+
+
+def _check_data(content: dict[str, Any], train: Split, validation: Split) -> None:
+    for role, split in (("train", train), ("validation", validation)):
+        if content["data"][role]["sha256"] != split.sha256:
+            raise FiglangError(f"{split.source} is not the {role} data of the run; set paths.data= to those it was made with")
+
+
+def _cast(folder: Path, dtype: str) -> None:
+    """Round the weights, and name what they are now in the recipe: a score of theirs must not have the signature of the run's."""
+    for path in folder.glob("*.safetensors"):  # a network below adapters keeps the weights that they were trained on
+        weights = load_file(path)
+        cast = {name: value.to(getattr(torch, dtype)) if value.is_floating_point() else value for name, value in weights.items()}
+        if lost := [name for name, value in cast.items() if value.is_floating_point() and not value.isfinite().all()]:
+            raise FiglangError(f"{lost[0]} has a weight that {dtype} cannot hold; release it with dtype=float32")
+        save_file(cast, path, {"format": "pt"})
+    if dtype != "float32":
+        recipe = recipes.read(str(folder), str(folder), None)
+        rounded = replace(recipe, settings=digest([recipe.settings, dtype]))
+        write_text(folder / RECIPE, json.dumps(asdict(rounded), indent=2) + "\n")
+
+
+def _check_size(folder: Path, limit: float) -> None:
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / MEGABYTE
+    if size > limit:
+        raise FiglangError(
+            f"the checkpoint would have {size:.1f} MB, more than limit_mb={limit:g}; train adapters (peft=lora), or of a lower "
+            "rank (peft.r=8), or raise the limit"
+        )
+
+
+def _values(content: Any) -> dict[str, Any]:
+    """Seed and metrics of a run."""
+    found: dict[str, Any] = {"seed": content["seed"]}
+    for prefix, measured in (("", content["metrics"]), ("backward_", content.get("backward", {}))):
+        found |= {f"{prefix}{name}": measured[name]["value"] for name in METRICS if name in measured}
+    return found
+
+
+def _evaluations(run: Path) -> list[dict[str, Any]]:
+    """What the run was found to do on other data, before it was released."""
+    read = [recomputed.checked(path) for path in sorted(run.glob("evaluations/*/metrics.json"))]
+    keys = ("data_name", "split", "signature")
+    return [
+        {
+            **{key: one[key] for key in keys},
+            **{name: one["metrics"][name] for name in METRICS if name in one["metrics"]},
+            **({"blind": one["blind"]["accuracy"], "gain": one["gain"]} if "gain" in one else {}),
+        }
+        for one in read
+    ]
+
+
+def _places(run: Path, root: str | None) -> dict[str, str]:
+    """Folders of this machine, and how a checkpoint calls them."""
+    places = {run.absolute().parent.parent: "runs", Path.cwd(): "."}
+    if root is not None:
+        places[Path(root).expanduser()] = "$FIGLANG_DATA"
+    return {str(folder): name for folder, name in places.items() if folder != folder.parent}
+
+
+def _portable(text: str, places: Mapping[str, str]) -> str:
+    for folder, name in sorted(places.items(), key=lambda pair: -len(pair[0])):
+        text = re.sub(rf"(?<![\w.~-]){re.escape(folder)}(?![\w.-])", name, text)
+    return text

@@ -1,0 +1,207 @@
+"""Figures, as SVG and PNG: curves of a training, accuracy by prompt."""
+
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from math import nan
+from pathlib import Path
+from typing import Any
+
+from figlang.config.signature import digest
+from figlang.errors import FiglangError
+from figlang.files import stored
+from figlang.statistics.metrics import Estimate, as_row
+from figlang.tables import drawing
+from figlang.tables.drawing import MARKERS, MUTED, SERIES
+
+LINES = {
+    "loss": [
+        ("train", "step_loss", "each step", 5, 0.7),
+        ("train", "loss", "mean of epoch", 0, 1.8),
+        ("selection", "loss", "held out", 1, 1.8),
+    ],
+    "accuracy": [
+        ("train", "accuracy", "training items, dropout on", 0, 1.8),
+        ("validation", "accuracy", "validation items", 1, 1.8),
+        ("validation", "pair_accuracy", "validation pairs", 2, 1.8),
+    ],
+}
+
+
+def curves(rows: Sequence[tuple[int, int, str, str, float]], chance: float, folder: Path) -> None:
+    """Loss and accuracy over the steps as SVG and PNG."""
+    for name, figure in training_curves(rows, chance).items():
+        drawing.save(figure, folder / name, ("svg", "png"))
+
+
+def training_curves(rows: Sequence[tuple[int, int, str, str, float]], chance: float) -> dict[str, Any]:
+    """The figures of loss and accuracy, from the rows of log.csv (step, epoch, split, metric, value)."""
+    series: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for step, _, split, metric, value in rows:
+        series.setdefault((split, metric), []).append((step, value))
+
+    def paint(name: str) -> Callable[[Any, Any], None]:
+        def on(_: Any, axes: Any) -> None:
+            ends = []
+            for split, metric, label, place, width in LINES[name]:
+                if points := series.get((split, metric)):
+                    colour = MUTED if metric == "step_loss" else SERIES[place]
+                    marker = None if metric == "step_loss" else MARKERS[place]
+                    axes.plot(*zip(*points, strict=True), color=colour, linewidth=width, marker=marker, markersize=4, clip_on=False)
+                    ends.append((*points[-1], label, colour))
+            if name == "accuracy":
+                axes.axhline(chance, color=MUTED, linewidth=0.9, linestyle=":")
+                axes.set_ylim(0, 1.02)
+                ends.append((max((x for x, *_ in ends), default=1), chance, "chance, items", MUTED))
+            axes.set_xlabel("optimizer step")
+            axes.set_ylabel(name)
+            axes.set_xlim(right=max((x for x, *_ in ends), default=1))
+            drawing.label_ends(axes, ends)
+
+        return on
+
+    return {name: drawing.drawn(4.9, 3.0, paint(name)) for name in LINES}
+
+
+def prompts(folder: Path) -> list[Path]:
+    """Accuracy by prompt (Liu et al. 2022, Figure 2), of the evaluation in `folder` and of others next to it: the picture.
+
+    Compared are evaluations that differ in nothing but their prompt; with fewer than two prompts nothing is drawn.
+    """
+    drawn = []
+    content = _read(folder / "metrics.json")
+    others = [other for path in sorted(folder.parent.glob("*/metrics.json")) if (other := _read(path))]
+    for title, bars in prompt_series([other for other in others if _but_prompt(other) == _but_prompt(content)]):
+        name = f"prompts-{content['data_name']}-{content['split']}-{digest(_but_prompt(content))[:6]}"
+        drawing.save(prompt_bars(bars, title), folder.parent / name, ("svg", "png"))
+        drawn.append(folder.parent / f"{name}.png")
+    return drawn
+
+
+def prompt_series(contents: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[tuple[str, Estimate, Estimate | None]]]]:
+    """For each set of at least two evaluations (metrics.json) that differ in their prompt only: a title, and a bar a prompt."""
+    sets: dict[str, list[Mapping[str, Any]]] = {}
+    for content in contents:
+        if "prompt" in content.get("facts", {}) and as_row(content["metrics"], "accuracy") is not None:
+            sets.setdefault(digest(_but_prompt(content)), []).append(content)
+    found = []
+    for members in sets.values():
+        by_prompt = {content["facts"]["prompt"]: content for content in members}
+        if len(by_prompt) > 1:
+            ordered = sorted(by_prompt, key=lambda prompt: _order(_prompt_name(prompt)))
+            bars = [(label, *_bar(by_prompt[prompt])) for label, prompt in zip(_labels(ordered), ordered, strict=True)]
+            found.append((_prompt_title(members[0]), bars))
+    return found
+
+
+def _bar(content: Mapping[str, Any]) -> tuple[Estimate, Estimate | None]:
+    accuracy = as_row(content["metrics"], "accuracy")
+    assert accuracy is not None, "only evaluations with one are compared"
+    return accuracy, as_row(content["metrics"], "pair_accuracy")
+
+
+def _prompt_title(content: Mapping[str, Any]) -> str:
+    facts, items = content["facts"], content["metrics"]["items"]
+    where = f"{content['data_name']} {content['split']}, {items} items"
+    return f"{facts['model']} ({facts['base']})\n{where}, {facts['scoring']}, {facts['norm']}"
+
+
+def prompt_bars(bars: Sequence[tuple[str, Estimate, Estimate | None]], title: str) -> Any:
+    """Accuracy and pair accuracy by prompt, each with its interval; dotted lines are chance."""
+
+    def paint(_: Any, axes: Any) -> None:
+        shown = (
+            ("accuracy", SERIES[0], [(place - 0.19, accuracy) for place, (_, accuracy, _) in enumerate(bars)]),
+            ("pair accuracy", SERIES[1], [(place + 0.19, pairs) for place, (*_, pairs) in enumerate(bars) if pairs]),
+        )
+        axes.set_xlim(-0.6, len(bars) - 0.4)
+        axes.set_ylim(0, 1)
+        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+        ends = []
+        for label, colour, placed in shown:
+            if placed:
+                _bars(axes, placed, colour)
+                chance = placed[0][1].chance or 0.0
+                axes.axhline(chance, color=colour, linewidth=0.9, linestyle=":")
+                ends.append((len(bars) - 0.4, chance, f"chance, {label}", colour))
+                ends.append((len(bars) - 0.4, placed[-1][1].value, label, colour))
+        axes.set_xticks(range(len(bars)), [label for label, *_ in bars], fontsize=8)
+        axes.set_title(title, fontsize=7, loc="left")
+        drawing.label_ends(axes, ends)
+
+    return drawing.drawn(1.8 + 0.75 * len(bars), 3.4, paint)
+
+
+def _bars(axes: Any, bars: Sequence[tuple[float, Estimate]], colour: str) -> None:
+    places, values = [place for place, _ in bars], [estimate.value for _, estimate in bars]
+    errors = [[estimate.value - estimate.low for _, estimate in bars], [estimate.high - estimate.value for _, estimate in bars]]
+    drawn = axes.bar(places, values, width=0.36, color=colour, yerr=errors, ecolor=MUTED, capsize=2)
+    axes.bar_label(drawn, labels=[f"{100 * value:.1f}" for value in values], fontsize=7, padding=2)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = stored.document(path, stored.DOCUMENT, "")
+    except FiglangError:  # another evaluation's damaged file is not this one's error
+        return {}
+    return found if "prompt" in found.get("facts", {}) else {}
+
+
+def _but_prompt(content: Mapping[str, Any]) -> Any:
+    facts = {name: value for name, value in content.get("facts", {}).items() if name != "prompt"}
+    return facts, content.get("data_name"), content.get("data"), content.get("split"), content.get("seed"), content.get("versions")
+
+
+def _order(name: str) -> tuple[bool, bool, list[int | str]]:
+    """None first, then the suffix, then by number of examples."""
+    return name != "none", name != "suffix", [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def _labels(prompts: Sequence[str]) -> list[str]:
+    """A label for each prompt: its name, or as much of its settings as there is room for below a bar."""
+    short = [_prompt_name(prompt) for prompt in prompts]
+    for labels in (short, [name.partition("(")[0] for name in short]):
+        if len(set(labels)) == len(labels) and max(map(len, labels)) <= LONGEST:
+            return labels
+    wrapped = ["\n".join(textwrap.wrap(prompt, 18, max_lines=6, placeholder="…")) for prompt in prompts]
+    return wrapped if len(set(wrapped)) == len(wrapped) else [f"{place + 1}: {label}" for place, label in enumerate(wrapped)]
+
+
+LONGEST = 18  # characters of a label in one line; longer ones leave no room for the bars
+
+
+def _prompt_name(prompt: str) -> str:
+    k, seed = re.search(r"k=(\d+)", prompt), re.search(r"seed=(\d+)", prompt)
+    parts = ["suffix"] if "suffix=" in prompt else []
+    parts += [f"k = {k[1]}"] if k else []
+    parts += [f"draw {seed[1]}"] if seed and seed[1] != "0" else []
+    return "\n".join(parts) or prompt
+
+
+def heat_map(
+    rows: Sequence[Sequence[Estimate | None]], names: Sequence[str], columns: Sequence[str], title: str, path: Path
+) -> None:
+    """Shares with their 95 % intervals; colour is the way from chance (white) to one, so that columns can be compared."""
+    above = [[nan if cell is None else _above_chance(cell) for cell in row] for row in rows]
+
+    def paint(figure: Any, axes: Any) -> None:
+        image = axes.imshow(above, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
+        for y, row in enumerate(rows):
+            for x, cell in enumerate(row):
+                value = "–" if cell is None else f"{100 * cell.value:.1f}\n{100 * cell.low:.1f} – {100 * cell.high:.1f}"
+                dark = abs(above[y][x]) > 0.6
+                axes.text(x, y, value, ha="center", va="center", fontsize=8, color="white" if dark else "black")
+        axes.set_xticks(range(len(columns)), columns)
+        axes.set_yticks(range(len(names)), names)
+        axes.set_xlabel("tested on")
+        axes.set_ylabel("trained on")
+        axes.set_title(f"{title}, per cent", loc="left", fontsize=10)
+        axes.spines[:].set_visible(False)
+        figure.colorbar(image, ax=axes, label="0 = chance, 1 = all right")
+
+    drawing.save(drawing.drawn(2.6 + 1.7 * len(columns), 1.1 + 0.55 * len(rows), paint), path, ("svg", "png"))
+
+
+def _above_chance(estimate: Estimate) -> float:
+    chance = estimate.chance or 0.0
+    return (estimate.value - chance) / (1 - chance)

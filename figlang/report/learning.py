@@ -1,0 +1,78 @@
+"""Learning curves: runs that differ in nothing but how much they were trained on, and in their seed."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from figlang.config.signature import digest
+from figlang.errors import FiglangError
+from figlang.files import stored
+from figlang.statistics.metrics import Estimate, as_row
+
+SHOWN = {"accuracy": "accuracy", "pair_accuracy": "pair accuracy"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """What was measured after training on so many items: per metric an estimate a seed."""
+
+    items: int
+    metrics: Mapping[str, tuple[Estimate, ...]]
+
+
+def recipe_of(folder: Path) -> str:
+    """What identifies a run but for its size and seed; empty where nothing was trained."""
+    recipe = _read(folder / "recipe.json")
+    trained = "data" in recipe.get("settings", {}) and "validation" in recipe.get("data", {})
+    return _but_size(recipe) if trained else ""
+
+
+def around(folder: Path) -> dict[str, list[Point]]:
+    """The curve of a run and the runs beside it (runs/<model>-<data>/seed<n>) that differ from it in size and seed only."""
+    own = recipe_of(folder)
+    beside = (path.parent for path in folder.parent.parent.glob("*/*/recipe.json"))
+    return series(path for path in beside if own and recipe_of(path) == own)
+
+
+def series(folders: Iterable[Path]) -> dict[str, list[Point]]:
+    """Points by model, in the order of training items, for every recipe that was trained on at least two sizes.
+
+    Folders without a finished training are passed over, and means of several.
+    """
+    found: dict[str, list[tuple[str, int, Mapping[str, Any]]]] = {}
+    for folder in folders:
+        content, recipe = _read(folder / "metrics.json"), recipe_of(folder)
+        if "training" in content and "averaged" not in content and recipe:
+            found.setdefault(recipe, []).append((content["model"], content["data"]["train"]["items"], content["metrics"]))
+    curves: dict[str, list[Point]] = {}
+    for runs in found.values():
+        sizes = sorted({items for _, items, _ in runs})
+        if len(sizes) > 1:
+            model, place = runs[0][0], 2
+            name = model
+            while name in curves:
+                name, place = f"{model} {place}", place + 1
+            curves[name] = [_point(size, [metrics for _, items, metrics in runs if items == size]) for size in sizes]
+    return curves
+
+
+def _point(items: int, runs: list[Mapping[str, Any]]) -> Point:
+    estimates = {shown: [as_row(metrics, name) for metrics in runs] for name, shown in SHOWN.items()}
+    return Point(items, {name: tuple(one for one in each if one) for name, each in estimates.items() if any(each)})
+
+
+def _but_size(recipe: Mapping[str, Any]) -> str:
+    settings = {name: value for name, value in recipe["settings"].items() if name != "seed"}
+    settings["data"] = {name: value for name, value in settings["data"].items() if name not in ("name", "size", "limit")}
+    # A limit cuts validation too: what was measured on other items is no point of the same curve.
+    validated = recipe["data"].get("items", {}).get("validation")
+    return digest([settings, recipe["data"]["validation"], validated])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        schema = stored.RECIPE if path.name == "recipe.json" else stored.DOCUMENT
+        return stored.document(path, schema, "")
+    except FiglangError:  # another run's damaged file is not this one's error
+        return {}

@@ -1,0 +1,35 @@
+"""What a person sees of a finished evaluation in the terminal, with the published numbers beside it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from figlang.machine.printing import printable
+from figlang.report import terminal
+from figlang.tasks import reference
+
+
+def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
+    """The tables of a metrics.json, its signature, and the folder it is in."""
+    compared = compare(content)
+    terminal.published(compared, console)
+    terminal.summary(content, compared, f"{content['model']} on {content['data_name']}, {content['split']}", console)
+    for line, style in ((f"signature {content['signature']}", "dim"), (str(folder), "bold")):
+        console.print(printable(line), style=style, soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def compare(content: Mapping[str, Any]) -> list[reference.Comparison]:
+    """Published numbers of the benchmark that a metrics.json is about."""
+    if questions := content["metrics"]["accuracy_by"].get("question"):
+        found = reference.miqa(content["data_name"], questions, content["facts"].get("shots"), content["published_file"])
+    elif "form" in content["metrics"]["accuracy_by"]:
+        found = reference.munch(content["data_name"], content["facts"]["question"].split("/"), content["published_file"])
+    else:
+        found = reference.fig_qa(content["data_name"], content["split"], content["published_file"])
+    if "replies" not in content:
+        return found
+    reason = "measured by scores of the options, this is by letters in replies"
+    return [replace(one, comparable=False, reason=one.reason or reason) for one in found]

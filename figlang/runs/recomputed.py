@@ -1,0 +1,135 @@
+"""Numbers of a finished evaluation, made again from its predictions files; metrics.json is believed in nothing that they tell."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+from figlang.statistics import comparison, metrics
+from figlang.files import folders
+from figlang.files import stored
+from figlang.errors import FiglangError
+from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, REPLIES, count_refused, read_predictions, read_replies
+from figlang.types import CLASSES, Prediction
+
+log = logging.getLogger("figlang")
+
+AGAIN = "overwrite=true runs it again"
+SHOWN = 3  # differences that are named
+# Rounding of sums in another order, or by another version of numpy.
+EQUAL = 1e-9
+
+
+def measured(folder: Path) -> dict[str, Any]:
+    """The measurements of a metrics.json, from the predictions files in the folder alone."""
+    predictions = read_predictions(folder / FORWARD)
+    found: dict[str, Any] = {"metrics": metrics.measure(predictions)}
+    if (folder / BLIND).is_file():
+        found |= _blind(predictions, read_predictions(folder / BLIND))
+    if (folder / BACKWARD).is_file():
+        found["backward"] = metrics.measure(read_predictions(folder / BACKWARD))
+    if (folder / JUDGEMENTS).is_file():
+        found["three_way"] = _three_way(read_predictions(folder / JUDGEMENTS))
+    if (folder / REPLIES).is_file():
+        found["replies"] = _replies(folder)
+    if refused := count_refused(folder):
+        found["refused"] = {"n": len(predictions), "items": refused}
+    return found
+
+
+def _blind(predictions: Sequence[Prediction], blind: Sequence[Prediction]) -> dict[str, Any]:
+    """What the model chooses with the context hidden, and how much more it has right with it, where labels are known."""
+    found: dict[str, Any] = {"blind": metrics.measure(blind)}
+    if any(row.gold is not None for row in predictions):
+        found["gain"] = asdict(comparison.compare(predictions, blind)[0])
+    return found
+
+
+def _three_way(judgements: Sequence[Prediction]) -> dict[str, Any]:
+    found = metrics.accuracy(judgements) if len(judgements[0].scores) == len(CLASSES) else None
+    # Neutral is never right here, so that guessing has no fixed rate: one answer to everything is right half the time.
+    return {} if found is None else {"accuracy": asdict(replace(found, chance=None, p=None)), "items": len(judgements)}
+
+
+def _replies(folder: Path) -> dict[str, Any]:
+    """How many replies there are, which share names no option, and how many of these ran into the limit of tokens or were
+    refused by a content filter."""
+    group = {row.id: row.group for row in read_predictions(folder / FORWARD)}
+    replies = read_replies(folder / REPLIES, group)
+    invalid: dict[str, list[bool]] = {}
+    for reply in replies:
+        invalid.setdefault(group[reply["id"]], []).append(reply["letter"] is None)
+    hits, sizes = [sum(several) for several in invalid.values()], [len(several) for several in invalid.values()]
+    cut = sum(reply["letter"] is None and reply["cut"] for reply in replies)
+    refused = sum(reply["letter"] is None and reply.get("refused", False) for reply in replies)
+    return {"n": len(replies), "invalid": asdict(metrics.ratio(hits, sizes)), "cut": cut, "refused": refused}
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The content of a metrics.json as it stands.
+
+    Raises FiglangError that names the key and what is wrong with it, or a file that it was not counted from.
+    """
+    content = stored.document(path, stored.DOCUMENT, AGAIN)
+    folders.check_files(path.parent, content.get("files", {}))
+    return content
+
+
+def checked(path: Path) -> dict[str, Any]:
+    """The content of a metrics.json with its measurements made again from the predictions beside it.
+
+    A warning says where its numbers differ. Raises FiglangError for a damaged file, and where predictions are missing or are of
+    another number of options.
+    """
+    content = stored.document(path, stored.DOCUMENT, AGAIN)
+    found = measured(path.parent)  # which names the line of a damaged file
+    for part in ("metrics", "backward", "blind"):
+        _check_counts(path, part, content, found)
+    folders.check_files(path.parent, content.get("files", {}))
+    differences = [
+        f"{name} {before} there, {after} here"
+        for part in found
+        for name, before, after in _differences(part, content.get(part, {}), found[part])
+    ]
+    if differences:
+        more = f" and {len(differences) - SHOWN} more" if len(differences) > SHOWN else ""
+        log.warning(
+            "%s does not say what its predictions give: %s%s; shown is what they give", path, "; ".join(differences[:SHOWN]), more
+        )
+    return content | found
+
+
+def _check_counts(path: Path, part: str, content: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    if part not in content or part not in found:
+        if part in content:
+            raise FiglangError(f"{path} has {part!r}, and the predictions that it was measured on are not there; {AGAIN}")
+        return
+    before, after = content[part], found[part]
+    if before["items"] != after["items"]:
+        few = "are missing" if after["items"] < before["items"] else "were added"
+        counts = f"{after['items']}, and metrics.json says {before['items']}"
+        raise FiglangError(f"{path.parent}: its predictions ({part}) are {counts}: rows {few}; {AGAIN}")
+    chances = [one.get("accuracy", {}).get("chance") for one in (before, after)]
+    if None not in chances and not isclose(*chances, abs_tol=EQUAL):
+        raise FiglangError(
+            f"{path.parent}: its predictions ({part}) have other numbers of options than metrics.json was measured on (chance "
+            f"{chances[1]:.4f}, it says {chances[0]:.4f}); {AGAIN}"
+        )
+
+
+def _differences(name: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Values and counts that differ; intervals and p values may be those of an earlier version's method."""
+    if isinstance(after, Mapping) and isinstance(before, Mapping):
+        for key, value in after.items():
+            if key not in ("low", "high", "p", "chance"):
+                yield from _differences(name if key == "value" else f"{name}.{key}", before.get(key), value)
+    elif isinstance(after, int | float) and not isinstance(after, bool):
+        same = isinstance(before, int | float) and isclose(before, after, abs_tol=EQUAL)
+        if before is not None and not same:
+            yield name, _number(before), _number(after)
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.4f}"

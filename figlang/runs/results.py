@@ -1,0 +1,98 @@
+"""What an evaluation leaves behind: metrics.json from the predictions files, and its tables."""
+
+import json
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from figlang.runs import recomputed
+from figlang.tasks import reference
+from figlang.config import signature
+from figlang.config import DataConfig
+from figlang.tasks.figqa import reading as figqa
+from figlang.tasks.miqa import reading as miqa
+from figlang.tasks.munch import reading as munch
+from figlang.files.whole import write_text
+from figlang.machine.printing import printable
+from figlang.files.redaction import redacted
+from figlang.files.sources import sha256
+from figlang.types import Judgement, Split, Substitution
+
+# Files that numbers are counted from: predictions, what they are made of, the cells of a grid.
+COUNTED = ("*.jsonl", *(f"{kind}/*.jsonl" for kind in ("predictions", "log_probabilities", "replies", "rankings")))
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A model on a split. `facts` are what can change a score; `role` is train, validation or test, `data` a preset's name."""
+
+    name: str
+    facts: Mapping[str, Any]
+    split: Split
+    role: str
+    data: str
+    seed: int
+
+    def document(self, folder: Path) -> dict[str, Any]:
+        """The content of metrics.json. Its numbers come from the predictions files in the folder alone."""
+        return self.about() | recomputed.measured(folder)
+
+    def about(self) -> dict[str, Any]:
+        """What of a metrics.json is no measurement: what was evaluated, how and by which command."""
+        labels = "" if self.split.labels_sha256 is None else f"+labels@{self.split.labels_sha256[:8]}"
+        drawn = f"({self.split.drawn})" if self.split.drawn else ""
+        data = f"{self.data}@{self.split.sha256[:8]}{drawn}{labels}"
+        where = {"data": data, "split": self.role, "n": len(self.split.items)}
+        return {
+            "signature": redacted(signature.signature({**where, **self.facts, "seed": self.seed})),
+            "model": self.name,
+            "data_name": self.data,
+            "split": self.role,
+            # Numbers on a part of a file, or on another file, are not beside published ones.
+            "published_file": self.split.whole and self.split.sha256 in _published(self.split, self.role),
+            "seed": self.seed,
+            "facts": dict(self.facts),
+            "command": redacted(shlex.join(["python", *signature.program().split(), *sys.argv[1:]])),
+            "versions": signature.versions(),
+        }
+
+
+def _published(split: Split, role: str) -> tuple[str, ...]:
+    """Hashes of the files whose items published numbers are of; those of MUNCH are of shuffled candidates."""
+    if isinstance(split.items[0], Judgement):
+        return () if "order=upstream" in split.drawn else (munch.FILES["judgement"][1],)
+    if isinstance(split.items[0], Substitution):
+        return (munch.FILES["generation"][1],)
+    return figqa.FILES.get(role, ("", "", 0))[1], miqa.SHA256
+
+
+def describe(split: Split) -> dict[str, Any]:
+    """A split as metrics.json names it."""
+    return {
+        "name": split.name,
+        "source": split.source,
+        "sha256": split.sha256,
+        "items": len(split.items),
+        "labels_sha256": split.labels_sha256,
+    }
+
+
+def about_data(data: DataConfig, splits: Mapping[str, Split], notes: Sequence[str]) -> dict[str, Any]:
+    """The part `data` of metrics.json: each split, and the settings by which `figlang.tasks.registry.load` finds its items again."""
+    return {**{role: describe(split) for role, split in splits.items()}, "settings": asdict(data), "notes": list(notes)}
+
+
+def write(path: Path, content: Mapping[str, Any], counted: Path | None = None) -> None:
+    """metrics.json, written beside and renamed: a run folder that has it is finished.
+
+    It holds the hashes of the files that its numbers were counted from, in the folder `counted` if they are not beside it.
+    """
+    folder = counted or path.parent
+    found = sorted(one for pattern in COUNTED for one in folder.glob(pattern) if one.is_file())
+    files = {one.relative_to(folder).as_posix(): sha256(one) for one in found}
+    write_text(path, json.dumps({**content, "files": files}, indent=2, ensure_ascii=False) + "\n")

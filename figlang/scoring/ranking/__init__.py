@@ -1,0 +1,1 @@
+"""Words at a blank, ranked by a model."""

@@ -1,0 +1,1 @@
+"""The engine: log-probabilities of many strings, what they share being computed once."""

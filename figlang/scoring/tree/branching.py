@@ -1,0 +1,241 @@
+"""Strings of a causal model as padded batches to train on: an item's strings are one row, their common beginnings read once.
+
+Shape letters: N rows, T tokens, P nodes of a row, R states that predict, S scored tokens, G strings, B choices, C options.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from figlang.scoring.likelihood import partners_of
+from figlang.scoring.requests import Request, RequestEncoder, Tokens, naming
+from figlang.scoring.tree.anatomy import Anatomy
+from figlang.scoring.tree.trie import Pack, grow
+from figlang.scoring.wording import Wording
+from figlang.types import Item
+
+
+@dataclass
+class StringBatch:
+    """Strings of several examples, their scored tokens and the choices between them.
+
+    `inputs` are the network's arguments. `states` (R,) are the places in (N x T) that predict a scored token; token s of
+    the S scored ones is `tokens[s]`, predicted by state `predictors[s]`, and belongs to string `strings[s]`. `weights`
+    (G,) turn a string's sum into its score. `option_strings` and `alone_strings` (B, C) are the strings of the options
+    and of what is subtracted (None if nothing is), -1 where a choice has fewer options; `gold` (B,) is -1 where hidden.
+    `positions` are the items' indices.
+    """
+
+    inputs: dict[str, Tensor]
+    states: Tensor
+    predictors: Tensor
+    tokens: Tensor
+    strings: Tensor
+    weights: Tensor
+    option_strings: Tensor
+    alone_strings: Tensor | None
+    gold: Tensor
+    positions: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Nodes that are read together: tokens and depths (P,), and what each one sees, (P, P) of bool."""
+
+    tokens: Tensor
+    depths: Tensor
+    visible: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice between strings, by their number within the example."""
+
+    gold: int
+    options: tuple[int, ...]
+    alone: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedStrings:
+    """The strings of an item or a pair. For every scored token: row, node that predicts it, token and string, (S, 4)."""
+
+    positions: tuple[int, ...]
+    sequences: tuple[Row, ...]
+    scored: Tensor
+    weights: tuple[float, ...]
+    choices: tuple[Choice, ...]
+
+    @property
+    def longest(self) -> int:
+        return max(len(row.tokens) for row in self.sequences)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens without padding; a beginning that strings share is read once."""
+        return sum(len(row.tokens) for row in self.sequences)
+
+
+@dataclass
+class StringEncoder:
+    """Words and tokenises items for a causal network.
+
+    With `sharing`, all strings of an example are one row whose tokens see their own path only; a network whose
+    attention cannot take such a mask reads every string as a row of its own.
+    """
+
+    requests: RequestEncoder
+    wording: Wording
+    sharing: bool
+
+    def encode(self, items: Sequence[Item]) -> list[EncodedStrings]:
+        """One example per item: the choice of the answer for its metaphor.
+
+        Raises FiglangError that names the text that cannot be scored.
+        """
+        return self._encode([[(position, item)] for position, item in enumerate(items)], {})
+
+    def encode_pairs(self, items: Sequence[Item]) -> list[EncodedStrings]:
+        """One example per pair: the choices of `encode` and those of the metaphor for the answer; items without partner alone."""
+        partners = partners_of(items)
+        groups: dict[str, list[tuple[int, Item]]] = {}
+        for position, item in enumerate(items):
+            groups.setdefault(item.group if item.id in partners else f"alone {position}", []).append((position, item))
+        return self._encode(list(groups.values()), partners)
+
+    def encode_lines(self, lines: Sequence[str]) -> list[EncodedStrings]:
+        """One example per text, all of whose tokens are scored; there is nothing to choose."""
+        tokens, _ = self.requests.encode(Request("", line) for line in lines)
+        return [self._example((position,), [each], (1.0,), ()) for position, each in enumerate(tokens)]
+
+    def _encode(self, groups: list[list[tuple[int, Item]]], partners: dict[str, tuple[Item, ...]]) -> list[EncodedStrings]:
+        asked: list[Request] = []
+        owners: list[str] = []
+        plans = []
+        for group in groups:
+            requests: dict[Request, int] = {}
+            choices = [self._forward(item, requests) for _, item in group]
+            choices += [self._backward(item, partners[item.id], requests) for _, item in group if item.id in partners]
+            plans.append((tuple(position for position, _ in group), tuple(requests), tuple(choices)))
+            asked += requests
+            owners += [" or ".join(item.id for _, item in group)] * len(requests)
+        with naming(owners):
+            tokens, _ = self.requests.encode(asked)
+        found = iter(tokens)
+        examples = []
+        for positions, requests_of, choices_of in plans:
+            own = [next(found) for _ in requests_of]
+            sizes = zip(requests_of, own, strict=True)
+            weights = tuple(1 / self._size(request, len(each.ids) - each.start) for request, each in sizes)
+            examples.append(self._example(positions, own, weights, choices_of))
+        return examples
+
+    def _size(self, request: Request, tokens: int) -> int:
+        return {"sum": 1, "mean": tokens, "byte": len(request.continuation.encode())}[self.wording.scoring.norm]
+
+    def _forward(self, item: Item, requests: dict[Request, int]) -> Choice:
+        wording, scoring = self.wording.of(item), self.wording.scoring
+        options = [wording.scored(scoring.span, "", item.context, option) for option in item.options]
+        alone = [wording.alone("", option) for option in item.options] if scoring.minus_alone else []
+        return _choice(item.gold, options, alone, requests)
+
+    def _backward(self, item: Item, pair: tuple[Item, ...], requests: dict[Request, int]) -> Choice:
+        assert item.gold is not None, "training items have labels"
+        answer, span = item.options[item.gold], self.wording.scoring.backward_span
+        options = [self.wording.scored(span, "", member.context, answer) for member in pair]
+        return _choice([member.id for member in pair].index(item.id), options, [], requests)
+
+    def _example(
+        self, positions: tuple[int, ...], tokens: list[Tokens], weights: tuple[float, ...], choices: tuple[Choice, ...]
+    ) -> EncodedStrings:
+        rows, scored = [], []
+        for number, members in enumerate([range(len(tokens))] if self.sharing else [[one] for one in range(len(tokens))]):
+            trie = grow([tokens[member] for member in members])
+            nowhere = torch.empty(0, dtype=torch.long)
+            rows.append(Row(trie.tokens[trie.read], trie.depths[trie.read], trie.visible(Pack(nowhere, trie.read))))
+            for member, span in zip(members, trie.spans, strict=True):
+                predictor = torch.searchsorted(trie.read, trie.parents[span])
+                same = torch.ones_like(span)
+                scored.append(torch.stack([number * same, predictor, trie.tokens[span], member * same], 1))
+        return EncodedStrings(positions, tuple(rows), torch.cat(scored), weights, choices)
+
+    def collate(self, batch: Sequence[EncodedStrings]) -> StringBatch:
+        """Pad to the longest row of the batch."""
+        rows = [row for example in batch for row in example.sequences]
+        width = max(len(row.tokens) for row in rows)
+        ids, depths = torch.zeros(2, len(rows), width, dtype=torch.long)
+        # Padding sees itself, since a softmax over nothing is not a number.
+        visible = torch.eye(width, dtype=torch.bool).repeat(len(rows), 1, 1)
+        for number, row in enumerate(rows):
+            size = len(row.tokens)
+            ids[number, :size], depths[number, :size], visible[number, :size, :size] = row.tokens, row.depths, row.visible
+        if self.sharing:
+            mask = torch.zeros(visible.shape).masked_fill_(~visible, torch.finfo(torch.float32).min)[:, None]
+            inputs = {"input_ids": ids, "attention_mask": mask, "position_ids": depths}
+        else:
+            lengths = torch.tensor([len(row.tokens) for row in rows])
+            inputs = {"input_ids": ids, "attention_mask": (torch.arange(width) < lengths[:, None]).long()}
+        scored, choices = [], []
+        weights: list[float] = []
+        first_row = 0
+        for example in batch:
+            shift = torch.tensor([first_row, 0, 0, len(weights)])
+            scored.append(example.scored + shift)
+            choices += [(choice, len(weights)) for choice in example.choices]
+            weights += example.weights
+            first_row += len(example.sequences)
+        row_S, place_S, token_S, string_S = torch.cat(scored).unbind(1)
+        states, predictors = torch.unique(row_S * width + place_S, return_inverse=True)
+        subtracts = any(choice.alone for choice, _ in choices)
+        return StringBatch(
+            inputs=inputs,
+            states=states,
+            predictors=predictors,
+            tokens=token_S,
+            strings=string_S,
+            weights=torch.tensor(weights),
+            option_strings=_table([[shift + string for string in choice.options] for choice, shift in choices]),
+            alone_strings=_table([[shift + string for string in choice.alone] for choice, shift in choices]) if subtracts else None,
+            gold=torch.tensor([choice.gold for choice, _ in choices]),
+            positions=[position for example in batch for position in example.positions],
+        )
+
+
+class StringScorer:
+    """Scores of a batch by the network that `anatomy` describes; with gradients, unlike CausalScorer."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self._anatomy = anatomy
+
+    def log_probs(self, batch: StringBatch) -> Tensor:
+        """Log-probability of every scored token, (S,) in float32."""
+        anatomy = self._anatomy
+        network = anatomy.network if anatomy.not_split else anatomy.body
+        outputs_NTH = network(**batch.inputs, use_cache=False)[0]
+        states_RH = outputs_NTH.flatten(0, 1)[batch.states]
+        logits_RV = (states_RH if anatomy.not_split else anatomy.head(states_RH)).float()
+        return logits_RV[batch.predictors, batch.tokens] - logits_RV.logsumexp(-1)[batch.predictors]
+
+    def __call__(self, _: nn.Module, batch: StringBatch) -> Tensor:
+        """Scores of the options, (B, C); -inf where a choice has fewer."""
+        log_probs_S = self.log_probs(batch)
+        scores_G = torch.zeros_like(batch.weights).index_add(0, batch.strings, log_probs_S) * batch.weights
+        scores_BC = scores_G[batch.option_strings.clamp(min=0)]
+        if batch.alone_strings is not None:
+            subtracted_BC = scores_G[batch.alone_strings.clamp(min=0)]
+            scores_BC = scores_BC - subtracted_BC.masked_fill(batch.alone_strings < 0, 0)
+        return scores_BC.masked_fill(batch.option_strings < 0, -torch.inf)
+
+
+def _choice(gold: int | None, options: list[Request], alone: list[Request], requests: dict[Request, int]) -> Choice:
+    numbers = [[requests.setdefault(request, len(requests)) for request in some] for some in (options, alone)]
+    return Choice(-1 if gold is None else gold, tuple(numbers[0]), tuple(numbers[1]))
+
+
+def _table(rows: list[list[int]]) -> Tensor:
+    if not rows:
+        return torch.empty(0, 0, dtype=torch.long)
+    width = max(map(len, rows))
+    return torch.tensor([row + [-1] * (width - len(row)) for row in rows])

@@ -1,0 +1,158 @@
+"""Log-probabilities of continuations under a causal language model, computing what requests share only once."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+
+import torch
+from rich.progress import Progress, TimeElapsedColumn
+from torch import Tensor, nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from figlang.cpu.blocks import takes_blocks
+from figlang.cpu.hasten import hastened
+from figlang.cpu.packed import lay_out
+from figlang.cpu.parts import untouched
+from figlang.cpu.side_by_side import side_by_side
+from figlang.scoring.requests import Request, RequestEncoder, Scored, Tokens
+from figlang.scoring.tree.anatomy import STATELESS, dissect, others
+from figlang.scoring.tree.states import States, for_threads, tree_reads, tree_states, whole_states
+from figlang.scoring.tree.trie import Section, Trie, grow
+from figlang.scoring.tree.vocabulary import Vocabulary
+
+log = logging.getLogger("figlang")
+LEAST = 1024  # tokens that are worth a thread of their own
+
+
+class CausalScorer:
+    """Scores requests with a causal network; build it once per network, since that is when the network is probed.
+
+    Every distinct prefix of the token sequences is read once: they form a trie that is cut into packs of `pack` tokens,
+    in which a token attends to its own path (design: SpecInfer's tree attention, arXiv 2305.09781). The vocabulary
+    matrix is applied only where a token is scored, at most `logits` values at a time, or one row of each half. The probe compares
+    this with the plain network; where it differs (recurrent networks), where a part is of unknown code, or where an input is
+    longer than an attention window, distinct sequences are run whole, padded, at most `batch_tokens` at a time, with the same
+    results, and the log says so. Where the vocabulary matrix cannot be told apart, one sequence may take more than `logits` values.
+
+    On a CPU with several threads the two halves of a large trie are read at the same time, if no part has hooks or a state of
+    its own; what they share, a hundredth at most, is read in both.
+
+    Results equal the network's own loss times length, sequence by sequence, to float32 rounding. A network in bf16 is
+    run in bf16; the logits that matter and all log-probabilities are float32, and on a CPU, where beginnings are shared and its
+    code takes that, the sums of its layers too. Dropout is switched off.
+
+    `bos` and `overflow` are those of RequestEncoder.
+    """
+
+    def __init__(
+        self,
+        network: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        bos: str | int = "none",
+        overflow: str = "error",
+        pack: int | None = None,
+        batch_tokens: int = 1024,
+        logits: int = 2**24,
+    ) -> None:
+        config = network.config.get_text_config()
+        self.encoder = RequestEncoder(tokenizer, bos, overflow, getattr(config, "max_position_embeddings", None))
+        self._batch_tokens = batch_tokens
+        self._logits = logits
+        self._anatomy = dissect(network.eval())
+        # Attention to other branches is wasted work that grows with the pack; a GPU hides it, a CPU does not unless it is cut.
+        wasted = network.device.type == "cpu" and not takes_blocks(self._anatomy.body)
+        self._pack = pack or (256 if wasted else 2048)
+
+    @torch.inference_mode()
+    def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
+        """Per-token log-probabilities of every continuation, in the order of the requests.
+
+        A continuation has one value per token of its own; with `bos=none` and an empty context the first has none.
+
+        Raises FiglangError that names the request, see RequestEncoder.encode.
+        """
+        return self.score_tokens(*self.encoder.encode(requests), progress)
+
+    @torch.inference_mode()
+    def score_tokens(self, sequences: Sequence[Tokens], truncated: int = 0, progress: bool = False) -> Scored:
+        """The same of token sequences, as the encoder makes them; `truncated` is how many of them it has cut."""
+        self._anatomy.network.eval()
+        if not sequences:
+            return Scored([], 0, 0, 0, 0, None)
+        if truncated:
+            log.warning("%d of %d requests were truncated on the left", truncated, len(sequences))
+        reasons = {length: self._anatomy.reason(length) for length in {len(sequence.ids) - 1 for sequence in sequences}}
+        alone = [place for place, each in enumerate(sequences) if reasons[len(each.ids) - 1]]
+        fallback = reasons[max(reasons)]
+        if fallback:
+            log.info("causal scoring runs %d of %d sequences whole, sharing nothing: %s", len(alone), len(sequences), fallback)
+        log_probs: list[Tensor] = [torch.empty(0)] * len(sequences)
+        read = positions = 0
+        in_threads = self._bears_threads()
+        bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress)
+        matrix = self._anatomy.matrix()
+        with hastened(self._anatomy.network), hastened(matrix), bar:
+            # Those that are too long for sharing do not keep the others from it.
+            shared = sorted(set(range(len(sequences))) - set(alone))
+            for places, whole in ((shared, False), (alone, True)):
+                if not places:
+                    continue
+                trie = grow([sequences[place] for place in places])
+                values, used = self._run(trie, matrix, whole, in_threads and not whole, bar)
+                read, positions = read + used, positions + trie.positions
+                for place, span in zip(places, trie.spans, strict=True):
+                    log_probs[place] = values[span]
+        tokens = sum(len(sequence.ids) - 1 for sequence in sequences)
+        return Scored(log_probs, truncated, tokens, read, positions, fallback)
+
+    def _run(self, trie: Trie, matrix: nn.ModuleList, whole: bool, in_threads: bool, bar: Progress) -> tuple[Tensor, int]:
+        """Log-probabilities of the trie's scored nodes, and how many tokens were read for them."""
+        anatomy = self._anatomy
+        sections = trie.halves(min(self._pack, LEAST)) if in_threads else [None]
+        vocabularies = [self._vocabulary(trie, matrix, self._logits // len(sections)) for _ in sections]
+        task = bar.add_task("scoring", total=len(trie.read) + trie.positions)
+        reads: list[int] = []
+
+        def fill(vocabulary: Vocabulary, found: Iterator[States]) -> Iterator[None]:
+            for nodes, states_RH, tokens in found:
+                vocabulary.add(nodes, states_RH)
+                reads.append(tokens)
+                bar.advance(task, len(nodes))
+                yield  # where it stops if the other half fails
+            vocabulary.finish()
+            bar.advance(task, trie.positions / len(vocabularies))
+
+        def read(section: Section | None) -> Iterator[States]:
+            if whole:
+                return self._whole(trie)
+            return tree_states(tree_reads(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, section=section))
+
+        if len(sections) > 1:
+            lay_out(nn.ModuleList([anatomy.body, *matrix]))
+        with for_threads(anatomy.body, anatomy.steady) if len(sections) > 1 else nullcontext():
+            side_by_side([fill(vocabulary, read(section)) for vocabulary, section in zip(vocabularies, sections, strict=True)])
+        values = vocabularies[0].values
+        for vocabulary in vocabularies[1:]:
+            values = values.where(~values.isnan(), vocabulary.values)
+        return values, sum(reads)
+
+    def _bears_threads(self) -> bool:
+        """Whether threads may run the network's parts at the same time: bitsandbytes' layers, hooks and accelerate's parts may keep
+        something from one call to the next, and autocast is a matter of one thread."""
+        body, head = self._anatomy.body, self._anatomy.network.get_output_embeddings()
+        parts = [part for each in (body, head) if each is not None for part in each.modules()]
+        stateless = not others(parts, STATELESS) and all(map(untouched, parts))
+        return stateless and takes_blocks(body) and torch.get_num_threads() > 1 and not torch.is_autocast_enabled("cpu")
+
+    def _vocabulary(self, trie: Trie, matrix: nn.ModuleList, logits: int) -> Vocabulary:
+        anatomy = self._anatomy
+        return Vocabulary(trie, anatomy.heads(matrix), anatomy.exact if anatomy.rounds else None, logits)
+
+    def _whole(self, trie: Trie) -> Iterator[States]:
+        anatomy = self._anatomy
+        tokens = self._batch_tokens
+        if anatomy.not_split:  # logits of every position come out
+            tokens = min(tokens, self._logits // anatomy.network.get_input_embeddings().weight.shape[0])
+        if anatomy.by_length is not None and trie.longest > anatomy.by_length:
+            tokens = 0  # one sequence at a time: its companions must not change its frequencies
+        return whole_states(anatomy.network if anatomy.not_split else anatomy.body, trie, tokens)

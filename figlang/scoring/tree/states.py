@@ -1,0 +1,151 @@
+"""Running a network's body over a trie: in packs that share every beginning, or sequence by sequence.
+
+Shape letters: N sequences in a batch, T tokens, P nodes of a pack, K keys, R rows, H hidden size.
+"""
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+from transformers import DynamicCache, PreTrainedModel
+
+from figlang.cpu.blocks import Blocks, attending, in_blocks, takes_blocks
+from figlang.cpu.feed_forward import asked
+from figlang.cpu.residual import adding_in_float32
+from figlang.scoring.tree.trie import Pack, Section, Trie
+
+BLOCKS = (16, 32)  # nodes that attend together: fewer copy more keys, more attend in vain
+
+
+class States(NamedTuple):
+    """States (R, H) of `nodes` (R,), right where they predict a scored token, and how many tokens were read for them."""
+
+    nodes: Tensor
+    states: Tensor
+    read: int
+
+
+class Read(NamedTuple):
+    """A pack that was read, and the `held` (K + P,) nodes whose keys and values the cache has, past first.
+
+    Its states (P, H) are right where a node predicts a scored token; for others the last layer may have been left unfinished.
+    Who reads on from here may append to the cache; the next pack takes over only what is held.
+    """
+
+    pack: Pack
+    held: Tensor
+    states: Tensor
+    cache: DynamicCache
+
+
+def tree_reads(
+    body: PreTrainedModel,
+    trie: Trie,
+    size: int,
+    keys: int | None = None,
+    steady: bool = False,
+    blocks: Sequence[int] = BLOCKS,
+    section: Section | None = None,
+) -> Iterator[Read]:
+    """All read nodes, or those of a section, pack by pack (see Trie.packs): each is computed once. `steady` is that of read_tree;
+    as many nodes attend together as is best of `blocks`, or all of them, with the mask alone, if there are none.
+
+    The keys and values on the path to the first node of a pack are handed on from the pack before it: the beginning that
+    all sequences share is such a path, and a subtree that is larger than a pack has one too.
+    """
+    cache, held = DynamicCache(), torch.empty(0, dtype=torch.long)
+    for pack in trie.packs(size, keys, section):
+        cache = hand_on(cache, torch.searchsorted(held, pack.past))
+        held = torch.cat(pack)
+        visible_PK = trie.visible(pack)
+        cut = trie.blocks(pack, visible_PK, blocks) if blocks and takes_blocks(body) else []
+        with asked(trie.counts[pack.nodes] > 0):
+            states_PH = read_tree(body, trie.tokens[pack.nodes], trie.depths[pack.nodes], visible_PK, cache, cut, steady)
+        yield Read(pack, held, states_PH, cache)
+
+
+def tree_states(reads: Iterator[Read]) -> Iterator[States]:
+    """The states of what tree_reads reads."""
+    for read in reads:
+        nodes, states_PH = read.pack.nodes, read.states
+        del read  # or a second cache would live while the next pack is read
+        yield States(nodes, states_PH, len(nodes))
+
+
+def read_tree(
+    body: PreTrainedModel,
+    tokens: Tensor,
+    depths: Tensor,
+    visible_PK: Tensor,
+    cache: DynamicCache,
+    blocks: Sequence[Blocks] = (),
+    steady: bool = False,
+) -> Tensor:
+    """States (P, H) of tokens (P,) at these depths, whose keys and values are appended to the cache; `visible_PK` is of bool, what
+    each attends to, itself last. `blocks` of them may attend by themselves; with `steady` the network adds up in float32."""
+    # Additive, in the network's own precision: every attention code that takes a mask takes this one.
+    mask_PK = torch.zeros(visible_PK.shape, dtype=body.dtype).masked_fill_(~visible_PK, torch.finfo(body.dtype).min)
+    with in_blocks(blocks, len(tokens), cast=steady), adding_in_float32(body) if steady else nullcontext():
+        states_NTH: Tensor = body(
+            input_ids=tokens[None].to(body.device),
+            attention_mask=mask_PK[None, None].to(body.device),
+            position_ids=depths[None].to(body.device),
+            past_key_values=cache,
+            use_cache=True,
+        )[0]
+    return states_NTH[0]
+
+
+@contextmanager
+def for_threads(body: PreTrainedModel, steady: bool) -> Iterator[None]:
+    """Within, several threads may read sections of a trie at the same time: what each pack would change of the network is
+    changed once."""
+    with attending(), adding_in_float32(body) if steady else nullcontext():
+        yield
+
+
+def whole_states(network: PreTrainedModel, trie: Trie, tokens: int) -> Iterator[States]:
+    """The first output of `network` (states of a body, logits of a whole network) at all read nodes, from plain padded batches.
+
+    A batch has at most `tokens` tokens with its padding, or one sequence. Sequences of similar length share a batch.
+    """
+    paths = sorted(trie.paths(), key=lambda path: -len(path[0]))
+    start = 0
+    while start < len(paths):
+        width = len(paths[start][0])
+        batch = paths[start : start + max(tokens // width, 1)]
+        start += len(batch)
+        outputs_NTH = padded(network, [trie.tokens[nodes] for nodes, _ in batch])[0]
+        new_NT = torch.stack([pad(new, (0, width - len(new))) for _, new in batch])
+        yield States(
+            torch.cat([nodes[new] for nodes, new in batch]),
+            outputs_NTH[new_NT.to(outputs_NTH.device)],
+            sum(len(nodes) for nodes, _ in batch),
+        )
+
+
+def padded(network: PreTrainedModel, rows: list[Tensor]) -> Any:
+    """The network's plain output for token sequences of any lengths, padded on the right, where causal networks never look."""
+    width = max(map(len, rows))
+    lengths = torch.tensor([len(row) for row in rows])
+    inputs = {
+        "input_ids": torch.stack([pad(row, (0, width - len(row))) for row in rows]).to(network.device),
+        "attention_mask": (torch.arange(width) < lengths[:, None]).long().to(network.device),
+        "use_cache": False,
+    }
+    taken = inspect.signature(network.forward).parameters
+    return network(**{name: value for name, value in inputs.items() if name in taken})
+
+
+def hand_on(cache: DynamicCache, keep: Tensor) -> DynamicCache:
+    """A cache of the kept places, in their order."""
+    if not len(keep):
+        return DynamicCache()
+    # Without the config, so that no layer forgets what lies behind a sliding window: the mask says what is seen.
+    return DynamicCache(
+        [(layer.keys[:, :, keep.to(layer.keys.device)], layer.values[:, :, keep.to(layer.values.device)]) for layer in cache.layers]
+    )

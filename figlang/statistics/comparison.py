@@ -1,0 +1,287 @@
+"""Systems beside each other on the same items: paired differences with tests, agreement, correction over several comparisons.
+
+A system is one run or several that differ in their seed only. Seeds are pooled: the system's accuracy is the mean over them. Shape
+letters: N items, G clusters, S runs (seeds), P pairs of systems.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from figlang.errors import FiglangError
+from figlang.statistics.clustered import DIFFERENCE, FEW, Ratios
+from figlang.statistics.metrics import Estimate, accuracies, accuracy, by_group, pair_accuracy
+from figlang.statistics.seeds import Seeds, freedom
+from figlang.types import Prediction
+
+Runs = Sequence[Sequence[Prediction]]
+Places = Sequence[tuple[int, int]]
+Integers = npt.NDArray[np.int64]
+PART = 500  # pairs of systems that are computed at a time
+BLOCK = 20_000  # items of all systems whose choices are compared at a time
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much better a system is than another on the same cases, with a paired 95 % interval and a two-sided test.
+
+    Both come from one test of the `clusters` (`figlang.statistics.clustered`) and, of pooled systems, of the seeds. Between two
+    single runs `won` and `lost` are the cases that only one of the two has right; with pooled seeds these are None.
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float
+    n: int
+    won: int | None = None
+    lost: int | None = None
+    clusters: int | None = None
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few clusters for an interval to be trusted."""
+        return self.clusters is not None and self.clusters < FEW
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Share of items for which two systems choose the same option, and Cohen's kappa of these choices (mean over pairs of seeds).
+
+    A tie is no choice: it agrees with nothing. Kappa is None where both systems always choose the same one option.
+    """
+
+    share: float
+    kappa: float | None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two systems, by their places in the list: differences are those of `second` minus `first`."""
+
+    first: int
+    second: int
+    items: Difference
+    pairs: Difference | None
+    agreement: Agreement
+    items_holm: float
+    pairs_holm: float | None
+
+
+@dataclass(frozen=True)
+class _Cases:
+    """What the runs of one system have right, (S, N), cases of a cluster together; `starts` are their first places, (G)."""
+
+    right: npt.NDArray[np.bool_]
+    starts: Integers
+
+    @cached_property
+    def hits(self) -> Integers:
+        return np.add.reduceat(self.right, self.starts, axis=1, dtype=np.int64)
+
+    @cached_property
+    def sizes(self) -> Integers:
+        return np.diff(self.starts, append=self.right.shape[1])
+
+    @cached_property
+    def seeds(self) -> Seeds:
+        return Seeds.of(self.hits, self.sizes)
+
+    def whole(self, kept_G: npt.NDArray[np.bool_]) -> "_Cases":
+        """Some of the clusters, each as the one case that all of its cases are right."""
+        right_SG = (self.hits == self.sizes)[:, kept_G]
+        return _Cases(right_SG, np.arange(right_SG.shape[1]))
+
+
+def compare(ours: Sequence[Prediction], theirs: Sequence[Prediction]) -> tuple[Difference, Difference | None]:
+    """Differences in accuracy and in pair accuracy (None without pairs), ours minus theirs, of two runs.
+
+    Raises FiglangError if the two did not see the same items.
+    """
+    return compare_pooled([ours], [theirs])
+
+
+def compare_pooled(ours: Runs, theirs: Runs) -> tuple[Difference, Difference | None]:
+    """The same of two systems with one run per seed, or several."""
+    items, pairs = _cases([theirs, ours])
+    places = [(0, 1)]
+    return _differences(items, places)[0], _differences(pairs, places)[0] if pairs else None
+
+
+def mean_accuracy(runs: Runs) -> Estimate | None:
+    """Accuracy of a system, the mean over its seeds; the interval is about clusters and seeds like these."""
+    return _mean(runs, accuracy(runs[0]), whole=False)
+
+
+def mean_accuracies(several: Sequence[Runs]) -> list[Estimate | None]:
+    """The same of each of several systems."""
+    single = iter(accuracies([runs[0] for runs in several if len(runs) == 1]))
+    return [next(single) if len(runs) == 1 else mean_accuracy(runs) for runs in several]
+
+
+def mean_pair_accuracy(runs: Runs) -> Estimate | None:
+    """The same of pair accuracy."""
+    return _mean(runs, pair_accuracy(runs[0]), whole=True)
+
+
+def _mean(runs: Runs, first: Estimate | None, whole: bool) -> Estimate | None:
+    if first is None or len(runs) == 1:
+        return first
+    cases = _cases([runs])[whole][0]
+    found = Ratios.of(cases.hits.mean(0), cases.sizes.astype(float))
+    extra = np.array([cases.seeds.variance])
+    found = replace(found, extra=extra, freedom=freedom(found, [extra], [np.array([cases.seeds.freedom])]))
+    (low,), (high,) = found.intervals()
+    p = None if first.chance is None else float(found.p(first.chance)[0])
+    return replace(first, value=float(found.values[0]), low=float(low), high=float(high), p=p)
+
+
+def _cases(systems: Sequence[Runs]) -> tuple[list[_Cases], list[_Cases]]:
+    """The items of every system by cluster, and its pairs (no system without any)."""
+    groups = by_group(systems[0][0])
+    seen = {row.id: (row.group, row.gold) for row in systems[0][0]}
+    if any({row.id: (row.group, row.gold) for row in rows} != seen for runs in systems for rows in runs):
+        raise FiglangError("the systems were not evaluated on the same items; evaluate them on the same data and split")
+    if not groups:
+        raise FiglangError("every label is hidden, so nothing can be compared")
+    place = {row.id: number for number, row in enumerate(row for members in groups.values() for row in members)}
+    starts_G = np.cumsum([0, *map(len, groups.values())])[:-1]
+    items = []
+    for runs in systems:
+        right_SN = np.zeros((len(runs), len(place)), bool)
+        for right_N, rows in zip(right_SN, runs, strict=True):
+            right_N[[place[row.id] for row in rows if row.gold is not None]] = [
+                bool(row.correct) for row in rows if row.gold is not None
+            ]
+        items.append(_Cases(right_SN, starts_G))
+    kept_G = np.array([len(members) > 1 and members[0].paired for members in groups.values()])
+    return items, [cases.whole(kept_G) for cases in items] if kept_G.any() else []
+
+
+def _differences(systems: Sequence[_Cases], places: Places) -> list[Difference]:
+    """The second of every two places minus the first."""
+    sizes_G = systems[0].sizes
+    n, clusters = int(sizes_G.sum()), len(sizes_G)
+    sums = [cases.hits.sum(0) for cases in systems]
+    runs = [len(cases.right) for cases in systems]
+    ratios = _paired(sums, runs, sizes_G, places)
+    first, second = (np.array([each[side] for each in places]) for side in (0, 1))
+    spread, free = (np.array([getattr(cases.seeds, name) for cases in systems]) for name in ("variance", "freedom"))
+    if spread.any():
+        extras = [spread[first], spread[second]]
+        ratios = replace(ratios, extra=sum(extras), freedom=freedom(ratios, extras, [free[first], free[second]]))
+    low_P, high_P = ratios.intervals()
+    p_P, values_P = ratios.p(0.0), ratios.values
+    single = [cases.right[0].astype(np.float32) for cases in systems]
+    found = []
+    for place, (a, b) in enumerate(places):
+        counts: tuple[int | None, int | None] = (None, None)
+        if runs[a] == runs[b] == 1:
+            both = float(single[a] @ single[b])
+            counts = (int(single[b].sum() - both), int(single[a].sum() - both))
+        ends = (float(values_P[place]), float(low_P[place]), float(high_P[place]), float(p_P[place]))
+        found.append(Difference(*ends, n, *counts, clusters))
+    return found
+
+
+def _paired(sums: Sequence[Integers], runs: Sequence[int], sizes_G: Integers, places: Places) -> Ratios:
+    """Kinds of clusters by how much better the second of every two places is there."""
+    sizes_Z, size_G = np.unique(sizes_G, return_inverse=True)
+    counted, kinds = [], []
+    for a, b in places:
+        # Multiplied by the runs of both, means over runs are whole numbers.
+        moved_G = sums[b] * runs[a] - sums[a] * runs[b]
+        codes, counts = _counted(moved_G * len(sizes_Z) + size_G)
+        counted.append(counts)
+        kinds.append(codes)
+    most = max(map(len, kinds))
+    counts_PK = np.array([np.pad(counts, (0, most - len(counts))) for counts in counted], float)
+    codes_PK = np.array([np.pad(codes, (0, most - len(codes))) for codes in kinds])
+    scale_P1 = np.array([[runs[a] * runs[b]] for a, b in places])
+    moved_PK, sizes_PK = codes_PK // len(sizes_Z), sizes_Z[codes_PK % len(sizes_Z)]
+    return Ratios(counts_PK, moved_PK / scale_P1, sizes_PK.astype(float), DIFFERENCE)
+
+
+def _counted(codes: Integers) -> tuple[Integers, Integers]:
+    """The whole numbers that occur, and how often; counting is faster than sorting where they are close together."""
+    least, most = int(codes.min()), int(codes.max())
+    if most - least > 8 * len(codes):
+        return np.unique(codes, return_counts=True)
+    counts = np.bincount(codes - least)
+    (seen,) = np.nonzero(counts)
+    return seen + least, counts[seen]
+
+
+def agreement(ours: Sequence[Prediction], theirs: Sequence[Prediction]) -> Agreement:
+    """How often two runs choose the same, right or wrong."""
+    return _agreements([[theirs], [ours]], [(0, 1)])[0]
+
+
+def _agreements(systems: Sequence[Runs], places: Places) -> list[Agreement]:
+    place = {row.id: number for number, row in enumerate(systems[0][0])}
+    n = len(place)
+    choices_RN = np.full((sum(map(len, systems)), n), -1, np.int16)
+    for choices_N, rows in zip(choices_RN, (rows for runs in systems for rows in runs), strict=True):
+        choices_N[[place[row.id] for row in rows]] = [-1 if row.choice is None else row.choice for row in rows]
+    same_RR, chance_RR = np.zeros((len(choices_RN), len(choices_RN))), np.zeros((len(choices_RN), len(choices_RN)))
+    for option in range(int(choices_RN.max()) + 1):
+        often_R = (choices_RN == option).sum(1) / n
+        chance_RR += often_R[:, None] * often_R
+        for start in range(0, n, BLOCK):
+            chosen_RN = (choices_RN[:, start : start + BLOCK] == option).astype(np.float32)
+            same_RR += chosen_RN @ chosen_RN.T
+    same_RR /= n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kappa_RR = np.where(chance_RR == 1, np.nan, (same_RR - chance_RR) / (1 - chance_RR))
+    edges = np.cumsum([0, *map(len, systems)])
+    found = []
+    for a, b in places:
+        own, other = slice(edges[a], edges[a + 1]), slice(edges[b], edges[b + 1])
+        kappas = kappa_RR[own, other][~np.isnan(kappa_RR[own, other])]
+        found.append(Agreement(float(same_RR[own, other].mean()), float(kappas.mean()) if kappas.size else None))
+    return found
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p values corrected for so many comparisons (Holm 1979): the chance of any false alarm among them stays below the level."""
+    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
+    corrected, largest = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        corrected[place] = largest
+    return corrected
+
+
+def every_pair(systems: Sequence[Runs], watch: Callable[[Sequence[Places]], Iterable[Places]] = iter) -> list[Compared]:
+    """Every two of the systems, with p values corrected over all of these comparisons, items and pairs each.
+
+    Args:
+        systems: The runs of each system.
+        watch: Is given the parts of the work and gives them back, for a progress bar.
+    """
+    places = list(combinations(range(len(systems)), 2))
+    items, pairs = _cases(systems)
+    moved: list[Difference] = []
+    whole: list[Difference] = []
+    for part in watch([places[start : start + PART] for start in range(0, len(places), PART)]):
+        moved += _differences(items, part)
+        whole += _differences(pairs, part) if pairs else []
+    moved_holm = holm([one.p for one in moved])
+    whole_holm = holm([one.p for one in whole]) if whole else None
+    agreements = _agreements(systems, places)
+    return [
+        Compared(
+            a,
+            b,
+            moved[place],
+            whole[place] if whole else None,
+            agreements[place],
+            moved_holm[place],
+            whole_holm[place] if whole_holm else None,
+        )
+        for place, (a, b) in enumerate(places)
+    ]

@@ -1,0 +1,68 @@
+"""Does a model choose the answer that is likelier by itself? (Liu et al. 2022, §6.1, Table 5 and Figure 3, and §6.2)"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+from figlang.statistics.correlation import Correlation, pearson, probability, replied, spearman
+from figlang.statistics.metrics import pairs
+from figlang.types import Item, Prediction
+
+LENGTH, ANSWER = "words in the metaphor", "P(right answer alone), per token"
+
+Alone = Mapping[str, Sequence[float]]  # per item id: the normalised log-probability of each of its answers alone
+
+
+def alone(log_probabilities: Mapping[str, Mapping[str, Any]], norm: str) -> dict[str, list[float]]:
+    """log P(y) of every answer by itself, from the rows of log_probabilities.jsonl, as `norm` (sum, mean or byte) has it."""
+    place = {"mean": 1, "byte": 2}.get(norm)
+    found = {}
+    for name, row in log_probabilities.items():
+        if answers := row.get("answer_alone"):
+            found[name] = [one[0] if place is None else one[0] / one[place] for one in answers]
+    return found
+
+
+@dataclass(frozen=True)
+class Reliance:
+    """Points (log P(y1)/P(y2), P(y1|x1)) of the first item of every pair, and their rank correlation (Table 5)."""
+
+    points: tuple[tuple[float, float], ...]
+    correlation: Correlation | None
+
+
+def reliance(predictions: Sequence[Prediction], answers: Alone) -> Reliance:
+    """Table 5 and Figure 3. One item a pair, since its twin has the same answers. Replies have no probabilities, so no points."""
+    if replied(predictions):
+        return Reliance((), None)
+    twos = (members for members in pairs(predictions) if len(members) == 2)
+    firsts = [members[0] for members in twos if len(members[0].scores) == 2 and members[0].id in answers]
+    points = tuple((answers[row.id][0] - answers[row.id][1], probability(row, 0)) for row in firsts)
+    return Reliance(points, spearman([x for x, _ in points], [y for _, y in points]))
+
+
+def factors(
+    predictions: Sequence[Prediction], items: Mapping[str, Item], answers: Alone
+) -> dict[str, tuple[int, Correlation | None, Correlation | None]]:
+    """§6.2: correlations of the metaphor's length in words, and of P(right answer alone), with whether an item is right.
+
+    `answers` are means over tokens, as the paper's are: probabilities of whole answers differ by powers of ten, so that a few would
+    make the coefficient. Each factor has n, the correlation with true correctness (0 or 1) and the one that the paper computed,
+    with the continuous P(right answer | metaphor), which replies do not have.
+    """
+    scored = [row for row in predictions if row.gold is not None]
+    measured = {
+        LENGTH: {row.id: float(len(items[row.id].context.split())) for row in scored if row.id in items},
+        ANSWER: {row.id: exp(answers[row.id][row.gold or 0]) for row in scored if row.id in answers},
+    }
+    found = {}
+    for name, values in measured.items():
+        rows = [row for row in scored if row.id in values]
+        x, groups = [values[row.id] for row in rows], [row.group for row in rows]
+        if rows:
+            true = pearson(x, [float(bool(row.correct)) for row in rows], groups)
+            given = [] if replied(rows) else [probability(row, row.gold or 0) for row in rows]
+            continuous = pearson(x, given, groups) if given else None
+            found[name] = (len(rows), true, continuous)
+    return found

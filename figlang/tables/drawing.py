@@ -1,0 +1,173 @@
+"""How figures look, and how they get into files and pages.
+
+Colours are told apart by people with any kind of colour vision (after Okabe & Ito 2008, darkened for print). Lines are labelled
+where they end and not in a legend.
+"""
+
+import io
+import logging
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from figlang.files.redaction import redacted
+from figlang.files.whole import slug, whole_file
+from figlang.machine.printing import printable
+
+log = logging.getLogger("figlang")
+
+INK, MUTED, FAINT = "#1b1b1f", "#65656d", "#d5d5da"
+SERIES = ("#0a66a8", "#c2500a", "#00796b", "#8a4f9e", "#8a6d00", "#a83264", "#4c5a67")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+STYLE = {
+    "font.size": 9,
+    "text.color": INK,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "svg.fonttype": "none",  # text stays text: searched in a page, changed in an editor
+    "svg.hashsalt": "figlang",  # equal figures have equal files
+    "pdf.fonttype": 42,
+    "text.parse_math": False,  # names are text: a `$` in one does not begin a formula
+}
+# The page's names for these colours; its theme gives their values.
+THEME = {INK: "--ink", MUTED: "--muted", FAINT: "--faint", **{colour: f"--series-{place}" for place, colour in enumerate(SERIES)}}
+
+
+def drawn(width: float, height: float, paint: Callable[[Any, Any], None], panels: int = 1) -> Any:
+    """A matplotlib figure of so many inches, its axes (a list if several panels) painted by `paint(figure, axes)`."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        # A Figure of its own: pyplot would keep it, and the next one, in memory.
+        figure = Figure(figsize=(width, height), layout="constrained")
+        axes = figure.subplots(1, panels, sharey=True) if panels > 1 else figure.subplots()
+        paint(figure, axes)
+    return figure
+
+
+@contextmanager
+def _letters_without_font() -> Iterator[None]:
+    """Say once what matplotlib says of every letter, in every figure, that no font of this machine has."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", message=r"Glyph \d+ .* missing from|Matplotlib currently does not support \w+ natively")
+        yield
+    missing = [str(one.message) for one in caught if _of_fonts(one.message)]
+    for one in caught:
+        if not _of_fonts(one.message):
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    if missing:
+        _say_letters()
+
+
+def _of_fonts(message: Warning | str) -> bool:
+    return "missing from" in str(message) or "natively" in str(message)
+
+
+@cache
+def _say_letters() -> None:
+    log.warning(
+        "figures hold letters that no font of matplotlib has here: PDF files show boxes in their place, SVG files use the reader's "
+        "fonts; install a font of the script, for example Noto Sans"
+    )
+
+
+def _svg(figure: Any, metadata: dict[str, None]) -> str:
+    """A figure as SVG. XML holds no control characters, whatever is in a name."""
+    file = io.StringIO()
+    figure.savefig(file, format="svg", dpi=150, metadata=metadata)
+    return printable(file.getvalue(), lines=True)
+
+
+def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
+    """`path` with each of the suffixes, svg, pdf or png, its last part as `files.slug` has it; the folder is made."""
+    import matplotlib
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for text in figure.findobj(matplotlib.text.Text):
+        if (plainly := redacted(text.get_text())) != text.get_text():
+            text.set_text(plainly)
+    # What embeds letters into a PDF tells of each of its steps.
+    logging.getLogger("fontTools").setLevel(logging.WARNING)
+    with matplotlib.rc_context(STYLE), _letters_without_font():
+        for suffix in suffixes:
+            plain = {"CreationDate": None} if suffix == "pdf" else {}
+            ground = {"facecolor": "white"} if suffix == "png" else {}
+            with whole_file(path.with_name(f"{slug(path.name)}.{suffix}")) as beside:
+                if suffix == "svg":
+                    beside.write_text(_svg(figure, {"Date": None}), encoding="utf-8")
+                else:
+                    figure.savefig(beside, format=suffix, dpi=150, metadata=plain, **ground)
+
+
+def inline(figure: Any, label: str) -> str:
+    """The figure as an svg element for a page: it is as wide as there is room and takes its colours from the page's theme."""
+    import matplotlib
+
+    with matplotlib.rc_context(STYLE):
+        whole = _svg(figure, dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    svg = whole[whole.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    # Its rules would hold for the whole page, and its fixed size and ids are those of a file.
+    svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, count=1, flags=re.DOTALL)
+    width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)[0]
+    svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
+    svg = re.sub(
+        r' id="(?:figure|axes|patch|text|line2d|matplotlib|xtick|ytick|LineCollection|PathCollection|PolyCollection)[^"]*"', "", svg
+    )
+    svg = re.sub(r"font: ?([\d.]+)px[^;\"]*", r"font-size: \1px", svg)
+    for colour, name in THEME.items():
+        svg = re.sub(colour, f"var({name})", svg, flags=re.IGNORECASE)
+    size = f"max-width: {float(width) / 72 * 96:.0f}px; aspect-ratio: {width} / {height}"
+    return svg.replace("<svg", f'<svg class="figure" role="img" aria-label="{_quoted(label)}" style="{size}"', 1)
+
+
+def _quoted(plain: str) -> str:
+    return printable(plain).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+
+
+def apart(places: Sequence[float], distance: float) -> list[float]:
+    """Places of labels at least a distance apart, in the order of and as near as can be to those that are wanted."""
+    order = sorted(range(len(places)), key=lambda index: places[index])
+    # Blocks of labels that touch: each is centred on the mean of what its members want.
+    blocks: list[list[int]] = []
+    for index in order:
+        blocks.append([index])
+        while len(blocks) > 1 and _lower(blocks[-1], places, distance) < _upper(blocks[-2], places, distance) + distance:
+            last = blocks.pop()
+            blocks[-1] += last
+    found = [0.0] * len(places)
+    for block in blocks:
+        for rank, index in enumerate(block):
+            found[index] = _lower(block, places, distance) + rank * distance
+    return found
+
+
+def _lower(block: Sequence[int], places: Sequence[float], distance: float) -> float:
+    return sum(places[index] for index in block) / len(block) - (len(block) - 1) / 2 * distance
+
+
+def _upper(block: Sequence[int], places: Sequence[float], distance: float) -> float:
+    return _lower(block, places, distance) + (len(block) - 1) * distance
+
+
+def label_ends(axes: Any, ends: Sequence[tuple[float, float, str, str]]) -> None:
+    """Names of lines at their right ends (x, y, name, colour), moved apart where they would touch."""
+    low, high = axes.get_ylim()
+    height = axes.get_position().height * axes.figure.get_figheight()
+    placed = apart([y for _, y, _, _ in ends], 0.15 * (high - low) / max(height, 0.1))
+    right = max((x for x, *_ in ends), default=0)
+    for (_, _, name, colour), y in zip(ends, placed, strict=True):
+        axes.annotate(
+            name, (right, y), (5, 0), textcoords="offset points", color=colour, va="center", fontsize=8, annotation_clip=False
+        )

@@ -1,0 +1,1 @@
+"""Fig-QA (Liu et al. 2022): paired Winograd-style metaphors."""

@@ -1,0 +1,59 @@
+"""Parts of speech of segments that are cut out of their sentence, as Liu et al. 2022 tagged them (appendix E).
+
+The authors' code lower-cases a segment, deletes punctuation marks and determiners, reads every word as a noun to lemmatise it, and
+gives what is left to NLTK's tagger without the rest of the sentence. So "the girl's room" is tagged as `girl s room`, NN NN NN, and
+no plural is left. Tags of the words in their sentence are other tags: there it is NN POS NN.
+"""
+
+import string
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from figlang.tasks.figqa import segments
+
+INSTALL = "python -m nltk.downloader averaged_perceptron_tagger_eng"
+PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+Tagger = Callable[[Sequence[str]], list[tuple[str, str]]]
+
+
+@cache
+def tagger() -> Tagger | None:
+    """NLTK's English tagger, or None where its data are not installed."""
+    from nltk.tag import PerceptronTagger
+
+    try:
+        found: Tagger = PerceptronTagger().tag
+    except LookupError:
+        return None
+    return found
+
+
+def patterns(document: Any, tag: Tagger) -> tuple[str, str, str] | None:
+    """The tags of subject, relation and object of a parsed metaphor, joined by spaces; None where it has no two parts.
+
+    WordNet has to be there (`wordnet.reader`), since words are lemmatised by it.
+    """
+    places = segments.places(document)
+    if places is None:
+        return None
+    subject, relation, object_ = (" ".join(document[place].text for place in part) for part in places)
+    words = (cleaned(subject), repaired(cleaned(relation)), cleaned(object_))
+    found = tuple(" ".join(given for _, given in tag(part)) if part else "" for part in words)
+    return found[0], found[1], found[2]
+
+
+def cleaned(text: str) -> list[str]:
+    """The words of a segment in lower case without punctuation marks and determiners, each lemmatised as a noun."""
+    from nltk.stem import WordNetLemmatizer
+    from nltk.tokenize import NLTKWordTokenizer
+
+    lemma = WordNetLemmatizer().lemmatize
+    words = NLTKWordTokenizer().tokenize(text.lower().translate(PUNCTUATION))
+    return [lemma(word) for word in words if word not in segments.DETERMINERS]
+
+
+def repaired(words: Sequence[str]) -> list[str]:
+    """A relation with the `s` that lemmatising takes from "was", "has", "as"; as in the authors' code, all words in -a get one."""
+    return [f"{word}s" if word.endswith("a") else word for word in words]

@@ -1,0 +1,1 @@
+"""MUNCH (Tong et al. 2024): paraphrases of metaphorical words."""

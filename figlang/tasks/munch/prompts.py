@@ -1,0 +1,127 @@
+"""MUNCH's judgement prompts (Tong et al. 2024, Tables 6 and 7), by the ids of the authors' repository.
+
+Two forms of the question, whether words can replace the metaphorically used one and whether sentences are paraphrases, are asked
+in three conditions: `implicit`, `m-sent` (the sentence is said to be metaphorical) and `m-word` (the word is). Each has three
+prompts. The word is highlighted, between asterisks, where the question is about it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from figlang.errors import FiglangError
+from figlang.types import Item, Judgement, Prompted
+
+CONDITIONS = ("implicit", "m-sent", "m-word")
+LETTERS = ("A", "B", "C", "D")
+ENDING = "Correct answer: Option"
+
+
+class Prompt(NamedTuple):
+    """A prompt: its place in the paper's tables and its first line."""
+
+    form: str
+    condition: str
+    number: int
+    instruction: str
+
+
+_CHOOSE = "Choose the word(s) that can replace the highlighted {} without changing the meaning of the sentence."
+_SELECT = "Select words that can replace the highlighted {} without altering the sentence's meaning."
+_WHICH = "Which of the given options can replace the highlighted {} without altering the sentence's meaning?"
+_PLAIN, _IN_METAPHOR = "word in the given sentence", "word in the given metaphorical sentence"
+_METAPHOR = "metaphorically used word in the given sentence"
+_GIVEN = "Given a sentence where the highlighted word is metaphorically used, select sentences that"
+
+PROMPTS = {
+    "CTWT52": Prompt("word", "implicit", 1, _CHOOSE.format(_PLAIN)),
+    "SWTC20": Prompt("word", "implicit", 2, _SELECT.format(_PLAIN)),
+    "WOTG20": Prompt("word", "implicit", 3, _WHICH.format(_PLAIN)),
+    "CTWT23": Prompt("word", "m-sent", 1, _CHOOSE.format(_IN_METAPHOR)),
+    "SWTC03": Prompt("word", "m-sent", 2, _SELECT.format(_IN_METAPHOR)),
+    "WOTG03": Prompt("word", "m-sent", 3, _WHICH.format(_IN_METAPHOR)),
+    "CTWT33": Prompt("word", "m-word", 1, _CHOOSE.format(_METAPHOR)),
+    "SWTC33": Prompt("word", "m-word", 2, _SELECT.format(_METAPHOR)),
+    "WOTG33": Prompt("word", "m-word", 3, _WHICH.format(_METAPHOR)),
+    "CTCP10": Prompt("sentence", "implicit", 1, "Choose the correct paraphrase(s) for the given sentence."),
+    "SSTP10": Prompt("sentence", "implicit", 2, "Select sentences that paraphrase the given sentence."),
+    "SSTA94": Prompt("sentence", "implicit", 3, "Select sentences that are semantically equivalent to the following sentence."),
+    "CTCP13": Prompt("sentence", "m-sent", 1, "Choose the correct paraphrase(s) for the given metaphorical sentence."),
+    "SSTP13": Prompt("sentence", "m-sent", 2, "Select sentences that paraphrase the given metaphorical sentence."),
+    "SSTA93": Prompt(
+        "sentence", "m-sent", 3, "Select sentences that are semantically equivalent to the following metaphorical sentence."
+    ),
+    "YAGA10": Prompt(
+        "sentence",
+        "m-word",
+        1,
+        "You are given a sentence where the highlighted word is metaphorically used. "
+        "Choose the correct paraphrase(s) for the given sentence.",
+    ),
+    "GASW55": Prompt("sentence", "m-word", 2, f"{_GIVEN} paraphrase this sentence."),
+    "GASW94": Prompt("sentence", "m-word", 3, f"{_GIVEN} are semantically equivalent to this sentence."),
+}
+
+
+def body(name: str, item: Judgement) -> str:
+    """A triple in the words of a prompt, up to the letter that answers it. A hidden sentence has no line."""
+    prompt = PROMPTS[name]
+    highlighted = prompt.form == "word" or prompt.condition == "m-word"
+    options = (f"Option {letter}: {option}" for letter, option in zip(LETTERS, item.options, strict=True))
+    sentence = item.highlighted() if highlighted else item.context
+    given = (f"Sentence: {sentence}",) if item.context else ()
+    return "\n".join((prompt.instruction, *given, *options, ENDING))
+
+
+# A conversation, its last turn to be gone on with or not, as one text: apply_chat_template of a tokenizer.
+Chat = Callable[[list[dict[str, str]], bool], str]
+
+
+def as_chat(text: str, way: str, template: Chat) -> str:
+    """A prompt as a turn of a user. `prefill`: its last line begins the model's answer; `user`: it is the end of the question."""
+    if way == "user":
+        return template([{"role": "user", "content": text}], False)
+    asked, _, begun = text.rpartition("\n")
+    return template([{"role": "user", "content": asked}, {"role": "assistant", "content": begun}], True)
+
+
+def ask(items: Sequence[Item], name: str, chat: str = "none", template: Chat | None = None, blind: bool = False) -> list[Prompted]:
+    """The triples in the words of a prompt, `blind` without the sentence; their answers are the four letters.
+
+    Raises FiglangError for items that are not judgements of the prompt's form.
+    """
+    form = form_of(name)
+    asked = []
+    for item in items:
+        if not isinstance(item, Judgement) or item.attributes["form"] != (form,):
+            others = ", ".join(other for other, prompt in PROMPTS.items() if prompt.form != form)
+            raise FiglangError(f"prompt {name} asks about {form}s of MUNCH; use data=munch_{form}, or one of {others}")
+        text = body(name, replace(item, context="", target=(0, 0)) if blind else item)
+        asked.append(
+            Prompted(item, text if template is None else as_chat(text, chat, template), tuple(f" {letter}" for letter in LETTERS))
+        )
+    return asked
+
+
+def by_prompt(items: Sequence[Item], names: Sequence[str]) -> dict[str, list[Item]]:
+    """The items that each of these prompts asks about; without names, of all prompts whose form there are items of.
+
+    Raises FiglangError for a prompt that does not exist or has no items.
+    """
+    forms: dict[str, list[Item]] = {}
+    for item in items:
+        if isinstance(item, Judgement):
+            forms.setdefault(item.attributes["form"][0], []).append(item)
+    if not forms:
+        raise FiglangError("these are not MUNCH's judgements; use data=munch, munch_word, munch_sentence or munch_sample")
+    wanted = names or [name for name, prompt in PROMPTS.items() if prompt.form in forms]
+    if other := next((name for name in wanted if form_of(name) not in forms), None):
+        raise FiglangError(f"prompt {other} asks about {form_of(other)}s, and these items do not; use data=munch")
+    return {name: forms[form_of(name)] for name in wanted}
+
+
+def form_of(name: str) -> str:
+    """The form of a prompt's question; FiglangError if there is no such prompt."""
+    if name not in PROMPTS:
+        raise FiglangError(f"no judgement prompt {name!r} of MUNCH; choose one of {', '.join(PROMPTS)}")
+    return PROMPTS[name].form

@@ -1,0 +1,1 @@
+"""Natural language inference: SNLI, MultiNLI, ANLI and FEVER-NLI."""

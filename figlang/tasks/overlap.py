@@ -1,0 +1,152 @@
+"""Training text that evaluation items hold too: n-grams of words, as Brown et al. 2020 (GPT-3, appendix C) look for contamination.
+
+Compared are lower-case words without punctuation, by Unicode's rules; where a script has no spaces between words, characters,
+CHARACTERS for a word. Of a text with n words or more, any n in a row that a training text has in a row too count as overlap.
+Shorter texts, as most of Fig-QA's are, count if a training text consists of the same words; texts of fewer than SHORTEST words are
+common phrases and are left out. A context also has a near-duplicate if a training context is ALIKE or more alike to it, as sets of
+words. Found are ids, never text.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from figlang.statistics import metrics
+from figlang.statistics.metrics import Estimate
+from figlang.text.likeness import Words, per_word, tokens, twins, words
+from figlang.types import Inference, Item, Prediction, Split
+
+N = 8
+SHORTEST = 3
+ALIKE = 0.75  # Jaccard similarity
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """One evaluation split against the training items.
+
+    `context` and `option` map the id of an item whose context (an option of which) overlaps to the id of a training item that
+    holds the same; `near` the id of an item to that of the training item with the most similar context. The options of a sentence
+    cut at its blank are whole sentences, and count as context.
+    """
+
+    data: str
+    split: str
+    sha256: str
+    items: int
+    context: Mapping[str, str]
+    option: Mapping[str, str]
+    near: Mapping[str, str]
+
+
+def check(train: Split, evaluated: Sequence[tuple[str, str, Split]], n: int = N, before: Sequence[Split] = ()) -> dict[str, Any]:
+    """What metrics.json says about contamination.
+
+    Args:
+        train: What was trained on last.
+        evaluated: Names of data, roles and splits.
+        n: Words in a row that count as overlap.
+        before: What a training in several stages was trained on before.
+
+    Returns:
+        Counts and ids, as JSON takes them.
+    """
+    stages = [*before, train]
+    # What is evaluated is small; all n-grams of a large training set would fill the memory.
+    wanted = {key for _, _, split in evaluated for item in split.items for key in every(item, n)}
+    known: dict[Words, str] = {}
+    for item in (item for stage in stages for item in stage.items):
+        for key in every(item, n):
+            if key in wanted:
+                known.setdefault(key, item.id)
+    found = [asdict(against(known, data, role, split, n, near_duplicates(stages, split))) for data, role, split in evaluated]
+    dropped = [name for stage in stages for name in stage.dropped]
+    about = {
+        "n": n,
+        "shortest": SHORTEST,
+        "alike": ALIKE,
+        "stages": len(stages),
+        "training_items": sum(len(one.items) for one in stages),
+    }
+    return about | {"dropped": dropped, "evaluated": found}
+
+
+def against(known: Mapping[Words, str], data: str, role: str, split: Split, n: int, near: Mapping[str, str]) -> Overlap:
+    """The items of a split that hold a key of `known`, which maps keys to training items, and their near-duplicates."""
+    found: dict[str, dict[str, str]] = {"context": {}, "option": {}}
+    for item in split.items:
+        for part, text in texts(item):
+            same = next((known[key] for key in keys(text, n) if key in known), None)
+            if same is not None:
+                found[part].setdefault(item.id, same)
+    return Overlap(data, role, split.sha256, len(split.items), near=near, **found)
+
+
+def near_duplicates(stages: Sequence[Split], split: Split, least: float = ALIKE) -> dict[str, str]:
+    """For the id of every item of a split that has one, the training item with the most similar context."""
+    owners: list[str] = []
+    sets: dict[str, frozenset[str]] = {}
+    for item in split.items:
+        for context in contexts(item):
+            if len(some := tokens(context)) >= SHORTEST:
+                sets[str(len(owners))] = some
+                owners.append(item.id)
+    trained = ((item.id, some) for stage in stages for item in stage.items for some in map(tokens, contexts(item)) if some)
+    found = twins(sets, trained, least)
+    near: dict[str, str] = {}
+    for place, (theirs, _) in sorted(found.items(), key=lambda pair: -pair[1][1]):
+        near.setdefault(owners[int(place)], theirs)
+    return near
+
+
+def by_cleanness(found: Mapping[str, Any], predictions: Sequence[Prediction]) -> dict[str, Estimate | None]:
+    """Accuracy on the whole of a split, on its clean items, and on the others.
+
+    An item is clean if its context neither overlaps with a training text nor has a near-duplicate.
+
+    Args:
+        found: One of the `evaluated` of `check`.
+        predictions: Of that split, by item id.
+
+    Returns:
+        The estimates; None where there is no such item.
+    """
+    touched = found["context"].keys() | found["near"].keys()
+    clean = [one for one in predictions if one.id not in touched]
+    others = [one for one in predictions if one.id in touched]
+    return {
+        name: metrics.accuracy(some) if some else None
+        for name, some in (("whole", predictions), ("clean", clean), ("others", others))
+    }
+
+
+def every(item: Item, n: int) -> Iterator[Words]:
+    """The keys of all texts of an item."""
+    for _, text in texts(item):
+        yield from keys(text, n)
+
+
+def contexts(item: Item) -> list[str]:
+    """The texts of an item that count as its context."""
+    return [text for part, text in texts(item) if part == "context"]
+
+
+def texts(item: Item) -> Iterator[tuple[str, str]]:
+    """The texts of an item, each as context or option."""
+    if item.cut:
+        yield from (("context", f"{item.context} {option}") for option in item.options)
+        return
+    yield "context", item.context
+    if isinstance(item, Inference):  # its options are names of classes
+        yield "option", item.hypothesis
+    else:
+        yield from (("option", option) for option in item.options)
+
+
+def keys(text: str, n: int) -> list[Words]:
+    """Every n words in a row; all words of a shorter text; nothing of a text of fewer than SHORTEST words."""
+    found = words(text)
+    size = per_word(found)
+    if len(found) < min(SHORTEST, n) * size:
+        return []
+    return [found[start : start + n * size] for start in range(max(1, len(found) - n * size + 1))]

@@ -1,0 +1,87 @@
+"""Examples that stand before what is scored: k correct metaphors with their answers (Liu et al. 2022, §5.1).
+
+The authors drew from a web page's list without a seed (GPT-2) or from the evaluated items themselves (GPT-3); here they
+come from the training items, seeded, and never show an item itself, its twin or its metaphor.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from figlang.config import DataConfig, PathsConfig, PromptConfig
+from figlang.errors import FiglangError, one_line
+from figlang.files.sources import sha256
+from figlang.tasks import registry as data
+from figlang.tasks.figqa.reading import fold
+from figlang.types import Item
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What examples are drawn from, labelled items or texts, and the name and hash of its file."""
+
+    examples: tuple[Item | str, ...] = ()
+    source: str = "none"
+
+
+def pool(prompt: PromptConfig, data_config: DataConfig, paths: PathsConfig) -> Pool:
+    """The pool that a prompt draws from; an empty one for k = 0.
+
+    Raises FiglangError if the file cannot be read.
+    """
+    if not prompt.k:
+        return Pool()
+    if data_config.dataset == "miqa":
+        if prompt.source != "train":
+            raise FiglangError(f"prompt.source={prompt.source} is not for MiQA, whose examples are its other rows; leave it out")
+        # MiQA has one set, so that examples come from the other rows of what is evaluated, also of those that a limit leaves out.
+        split = data.load("validation", replace(data_config, limit=None), paths)
+        return Pool(split.items, f"other rows@{split.sha256[:8]}")
+    if prompt.source == "train":
+        # All of it: a limit of what is evaluated changes no draw.
+        split = data.load("train", replace(data_config, limit=None), paths)
+        return Pool(tuple(item for item in split.items if item.gold is not None), f"train@{split.sha256[:8]}")
+    path = Path(prompt.source).expanduser()
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FiglangError(f"prompt.source={path} cannot be read ({one_line(error)}); give train or a UTF-8 text file") from error
+    lines = tuple(line.strip() for line in text.splitlines() if line.strip())
+    return Pool(lines, f"{path.name}@{sha256(path)[:8]}")
+
+
+def draw(
+    items: Sequence[Item], examples: Sequence[Item | str], worded: Callable[[Item], str], prompt: PromptConfig
+) -> dict[str, str]:
+    """The text before the strings of every item, by the item's id; empty for k = 0.
+
+    A draw is without replacement. It depends on the seed and the pair's (or item's) name alone: other items, their order
+    and their number change nothing. `worded` words an item as an example; a text is one already.
+
+    Raises FiglangError if fewer than k examples are left.
+    """
+    if not prompt.k:
+        return dict.fromkeys((item.id for item in items), "")
+    keys = {item.id: {"split": "", "pair": item.group, "item": item.id}[prompt.per] for item in items}
+    twins: dict[str, set[str]] = defaultdict(set)
+    for item in items:
+        twins[item.group].add(fold(item.context))
+    hidden: dict[str, set[str]] = defaultdict(set)
+    for item in items:
+        hidden[keys[item.id]] |= twins[item.group]
+    contexts = [None if isinstance(one, str) else fold(one.context) for one in examples]
+    texts = [one if isinstance(one, str) else worded(one) for one in examples]
+    shown = {}
+    for key, unseen in hidden.items():
+        usable = [text for text, context in zip(texts, contexts, strict=True) if context not in unseen]
+        if len(usable) < prompt.k:
+            hides_more = prompt.per == "split"
+            raise FiglangError(
+                f"prompt.k={prompt.k} examples are wanted and {len(usable)} are left in prompt.source={prompt.source} "
+                f"without the items themselves; lower prompt.k{', or draw with prompt.per=pair' if hides_more else ''}"
+            )
+        chosen = random.Random(f"{prompt.seed}/{key}").sample(usable, prompt.k)
+        shown[key] = "".join(text + prompt.separator for text in chosen)
+    return {item.id: shown[keys[item.id]] for item in items}

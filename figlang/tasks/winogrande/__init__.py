@@ -1,0 +1,1 @@
+"""WinoGrande (Sakaguchi et al. 2020): a blank and two options."""

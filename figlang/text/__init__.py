@@ -1,0 +1,1 @@
+"""Text in any script: where sentences and words begin and end."""

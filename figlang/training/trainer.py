@@ -1,0 +1,73 @@
+"""The Lightning Trainer of a run, with its loggers and the files that it keeps."""
+
+import io
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from pytorch_lightning import Callback, Trainer
+from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
+from pytorch_lightning.plugins import TorchCheckpointIO
+from pytorch_lightning.utilities.exceptions import MisconfigurationException
+
+from figlang.config import TrainConfig
+from figlang.errors import FiglangError, one_line
+from figlang.files.whole import whole_file
+from figlang.runs.training import Run
+from figlang.training import selection, tracking
+from figlang.training.strategies import SHARDED, ZERO, places, strategy
+
+
+class WholeStates(TorchCheckpointIO):
+    """Saves a state beside its place and renames it.
+
+    Lightning's way, by fsspec, writes to the system's temporary folder and copies where that is another disk: a full one, or a
+    kill, then leaves half a state in place of the last whole one.
+    """
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        # In memory first: torch words a write that fails as an error of its own.
+        content = io.BytesIO()
+        torch.save(checkpoint, content)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        for leftover in Path(path).parent.glob(f".{Path(path).name}.*"):  # of a process that was killed
+            leftover.unlink()
+        with whole_file(Path(path)) as beside:
+            beside.write_bytes(content.getbuffer())
+
+
+def trainer(config: TrainConfig, run: Run, callbacks: list[Callback]) -> Trainer:
+    """Lightning's Trainer for a run: one checkpoint after every epoch, no other logs than ours and W&B's.
+
+    Raises FiglangError with Lightning's words for a device or strategy that is not here.
+    """
+    settings = config.trainer
+    saver = ModelCheckpoint(run.checkpoint.parent, run.checkpoint.stem, save_on_train_epoch_end=True, enable_version_counter=False)
+    keeping = selection.callbacks(run, config.method, settings.strategy in SHARDED)
+    bars: list[Callback] = [RichProgressBar(leave=False)] if settings.progress else []
+    devices, nodes = places(settings)
+    logger = tracking.logger(config, run)
+    try:
+        return Trainer(
+            accelerator=settings.accelerator,
+            devices=devices,
+            num_nodes=nodes,
+            strategy=strategy(settings),
+            # DeepSpeed clips by itself and only if told here; the module clips otherwise.
+            gradient_clip_val=config.method.clip if settings.strategy in ZERO else None,
+            precision=cast(Any, settings.precision),
+            max_epochs=config.method.epochs,
+            # Under SLURM a new fit would go on from any hpc_ckpt_1.ckpt of the working directory.
+            default_root_dir=run.checkpoint.parent,
+            logger=logger,
+            plugins=[WholeStates()],
+            # History and Health come first: the checkpoint that follows them holds their state of this epoch.
+            callbacks=[*callbacks, *keeping, saver, *bars],
+            enable_progress_bar=settings.progress,
+            enable_model_summary=False,
+            num_sanity_val_steps=0,
+            log_every_n_steps=1,
+            use_distributed_sampler=False,
+        )
+    except (ValueError, RuntimeError, ImportError, TypeError, MisconfigurationException) as error:
+        raise FiglangError(f"trainer: {one_line(error)}") from error
