@@ -21,11 +21,11 @@ test: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not served and not slow and not faults" -n auto --maxprocesses 4 $(ARGS)
 
 # The tests of numbers with the plain kernels of torch, which round in another way than those of this processor.
-NUMERIC := $(addprefix tests/test_,branching causal causal_bf16 choices cpu evaluation first_token halves letters likelihood masked \
-  metrics packed recomputed rounding scoring side_by_side trie vocabulary zero_shot)
+NUMERIC := tests/scoring tests/cpu tests/statistics/test_metrics.py tests/runs/test_recomputed.py $(addprefix tests/evaluation/test_,\
+  choosing.py zero_shot.py)
 test-kernels: $(READY)
 	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not served and not slow and not faults" \
-	  -n auto --maxprocesses 4 $(addsuffix .py,$(NUMERIC)) $(ARGS)
+	  -n auto --maxprocesses 4 $(NUMERIC) $(ARGS)
 
 # `make test` by every Python from 3.11 on that is found, each in an environment of its own.
 test-pythons:
@@ -46,12 +46,12 @@ test-faults: $(READY)
 # Every strategy on two CPU processes: as one process, stopped, killed and resumed; jobs by submitit; a real agent of W&B.
 test-distributed: $(READY)
 	$(BIN)/pip install -q -c constraints.txt deepspeed hydra-submitit-launcher
-	$(BIN)/python -m pytest tests/test_distributed.py tests/test_launcher.py tests/test_sweep_agent.py $(ARGS)
+	$(BIN)/python -m pytest tests/training/test_distributed.py tests/training/test_launcher.py tests/training/test_sweep_agent.py $(ARGS)
 
 # Weights in 8 and 4 bits, which need bitsandbytes.
 test-large: $(READY)
 	$(BIN)/pip install -q -c constraints.txt bitsandbytes
-	$(BIN)/python -m pytest tests/test_networks.py tests/test_adapters.py $(ARGS)
+	$(BIN)/python -m pytest tests/models/test_networks.py tests/models/test_adapters.py $(ARGS)
 
 # Real servers on loopback, SmolLM2-135M-Instruct behind each: `transformers serve`, and llama-cpp-python's, which is compiled from its source
 # package once (gcc, some minutes). Newer releases have six times the files to compile. They share an environment that looks into

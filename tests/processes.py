@@ -14,7 +14,7 @@ from pytorch_lightning.utilities import rank_zero_only
 from torch import Tensor
 
 from figlang.training.contrastive import ContrastiveModule
-from tests.commands import environment
+from tests.running import environment
 
 Strike = tuple[signal.Signals, int]  # a signal and the step of training, from 1, in which it comes
 forks = multiprocessing.get_context("forkserver")

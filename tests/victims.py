@@ -19,8 +19,8 @@ from safetensors import safe_open
 
 from figlang.files import folders
 from figlang.files.whole import is_unfinished
-from tests.commands import environment
 from tests.processes import forks
+from tests.running import environment
 
 PRELOADED = tuple(f"figlang.commands.{name}" for name in ("generate", "rate", "report", "compare", "munch_judge", "munch_generate"))
 QUIET = ["debug=fast", "trainer=cpu", "trainer.progress=false", "trainer.threads=1"]

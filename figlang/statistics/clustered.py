@@ -46,7 +46,7 @@ class Support:
 
     A cluster of m cases is at most m ** `power` of these cases away. Every case of a cluster may be wrong for one system. But two
     systems are seldom opposed on every case of a cluster, and a power of 1 would reject far too seldom where they seldom differ;
-    2/3 keeps the level for clusters of 1 to 6 cases in simulations (`tests/test_simulations.py`).
+    2/3 keeps the level for clusters of 1 to 6 cases in simulations (`tests/statistics/test_simulations.py`).
     """
 
     low: float

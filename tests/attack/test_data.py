@@ -8,8 +8,8 @@ import pytest
 
 from tests.attack import damage
 from tests.attack.attacker import MODULES, QUIET, Attack, cases, check
-from tests.commands import ROOT
 from tests.processes import preload
+from tests.running import ROOT
 
 SAMPLES = ROOT / "figlang" / "samples"
 HEAD = "startphrase,ending1,ending2,labels\n"

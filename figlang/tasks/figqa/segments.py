@@ -1,7 +1,7 @@
 """Subject, relation and object of a metaphor (Liu et al. 2022, §3.1), by the dependency parse of spaCy.
 
-The segmentation is that of the authors' code. Tags and lemmas are those of the words in their sentence; `figlang.tasks.figqa.cut` has
-the authors' tags, of segments that are cut out.
+The segmentation is that of the authors' code. Tags and lemmas are those of the words in their sentence. The authors' tags, of
+segments that are cut out, are in `cut.py`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

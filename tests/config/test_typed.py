@@ -1,0 +1,101 @@
+"""Words of a command line that Hydra cannot read, and Ctrl-C before there is a command that could take it."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
+from figlang.commands import describe
+from figlang.config.typed import advice, without_configuration
+from tests.running import ROOT
+
+PRESETS = {"model": ["bert", "roberta"], "method": ["contrastive"], "data": ["figqa_medium"], "peft": ["none"]}
+TOP = ("data", "model", "method", "seed", "run", "resume", "overwrite", "also", "nli")
+UNREADABLE = [
+    "data.train=a=b.csv",
+    "data.train=/x/{a}.csv",
+    "data.train=it's.csv",
+    "data.name=hello(world",
+    "data.name=$x^{$",
+    "data.train=C:\\x y(1)\\",
+    "data.name=[a",
+    "data.name=é&",
+]
+
+
+@pytest.mark.parametrize("word", UNREADABLE)
+def test_the_advice_is_a_word_that_hydra_reads_as_what_was_meant(word: str) -> None:
+    said = advice(word)
+    assert repr(word) in said
+    (quoted,) = shlex.split(said.partition("once for the shell: ")[2])
+    assert OverridesParser.create().parse_override(quoted).value() == word.partition("=")[2]
+
+
+@pytest.mark.parametrize("word", [*UNREADABLE, "foo bar", '"foo'])
+def test_a_command_names_the_argument_that_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["describe", "split=train", word])
+    with pytest.raises(SystemExit) as ended:
+        describe.main()
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said == f"error: {advice(word)}\n"
+    assert not re.search("mismatched|viable|Lexer", said)
+
+
+def test_the_configuration_that_an_agent_gives_back_becomes_presets_and_swept_keys() -> None:
+    """As W&B's agent words a run that is begun again: what the run logged beside what was swept."""
+    fixed = ["data=figqa_medium", "run=runs/sweep/s/r", "logger=wandb"]
+    given = [
+        "_wandb={'cli_version': '0.28.0', 't': {'1': [1, 2]}}",
+        "also=[]",
+        "data={'name': 'figqa_medium', 'mix': {}, 'limit': None}",
+        "method={'name': 'contrastive', 'lr': 1e-05}",
+        "method.lr=1e-05",
+        "model={'name': 'bert', 'bos': \"it's\"}",
+        "nli={'labels': None}",
+        "overwrite=False",
+        "resume=auto",
+        "run=runs/sweep/s/r",
+        "seed=2",
+    ]
+    kept = without_configuration([*fixed, *given], PRESETS, TOP)
+    assert kept == [*fixed, "method.lr=1e-05", "run=runs/sweep/s/r", "seed=2", "method=contrastive", "model=bert"]
+
+
+def test_a_group_whose_name_is_no_preset_is_left_to_what_was_typed() -> None:
+    words = ["_wandb={'a': 1}", "model={'name': 'mine', 'x': 1}", "peft={broken", "method.lr=1"]
+    assert without_configuration(words, PRESETS, TOP) == ["method.lr=1"]
+
+
+def test_any_other_command_line_stays_as_it_is() -> None:
+    words = ["data={'name': 'x'}", "resume=never", "seed=1"]
+    assert without_configuration(words, PRESETS, TOP) == words
+
+
+@pytest.mark.parametrize("words", [["train.py"], ["evaluate.py"], ["-m", "figlang", "describe"], ["-m", "figlang", "generate"]])
+def test_ctrl_c_while_modules_are_imported_is_one_word(tmp_path: Path, words: list[str]) -> None:
+    for name in ("torch", "hydra"):  # whichever comes first
+        (tmp_path / f"{name}.py").write_text("raise KeyboardInterrupt\n")
+    first = [str(ROOT / words[0])] if words[0] != "-m" else words
+    # The folder of the script goes before PYTHONPATH only for modules that it has.
+    known = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    result = subprocess.run(
+        [sys.executable, *first], cwd=tmp_path, env=known, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert result.stderr == "interrupted\n"
+    assert result.returncode in (-2, 130)
+
+
+def test_a_program_that_uses_figlang_keeps_its_own_way() -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", "import sys, figlang; print(sys.excepthook is sys.__excepthook__)"],
+        cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert said.stdout == "True\n"

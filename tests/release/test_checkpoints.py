@@ -1,0 +1,118 @@
+"""The checkpoints that come with figlang: each says what its files say, loads by its card alone, and makes its numbers again."""
+
+import json
+import re
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluate import main as evaluate_command
+from figlang.config import DataConfig, PathsConfig
+from figlang.errors import FiglangError
+from figlang.files.sources import local_path
+from figlang.models.recipe import Recipe
+from figlang.release import card
+from figlang.runs.predictions import read_predictions
+from figlang.scoring.encode import word
+from figlang.statistics.metrics import METRICS, accuracy, pair_accuracy, spread
+from figlang.tasks import registry as data
+from tests.conftest import published
+
+FOLDERS = sorted(path.parent for path in (Path(__file__).parents[2] / "checkpoints").glob("*/figlang.json"))
+every = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+
+
+def content(folder: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((folder / "metrics.json").read_text())
+    return document
+
+
+def with_base(folder: Path) -> None:
+    base = json.loads((folder / "figlang.json").read_text())["base"]
+    try:
+        local_path(base)
+    except FiglangError as error:
+        pytest.skip(f"{base} is not installed: {error}")
+
+
+@every
+def test_its_numbers_are_those_of_its_predictions(folder: Path) -> None:
+    rows, stated = read_predictions(folder / "predictions.jsonl"), content(folder)["metrics"]
+    for name, found in (("accuracy", accuracy(rows)), ("pair_accuracy", pair_accuracy(rows))):
+        assert found is not None
+        assert stated[name]["value"] == pytest.approx(found.value)
+        assert f"| {100 * found.value:.2f} % |" in (folder / "README.md").read_text()
+    assert len(rows) == 1094
+
+
+@every
+def test_its_intervals_are_those_of_its_predictions(folder: Path) -> None:
+    rows, stated = read_predictions(folder / "predictions.jsonl"), content(folder)["metrics"]
+    for name, metric in METRICS.items():
+        found = metric(rows)
+        assert (found is None) == (name not in stated)
+        if found is not None:
+            numbers = {field: value for field, value in asdict(found).items() if value is not None}
+            assert numbers == pytest.approx({field: value for field, value in stated[name].items() if value is not None}, rel=1e-6)
+
+
+@every
+def test_its_card_is_what_metrics_json_says(folder: Path) -> None:
+    recipe = Recipe(**json.loads((folder / "figlang.json").read_text()))
+    assert (folder / "README.md").read_text() == card.card(recipe, content(folder))
+
+
+@every
+def test_the_seeds_of_its_recipe_stand_on_its_card(folder: Path) -> None:
+    seeds = content(folder)["release"]["seeds"]
+    assert [one["seed"] for one in seeds] == list(range(len(seeds)))
+    text = (folder / "README.md").read_text()
+    mean, deviation = (100 * value for value in spread([one["accuracy"] for one in seeds]))
+    assert f"| {mean:.1f} ± {deviation:.1f} |" in text or (len(seeds) == 1 and "**One seed was trained**" in text)
+
+
+@every
+def test_it_is_small_and_names_no_place_of_the_machine_that_made_it(folder: Path) -> None:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 32 * 2**20
+    for path in files:
+        if path.suffix in (".json", ".jsonl", ".md", ".yaml"):
+            assert not re.search(r"/(root|home|Users|tmp|work)/", path.read_text()), path
+
+
+@every
+def test_it_makes_its_first_predictions_again(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_base(folder)
+    where = [f"paths.data={published('figqa/filtered/dev.csv')}", f"output={tmp_path}", "trainer=cpu", "trainer.progress=false"]
+    monkeypatch.setattr(sys, "argv", ["evaluate.py", f"checkpoint={folder}", "data=figqa_large", "data.limit=40", *where])
+    evaluate_command()
+    again, stated = read_predictions(tmp_path / "predictions.jsonl"), read_predictions(folder / "predictions.jsonl")
+    for one, other in zip(again, stated[:40], strict=True):
+        assert one.id == other.id
+        # Processors multiply in different orders.
+        assert one.scores == pytest.approx(other.scores, abs=1e-2)
+
+
+@every
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # by peft 0.21, which the lines call
+def test_the_lines_of_its_card_score_as_it_does(folder: Path) -> None:
+    with_base(folder)
+    root = published("figqa/filtered/dev.csv")
+    item = data.load("validation", DataConfig(name="figqa_large", size="large"), PathsConfig(data=root)).items[0]
+    found = re.search(r"```python\n(.*?)```", (folder / "README.md").read_text(), flags=re.DOTALL)
+    assert found is not None
+    names: dict[str, Any] = {"folder": str(folder), "metaphor": word(item.context, "clean")}
+    options = [word(option, "clean") for option in item.options]
+    if "answer1" in found[1]:
+        names["answer1"], names["answer2"] = options
+        exec(found[1], names)
+        scores = names["scores"].tolist()
+    else:  # of a causal model, one answer at a time
+        scores = []
+        for option in options:
+            exec(found[1], made := names | {"answer": option})
+            scores.append(float(made["score"].detach()))
+    assert scores == pytest.approx(read_predictions(folder / "predictions.jsonl")[0].scores, abs=1e-2)

@@ -1,0 +1,368 @@
+"""Laws of causal scoring: it equals the network's own loss, one sentence at a time, however the work is shared and cut."""
+
+import logging
+import re
+import string
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from torch import Tensor
+from transformers import AutoConfig, AutoModelForCausalLM, BertConfig, LlamaModel, PreTrainedModel
+
+from figlang.cpu.blocks import _attended
+from figlang.errors import FiglangError
+from figlang.scoring.requests import Request
+from figlang.scoring.tree import anatomy
+from figlang.scoring.tree.anatomy import Anatomy
+from figlang.scoring.tree.causal import CausalScorer
+from figlang.scoring.tree.states import tree_reads, tree_states
+from figlang.scoring.tree.trie import grow
+from figlang.scoring.tree.vocabulary import Vocabulary
+from tests.causal_models import NO_BLOCKS, TREE, WHOLE, check, network, requests, tokenizer
+
+TOKENIZER = tokenizer()
+LONG = " ".join(["the so as the oven"] * 60)
+
+
+@pytest.mark.parametrize("bos", ["none", "add", 7])
+@pytest.mark.parametrize("family", TREE)
+def test_sharing_equals_one_sentence_at_a_time(family: str, bos: str | int) -> None:
+    plain = network(family, **TREE[family])
+    scorer = CausalScorer(plain, TOKENIZER, bos=bos, pack=40)
+    assert scorer.score(requests()).fallback is None
+    check(plain, scorer, requests())
+
+
+@pytest.mark.parametrize("family", TREE)
+def test_attention_in_blocks_equals_it_too(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = network(family, **TREE[family])
+    scorer = CausalScorer(plain, TOKENIZER, bos="add")
+    blocks = []
+
+    def counted(query: Tensor, key: Tensor, value: Tensor, parts: Any, *rest: Any, **options: Any) -> Tensor:
+        blocks.append(sum(len(part.bias) for part in parts))
+        return _attended(query, key, value, parts, *rest, **options)
+
+    monkeypatch.setattr("figlang.cpu.blocks._attended", counted)
+    assert scorer.score(requests()).fallback is None
+    assert (max(blocks, default=0) > 1) == (family not in NO_BLOCKS)
+    check(plain, scorer, requests())
+
+
+@pytest.mark.parametrize("bos", ["none", "add"])
+@pytest.mark.parametrize("family", WHOLE)
+def test_what_cannot_share_equals_it_too_and_says_why(family: str, bos: str, caplog: pytest.LogCaptureFixture) -> None:
+    plain = network(family, **WHOLE[family])
+    scorer = CausalScorer(plain, TOKENIZER, bos=bos)
+    with caplog.at_level(logging.INFO, "figlang"):
+        fallback = scorer.score(requests()).fallback
+    assert fallback is not None
+    said = [record.message for record in caplog.records if record.name == "figlang"]
+    assert len(said) == 1
+    assert re.fullmatch(rf"causal scoring runs \d+ of 13 sequences whole, sharing nothing: {re.escape(fallback)}", said[0])
+    check(plain, scorer, requests())
+
+
+@pytest.mark.parametrize("family", ["mistral", "gemma3_text", "gpt_neo"])
+def test_short_inputs_share_even_where_attention_has_a_window(family: str) -> None:
+    plain = network(family, **WHOLE[family])
+    short = [Request("the so", " as the"), Request("the so", " oven"), Request("the", " the the")]
+    scorer = CausalScorer(plain, TOKENIZER, bos="add")
+    assert scorer.score(short).fallback is None
+    check(plain, scorer, short)
+
+
+def test_one_long_input_does_not_keep_the_others_from_sharing() -> None:
+    plain = network("mistral", **WHOLE["mistral"])
+    short = [Request("the so", " as the"), Request("the so", " oven"), Request("the so", " the the")]
+    long = Request("", "the oven was as the oven was")
+    scorer = CausalScorer(plain, TOKENIZER, bos="add")
+    together, alone, rest = scorer.score([*short, long]), scorer.score([long]), scorer.score(short)
+    assert together.fallback == alone.fallback is not None
+    assert (together.read, together.positions) == (rest.read + alone.read, rest.positions + alone.positions)
+    check(plain, scorer, [short[0], long, *short[1:]])
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+@pytest.mark.parametrize("family", ["gpt2", "llama", "opt", "gpt_neox"])
+def test_attention_implementations_agree(family: str, attention: str) -> None:
+    plain = network(family, **TREE[family], attn_implementation=attention)
+    scorer = CausalScorer(plain, TOKENIZER)
+    assert scorer.score(requests()).fallback is None
+    check(plain, scorer, requests())
+
+
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # peft 0.21 asks transformers 5.23 for it
+def test_an_adapter_counts() -> None:
+    adapted = get_peft_model(network("llama"), LoraConfig(init_lora_weights=False, target_modules=["q_proj", "v_proj"]))
+    scorer = CausalScorer(adapted, TOKENIZER)
+    assert scorer.score(requests()).fallback is None
+    check(adapted, scorer, requests())
+
+
+@pytest.mark.parametrize(("pack", "logits"), [(1, 1), (3, 300), (17, 3000), (256, 2**20)])
+def test_packs_and_budgets_change_no_value(pack: int, logits: int) -> None:
+    plain = network("llama")
+    expected = CausalScorer(plain, TOKENIZER).score(requests()).log_probs
+    found = CausalScorer(plain, TOKENIZER, pack=pack, logits=logits).score(requests()).log_probs
+    for one, other in zip(expected, found, strict=True):
+        assert one.tolist() == pytest.approx(other.tolist(), abs=1e-5, rel=1e-5)
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 50, 2000])
+def test_batches_of_whole_sequences_change_no_value(batch_tokens: int) -> None:
+    plain = network("mistral", **WHOLE["mistral"])
+    expected = CausalScorer(plain, TOKENIZER).score(requests()).log_probs
+    found = CausalScorer(plain, TOKENIZER, batch_tokens=batch_tokens).score(requests()).log_probs
+    for one, other in zip(expected, found, strict=True):
+        assert one.tolist() == pytest.approx(other.tolist(), abs=1e-5, rel=1e-5)
+
+
+def test_companions_and_order_change_no_value() -> None:
+    scorer = CausalScorer(network("gpt2"), TOKENIZER)
+    together = scorer.score(requests()).log_probs
+    backwards = scorer.score(requests()[::-1]).log_probs[::-1]
+    for request, one, other in zip(requests(), together, backwards, strict=True):
+        (alone,) = scorer.score([request]).log_probs
+        assert one.tolist() == pytest.approx(alone.tolist(), abs=1e-5, rel=1e-5)
+        assert one.tolist() == pytest.approx(other.tolist(), abs=1e-5, rel=1e-5)
+
+
+@pytest.mark.parametrize("pack", [5, 40, 4096])
+def test_every_distinct_prefix_is_read_once(pack: int) -> None:
+    plain = network("llama")
+    scorer = CausalScorer(plain, TOKENIZER, pack=pack)
+    read = []
+    plain.get_input_embeddings().register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].numel()))
+    scored = scorer.score(requests())
+    sequences, _ = scorer.encoder.encode(requests())
+    # The last token of a sequence is predicted, never read.
+    distinct = {tuple(tokens.ids[:stop]) for tokens in sequences for stop in range(1, len(tokens.ids))}
+    assert sum(read) == len(distinct) == scored.read < scored.tokens
+    assert max(read) <= pack
+
+
+@pytest.mark.parametrize("family", ["llama", "mamba"])
+@pytest.mark.parametrize("budget", [300 * 4, 300 * 100])
+def test_logits_stay_within_the_budget(family: str, budget: int) -> None:
+    plain = network(family, **WHOLE.get(family, {}))
+    scorer = CausalScorer(plain, TOKENIZER, logits=budget)
+    sizes: list[int] = []
+    plain.get_output_embeddings().register_forward_hook(lambda _, __, output: sizes.append(output.numel()))
+    scored = scorer.score(requests())
+    assert max(sizes) <= budget
+    assert sum(sizes) == 300 * (scored.positions + 1)  # one row tells the vocabulary's size
+
+
+def test_states_stay_within_the_budget_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = CausalScorer(network("llama").to(torch.bfloat16), TOKENIZER, logits=300 * 4)
+    exact, sizes = Anatomy.exact, []
+
+    def spy(self: Anatomy, states_RH: Tensor, tokens_R: Tensor) -> Tensor:
+        sizes.append(states_RH.numel())
+        return exact(self, states_RH, tokens_R)
+
+    monkeypatch.setattr(Anatomy, "exact", spy)
+    asked = [Request("so ", letter) for letter in string.ascii_letters]
+    together = scorer.score(asked).log_probs
+    assert max(sizes) <= 300 * 4 < 32 * len(asked)
+    scorer._logits = 2**24
+    assert torch.equal(torch.cat(together), torch.cat(scorer.score(asked).log_probs))
+
+
+def test_states_that_wait_for_the_vocabulary_stay_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    budget, waiting = 40 * 32, []
+    scorer = CausalScorer(network("llama"), TOKENIZER, pack=16, logits=budget)
+    add = Vocabulary.add
+
+    def spy(self: Vocabulary, nodes: Tensor, states_RH: Tensor) -> None:
+        add(self, nodes, states_RH)
+        waiting.append(sum(map(Tensor.numel, self._states)))
+
+    monkeypatch.setattr(Vocabulary, "add", spy)
+    scorer.score(requests())
+    assert 16 * 32 < max(waiting) < budget  # of several packs
+
+
+@pytest.mark.parametrize(
+    ("parameters", "limit"),
+    [
+        ({"rope_type": "default", "rope_theta": 1e4}, None),
+        ({"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}, 640),
+        ({"full_attention": {"rope_type": "dynamic", "factor": 2.0}, "sliding_attention": {"rope_type": "default"}}, 640),
+    ],
+)
+def test_rotary_frequencies_that_depend_on_the_longest_input_are_known(parameters: dict[str, Any], limit: int | None) -> None:
+    config = AutoConfig.for_model("llama", max_position_embeddings=640)
+    config.rope_parameters = parameters
+    assert anatomy._by_length(config) == limit
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_network_that_ignores_the_mask_is_found_out(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = network("llama").to(dtype)
+    body, forward = plain.base_model, plain.base_model.forward
+
+    def ignoring(input_ids: Tensor, position_ids: Tensor | None = None, **inputs: Any) -> Any:
+        return forward(input_ids=input_ids, position_ids=position_ids, **{**inputs, "attention_mask": None})
+
+    monkeypatch.setattr(body, "forward", ignoring)
+    scorer = CausalScorer(plain, TOKENIZER)
+    fallback = scorer.score(requests()).fallback
+    assert fallback is not None
+    assert "does not follow a tree-shaped mask" in fallback
+    if dtype == torch.float32:
+        check(plain, scorer, requests())
+
+
+def test_a_network_with_a_mask_of_its_own_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = network("llama")
+    body, forward = plain.base_model, plain.base_model.forward
+
+    def causal(input_ids: Tensor, position_ids: Tensor | None = None, attention_mask: Tensor | None = None, **inputs: Any) -> Any:
+        if attention_mask is not None and attention_mask.dim() == 4:  # what comes later alone is hidden
+            held = attention_mask.shape[-1] - attention_mask.shape[-2]
+            attention_mask = torch.full_like(attention_mask, torch.finfo(attention_mask.dtype).min).triu(held + 1)
+        return forward(input_ids=input_ids, position_ids=position_ids, attention_mask=attention_mask, **inputs)
+
+    monkeypatch.setattr(body, "forward", causal)
+    assert "does not follow a tree-shaped mask" in str(CausalScorer(plain, TOKENIZER).score(requests()).fallback)
+
+
+def test_a_network_that_changes_its_logits_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = network("llama")
+    forward = plain.forward
+
+    def sharper(input_ids: Tensor, attention_mask: Tensor | None = None, labels: Tensor | None = None) -> Any:
+        output = forward(input_ids=input_ids, attention_mask=attention_mask)
+        output.logits = output.logits * 2
+        if labels is not None:
+            output["loss"] = plain.loss_function(logits=output.logits, labels=labels, vocab_size=300)
+        return output
+
+    monkeypatch.setattr(plain, "forward", sharper)
+    scorer = CausalScorer(plain, TOKENIZER)
+    fallback = scorer.score(requests()).fallback
+    assert fallback is not None
+    assert "more than its vocabulary matrix makes of its body's states" in fallback
+    check(plain, scorer, requests())
+
+
+class Near(LlamaModel):
+    """Looks no further back than 64 places, whatever its mask says."""
+
+    def forward(self, input_ids: Tensor, attention_mask: Any = None, past_key_values: Any = None, **inputs: Any) -> Any:
+        held = 0 if past_key_values is None else past_key_values.get_seq_length()
+        behind_TK = held + torch.arange(input_ids.shape[1])[:, None] - torch.arange(held + input_ids.shape[1])
+        if attention_mask is None or attention_mask.dim() == 2:
+            attention_mask = torch.zeros(behind_TK.shape).masked_fill(behind_TK < 0, torch.finfo(torch.float32).min)[None, None]
+        near = attention_mask.masked_fill(behind_TK >= 64, torch.finfo(torch.float32).min)
+        return super().forward(input_ids, attention_mask=near, past_key_values=past_key_values, **inputs)
+
+
+def test_code_that_is_not_transformers_own_shares_nothing() -> None:
+    plain = network("llama")
+    plain.base_model.__class__ = Near  # the probe is shorter than its window
+    scorer = CausalScorer(plain, TOKENIZER)
+    assert scorer.score(requests()).fallback == "it has code that is not transformers' own (tests.scoring.tree.test_causal.Near)"
+    check(plain, scorer, requests())
+
+
+def test_a_token_across_the_boundary_belongs_to_the_continuation() -> None:
+    encoder = CausalScorer(network("gpt2"), TOKENIZER).encoder
+    (inside, line, space), _ = encoder.encode([Request("The ov", "en."), Request("so.", "\nas"), Request("so ", " as")])
+    assert [TOKENIZER.convert_ids_to_tokens(tokens.ids[tokens.start :]) for tokens in (inside, line, space)] == [
+        ["oven", "."],
+        [".Ċ", "as"],
+        ["Ġ", "Ġ", "as"],
+    ]
+
+
+def test_an_empty_context_leaves_the_first_token_without_a_value() -> None:
+    plain = network("gpt2")
+    without = CausalScorer(plain, TOKENIZER).score([Request("", "the so")]).log_probs[0]
+    with_bos = CausalScorer(plain, TOKENIZER, bos="add").score([Request("", "the so")]).log_probs[0]
+    assert len(with_bos) == len(without) + 1 == len(TOKENIZER("the so").input_ids)
+
+
+def test_no_requests_no_scores() -> None:
+    assert CausalScorer(network("gpt2"), TOKENIZER).score([]).log_probs == []
+
+
+def test_what_is_too_long_is_refused_by_name_or_truncated(caplog: pytest.LogCaptureFixture) -> None:
+    plain = network("gpt2", max_position_embeddings=64)
+    asked = [Request("the", " so"), Request(LONG, " as so")]
+    with pytest.raises(FiglangError, match=r"request 1 \('the so as the oven the so as'…\) has \d+ tokens.*overflow=truncate_left"):
+        CausalScorer(plain, TOKENIZER).score(asked)
+    scorer = CausalScorer(plain, TOKENIZER, bos="add", overflow="truncate_left")
+    check(plain, scorer, [*asked, Request(LONG, " as the")])
+    assert scorer.score(asked).truncated == 1
+    assert "1 of 2 requests were truncated on the left" in caplog.text
+    (_, cut), _ = scorer.encoder.encode(asked)
+    whole = [TOKENIZER.bos_token_id, *TOKENIZER(LONG + " as so").input_ids]
+    # The last token is only predicted, so one more than the window fits.
+    assert cut.ids == [whole[0], *whole[-64:]]
+    assert cut.ids[cut.start :] == TOKENIZER(" as so").input_ids
+
+
+@pytest.mark.parametrize("bos", ["none", "add"])
+def test_a_continuation_may_fill_the_window_and_no_more(bos: str) -> None:
+    scorer = CausalScorer(network("gpt2", max_position_embeddings=64), TOKENIZER, bos=bos, overflow="truncate_left")
+    (kept,) = scorer.score([Request("so so", "x" * 64)]).log_probs
+    assert len(kept) == 64
+    with pytest.raises(FiglangError, match=r"request 0 .* its continuation alone is too long"):
+        scorer.score([Request("so so", "x" * 65)])
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (Request("The \ud83d", "room"), r"request 1 .* holds '.ud83d', half of a character"),
+        (Request("The room", ""), "request 1 .'The room'. has an empty continuation"),
+        (Request("", "a"), "request 1 .'a'. is a single token, .* set scoring.bos=add"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_by_name(request_: Request, message: str) -> None:
+    scorer = CausalScorer(network("gpt2"), TOKENIZER)
+    with pytest.raises(FiglangError, match=message):
+        scorer.score([Request("a", "b"), request_])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_network_that_looks_ahead_is_refused(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 300}
+
+    def bert(is_decoder: bool) -> PreTrainedModel:
+        config = BertConfig(**sizes, initializer_range=0.2, is_decoder=is_decoder)
+        return AutoModelForCausalLM.from_config(config).to(dtype)  # type: ignore[no-any-return]
+
+    with pytest.raises(FiglangError, match=r"BertLMHeadModel as loaded is no causal language model: .* scoring=pll"):
+        CausalScorer(bert(False), TOKENIZER)
+    CausalScorer(bert(True), TOKENIZER)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"bos": "yes"}, "bos=yes is not a choice"),
+        ({"bos": 5000}, "bos=5000 is not a token id"),
+        ({"overflow": "cut"}, "overflow=cut is not a choice"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(FiglangError, match=message):
+        CausalScorer(network("gpt2"), TOKENIZER, **settings)
+
+
+def test_the_common_beginning_is_read_in_the_first_packs_only() -> None:
+    plain = network("llama")
+    scorer = CausalScorer(plain, TOKENIZER)
+    sequences, _ = scorer.encoder.encode([Request(LONG[:200], f" {word}.") for word in ("as", "so", "the", "oven")])
+    trie = grow(sequences)
+    with torch.inference_mode():
+        read = [states.read for states in tree_states(tree_reads(plain.base_model, trie, 64))]
+    assert sum(read) == len(trie.read)
+    assert trie.longest < len(trie.read) < trie.longest + 20
