@@ -1,4 +1,5 @@
-"""Train a model, export it, evaluate the export and report: `python train.py model=minilm data=figqa_large`."""
+"""Train a model, export it, evaluate the export and report: `python train.py model=minilm
+data=figqa_large`."""
 
 from figlang.commands.train import main
 

@@ -1,6 +1,8 @@
-"""Finished evaluations of systems that do not exist, to measure what compare and report take of many systems and items.
+"""Finished evaluations of systems that do not exist, to measure what compare and report take of many systems
+and items.
 
-`python benchmarks/evaluations.py FOLDER SYSTEMS ITEMS` writes them by the product's own writers, and prints their folders.
+`python benchmarks/evaluations.py FOLDER SYSTEMS ITEMS` writes them by the product's own writers, and prints
+their folders.
 """
 
 import json
@@ -27,15 +29,21 @@ def items(folder: Path, count: int) -> tuple[DataConfig, Split]:
     lines = ["startphrase,ending1,ending2,labels"]
     for place in range(count):
         pair = place // 2
-        thing = f"The plan was like a {'house of cards' if place % 2 else 'wall of stone'} in the wind of year {pair}"
-        lines.append(f'"{thing}","It was firm and stood for {pair} days","It fell down within {pair} days",{place % 2}')
+        thing = (
+            f"The plan was like a {'house of cards' if place % 2 else 'wall of stone'} in the wind of "
+            f"year {pair}"
+        )
+        lines.append(
+            f'"{thing}","It was firm and stood for {pair} days","It fell down within {pair} days",{place % 2}'
+        )
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     settings = DataConfig(name="synthetic", dataset="figqa_csv", train=str(file), validation=str(file))
     return settings, data.load("validation", settings, PathsConfig())
 
 
 def evaluation(folder: Path, number: int, settings: DataConfig, split: Split) -> None:
-    """One evaluation; systems are right in 50 to 95 % of the cases, and hard items are hard for all of them."""
+    """One evaluation; systems are right in 50 to 95 % of the cases, and hard items are hard for all of
+    them."""
     folder.mkdir(parents=True)
     draw = np.random.default_rng(number)
     hard_N = np.random.default_rng(999).normal(size=len(split.items))
@@ -69,7 +77,13 @@ def evaluation(folder: Path, number: int, settings: DataConfig, split: Split) ->
         "split": "validation",
         "published_file": False,
         "seed": 0,
-        "facts": {"model": f"model-{number:03}", "scoring": "answer", "norm": "mean", "prompt": "none", "trained": "nothing@none"},
+        "facts": {
+            "model": f"model-{number:03}",
+            "scoring": "answer",
+            "norm": "mean",
+            "prompt": "none",
+            "trained": "nothing@none",
+        },
         "command": f"python evaluate.py model=model-{number:03} data=synthetic",
         "versions": {"python": "3"},
         "metrics": measure(seen),

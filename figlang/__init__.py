@@ -6,7 +6,8 @@ from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 
-# Huge pages for large tensors: a page at a time costs a twentieth of scoring. Here, since torch reads it with its first tensor.
+# Huge pages for large tensors: a page at a time costs a twentieth of scoring. Here, since torch reads it with
+# its first tensor.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 __version__ = version("figlang")
@@ -19,7 +20,8 @@ def _interrupted(kind: type[BaseException], error: BaseException, trace: Traceba
         sys.__excepthook__(kind, error, trace)
 
 
-# Importing torch takes seconds, and Ctrl-C in them would show a traceback. A program that only uses figlang keeps its own way.
+# Importing torch takes seconds, and Ctrl-C in them would show a traceback. A program that only uses figlang
+# keeps its own way.
 _started = sys.orig_argv[1:3]
 if Path(sys.argv[0] if sys.argv else "").name in ("train.py", "evaluate.py") or (
     _started[:1] == ["-m"] and _started[-1].split(".")[0] == "figlang"

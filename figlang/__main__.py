@@ -24,7 +24,8 @@ def main() -> None:
         meant = "".join(f" Did you mean {close}?" for close in get_close_matches(verb, VERBS, n=1))
         sys.stderr.write(f"error: figlang has no verb {verb!r}.{meant} The verbs are {', '.join(VERBS)}.\n")
         raise SystemExit(2)
-    # Lightning starts further processes with `python sys.argv[0] …`, which has to be a file that knows the verb.
+    # Lightning starts further processes with `python sys.argv[0] …`, which has to be a file that knows the
+    # verb.
     sys.argv = [str(COMMANDS / f"{verb}.py"), *rest]
     import_module(f"figlang.commands.{verb}").main()
 

@@ -13,11 +13,12 @@ QUANTITIES = frozenset({"novelty"})
 class Item:
     """One forced choice.
 
-    `group` is the unit of dependence (Fig-QA: the Winograd pair): pair accuracy is computed over it, and intervals and tests take
-    groups as independent. `gold` is None where the label is hidden. An attribute holds every value that applies, so an item can be
-    in several categories at once. `cut` says that the context breaks off inside a sentence, which every option goes on with
-    (WinoGrande's blank): wording then makes no sentences of them. `paired` says that a group is a pair, or the like, which is got
-    right together or not.
+    `group` is the unit of dependence (Fig-QA: the Winograd pair): pair accuracy is computed over it, and
+    intervals and tests take groups as independent. `gold` is None where the label is hidden. An attribute
+    holds every value that applies, so an item can be in several categories at once. `cut` says that the
+    context breaks off inside a sentence, which every option goes on with (WinoGrande's blank): wording then
+    makes no sentences of them. `paired` says that a group is a pair, or the like, which is got right together
+    or not.
     """
 
     paired: ClassVar[bool] = True
@@ -33,10 +34,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Inference(Item):
-    """Natural language inference: a choice among classes. Does the context, the premise, entail the hypothesis?
+    """Natural language inference: a choice among classes. Does the context, the premise, entail the
+    hypothesis?
 
-    `options` are names of classes, CLASSES in that order or two of a two-class model; so an Inference has scores, predictions
-    and an accuracy like any item, but only NLI networks read it. `group` is the premise: no Winograd pair.
+    `options` are names of classes, CLASSES in that order or two of a two-class model; so an Inference has
+    scores, predictions and an accuracy like any item, but only NLI networks read it. `group` is the premise:
+    no Winograd pair.
     """
 
     paired: ClassVar[bool] = False
@@ -45,22 +48,24 @@ class Inference(Item):
 
 @dataclass(frozen=True, slots=True)
 class Paraphrase(Item):
-    """Which of these sentences paraphrases the context? `group` is the sentence, which may be asked about in several ways."""
+    """Which of these sentences paraphrases the context? `group` is the sentence, which may be asked about in
+    several ways."""
 
     paired: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
 class Consequence(Item):
-    """Which of these sentences follows from the context? `group` is the premise, which may be asked about in several ways."""
+    """Which of these sentences follows from the context? `group` is the premise, which may be asked about in
+    several ways."""
 
     paired: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
 class Marked(Item):
-    """An item about one word (or word part) of its context, MUNCH's metaphorically used target: `target` is its place there,
-    first character and the one after the last. `group` is the sentence."""
+    """An item about one word (or word part) of its context, MUNCH's metaphorically used target: `target` is
+    its place there, first character and the one after the last. `group` is the sentence."""
 
     paired: ClassVar[bool] = False
     target: tuple[int, int] = field(kw_only=True)
@@ -77,26 +82,29 @@ class Marked(Item):
 
 @dataclass(frozen=True, slots=True)
 class Judgement(Marked):
-    """Which of two candidates paraphrases the context, with another word or sentence in place of the target or of all of it?
+    """Which of two candidates paraphrases the context, with another word or sentence in place of the target
+    or of all of it?
 
-    The options are the two candidates, both, neither: letters A to D. The attribute `form` says whether candidates are words that
-    replace the target, or sentences.
+    The options are the two candidates, both, neither: letters A to D. The attribute `form` says whether
+    candidates are words that replace the target, or sentences.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Substitution(Marked):
-    """Which word could replace the target? The options are the answers that people gave, all of them right; so gold is None."""
+    """Which word could replace the target? The options are the answers that people gave, all of them right;
+    so gold is None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
     """Items of one split with where they came from.
 
-    `sha256` is the hash of the file's bytes; `notes` are sentences about the rows, for the log and metrics.json; `whole` is
-    False where only the first items were asked for; `labels_sha256` is the hash of a label file that came with it. `drawn` names
-    the settings by which items were made of the file, if there are any, for the signature. `dropped` are ids of training items that
-    were left out since an evaluation split has their metaphor.
+    `sha256` is the hash of the file's bytes; `notes` are sentences about the rows, for the log and
+    metrics.json; `whole` is False where only the first items were asked for; `labels_sha256` is the hash of a
+    label file that came with it. `drawn` names the settings by which items were made of the file, if there
+    are any, for the signature. `dropped` are ids of training items that were left out since an evaluation
+    split has their metaphor.
     """
 
     name: str
@@ -118,8 +126,8 @@ POOLINGS = ("cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lastt
 class SentenceVectors:
     """How a dual encoder makes vectors of sentences and compares them.
 
-    The vectors of several poolings are joined. `similarity` is cosine or dot; `prompt` stands before every sentence; with `lower`
-    sentences are read in small letters.
+    The vectors of several poolings are joined. `similarity` is cosine or dot; `prompt` stands before every
+    sentence; with `lower` sentences are read in small letters.
     """
 
     pooling: tuple[str, ...] = ("mean",)
@@ -135,8 +143,8 @@ COSINE_OF_MEANS = SentenceVectors()
 class Prediction:
     """Scores of one item (higher = more plausible), one per option; `paired` is the item's.
 
-    `choice` is the option that scores above all others, or None for a tie or a score that is not a number: both are
-    wrong.
+    `choice` is the option that scores above all others, or None for a tie or a score that is not a number:
+    both are wrong.
     """
 
     id: str
@@ -153,8 +161,13 @@ class Prediction:
 
     @property
     def choice(self) -> int | None:
-        # Compared with every other one: `max` would take the first option of a diverged network, whose scores are all nan.
-        ahead = (i for i, score in enumerate(self.scores) if all(score > other for j, other in enumerate(self.scores) if j != i))
+        # Compared with every other one: `max` would take the first option of a diverged network, whose scores
+        # are all nan.
+        ahead = (
+            i
+            for i, score in enumerate(self.scores)
+            if all(score > other for j, other in enumerate(self.scores) if j != i)
+        )
         return next(ahead, None)
 
     @property
@@ -165,7 +178,8 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered in a chat: `cut` if it ran into the limit of tokens, `refused` if a content filter stopped it."""
+    """What a model answered in a chat: `cut` if it ran into the limit of tokens, `refused` if a content
+    filter stopped it."""
 
     text: str
     cut: bool = False
@@ -183,7 +197,8 @@ class Prompted:
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """A substitution in words: text with a blank between `before` and `after` (empty where the text ends with the blank)."""
+    """A substitution in words: text with a blank between `before` and `after` (empty where the text ends with
+    the blank)."""
 
     item: Substitution
     before: str
@@ -192,9 +207,11 @@ class Blank:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Ranks (from 1) of the answers that people gave at a blank, in their order; None of an answer that was not found.
+    """Ranks (from 1) of the answers that people gave at a blank, in their order; None of an answer that was
+    not found.
 
-    `written` is the word that the model prefers, `top` what it ranks highest: tokens, or words where words were ranked.
+    `written` is the word that the model prefers, `top` what it ranks highest: tokens, or words where words
+    were ranked.
     """
 
     id: str
@@ -213,7 +230,8 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A question that is answered in free text: about which item (and group), of which kind, in which words."""
+    """A question that is answered in free text: about which item (and group), of which kind, in which
+    words."""
 
     item: str
     group: str
@@ -223,7 +241,8 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One answer that a model wrote. `text` is all of it, `answer` the part that is rated; `sample` counts those to one prompt.
+    """One answer that a model wrote. `text` is all of it, `answer` the part that is rated; `sample` counts
+    those to one prompt.
 
     `item`, `group`, `kind` and `prompt` are those of the question.
     """

@@ -1,7 +1,8 @@
-"""`python train.py -m hydra/sweeper=optuna …`: a search by Optuna that needs no account and goes on where it was killed.
+"""`python train.py -m hydra/sweeper=optuna …`: a search by Optuna that needs no account and goes on where it
+was killed.
 
-Hydra takes sweepers from this package only. hydra-optuna-sweeper 1.3 needs an Optuna below 3 and cannot go on with a search.
-Optuna is imported when a search begins, since Hydra loads this file at every start.
+Hydra takes sweepers from this package only. hydra-optuna-sweeper 1.3 needs an Optuna below 3 and cannot go on
+with a search. Optuna is imported when a search begins, since Hydra loads this file at every start.
 """
 
 import csv
@@ -58,7 +59,9 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
             ("method", self.method, ("grid", "random", "bayes")),
         ):
             if value not in choices:
-                raise FiglangError(f"hydra.sweeper.{name}={value} is not a choice; choose one of {', '.join(choices)}")
+                raise FiglangError(
+                    f"hydra.sweeper.{name}={value} is not a choice; choose one of {', '.join(choices)}"
+                )
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         self.folder = Path(config.paths.runs).expanduser() / "search"
@@ -78,7 +81,10 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         fixed, space = self._space(arguments)
         if not space:
-            raise FiglangError("nothing to search: give hydra.sweeper.file=conf/sweep/….yaml, or several values for an option")
+            raise FiglangError(
+                "nothing to search: give hydra.sweeper.file=conf/sweep/….yaml, or several values for an "
+                "option"
+            )
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{self.study}.db"
         try:
@@ -97,11 +103,21 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
             storage.remove_session()
             storage.engine.dispose()  # or the file stays open until the process ends
 
-    def _trials(self, optuna: Any, storage: Any, path: Path, fixed: list[str], space: Mapping[str, Any]) -> None:
-        study = optuna.create_study(storage=storage, study_name=self.study, direction=self.goal, load_if_exists=True)
-        about = {"fixed": fixed, "space": {name: str(values) for name, values in space.items()}, "metric": self.metric}
+    def _trials(
+        self, optuna: Any, storage: Any, path: Path, fixed: list[str], space: Mapping[str, Any]
+    ) -> None:
+        study = optuna.create_study(
+            storage=storage, study_name=self.study, direction=self.goal, load_if_exists=True
+        )
+        about = {
+            "fixed": fixed,
+            "space": {name: str(values) for name, values in space.items()},
+            "metric": self.metric,
+        }
         if study.user_attrs.setdefault("about", about) != about:
-            raise FiglangError(f"{path} holds a search with other values; choose hydra.sweeper.study=NAME for this one")
+            raise FiglangError(
+                f"{path} holds a search with other values; choose hydra.sweeper.study=NAME for this one"
+            )
         study.set_user_attr("about", about)
         # With the same seed as at the beginning, a search that goes on would draw the same again.
         kind = optuna.samplers.TPESampler if self.method == "bayes" else optuna.samplers.RandomSampler
@@ -118,9 +134,18 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
         if done:
             best = study.best_trial
             words = " ".join(_words(best.params))
-            log.info("best of %d trials: %s %.4f with %s (%s)", len(done), self.metric, best.value, words, best.user_attrs["run"])
+            log.info(
+                "best of %d trials: %s %.4f with %s (%s)",
+                len(done),
+                self.metric,
+                best.value,
+                words,
+                best.user_attrs["run"],
+            )
 
-    def _run(self, study: Any, state: Any, number: int, params: Mapping[str, Any], fixed: Sequence[str]) -> None:
+    def _run(
+        self, study: Any, state: Any, number: int, params: Mapping[str, Any], fixed: Sequence[str]
+    ) -> None:
         words = _words(params)
         log.info("trial %d: %s", number, " ".join(words))
         try:
@@ -130,7 +155,9 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
             study._storage.set_trial_user_attr(trial, "run", str(run))
             value = self._value(run)
         except SystemExit as stop:
-            if stop.code != FAULT:  # asked to stop: the whole search is, and this trial goes on at the next start
+            if (
+                stop.code != FAULT
+            ):  # asked to stop: the whole search is, and this trial goes on at the next start
                 raise
             value = math.nan
         log.info("trial %d: %s %.4f", number, self.metric, value)
@@ -140,25 +167,39 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
         study.tell(number, state=state.FAIL)
         last = study.get_trials()[-HOPELESS:]
         if len(last) == HOPELESS and all(trial.state == state.FAIL for trial in last):
-            raise FiglangError(f"{HOPELESS} trials failed one after the other; hydra.sweeper.study=NAME begins anew")
+            raise FiglangError(
+                f"{HOPELESS} trials failed one after the other; hydra.sweeper.study=NAME begins anew"
+            )
 
     def _value(self, run: Path) -> float:
         """The best epoch's value of the metric in a run's log.csv."""
         with (run / "log.csv").open(newline="") as file:
-            values = [float(row["value"]) for row in csv.DictReader(file) if f"{row['split']}/{row['metric']}" == self.metric]
+            values = [
+                float(row["value"])
+                for row in csv.DictReader(file)
+                if f"{row['split']}/{row['metric']}" == self.metric
+            ]
         if not values:
             raise FiglangError(
-                f"{run / 'log.csv'} has no {self.metric}; selection/loss needs method.selection=heldout or validation"
+                f"{run / 'log.csv'} has no {self.metric}; selection/loss needs method.selection=heldout or "
+                "validation"
             )
         return min(values) if self.goal == "minimize" else max(values)
 
     def _space(self, arguments: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
-        """Overrides that all trials have, and the values of the others: a list, or an interval as W&B writes it."""
-        words = [word for word in map(str, self.sweep_file.get("command", ())) if "=" in word and not word.startswith("${")]
+        """Overrides that all trials have, and the values of the others: a list, or an interval as W&B writes
+        it."""
+        words = [
+            word
+            for word in map(str, self.sweep_file.get("command", ()))
+            if "=" in word and not word.startswith("${")
+        ]
         fixed = {word.split("=")[0]: word for word in words if word.split("=")[0].split(".")[0] not in AGENTS}
         space: dict[str, Any] = {}
         for name, given in self.sweep_file.get("parameters", {}).items():
-            space[name] = given["values"] if "values" in given else [given["value"]] if "value" in given else given
+            space[name] = (
+                given["values"] if "values" in given else [given["value"]] if "value" in given else given
+            )
         for override in OverridesParser.create().parse_overrides(list(arguments)):
             name = override.get_key_element()
             fixed.pop(name, None), space.pop(name, None)
@@ -184,7 +225,10 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
                 continue
             kind = values.get("distribution", "uniform")
             if kind not in ("uniform", "log_uniform_values", "int_uniform"):
-                raise FiglangError(f"{name}: the distribution {kind} is for W&B; take uniform, int_uniform or log_uniform_values")
+                raise FiglangError(
+                    f"{name}: the distribution {kind} is for W&B; take uniform, int_uniform or "
+                    "log_uniform_values"
+                )
             whole = kind == "int_uniform"
             make = optuna.distributions.IntDistribution if whole else optuna.distributions.FloatDistribution
             found[name] = make(values["min"], values["max"], log=kind == "log_uniform_values")
@@ -217,4 +261,7 @@ def _values(override: Override) -> Any:
 
 
 def _words(params: Mapping[str, Any]) -> list[str]:
-    return [f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}" for name, value in params.items()]
+    return [
+        f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in params.items()
+    ]

@@ -1,4 +1,5 @@
-"""Tiny random causal networks of many families, a byte-level tokenizer, and the slow way to score that all is compared with."""
+"""Tiny random causal networks of many families, a byte-level tokenizer, and the slow way to score that all is
+compared with."""
 
 import random
 from collections.abc import Sequence
@@ -12,7 +13,17 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreT
 from figlang.scoring.requests import Request
 from figlang.scoring.tree.causal import CausalScorer
 
-MERGES = [("e", "n"), ("t", "h"), ("th", "e"), ("Ġ", "the"), ("a", "s"), ("Ġ", "s"), ("o", "v"), ("ov", "en"), (".", "Ċ")]
+MERGES = [
+    ("e", "n"),
+    ("t", "h"),
+    ("th", "e"),
+    ("Ġ", "the"),
+    ("a", "s"),
+    ("Ġ", "s"),
+    ("o", "v"),
+    ("ov", "en"),
+    (".", "Ċ"),
+]
 SIZES = {
     "hidden_size": 32,
     "intermediate_size": 48,
@@ -71,7 +82,9 @@ def network(family: str, vocabulary: int = 300, seed: int = 0, **settings: Any) 
     """Random weights large enough that every attended token moves the output."""
     torch.manual_seed(seed)
     sizes = {**SIZES, "vocab_size": vocabulary, **settings}
-    config = AutoConfig.for_model(family, **{name: size for name, size in sizes.items() if size is not None or name in KEPT})
+    config = AutoConfig.for_model(
+        family, **{name: size for name, size in sizes.items() if size is not None or name in KEPT}
+    )
     built: PreTrainedModel = AutoModelForCausalLM.from_config(config).eval()
     with torch.no_grad():
         for parameter in built.parameters():
@@ -97,7 +110,8 @@ def total(network: PreTrainedModel, ids: Sequence[int], start: int) -> float:
 
 
 def requests() -> list[Request]:
-    """Options that share a context, prefixes of each other, equal ones, non-ASCII, empty contexts, one and 500 tokens."""
+    """Options that share a context, prefixes of each other, equal ones, non-ASCII, empty contexts, one and
+    500 tokens."""
     draw = random.Random(0)
     long = "".join(draw.choice("abcdefgh the so") for _ in range(520))
     return [
@@ -124,5 +138,9 @@ def check(plain: PreTrainedModel, scorer: CausalScorer, asked: list[Request]) ->
     for tokens, found in zip(sequences, scored.log_probs, strict=True):
         assert found.dtype == torch.float32
         assert found.tolist() == pytest.approx(values(plain, tokens.ids, tokens.start), abs=1e-4)
-        if len(tokens.ids) <= getattr(plain.config, "max_position_embeddings", 640):  # the loss reads the last token too
-            assert float(found.sum()) == pytest.approx(total(plain, tokens.ids, tokens.start), abs=1e-4, rel=1e-6)
+        if len(tokens.ids) <= getattr(
+            plain.config, "max_position_embeddings", 640
+        ):  # the loss reads the last token too
+            assert float(found.sum()) == pytest.approx(
+                total(plain, tokens.ids, tokens.start), abs=1e-4, rel=1e-6
+            )

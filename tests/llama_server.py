@@ -1,7 +1,8 @@
-"""llama-cpp-python's server, unchanged but for the speed of one line: `python tests/llama_server.py --model FILE …`.
+"""llama-cpp-python's server, unchanged but for the speed of one line: `python tests/llama_server.py --model
+FILE …`.
 
-For every token whose log-probability is asked it sorts the whole vocabulary in Python (a sixth of a second for 49,152 tokens) and
-takes the first few; `heapq.nlargest` is by its documentation the same list.
+For every token whose log-probability is asked it sorts the whole vocabulary in Python (a sixth of a second
+for 49,152 tokens) and takes the first few; `heapq.nlargest` is by its documentation the same list.
 """
 
 import heapq

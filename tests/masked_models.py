@@ -1,4 +1,5 @@
-"""Tiny random encoders with masked-LM heads, tokenizers of three kinds, and the slow way to score that all is compared with."""
+"""Tiny random encoders with masked-LM heads, tokenizers of three kinds, and the slow way to score that all is
+compared with."""
 
 from typing import Any
 
@@ -50,7 +51,13 @@ def bytes_() -> PreTrainedTokenizerBase:
     built = Tokenizer(models.BPE(vocab=pieces, merges=merges))
     built.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     built.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True)
-    names = {"bos_token": "<s>", "cls_token": "<s>", "eos_token": "</s>", "sep_token": "</s>", "pad_token": "<pad>"}
+    names = {
+        "bos_token": "<s>",
+        "cls_token": "<s>",
+        "eos_token": "</s>",
+        "sep_token": "</s>",
+        "pad_token": "<pad>",
+    }
     return PreTrainedTokenizerFast(tokenizer_object=built, mask_token="<mask>", **names)
 
 
@@ -59,7 +66,8 @@ def unigrams() -> PreTrainedTokenizerBase:
     pieces = ["▁the", "▁room", "▁", "▁was", "▁it", "hot", "▁The", *"abcdefghijklmnopqrstuvwxyzIT.!,"]
     special = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"]
     return DebertaV2Tokenizer(
-        vocab=[*((name, 0.0) for name in special), *((piece, -float(len(piece))) for piece in pieces)], unk_id=3
+        vocab=[*((name, 0.0) for name in special), *((piece, -float(len(piece))) for piece in pieces)],
+        unk_id=3,
     )
 
 
@@ -79,7 +87,9 @@ def network(family: str, tokenizer: PreTrainedTokenizerBase, **settings: Any) ->
         "pad_token_id": tokenizer.pad_token_id,
         "attn_implementation": "eager",
     }
-    built: PreTrainedModel = AutoModelForMaskedLM.from_config(AutoConfig.for_model(family, **(sizes | FAMILIES[family] | settings)))
+    built: PreTrainedModel = AutoModelForMaskedLM.from_config(
+        AutoConfig.for_model(family, **(sizes | FAMILIES[family] | settings))
+    )
     with torch.no_grad():
         for parameter in built.parameters():
             if parameter.dim() == 2:
@@ -88,13 +98,22 @@ def network(family: str, tokenizer: PreTrainedTokenizerBase, **settings: Any) ->
 
 
 @torch.no_grad()
-def values(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: Request, within_word: bool) -> list[float]:
-    """One mask at a time in one string at a time, by the tokenizer's own call; a space at the boundary is the continuation's."""
+def values(
+    network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: Request, within_word: bool
+) -> list[float]:
+    """One mask at a time in one string at a time, by the tokenizer's own call; a space at the boundary is the
+    continuation's."""
     text = request.context + request.continuation
     encoding = tokenizer(text, return_offsets_mapping=True, return_special_tokens_mask=True)
     found = []
     for place, (token, (_, end), special, word) in enumerate(
-        zip(encoding.input_ids, encoding.offset_mapping, encoding.special_tokens_mask, encoding.word_ids(), strict=True)
+        zip(
+            encoding.input_ids,
+            encoding.offset_mapping,
+            encoding.special_tokens_mask,
+            encoding.word_ids(),
+            strict=True,
+        )
     ):
         if special or end <= len(request.context.rstrip(" ")) != 0:
             continue

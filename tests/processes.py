@@ -1,4 +1,5 @@
-"""Processes that run a command as torchrun would start them, forked from one that has imported everything: imports take seconds."""
+"""Processes that run a command as torchrun would start them, forked from one that has imported everything:
+imports take seconds."""
 
 import multiprocessing
 import os
@@ -26,27 +27,44 @@ def preload(*modules: str) -> None:
 
 
 class Group:
-    """Processes that run `python script arguments` together in `home`; one alone knows of no others. `said` is all their output.
+    """Processes that run `python script arguments` together in `home`; one alone knows of no others. `said`
+    is all their output.
 
     The last one gets a signal in a training step, if `struck` says so.
     """
 
-    def __init__(self, size: int, home: Path, script: str, *arguments: str, struck: Strike | None = None) -> None:
+    def __init__(
+        self, size: int, home: Path, script: str, *arguments: str, struck: Strike | None = None
+    ) -> None:
         self.output = home / f"output-{time.monotonic_ns()}.txt"
         self.processes: list[ForkServerProcess] = []
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        shared = {"WORLD_SIZE": size, "LOCAL_WORLD_SIZE": size, "GROUP_RANK": 0, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        shared = {
+            "WORLD_SIZE": size,
+            "LOCAL_WORLD_SIZE": size,
+            "GROUP_RANK": 0,
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": port,
+        }
         # DeepSpeed compiles a part of itself, which takes minutes: once, and not in every test's own home.
         compiled = {
-            "TORCH_EXTENSIONS_DIR": os.environ.get("TORCH_EXTENSIONS_DIR", str(Path.home() / ".cache" / "torch_extensions"))
+            "TORCH_EXTENSIONS_DIR": os.environ.get(
+                "TORCH_EXTENSIONS_DIR", str(Path.home() / ".cache" / "torch_extensions")
+            )
         }
         for rank in range(size):
-            place = {**shared, "RANK": rank, "LOCAL_RANK": rank, "TORCHELASTIC_RUN_ID": "test"} if size > 1 else {}
+            place = (
+                {**shared, "RANK": rank, "LOCAL_RANK": rank, "TORCHELASTIC_RUN_ID": "test"}
+                if size > 1
+                else {}
+            )
             known = environment(home) | compiled | {name: str(value) for name, value in place.items()}
             strike = struck if rank == size - 1 else None
-            process = forks.Process(target=_enter, args=(script, arguments, str(home), known, str(self.output), strike))
+            process = forks.Process(
+                target=_enter, args=(script, arguments, str(home), known, str(self.output), strike)
+            )
             process.start()
             self.processes.append(process)
 
@@ -75,7 +93,14 @@ class Group:
         return any(process.exitcode not in (None, 0, 143) for process in self.processes)
 
 
-def _enter(script: str, arguments: tuple[str, ...], home: str, known: dict[str, str], output: str, strike: Strike | None) -> None:
+def _enter(
+    script: str,
+    arguments: tuple[str, ...],
+    home: str,
+    known: dict[str, str],
+    output: str,
+    strike: Strike | None,
+) -> None:
     os.chdir(home)
     os.environ.clear()
     os.environ.update(known)

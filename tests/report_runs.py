@@ -15,8 +15,11 @@ from figlang.types import Prediction, Split
 SAMPLE = DataConfig(root="package:figlang/samples")
 
 
-def run(folder: Path, split: Split, wrong: int, seed: int | None = None, items: int = 560, **facts: str) -> str:
-    """The folder of an evaluation on the sample in which every `wrong`-th item is wrong; with a seed, of a training."""
+def run(
+    folder: Path, split: Split, wrong: int, seed: int | None = None, items: int = 560, **facts: str
+) -> str:
+    """The folder of an evaluation on the sample in which every `wrong`-th item is wrong; with a seed, of a
+    training."""
     folder.mkdir(parents=True)
     rows = []
     for place, item in enumerate(split.items):
@@ -53,7 +56,9 @@ def run(folder: Path, split: Split, wrong: int, seed: int | None = None, items: 
         settings = {"seed": seed, "data": asdict(SAMPLE), "model": {"name": "tiny"}}
         recipe = {"settings": settings, "data": {"train": str(items), "validation": split.sha256}}
         (folder / "recipe.json").write_text(json.dumps(recipe))
-        (folder / "log.csv").write_text("step,epoch,split,metric,value\n1,0,train,loss,0.7\n1,0,validation,accuracy,0.5\n")
+        (folder / "log.csv").write_text(
+            "step,epoch,split,metric,value\n1,0,train,loss,0.7\n1,0,validation,accuracy,0.5\n"
+        )
         content["data"]["train"]["items"] = items
         content |= {"training": {"epochs": 1}, "health": []}
     results.write(folder / "metrics.json", content)
@@ -61,7 +66,9 @@ def run(folder: Path, split: Split, wrong: int, seed: int | None = None, items: 
 
 
 def report(folder: Path, *runs: str, **more: Any) -> str:
-    return assembly.write(ReportConfig(list(runs), analysis="off", **more), folder).read_text(encoding="utf-8")
+    return assembly.write(ReportConfig(list(runs), analysis="off", **more), folder).read_text(
+        encoding="utf-8"
+    )
 
 
 def two_runs(folder: Path, split: Split) -> Path:

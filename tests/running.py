@@ -1,4 +1,5 @@
-"""train.py and evaluate.py as a user types them: in this process, which spares the imports, or in one of their own."""
+"""train.py and evaluate.py as a user types them: in this process, which spares the imports, or in one of
+their own."""
 
 import io
 import logging
@@ -14,7 +15,13 @@ from evaluate import main as evaluate_command
 from train import main as train_command
 
 ROOT = Path(__file__).resolve().parent.parent
-TINY = ["debug=fast", "trainer=cpu", "trainer.progress=false", "trainer.precision=32-true", "trainer.threads=1"]
+TINY = [
+    "debug=fast",
+    "trainer=cpu",
+    "trainer.progress=false",
+    "trainer.precision=32-true",
+    "trainer.threads=1",
+]
 MAIN = {"train.py": train_command, "evaluate.py": evaluate_command}
 
 
@@ -64,10 +71,20 @@ def train(folder: Path, *arguments: str) -> Ended:
     return run(folder, "train.py", *TINY, *arguments)
 
 
-def run_apart(folder: Path, script: str, *arguments: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:
+def run_apart(
+    folder: Path, script: str, *arguments: str, timeout: int = 300
+) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own."""
     words = [sys.executable, str(ROOT / script), f"paths.runs={folder / 'runs'}", *arguments]
-    return subprocess.run(words, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=timeout, check=False)
+    return subprocess.run(
+        words,
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
 
 
 def train_apart(folder: Path, *arguments: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:

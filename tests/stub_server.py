@@ -23,10 +23,11 @@ def log_prob(before: str, token: str) -> float:
 
 @dataclass
 class Stub:
-    """What the server does and has seen. `fault` answers instead of the model where it returns a status with headers and a body,
-    and breaks the connection if the status is 0; `inserts` lets it read a suffix, which then stands after the prompt and a bar;
-    `likeliest` and `following` are the tokens and the text after a prompt, and
-    `shifted` gives every token of a prompt the value of its neighbour, as llama-cpp-python does without a bos.
+    """What the server does and has seen. `fault` answers instead of the model where it returns a status with
+    headers and a body, and breaks the connection if the status is 0; `inserts` lets it read a suffix, which
+    then stands after the prompt and a bar; `likeliest` and `following` are the tokens and the text after a
+    prompt, and `shifted` gives every token of a prompt the value of its neighbour, as llama-cpp-python does
+    without a bos.
 
     `seen` are the bodies of all requests but the probe's; `open` and `most` count those in flight.
     """
@@ -44,7 +45,9 @@ class Stub:
     likeliest: Callable[[str], dict[str, float]] = lambda text: {}
     following: Callable[[str], str] = lambda text: " so"
     reply: Callable[[str], str] = lambda message: "B"
-    fault: Callable[["Stub", dict[str, Any]], tuple[int, dict[str, str], str] | None] = lambda stub, body: None
+    fault: Callable[["Stub", dict[str, Any]], tuple[int, dict[str, str], str] | None] = lambda stub, body: (
+        None
+    )
     refuses: tuple[str, ...] = ()
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -55,7 +58,9 @@ class Stub:
     @property
     def seen(self) -> list[dict[str, Any]]:
         return [
-            body for body in self.requests if "as hot as an oven" not in str(body) and "Reply with the letter A." not in str(body)
+            body
+            for body in self.requests
+            if "as hot as an oven" not in str(body) and "Reply with the letter A." not in str(body)
         ]
 
     def answer(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, str], str]:
@@ -70,17 +75,29 @@ class Stub:
         if path == "/v1/chat/completions" and self.chats:
             text = self.reply(body["messages"][-1]["content"])
             choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-            return 200, {}, json.dumps({"choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 1}})
+            return (
+                200,
+                {},
+                json.dumps({"choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 1}}),
+            )
         return _error(404, "Not Found")
 
     def _completion(self, body: dict[str, Any]) -> dict[str, Any]:
         text = body["prompt"] + (f"|{body['suffix']}" if self.inserts and "suffix" in body else "")
         tokens = ([self.bos] if self.bos else []) + WORDS.findall(text)
-        values = [None if not place else log_prob("".join(tokens[:place]), token) for place, token in enumerate(tokens)]
+        values = [
+            None if not place else log_prob("".join(tokens[:place]), token)
+            for place, token in enumerate(tokens)
+        ]
         following = log_prob("".join(tokens), " so")
         if self.shifted:
             values = [None, *values[2:], following]
-        choice: dict[str, Any] = {"index": 0, "text": self.following(text), "logprobs": None, "finish_reason": "length"}
+        choice: dict[str, Any] = {
+            "index": 0,
+            "text": self.following(text),
+            "logprobs": None,
+            "finish_reason": "length",
+        }
         if "logprobs" in body and not body.get("echo"):
             choice["logprobs"] = {"tokens": [" so"], "token_logprobs": [following]}
             if self.ranks:
@@ -132,7 +149,11 @@ class _Handler(BaseHTTPRequestHandler):
         data = text.encode()
         try:
             self.send_response(status)
-            for name, value in {"Content-Type": "application/json", "Content-Length": str(len(data)), **headers}.items():
+            for name, value in {
+                "Content-Type": "application/json",
+                "Content-Length": str(len(data)),
+                **headers,
+            }.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(data)

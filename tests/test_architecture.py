@@ -1,4 +1,5 @@
-"""The way of the data, read from the import statements: rooms import one way, and libraries only where they belong."""
+"""The way of the data, read from the import statements: rooms import one way, and libraries only where they
+belong."""
 
 import ast
 import subprocess
@@ -11,18 +12,34 @@ import pytest
 ROOT = Path(__file__).parent.parent
 ENTRIES = ["train.py", "evaluate.py"]
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "figlang").rglob("*.py")) + ENTRIES
-COMMANDS = [name for name in SOURCES if name.startswith("figlang/commands/") and not name.endswith("__init__.py")]
+COMMANDS = [
+    name for name in SOURCES if name.startswith("figlang/commands/") and not name.endswith("__init__.py")
+]
 
 # Each room may import from those before it. Files at the top are rooms of their own.
 ORDER = (
-    *("errors", "types", "files", "machine", "text", "config", "cpu", "statistics", "tables", "tasks", "scoring", "models"),
+    *(
+        "errors",
+        "types",
+        "files",
+        "machine",
+        "text",
+        "config",
+        "cpu",
+        "statistics",
+        "tables",
+        "tasks",
+        "scoring",
+        "models",
+    ),
     *("runs", "evaluation", "training", "report", "release", "rating", "commands", "__main__"),
 )
 TORCHLESS = ("errors", "types", "files", "machine", "text", "config", "statistics", "tables", "tasks")
 
 
 def imported(name: str) -> set[str]:
-    """Full names of everything that a file imports, anywhere in it: `from a.b import c` gives a.b and a.b.c."""
+    """Full names of everything that a file imports, anywhere in it: `from a.b import c` gives a.b and
+    a.b.c."""
     found = set()
     for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -34,7 +51,11 @@ def imported(name: str) -> set[str]:
 
 
 def uses(name: str, *packages: str) -> set[str]:
-    return {module for module in imported(name) if any(f"{module}.".startswith(f"{package}.") for package in packages)}
+    return {
+        module
+        for module in imported(name)
+        if any(f"{module}.".startswith(f"{package}.") for package in packages)
+    }
 
 
 def room(name: str) -> str:
@@ -54,9 +75,11 @@ def test_rooms_import_one_way(name: str) -> None:
 def test_imports_make_no_circle() -> None:
     modules = {name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): name for name in SOURCES}
     graph = {
-        module: {other for other in imported(name) if other in modules and other != module} for module, name in modules.items()
+        module: {other for other in imported(name) if other in modules and other != module}
+        for module, name in modules.items()
     }
-    # A package's index names its files: `from figlang.tables import cells` inside figlang/tables needs the file, not the index.
+    # A package's index names its files: `from figlang.tables import cells` inside figlang/tables needs the
+    # file, not the index.
     for module, needed in graph.items():
         needed -= {package for package in needed if any(other.startswith(f"{package}.") for other in needed)}
         needed -= {module.rpartition(".")[0]}
@@ -73,7 +96,9 @@ def test_the_commands_go_through_the_door(name: str) -> None:
     assert uses(name, "figlang.config.command")
 
 
-@pytest.mark.parametrize("name", [name for name in SOURCES if name not in COMMANDS and room(name) != "config"])
+@pytest.mark.parametrize(
+    "name", [name for name in SOURCES if name not in COMMANDS and room(name) != "config"]
+)
 def test_only_the_commands_know_the_door(name: str) -> None:
     assert not uses(name, "figlang.config.command")
 
@@ -85,7 +110,16 @@ def test_reading_and_counting_need_no_torch(name: str) -> None:
 
 @pytest.mark.parametrize("place", ["errors", "types", "statistics", "tables", "tasks", "rating", "report"])
 def test_a_process_that_only_reads_or_counts_loads_no_torch(place: str) -> None:
-    modules = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in SOURCES if room(name) == place]
-    check = f"import sys, {', '.join(modules)}; print(*{{'torch', 'transformers', 'hydra', 'datasets'}} & set(sys.modules))"
-    result = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    modules = [
+        name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for name in SOURCES
+        if room(name) == place
+    ]
+    check = (
+        f"import sys, {', '.join(modules)}; print(*{{'torch', 'transformers', 'hydra', 'datasets'}} & "
+        "set(sys.modules))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
     assert result.stdout.split() == []

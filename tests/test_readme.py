@@ -87,24 +87,37 @@ def test_every_table_and_figure_of_the_papers_has_its_command_or_the_reason_why_
         said = {int(number) for run in named for number in re.findall(r"\d+", run)}
         assert said >= set(range(1, last + 1)), f"{kind}s of {paper} that are missing"
     for what, command in mine:
-        reasons = ("not reproducible, because", "not a result", "not results", "in every evaluation", "with Table", "the same")
+        reasons = (
+            "not reproducible, because",
+            "not a result",
+            "not results",
+            "in every evaluation",
+            "with Table",
+            "the same",
+        )
         assert "`python" in command or command.startswith(reasons), what
 
 
 def test_the_map_knows_every_published_table() -> None:
     for row in results():
-        if row.paper in ("figqa2022", "miqa2022", "munch2024") and row.table.startswith(("Table", "Figure", "Footnote")):
+        if row.paper in ("figqa2022", "miqa2022", "munch2024") and row.table.startswith(
+            ("Table", "Figure", "Footnote")
+        ):
             assert re.search(rf"{row.table.split()[0]}s?[ \d,]* {row.table.split()[1]}\b", MAP), row.table
 
 
-@pytest.mark.parametrize("command", [*(command for command in COMMANDS if command.split()[0] in STARTERS), *MAPPED])
+@pytest.mark.parametrize(
+    "command", [*(command for command in COMMANDS if command.split()[0] in STARTERS), *MAPPED]
+)
 def test_commands_compose(command: str) -> None:
     first, *words = shlex.split(command)
     if first == "wandb":
         assert words[0] == "agent" or (ROOT / words[1]).is_file()
         return
     # torchrun's own words come before the script.
-    script, *arguments = words[next(place for place, word in enumerate(words) if re.search(r"\.py$|\.sbatch$|^figlang$", word)) :]
+    script, *arguments = words[
+        next(place for place, word in enumerate(words) if re.search(r"\.py$|\.sbatch$|^figlang$", word)) :
+    ]
     if script == "figlang":
         script, *arguments = arguments
     assert (ROOT / "figlang" / "commands" / f"{script}.py").is_file() or (ROOT / script).is_file()
@@ -114,7 +127,11 @@ def test_commands_compose(command: str) -> None:
     for word in arguments:
         if word.startswith("hydra.sweeper.file="):
             assert (ROOT / word.partition("=")[2]).is_file()
-    ours = [word for word in arguments if word != "-m" and not word.startswith("hydra") and "interval(" not in word]
+    ours = [
+        word
+        for word in arguments
+        if word != "-m" and not word.startswith("hydra") and "interval(" not in word
+    ]
     given = {key: values for key, _, values in (word.partition("=") for word in ours)}
     choices = {key: values.split(",") if several else [values] for key, values in given.items()}
     name = Path(script).stem
@@ -128,7 +145,12 @@ def test_from_zero_to_a_table_in_your_paper(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Every command of the section in its order, with a tiny network in place of the real one.
-    section = (ROOT / "README.md").read_text().partition("## From zero to a table in your paper")[2].partition("\n## ")[0]
+    section = (
+        (ROOT / "README.md")
+        .read_text()
+        .partition("## From zero to a table in your paper")[2]
+        .partition("\n## ")[0]
+    )
     lines = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)[0].splitlines()
     monkeypatch.chdir(tmp_path)
     for line in lines:

@@ -39,7 +39,9 @@ def test_a_tie_is_wrong_whatever_is_gold(gold: int) -> None:
 
 
 @pytest.mark.parametrize(("gold", "correct"), [(0, False), (1, True), (None, None)])
-def test_a_choice_is_correct_if_it_is_gold_and_unknown_if_gold_is_hidden(gold: int | None, correct: bool | None) -> None:
+def test_a_choice_is_correct_if_it_is_gold_and_unknown_if_gold_is_hidden(
+    gold: int | None, correct: bool | None
+) -> None:
     assert prediction(gold, 0.0, 1.0).correct is correct
 
 

@@ -1,4 +1,5 @@
-"""Commands that are killed, or let loose on one folder together: forked from a process that has imported everything."""
+"""Commands that are killed, or let loose on one folder together: forked from a process that has imported
+everything."""
 
 import ctypes
 import json
@@ -22,7 +23,10 @@ from figlang.files.whole import is_unfinished
 from tests.processes import forks
 from tests.running import environment
 
-PRELOADED = tuple(f"figlang.commands.{name}" for name in ("generate", "rate", "report", "compare", "munch_judge", "munch_generate"))
+PRELOADED = tuple(
+    f"figlang.commands.{name}"
+    for name in ("generate", "rate", "report", "compare", "munch_judge", "munch_generate")
+)
 QUIET = ["debug=fast", "trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
 NEW_PIDS = 0x20000000  # CLONE_NEWPID of <sched.h>
 
@@ -30,10 +34,13 @@ NEW_PIDS = 0x20000000  # CLONE_NEWPID of <sched.h>
 class Victim:
     """A command in a process of its own, `said` being all it says.
 
-    With `alone` it is process 1 of a namespace, as in a container. `last` renamings are done, and then the process is killed.
+    With `alone` it is process 1 of a namespace, as in a container. `last` renamings are done, and then the
+    process is killed.
     """
 
-    def __init__(self, home: Path, module: str, *arguments: str, alone: bool = False, last: int | None = None) -> None:
+    def __init__(
+        self, home: Path, module: str, *arguments: str, alone: bool = False, last: int | None = None
+    ) -> None:
         self.output = home.parent / f"output-{time.monotonic_ns()}.txt"
         self.process: ForkServerProcess = forks.Process(
             target=_enter, args=(str(home), module, arguments, str(self.output), alone, last)
@@ -58,7 +65,9 @@ class Victim:
         return self.output.read_text() if self.output.exists() else ""
 
 
-def _enter(home: str, module: str, arguments: tuple[str, ...], output: str, alone: bool, last: int | None) -> None:
+def _enter(
+    home: str, module: str, arguments: tuple[str, ...], output: str, alone: bool, last: int | None
+) -> None:
     os.chdir(home)
     os.environ.clear()
     os.environ.update(environment(Path(home)))
@@ -74,7 +83,8 @@ def _enter(home: str, module: str, arguments: tuple[str, ...], output: str, alon
 
 
 def _hand_over() -> None:
-    """Go on in a child, which is the first one of the new namespace; the parent ends as it does, and takes it along."""
+    """Go on in a child, which is the first one of the new namespace; the parent ends as it does, and takes it
+    along."""
     child = os.fork()
     if child == 0:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: dies with its parent
@@ -106,7 +116,10 @@ def half_files(folder: Path) -> Iterator[Path]:
     """Files below a folder that have their name and cannot be read to the end."""
     for path in sorted(folder.rglob("*")):
         parts = [folder / part for part in path.relative_to(folder).parts]
-        hidden = any(is_unfinished(Path(part.name)) or part.name.startswith((folders.STAGE, folders.READY)) for part in parts)
+        hidden = any(
+            is_unfinished(Path(part.name)) or part.name.startswith((folders.STAGE, folders.READY))
+            for part in parts
+        )
         if path.is_file() and not hidden and not _is_whole(path):
             yield path
 

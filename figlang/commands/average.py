@@ -1,7 +1,8 @@
-"""One network of several seeds: `python -m figlang average runs=[runs/a/seed0,runs/a/seed1] output=runs/a/mean`, their mean.
+"""One network of several seeds: `python -m figlang average runs=[runs/a/seed0,runs/a/seed1]
+output=runs/a/mean`, their mean.
 
-With `start=0.5` half of the mean is the checkpoint that the runs began from, which one run has too. What is written is a run
-folder, which `figlang release` takes.
+With `start=0.5` half of the mean is the checkpoint that the runs began from, which one run has too. What is
+written is a run folder, which `figlang release` takes.
 """
 
 import json
@@ -47,29 +48,47 @@ def main(config: AverageConfig) -> None:
     if config.start:
         models, shares = [*models, _origin(runs[0])], [*shares, config.start]
     made = [recipes.read(str(model), str(model), None) for model in models]
-    if other := [model for model, one in zip(models, made, strict=True) if one.base_sha256 != made[0].base_sha256]:
-        raise FiglangError(f"the adapters of {models[0]} and {other[0]} lie over different networks, so that they have no mean")
+    if other := [
+        model for model, one in zip(models, made, strict=True) if one.base_sha256 != made[0].base_sha256
+    ]:
+        raise FiglangError(
+            f"the adapters of {models[0]} and {other[0]} lie over different networks, so that they have no "
+            "mean"
+        )
     weights, settings = averaging.mean(models, config.rank, shares)
     _, validation = data.for_training(DataConfig(**first["data"]["settings"]), config.paths)
     if validation.sha256 != first["data"]["validation"]["sha256"]:
-        raise FiglangError(f"{validation.source} is not the validation data of the runs; set paths.data= to what they had")
+        raise FiglangError(
+            f"{validation.source} is not the validation data of the runs; set paths.data= to what they had"
+        )
     with whole_folder(folder) as beside:
         model = beside / "model"
         shutil.copytree(models[0], model, ignore=shutil.ignore_patterns("README.md", OWN))
         save_file(weights, model / averaging.weights_file(model), {"format": "pt"})
         if settings is not None:
             write_text(model / CONFIG_NAME, json.dumps(settings, indent=2) + "\n")
-        together = digest([config.rank, *([config.start] if config.start else []), *(recipe.settings for recipe in made)])
-        method, seed = f"{made[0].method}, {card.mean_of(len(runs), config.start)}", made[0].seed if len(runs) == 1 else None
+        together = digest(
+            [config.rank, *([config.start] if config.start else []), *(recipe.settings for recipe in made)]
+        )
+        method, seed = (
+            f"{made[0].method}, {card.mean_of(len(runs), config.start)}",
+            made[0].seed if len(runs) == 1 else None,
+        )
         recipe = replace(made[0], method=method, settings=together, seed=seed)
         write_text(model / RECIPE, json.dumps(asdict(recipe), indent=2) + "\n")
         loaded = checkpoint.load(str(model), cache=config.paths.cache)
         facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
-        evaluated = results.Evaluated(first["model"], facts, validation, "validation", first["data_name"], first["seed"])
+        evaluated = results.Evaluated(
+            first["model"], facts, validation, "validation", first["data_name"], first["seed"]
+        )
         document = evaluated.document(beside) | {
             "data": first["data"],
             "training": first["training"] | _cost([content["training"] for content in contents]),
-            "commands": [command for content in contents for command in (*content.get("commands", []), content["command"])],
+            "commands": [
+                command
+                for content in contents
+                for command in (*content.get("commands", []), content["command"])
+            ],
             "health": [finding for content in contents for finding in content["health"]],
             "contamination": first.get("contamination"),
             "averaged": [str(run) for run in runs],
@@ -83,25 +102,32 @@ def main(config: AverageConfig) -> None:
 
 
 def _origin(run: Path) -> Path:
-    """Folder of the export that a run began from. Raises FiglangError if there is none, or it holds another network now."""
+    """Folder of the export that a run began from. Raises FiglangError if there is none, or it holds another
+    network now."""
     recipe = systems.read_recipe(run)
     name, began = recipe["settings"].get("model", {}).get("name_or_path"), recipe.get("start")
     if began is None or name is None:
         raise FiglangError(
-            f"{run / 'recipe.json'} identifies no run or checkpoint that the training began from ({name}); leave start= out"
+            f"{run / 'recipe.json'} identifies no run or checkpoint that the training began from ({name}); "
+            "leave start= out"
         )
     folder = local_path(name)
     if (folder / "model" / RECIPE).is_file():
         folder /= "model"
     if not (folder / RECIPE).is_file() or recipes.read(str(folder), name, None).settings != began:
-        raise FiglangError(f"{name} is not here as the network that {run} began from; put it back, or leave start= out")
+        raise FiglangError(
+            f"{name} is not here as the network that {run} began from; put it back, or leave start= out"
+        )
     return folder
 
 
 def _cost(trainings: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    """Time of all seeds together, rates over that time (None where a seed has not measured one), and the largest memory."""
+    """Time of all seeds together, rates over that time (None where a seed has not measured one), and the
+    largest memory."""
     seconds = sum(one["seconds"] for one in trainings)
-    memory = max((one["peak_memory_mb"] for one in trainings if one["peak_memory_mb"] is not None), default=None)
+    memory = max(
+        (one["peak_memory_mb"] for one in trainings if one["peak_memory_mb"] is not None), default=None
+    )
     cost: dict[str, float | None] = {"seconds": seconds, "peak_memory_mb": memory}
     for name in RATES:
         measured = [one[name] * one["seconds"] for one in trainings if one[name] is not None]
@@ -110,12 +136,15 @@ def _cost(trainings: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
 
 
 def _of_one_recipe(runs: list[str]) -> list[Mapping[str, Any]]:
-    """What the metrics.json of each run says. Raises FiglangError for runs that differ in more than their seed, or not in it."""
+    """What the metrics.json of each run says. Raises FiglangError for runs that differ in more than their
+    seed, or not in it."""
     found = systems.read(runs)
     if unfinished := [system for system in found if "training" not in system.content]:
         raise FiglangError(f"{unfinished[0].folder} is no finished run; train.py makes one")
     if other := [system for system in found if system.recipe != found[0].recipe]:
-        raise FiglangError(f"{other[0].folder} differs from {runs[0]} in more than its seed; average seeds of one recipe")
+        raise FiglangError(
+            f"{other[0].folder} differs from {runs[0]} in more than its seed; average seeds of one recipe"
+        )
     systems.check_seeds(found)
     return [system.content for system in found]
 

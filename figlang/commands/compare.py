@@ -1,7 +1,7 @@
 """Systems beside each other on the same items: `python -m figlang compare RUN RUN …`.
 
-A run is a run folder, an evaluation folder or a predictions file; seeds of one recipe are pooled. `python -m figlang report` with
-the same runs lets the items be browsed on which they differ.
+A run is a run folder, an evaluation folder or a predictions file; seeds of one recipe are pooled. `python -m
+figlang report` with the same runs lets the items be browsed on which they differ.
 """
 
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Evaluation text that is in the training text: `python -m figlang contamination data=figqa_large against=[figqa_large,miqa]`."""
+"""Evaluation text that is in the training text: `python -m figlang contamination data=figqa_large
+against=[figqa_large,miqa]`."""
 
 import json
 from pathlib import Path
@@ -24,12 +25,15 @@ def main(config: ContaminationConfig) -> None:
     evaluations = [Path(folder) for folder in config.runs]
     contents = [recomputed.checked(folder / "metrics.json") for folder in evaluations]
     predicted = [
-        (content["model"], read_predictions(folder / FORWARD)) for folder, content in zip(evaluations, contents, strict=True)
+        (content["model"], read_predictions(folder / FORWARD))
+        for folder, content in zip(evaluations, contents, strict=True)
     ]
     found = overlap.check(train, splits, config.n, before)
     folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-contamination")
     named = f"{found['training_items']} training items of data={config.data.name}"
-    made = [overlap_table.table(found, named if not before else f"{named} and of {len(before)} stages before")]
+    made = [
+        overlap_table.table(found, named if not before else f"{named} and of {len(before)} stages before")
+    ]
     if predicted:
         made.append(overlap_table.by_cleanness(found, splits, predicted))
     with folders.replaced(folder) as new:

@@ -1,4 +1,5 @@
-"""What is in a data set (`data=figqa_medium split=train`): counts by attribute, and what rules get right without a model.
+"""What is in a data set (`data=figqa_medium split=train`): counts by attribute, and what rules get right
+without a model.
 
 Fig-QA's splits have the words of Figure 1, §3.1 and §3.2 too.
 """
@@ -51,14 +52,16 @@ def main(config: DescribeConfig) -> None:
 
 
 def _segments(split: Split, config: DescribeConfig) -> tuple[dict[str, dict[str, int]] | None, str]:
-    """How often which subject, relation and object occurs, with a note of what was parsed; or None, and why."""
+    """How often which subject, relation and object occurs, with a note of what was parsed; or None, and
+    why."""
     if not linguistic.latin(item.context for item in split.items):
         return None, "the parser is English, and most letters of these texts are not Latin"
     parsed, note = split.items, ""
     if config.parsed is not None and len(parsed) > config.parsed:
         parsed = linguistic.every(parsed, config.parsed)
         note = (
-            f"Only {len(parsed):,} of {len(split.items):,} items were parsed, pairs from all over the split; parsed=null takes all."
+            f"Only {len(parsed):,} of {len(split.items):,} items were parsed, pairs from all over the "
+            "split; parsed=null takes all."
         )
     try:
         return linguistic.frequencies(parsed), note
@@ -67,7 +70,8 @@ def _segments(split: Split, config: DescribeConfig) -> tuple[dict[str, dict[str,
 
 
 def _training(config: DescribeConfig) -> Sequence[Item]:
-    """The training items, for the baseline that goes by frequency; the training split itself would know its own answers."""
+    """The training items, for the baseline that goes by frequency; the training split itself would know its
+    own answers."""
     if config.split == "train":
         return ()
     try:
@@ -80,7 +84,10 @@ def _training(config: DescribeConfig) -> Sequence[Item]:
 def counts(split: Split) -> Table:
     """Items, groups and, by attribute, how many items have which value (an item may have several)."""
     items = split.items
-    rows: list[tuple[Cell, ...]] = [("items", "", len(items), ""), ("groups", "", len({item.group for item in items}), "")]
+    rows: list[tuple[Cell, ...]] = [
+        ("items", "", len(items), ""),
+        ("groups", "", len({item.group for item in items}), ""),
+    ]
     names = dict.fromkeys(name for item in items for name in item.attributes)
     for name in names:
         values = sorted({value for item in items for value in item.attributes.get(name, ())})
@@ -91,7 +98,13 @@ def counts(split: Split) -> Table:
         for value in values:
             n = _having(items, name, value)
             rows.append((name, value, n, f"{100 * n / len(items):.1f} %"))
-    return Table("counts", f"{split.name} of {split.source}", ("attribute", "value", "items", "share"), tuple(rows), split.notes)
+    return Table(
+        "counts",
+        f"{split.name} of {split.source}",
+        ("attribute", "value", "items", "share"),
+        tuple(rows),
+        split.notes,
+    )
 
 
 def _having(items: Sequence[Item], name: str, value: str) -> int:
@@ -99,16 +112,26 @@ def _having(items: Sequence[Item], name: str, value: str) -> int:
 
 
 def unique(found: dict[str, dict[str, int]], note: str = "") -> Table:
-    """How many different subjects, relations and objects there are, beside the paper's counts for the medium training file."""
+    """How many different subjects, relations and objects there are, beside the paper's counts for the medium
+    training file."""
     published = {
         row.setting["segment"].removesuffix("s"): row.value
         for row in reference.results()
         if row.table == "Sec 3.1" and row.metric == "n_unique" and row.value is not None
     }
     rows = tuple((part, len(counted), f"{published[part]:.0f}") for part, counted in found.items())
-    published_by = "Published: medium training file, spaCy 3.2 and NLTK's noun lemmatiser (Liu et al. 2022, §3.1, and their code)."
+    published_by = (
+        "Published: medium training file, spaCy 3.2 and NLTK's noun lemmatiser (Liu et al. 2022, §3.1, "
+        "and their code)."
+    )
     notes = (note, published_by) if note else (published_by,)
-    return Table("segments", "Different subjects, relations and objects", ("segment", "different", "published"), rows, notes)
+    return Table(
+        "segments",
+        "Different subjects, relations and objects",
+        ("segment", "different", "published"),
+        rows,
+        notes,
+    )
 
 
 if __name__ == "__main__":

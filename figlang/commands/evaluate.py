@@ -1,4 +1,5 @@
-"""Evaluate a run or a released checkpoint (`checkpoint=runs/…`), or a pretrained model zero-shot (`model=smollm2 scoring=pmi`)."""
+"""Evaluate a run or a released checkpoint (`checkpoint=runs/…`), or a pretrained model zero-shot
+(`model=smollm2 scoring=pmi`)."""
 
 from rich.console import Console
 

@@ -1,4 +1,5 @@
-"""Let a causal model answer MiQA's or Fig-QA's open questions in its own words (`model=smollm2 data=miqa`), for people to rate."""
+"""Let a causal model answer MiQA's or Fig-QA's open questions in its own words (`model=smollm2 data=miqa`),
+for people to rate."""
 
 import logging
 from dataclasses import asdict
@@ -25,7 +26,9 @@ log = logging.getLogger("figlang")
 @entry("generate", GenerateConfig)
 def main(config: GenerateConfig) -> None:
     if not config.data.dataset.startswith(("miqa", "figqa")):
-        raise FiglangError(f"data={config.data.name} has no open questions; use data=miqa or data=figqa_medium")
+        raise FiglangError(
+            f"data={config.data.name} has no open questions; use data=miqa or data=figqa_medium"
+        )
     runtime.start(config.seed, config.trainer)
     split = data.load(config.split, config.data, config.paths)
     runtime.log_notes(split.notes)
@@ -33,7 +36,9 @@ def main(config: GenerateConfig) -> None:
     if config.rated is not None:
         scale, rated = sheets.read(Path(config.rated), [Path(path) for path in config.ratings])
         if scale != answers.scale_of(asked):
-            raise FiglangError(f"rated={config.rated} has answers to other questions than data={config.data.name}")
+            raise FiglangError(
+                f"rated={config.rated} has answers to other questions than data={config.data.name}"
+            )
     loaded = checkpoint.named_by(config, needed="writes")
     if loaded.recipe.format != "causal":
         raise FiglangError(f"{loaded.recipe.name} is no causal model, and only those write")
@@ -49,17 +54,29 @@ def main(config: GenerateConfig) -> None:
         content = {} if config.overwrite else outputs.finished(folder)
         if content:
             written = answers.read(folder)
-            log.info("written before and left as it is, since people may have rated it; overwrite=true replaces it")
+            log.info(
+                "written before and left as it is, since people may have rated it; overwrite=true replaces it"
+            )
         else:
             sheets.check_free(folder, config.overwrite)
             with soundness.explained(loaded):
-                written, manner = generation.answer(loaded, asked, config.sampling, config.cut, config.trainer.progress)
+                written, manner = generation.answer(
+                    loaded, asked, config.sampling, config.cut, config.trainer.progress
+                )
             facts = predicting.origin(loaded)
             facts |= generation.facts(config.sampling, manner, config.shots, config.kinds, config.cut, pool)
-            facts["bos"] = loaded.bos() if manner == "continued" else "none"  # a chat's form has a token of its own
-            evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
+            facts["bos"] = (
+                loaded.bos() if manner == "continued" else "none"
+            )  # a chat's form has a token of its own
+            evaluated = results.Evaluated(
+                loaded.recipe.name, facts, split, config.split, config.data.name, config.seed
+            )
             proxy = answers.begins_as_expected(written)
-            content = evaluated.about() | {"answers": len(written), "begins_as_expected": proxy, "decided_by": wanted}
+            content = evaluated.about() | {
+                "answers": len(written),
+                "begins_as_expected": proxy,
+                "decided_by": wanted,
+            }
             with folders.staged(folder, outputs.MADE) as new:
                 answers.write(new, written)
                 sheets.write(new, {loaded.recipe.name: written}, answers.scale_of(written), config.seed)

@@ -1,4 +1,5 @@
-"""Merge adapters into a plain Hugging Face folder: `python -m figlang merge checkpoint=runs/… output=FOLDER`."""
+"""Merge adapters into a plain Hugging Face folder: `python -m figlang merge checkpoint=runs/…
+output=FOLDER`."""
 
 from pathlib import Path
 
@@ -18,15 +19,20 @@ from figlang.tasks import registry as data
 @entry("merge", MergeConfig)
 def main(config: MergeConfig) -> None:
     folder, run = Path(config.output), Path(config.checkpoint)
-    # Only a folder with an export of ours may be replaced, since `output=` may name any folder; files of the user's own in it stay.
+    # Only a folder with an export of ours may be replaced, since `output=` may name any folder; files of the
+    # user's own in it stay.
     if folder.exists() and not (config.overwrite and (folder / RECIPE).is_file()):
-        raise FiglangError(f"{folder} is there already; take another output=FOLDER, or overwrite=true if it is an export")
+        raise FiglangError(
+            f"{folder} is there already; take another output=FOLDER, or overwrite=true if it is an export"
+        )
     metrics = (run.parent if run.name == "model" else run) / "metrics.json"
     document = recomputed.read(metrics) if metrics.is_file() else None
     runtime.start(0, config.trainer)
     split = data.load("validation", config.data, config.paths)
     loaded = checkpoint.load_unmerged(config.checkpoint, config.model, config.paths.cache)
-    merging.merge(loaded, split, folder, None if document is None else lambda recipe: card.card(recipe, document))
+    merging.merge(
+        loaded, split, folder, None if document is None else lambda recipe: card.card(recipe, document)
+    )
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False)
 
 

@@ -1,4 +1,5 @@
-"""MiQA's Table 3 for a causal model: every prompt, number of examples and question type in one go (`model=smollm2`)."""
+"""MiQA's Table 3 for a causal model: every prompt, number of examples and question type in one go
+(`model=smollm2`)."""
 
 from dataclasses import replace
 
@@ -25,7 +26,9 @@ def main(config: MiqaTable3Config) -> None:
     bos = loaded.bos(grid.scoring)
     scorer = predicting.engine(loaded, grid.scoring, bos)
     facts = predicting.origin(loaded) | grid.facts(config.prompt) | {"bos": bos}
-    about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()
+    about = results.Evaluated(
+        loaded.recipe.name, facts, split, config.split, config.data.name, config.seed
+    ).about()
     pool = data.load(config.split, replace(config.data, limit=None), config.paths).items
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))
     with outputs.claimed(config, wanted) as folder:
@@ -36,7 +39,12 @@ def main(config: MiqaTable3Config) -> None:
             took["one_by_one"] = miqa_grid.one_by_one(scorer, split.items[: config.one_by_one], pool, grid)
 
         measured = table.measure(miqa_grid.read(folder, grid))
-        content = about | {"questions": measured, "took": took, "notes": list(split.notes), "decided_by": wanted}
+        content = about | {
+            "questions": measured,
+            "took": took,
+            "notes": list(split.notes),
+            "decided_by": wanted,
+        }
         content |= soundness.texts(loaded, split.items)
         with folders.staged(folder, MADE) as new:
             write_text(new / "table3.md", table.markdown(content))

@@ -1,4 +1,5 @@
-"""MUNCH's Table 1 and Figures 3 and 8: what its sentences and candidates are like (`vectors=glove.6B.300d.txt`)."""
+"""MUNCH's Table 1 and Figures 3 and 8: what its sentences and candidates are like
+(`vectors=glove.6B.300d.txt`)."""
 
 import json
 from dataclasses import asdict, replace
@@ -39,7 +40,9 @@ def main(config: MunchFiguresConfig) -> None:
     evaluated = results.Evaluated(name, facts, sentences, config.split, config.data.name, config.seed)
     wanted = outputs.decided_by(config, sentences, facts)
     content = (
-        evaluated.about() | content | {"triples": results.describe(judged), "notes": list(sentences.notes), "decided_by": wanted}
+        evaluated.about()
+        | content
+        | {"triples": results.describe(judged), "notes": list(sentences.notes), "decided_by": wanted}
     )
     made, below = overview.tables(content), [overview.FOOTNOTE, f"signature {content['signature']}"]
     with outputs.result(config, wanted) as new:
@@ -52,13 +55,19 @@ def main(config: MunchFiguresConfig) -> None:
         tables.write(made, new / "tables")
         results.write(new / "metrics.json", content)
     tables.show(made, below, Console())
-    Console().print(str(outputs.place(config)), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+    Console().print(
+        str(outputs.place(config)), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False
+    )
 
 
-def _vectors(config: MunchFiguresConfig, items: tuple[Item, ...]) -> tuple[str, dict[str, str | bool], dict[str, Array]]:
+def _vectors(
+    config: MunchFiguresConfig, items: tuple[Item, ...]
+) -> tuple[str, dict[str, str | bool], dict[str, Array]]:
     """Name, facts and vectors of the words of all triples."""
     marked = [item for item in items if isinstance(item, Judgement)]
-    words = {word.lower() if config.lower else word for item in marked for word in (item.word, *item.options[:2])}
+    words = {
+        word.lower() if config.lower else word for item in marked for word in (item.word, *item.options[:2])
+    }
     if config.vectors != "model":
         path = Path(str(config.vectors)).expanduser()
         found = vectors.load(path, words, config.allow_pickle)
@@ -67,8 +76,14 @@ def _vectors(config: MunchFiguresConfig, items: tuple[Item, ...]) -> tuple[str, 
     known = loaded.tokenizer
     matrix = loaded.network.get_input_embeddings().weight.detach().float().numpy()
     # With the space before it, as a word stands in a sentence.
-    found = vectors.embedded(words, matrix, lambda word: known(f" {word}", add_special_tokens=False)["input_ids"])
-    return f"{loaded.recipe.name}'s input embeddings", {"vectors": loaded.recipe.base, "lower": config.lower}, found
+    found = vectors.embedded(
+        words, matrix, lambda word: known(f" {word}", add_special_tokens=False)["input_ids"]
+    )
+    return (
+        f"{loaded.recipe.name}'s input embeddings",
+        {"vectors": loaded.recipe.base, "lower": config.lower},
+        found,
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""MUNCH's Tables 3 and 10 to 12: where the words that people gave come in a model's ranking (`model=smollm2`)."""
+"""MUNCH's Tables 3 and 10 to 12: where the words that people gave come in a model's ranking
+(`model=smollm2`)."""
 
 import time
 
@@ -27,12 +28,20 @@ def main(config: MunchGenerateConfig) -> None:
     way = served_filling.way(config, loaded) if isinstance(loaded, Served) else filling.way(config, loaded)
     names = config.prompts or list(munch_generation.PROMPTS)
     asked = {name: munch_generation.ask(split.items, name, way.form) for name in names}
-    words = filling.candidates(config.candidates, [item.options for item in split.items]) if way.rank == "word" else []
+    words = (
+        filling.candidates(config.candidates, [item.options for item in split.items])
+        if way.rank == "word"
+        else []
+    )
     filler: filling.Filler | served_filling.ServedFiller = (
-        served_filling.ServedFiller(loaded, way) if isinstance(loaded, Served) else filling.Filler(loaded, way, words)
+        served_filling.ServedFiller(loaded, way)
+        if isinstance(loaded, Served)
+        else filling.Filler(loaded, way, words)
     )
     facts = predicting.origin(loaded) | way.facts() | {"prompt": "+".join(names), "bos": loaded.bos()}
-    about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()
+    about = results.Evaluated(
+        loaded.recipe.name, facts, split, config.split, config.data.name, config.seed
+    ).about()
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))
     with outputs.claimed(config, wanted) as folder:
         cells.claim(folder, about["signature"], config, KEPT)
@@ -51,11 +60,17 @@ def main(config: MunchGenerateConfig) -> None:
         best = rankings.cases(ranked[measured["best"]])
         factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least)
         about["data"] = results.about_data(config.data, {config.split: split}, ())
-        content = about | measured | {"factors": factors, "took": took, "notes": list(split.notes), "decided_by": wanted}
+        content = (
+            about
+            | measured
+            | {"factors": factors, "took": took, "notes": list(split.notes), "decided_by": wanted}
+        )
         content |= soundness.texts(loaded, split.items)
         made, below = table3.tables(content), table3.below(content)
         with folders.staged(folder, MADE) as new:
-            write_text(new / "tables.md", tables.document(f"MUNCH generation, {content['model']}", made, below))
+            write_text(
+                new / "tables.md", tables.document(f"MUNCH generation, {content['model']}", made, below)
+            )
             tables.write(made, new / "tables")
             results.write(new / "metrics.json", content, counted=folder)
     tables.show(made, below, Console())

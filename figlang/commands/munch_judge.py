@@ -1,4 +1,5 @@
-"""MUNCH's Tables 2 and 9 to 12 for a model that judges by letters: all 18 judgement prompts in one go (`model=smollm2`)."""
+"""MUNCH's Tables 2 and 9 to 12 for a model that judges by letters: all 18 judgement prompts in one go
+(`model=smollm2`)."""
 
 from rich.console import Console
 
@@ -24,10 +25,15 @@ def main(config: MunchJudgeConfig) -> None:
     split, loaded = assessment.opened(config)
     judge = judging.judge(loaded, config.prompt, config.scoring)
     if config.one_by_one and not (isinstance(judge, judging.Judge) and config.prompt.reply == "letter"):
-        raise FiglangError("one_by_one= measures what scoring letters together spares, by a network that is here; leave it out")
+        raise FiglangError(
+            "one_by_one= measures what scoring letters together spares, by a network that is here; leave it "
+            "out"
+        )
     asked = munch.by_prompt(split.items, config.prompts)
     facts = predicting.origin(loaded) | judge.facts("+".join(asked))
-    about = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed).about()
+    about = results.Evaluated(
+        loaded.recipe.name, facts, split, config.split, config.data.name, config.seed
+    ).about()
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))
     with outputs.claimed(config, wanted) as folder:
         cells.claim(folder, about["signature"], config, KEPT)
@@ -42,18 +48,26 @@ def main(config: MunchJudgeConfig) -> None:
         took = filled.took()
         if config.one_by_one and isinstance(judge, judging.Judge):
             some = {name: items[: config.one_by_one] for name, items in asked.items()}
-            parts = [judge.sequences([each]) for name, items in some.items() for each in judge.ask(items, name)]
+            parts = [
+                judge.sequences([each]) for name, items in some.items() for each in judge.ask(items, name)
+            ]
             took["one_by_one"] = cells.one_by_one(judge.scorer.score_tokens, parts, len(parts))
 
         predictions = cells.read(folder, asked)
         measured = table.measure(predictions, config.ddof)
         best = association.cases(predictions[measured["best"]])
         factors = munch_factors.measure(best, config.quantity_test, config.class_test, config.least)
-        content = about | measured | {"factors": factors, "took": took, "notes": list(split.notes), "decided_by": wanted}
+        content = (
+            about
+            | measured
+            | {"factors": factors, "took": took, "notes": list(split.notes), "decided_by": wanted}
+        )
         content |= soundness.texts(loaded, split.items)
         made, below = table.tables(content), table.below(content)
         with folders.staged(folder, MADE) as new:
-            write_text(new / "tables.md", tables.document(f"MUNCH judgement, {content['model']}", made, below))
+            write_text(
+                new / "tables.md", tables.document(f"MUNCH judgement, {content['model']}", made, below)
+            )
             tables.write(made, new / "tables")
             results.write(new / "metrics.json", content, counted=folder)
     tables.show(made, below, Console())

@@ -1,5 +1,5 @@
-"""Make a rating sheet from answers of several models (`runs=[a,b]`, `texts=[gpt.csv]`), or read filled-in ones
-(`ratings=[ann.csv,ben.csv]`)."""
+"""Make a rating sheet from answers of several models (`runs=[a,b]`, `texts=[gpt.csv]`), or read filled-in
+ones (`ratings=[ann.csv,ben.csv]`)."""
 
 import json
 import random
@@ -49,9 +49,13 @@ def _written(config: RateConfig) -> dict[str, list[Generation]]:
         ranked = (folder / substitutions.FOLDER).is_dir()
         written[run] = substitutions.unexpected(folder, config.paths) if ranked else answers.read(folder)
     for text in config.texts:
-        for model, several in texts.read(Path(text), config.scale, config.prompt_column, config.answer_column).items():
+        for model, several in texts.read(
+            Path(text), config.scale, config.prompt_column, config.answer_column
+        ).items():
             if model in written:
-                raise FiglangError(f"{text} has answers of {model}, and so has another source; give each model one name")
+                raise FiglangError(
+                    f"{text} has answers of {model}, and so has another source; give each model one name"
+                )
             written[model] = several
     return written
 

@@ -1,4 +1,5 @@
-"""A report about runs: `python -m figlang report RUN …` writes one HTML page, with tables and figures for a paper beside it."""
+"""A report about runs: `python -m figlang report RUN …` writes one HTML page, with tables and figures for a
+paper beside it."""
 
 from pathlib import Path
 

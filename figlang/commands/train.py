@@ -1,4 +1,5 @@
-"""Train a model, export it, evaluate the export and report: `python train.py model=minilm data=figqa_large`."""
+"""Train a model, export it, evaluate the export and report: `python train.py model=minilm
+data=figqa_large`."""
 
 import logging
 from pathlib import Path
@@ -27,7 +28,9 @@ def main(config: TrainConfig) -> None:
     config = runtime.settled(config)
     preparation.check(config)
     train, validation = data.for_training(config.data, config.paths)
-    others = [(one, data.load("validation", one, config.paths)) for one in data_presets(config.also, config.data)]
+    others = [
+        (one, data.load("validation", one, config.paths)) for one in data_presets(config.also, config.data)
+    ]
     if runs.finished(config, train, validation):
         folder = Path(str(config.run))
         showing.show(recomputed.checked(folder / "metrics.json"), folder, console)
@@ -47,16 +50,27 @@ def main(config: TrainConfig) -> None:
         write_text(run.folder / "config.yaml", to_yaml(config))
         checkpoint.export(ready.network, ready.tokenizer, ready.recipe, run.model)
         if ready.merges:
-            merging.merge(checkpoint.load_unmerged(str(run.model), config.model, config.paths.cache), validation, run.model)
+            merging.merge(
+                checkpoint.load_unmerged(str(run.model), config.model, config.paths.cache),
+                validation,
+                run.model,
+            )
 
-        # Evaluated is what was exported, loaded afresh: the numbers are the folder's, not those of the network in memory.
+        # Evaluated is what was exported, loaded afresh: the numbers are the folder's, not those of the
+        # network in memory.
         loaded = checkpoint.load(str(run.model), config.model, config.paths.cache)
-        facts = predicting.predict(loaded, validation, run.folder, predicting.How(config.trainer.progress, blind=config.blind))
-        evaluated = results.Evaluated(config.model.name, facts, validation, "validation", config.data.name, config.seed)
+        facts = predicting.predict(
+            loaded, validation, run.folder, predicting.How(config.trainer.progress, blind=config.blind)
+        )
+        evaluated = results.Evaluated(
+            config.model.name, facts, validation, "validation", config.data.name, config.seed
+        )
         content = evaluated.document(run.folder) | {
             "data": results.about_data(config.data, {"train": train, "validation": validation}, ready.notes),
             "training": fitted.facts(),
-            "contamination": overlap.check(train, overlap_table.evaluated(config.data, [config.data], config.paths)),
+            "contamination": overlap.check(
+                train, overlap_table.evaluated(config.data, [config.data], config.paths)
+            ),
             "health": fitted.health,
         }
         content |= soundness.texts(loaded, validation.items)

@@ -1,7 +1,9 @@
-"""Trained-on × tested-on: `python -m figlang transfer checkpoint=runs/a/seed0,runs/b/seed0 data=figqa_medium,winogrande_l`.
+"""Trained-on × tested-on: `python -m figlang transfer checkpoint=runs/a/seed0,runs/b/seed0
+data=figqa_medium,winogrande_l`.
 
-Takes what `evaluate.py -m` takes, evaluates every combination, and sets the accuracies into one table and heat map. With `model=`
-beside `checkpoint=` the untrained networks are rows too: what a training lost or won is the difference to its base.
+Takes what `evaluate.py -m` takes, evaluates every combination, and sets the accuracies into one table and
+heat map. With `model=` beside `checkpoint=` the untrained networks are rows too: what a training lost or won
+is the difference to its base.
 """
 
 from pathlib import Path
@@ -25,7 +27,9 @@ def main(combinations: list[Combination[EvaluateConfig]]) -> None:
         try:
             assessed = assess(config)
         except FiglangError as error:
-            cells.append(matrix.Cell(row, config.data.name, config.checkpoint or config.model.name, reason=str(error)))
+            cells.append(
+                matrix.Cell(row, config.data.name, config.checkpoint or config.model.name, reason=str(error))
+            )
         else:
             if assessed is None:
                 reports = False  # one of several processes: the first one reports
@@ -45,7 +49,10 @@ def _check_places(combinations: list[Combination[EvaluateConfig]]) -> None:
         place = outputs.place(combination.config)
         if (other := places.setdefault(place, combination)) is not combination:
             both = " and ".join(" ".join(each.choices) for each in (other, combination))
-            raise FiglangError(f"{both} would overwrite each other in {place}; leave out name=, output= and what changes no number")
+            raise FiglangError(
+                f"{both} would overwrite each other in {place}; leave out name=, output= and what changes no "
+                "number"
+            )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The typed schema of every command: plain dataclasses, checked when they are built.
 
-A sentence stands with every field: it is what `--help` prints. `figlang.command` is the door through which values enter.
+A sentence stands with every field: it is what `--help` prints. `figlang.command` is the door through which
+values enter.
 """
 
 from figlang.config.commands import (

@@ -1,7 +1,7 @@
 """The one door through which a configuration enters: Hydra's command line, help, and errors for people.
 
-Only this file imports hydra and omegaconf. Hydra composes; `resolve` turns the result into the plain dataclasses of
-`figlang.config`.
+Only this file imports hydra and omegaconf. Hydra composes; `resolve` turns the result into the plain
+dataclasses of `figlang.config`.
 """
 
 import logging
@@ -78,10 +78,11 @@ _store.store(name="average_schema", node=AverageConfig)
 def resolve(config: DictConfig, schema: type[T]) -> T:
     """Plain dataclasses from a composed configuration.
 
-    Merging into a fresh schema is what makes a key added with `+` an error: Hydra alone would accept and drop it.
+    Merging into a fresh schema is what makes a key added with `+` an error: Hydra alone would accept and drop
+    it.
     """
     plain = OmegaConf.to_container(config, resolve=True)
-    return OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(schema), plain))  # type: ignore[return-value]
+    return cast(T, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(schema), plain)))
 
 
 def to_yaml(config: Any) -> str:
@@ -96,17 +97,23 @@ def compose(name: str, schema: type[T], overrides: list[str]) -> T:
 
 
 def data_presets(names: Sequence[str], like: DataConfig | None = None) -> list[DataConfig]:
-    """Presets of data= by name; with `like`, in its folder, with its limit, and with its draws: what it holds out is held out.
+    """Presets of data= by name; with `like`, in its folder, with its limit, and with its draws: what it holds
+    out is held out.
 
     Raises FiglangError for a name that there is none of.
     """
     files = {path.stem: path for path in (CONF / "data").glob("*.yaml")}
     if unknown := [name for name in names if name not in files]:
         raise FiglangError(f"{unknown[0]!r} is no preset of data=; choose some of {', '.join(sorted(files))}")
-    merged = (OmegaConf.merge(OmegaConf.structured(DataConfig), OmegaConf.load(files[name])) for name in names)
+    merged = (
+        OmegaConf.merge(OmegaConf.structured(DataConfig), OmegaConf.load(files[name])) for name in names
+    )
     found = [cast(DataConfig, OmegaConf.to_object(one)) for one in merged]
     if like is not None:
-        found = [replace(one, root=like.root, limit=like.limit, seed=like.seed, held_out=like.held_out) for one in found]
+        found = [
+            replace(one, root=like.root, limit=like.limit, seed=like.seed, held_out=like.held_out)
+            for one in found
+        ]
         for one in found:
             naming.name_data(one, _typed())
     return found
@@ -114,7 +121,8 @@ def data_presets(names: Sequence[str], like: DataConfig | None = None) -> list[D
 
 @dataclass(frozen=True)
 class Combination(Generic[T]):
-    """One configuration of a grid; `choices` are the overrides that made it: several values, and names of networks."""
+    """One configuration of a grid; `choices` are the overrides that made it: several values, and names of
+    networks."""
 
     config: T
     choices: tuple[str, ...]
@@ -125,16 +133,23 @@ class Combination(Generic[T]):
 
 
 def combinations(name: str, schema: type[T], words: list[str]) -> list[Combination[T]]:
-    """Every combination of overrides with several values, for example `data=figqa_medium,snli`, as a multirun would run them.
+    """Every combination of overrides with several values, for example `data=figqa_medium,snli`, as a multirun
+    would run them.
 
-    What `checkpoint=` and what `model=` name are different networks, so that with both the combinations are those of each.
+    What `checkpoint=` and what `model=` name are different networks, so that with both the combinations are
+    those of each.
     """
-    if any(word.startswith("checkpoint=") for word in words) and any(word.startswith("model=") for word in words):
+    if any(word.startswith("checkpoint=") for word in words) and any(
+        word.startswith("model=") for word in words
+    ):
         chooses = [word for word in words if word.startswith(("model=", "model."))]
         about_model = [word for word in chooses if word.split("=")[0] not in naming.ALLOWING]
         trained = [word for word in words if word not in about_model]
         untrained = [word for word in words if not word.startswith("checkpoint=")]
-        return [*_combinations(name, schema, trained, "checkpoint"), *_combinations(name, schema, untrained, "model")]
+        return [
+            *_combinations(name, schema, trained, "checkpoint"),
+            *_combinations(name, schema, untrained, "model"),
+        ]
     return _combinations(name, schema, words)
 
 
@@ -166,7 +181,8 @@ def _combinations(name: str, schema: type[T], words: list[str], kind: str = "") 
 
 @contextmanager
 def _door() -> Iterator[None]:
-    """What every command is entered by: secrets are never said, and Ctrl-C is one word (a fit says by itself where it goes on)."""
+    """What every command is entered by: secrets are never said, and Ctrl-C is one word (a fit says by itself
+    where it goes on)."""
     with nothing_secret_said():
         try:
             yield
@@ -175,8 +191,11 @@ def _door() -> Iterator[None]:
             raise SystemExit(INTERRUPTED) from None
 
 
-def grid(name: str, schema: type[T]) -> Callable[[Callable[[list[Combination[T]]], None]], Callable[[], None]]:
-    """Turn `task(combinations)` into a command that takes several values for an option, as a multirun does, but all at once."""
+def grid(
+    name: str, schema: type[T]
+) -> Callable[[Callable[[list[Combination[T]]], None]], Callable[[], None]]:
+    """Turn `task(combinations)` into a command that takes several values for an option, as a multirun does,
+    but all at once."""
 
     def decorate(task: Callable[[list[Combination[T]]], None]) -> Callable[[], None]:
         @_door()
@@ -199,7 +218,8 @@ def grid(name: str, schema: type[T]) -> Callable[[Callable[[list[Combination[T]]
 
 
 def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callable[[], None]]:
-    """Turn `task(config)` into a command: Hydra's command line, our help, errors of one line with exit code 2."""
+    """Turn `task(config)` into a command: Hydra's command line, our help, errors of one line with exit code
+    2."""
 
     def decorate(task: Callable[[T], None]) -> Callable[[], None]:
         entered = False
@@ -216,7 +236,9 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
             try:
                 config = _named(composed, schema)
                 task(config)
-                return config.run if isinstance(config, TrainConfig) else None  # where a sweeper finds what came of it
+                return (
+                    config.run if isinstance(config, TrainConfig) else None
+                )  # where a sweeper finds what came of it
             except (FiglangError, OmegaConfBaseException) as error:
                 _fail(error)
             except (OSError, MemoryError, RuntimeError) as error:
@@ -230,7 +252,9 @@ def entry(name: str, schema: type[T]) -> Callable[[Callable[[T], None]], Callabl
             # Hydra's parser takes overrides in one run of words only: `model=minilm -m seed=0,1` would fail.
             logging.basicConfig(level=logging.INFO, format="%(message)s")
             try:
-                sys.argv[1:] = sorted(_words(schema, sys.argv[1:]), key=lambda word: word not in ("-m", "--multirun"))
+                sys.argv[1:] = sorted(
+                    _words(schema, sys.argv[1:]), key=lambda word: word not in ("-m", "--multirun")
+                )
             except FiglangError as error:
                 _fail(error)
             # Hydra's own reporting prints several lines and exits with 1; with this set, its errors reach us.
@@ -279,13 +303,19 @@ def _typed() -> naming.Typed:
 
 def _words(schema: type, words: list[str]) -> list[str]:
     """The words of a command line as Hydra can read them."""
-    presets = {folder.name: [path.stem for path in folder.glob("*.yaml")] for folder in CONF.iterdir() if folder.is_dir()}
+    presets = {
+        folder.name: [path.stem for path in folder.glob("*.yaml")]
+        for folder in CONF.iterdir()
+        if folder.is_dir()
+    }
     words = typed.without_configuration(words, presets, [spec.name for spec in fields(schema)])
     typed.check(words, presets)
     given = [word.lstrip("+") for word in words]
     field = next((word.split("=")[0] for word in given if word.startswith("scoring.")), None)
     if field and schema is not TrainConfig and not any(word.startswith("scoring=") for word in given):
-        raise FiglangError(f"{field} changes a preset, which has to be named with it: scoring=clean {field}=…")
+        raise FiglangError(
+            f"{field} changes a preset, which has to be named with it: scoring=clean {field}=…"
+        )
     if "runs" in (spec.name for spec in fields(schema)):
         bare = [word for word in words if "=" not in word and not word.startswith("-")]
         words = [word for word in words if word not in bare]
@@ -297,7 +327,8 @@ def _words(schema: type, words: list[str]) -> list[str]:
 
 
 def _quoted(word: str) -> str:
-    # Text of the user's own: Hydra would read braces as a dictionary and take spaces and commas for its grammar.
+    # Text of the user's own: Hydra would read braces as a dictionary and take spaces and commas for its
+    # grammar.
     key, equals, value = word.partition("=")
     if not key.endswith((".template", ".suffix", ".separator", ".bos")) or value.startswith(("'", '"')):
         return word
@@ -305,7 +336,8 @@ def _quoted(word: str) -> str:
 
 
 def _unreadable() -> str | None:
-    """The first word of the command line that Hydra's parser cannot read; its own message does not name it."""
+    """The first word of the command line that Hydra's parser cannot read; its own message does not name
+    it."""
     for word in sys.argv[1:]:
         try:
             OverridesParser.create().parse_override(word)
@@ -333,13 +365,20 @@ def _fail(error: Exception) -> NoReturn:
     message = " ".join(kept)
     if any(token in message for token in typed.UNREADABLE) and (word := _unreadable()):
         message = typed.advice(word)
-    if "interpolation" in message.lower() and (word := next((word for word in sys.argv[1:] if "${" in word), None)):
+    if "interpolation" in message.lower() and (
+        word := next((word for word in sys.argv[1:] if "${" in word), None)
+    ):
         message = f"{word}: {message}"
     if "Could not override 'peft'" in message:
-        message = "this model= trains adapters; name what it starts from (model=gpt2, say), or a trained run by checkpoint=FOLDER"
+        message = (
+            "this model= trains adapters; name what it starts from (model=gpt2, say), or a trained run "
+            "by checkpoint=FOLDER"
+        )
     if "'hydra/launcher/submitit_" in message:
         message = "hydra/launcher=submitit_… needs the launcher for jobs: `pip install figlang[slurm]`"
-    preset = re.search(r"Could not find '([^']+)' Available options in '([^']+)': (.+?) Config search path", message)
+    preset = re.search(
+        r"Could not find '([^']+)' Available options in '([^']+)': (.+?) Config search path", message
+    )
     if preset:
         name, options = preset[1].removeprefix(f"{preset[2]}/"), preset[3].split()
         close = get_close_matches(name.rpartition("/")[2], options, n=1)
@@ -351,17 +390,25 @@ def _fail(error: Exception) -> NoReturn:
         message = f"{single[1]}.{single[2]}={single[3]} is no list in brackets: {sentence}"
     unknown = re.search(r"[Kk]ey '([^']+)' (?:is )?not in '(\w+)'", message)
     if unknown and (section := getattr(schemas, unknown[2], None)) is not None:
-        message = f"unknown key {unknown[1]!r}; {_section_name(section)} has {', '.join(spec.name for spec in fields(section))}"
+        message = (
+            f"unknown key {unknown[1]!r}; {_section_name(section)} has "
+            f"{', '.join(spec.name for spec in fields(section))}"
+        )
     sys.stderr.write(f"error: {printable(message)}\n")
     raise SystemExit(2)
 
 
 def _of_submitit(words: str) -> str:
-    """What submitit says of a job that failed or could not begin; the job's own error stands in its middle."""
-    said = next((line.removeprefix("error: ") for line in words.splitlines() if line.startswith("error: ")), None)
+    """What submitit says of a job that failed or could not begin; the job's own error stands in its
+    middle."""
+    said = next(
+        (line.removeprefix("error: ") for line in words.splitlines() if line.startswith("error: ")), None
+    )
     job = re.match(r"Job (\S+)", words)
     return f"job {job[1]}: {said}" if said and job else f"submitit: {' '.join(words.split())[:300]}"
 
 
 def _section_name(section: type) -> str:
-    return "the top level" if issubclass(section, Command) else section.__name__.removesuffix("Config").lower()
+    return (
+        "the top level" if issubclass(section, Command) else section.__name__.removesuffix("Config").lower()
+    )

@@ -8,7 +8,8 @@ from figlang.config.section import AMOUNT, POSITIVE, Range, Section, option
 from figlang.errors import FiglangError
 from figlang.files.redaction import hide, hide_variable
 
-# A part of a path that is a key and not a word: many letters and digits in a row, a UUID, or the beginning that keys have.
+# A part of a path that is a key and not a word: many letters and digits in a row, a UUID, or the beginning
+# that keys have.
 KEYLIKE = re.compile(
     r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}|[A-Za-z0-9]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|"
     r"^(?:sk|hf|pk|key)[-_][\w-]{8,}"
@@ -17,28 +18,44 @@ KEYLIKE = re.compile(
 
 @dataclass
 class EndpointConfig(Section):
-    endpoint: str | None = option(None, "served: address of the OpenAI-compatible server, http://localhost:8000/v1 say.")
-    key_env: str = option("OPENAI_API_KEY", "served: name of the environment variable that holds the key, if one is needed.")
+    endpoint: str | None = option(
+        None, "served: address of the OpenAI-compatible server, http://localhost:8000/v1 say."
+    )
+    key_env: str = option(
+        "OPENAI_API_KEY", "served: name of the environment variable that holds the key, if one is needed."
+    )
     concurrency: int = option(16, "served: requests in flight.", within=Range(above=0, most=10_000))
-    timeout: float = option(120.0, "served: seconds until an answer is given up and asked for again.", within=POSITIVE)
+    timeout: float = option(
+        120.0, "served: seconds until an answer is given up and asked for again.", within=POSITIVE
+    )
     retries: int = option(
         6,
         "served: how often a request is repeated after 408, 409, 429, 5xx, time-outs and lost connections.",
         within=Range(least=0, most=10_000),
     )
-    input_price: float = option(0.0, "served: price of a million tokens that are sent, in your currency.", within=AMOUNT)
+    input_price: float = option(
+        0.0, "served: price of a million tokens that are sent, in your currency.", within=AMOUNT
+    )
     output_price: float = option(0.0, "served: price of a million tokens that come back.", within=AMOUNT)
-    max_cost: float | None = option(None, "served: stop before a command's requests cost more than this.", within=POSITIVE)
+    max_cost: float | None = option(
+        None, "served: stop before a command's requests cost more than this.", within=POSITIVE
+    )
 
     def check_endpoint(self, served: bool) -> None:
-        """Raises FiglangError for an endpoint that cannot be asked, and for its settings with other models."""
+        """Raises FiglangError for an endpoint that cannot be asked, and for its settings with other
+        models."""
         if not served:
             given = [spec.name for spec in fields(EndpointConfig) if getattr(self, spec.name) != spec.default]
             if given:
-                raise FiglangError(f"model.{given[0]} is for a model behind an endpoint; use model=served, or leave it out")
+                raise FiglangError(
+                    f"model.{given[0]} is for a model behind an endpoint; use model=served, or leave it out"
+                )
             return
         if not self.endpoint:
-            raise FiglangError("model.endpoint is missing; give the server's address, model.endpoint=http://localhost:8000/v1 say")
+            raise FiglangError(
+                "model.endpoint is missing; give the server's address, "
+                "model.endpoint=http://localhost:8000/v1 say"
+            )
         # None of these messages repeats the value: it would hold the key.
         try:
             parts = urlsplit(self.endpoint)
@@ -48,17 +65,26 @@ class EndpointConfig(Section):
                 "model.endpoint is no address; it looks like http://localhost:8000/v1, ports end at 65535"
             ) from error
         if parts.username or parts.password or parts.query or parts.fragment:
-            raise FiglangError("model.endpoint holds more than an address; keys belong into the variable that model.key_env names")
+            raise FiglangError(
+                "model.endpoint holds more than an address; keys belong into the variable that model.key_env "
+                "names"
+            )
         if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", self.key_env):
-            raise FiglangError("model.key_env is the name of an environment variable (OPENAI_API_KEY), never a key itself")
+            raise FiglangError(
+                "model.key_env is the name of an environment variable (OPENAI_API_KEY), never a key itself"
+            )
         hide_variable(self.key_env)
         for segment in parts.path.split("/"):
             if KEYLIKE.search(segment):
                 hide(segment, "key")
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise FiglangError(f"model.endpoint={self.endpoint} is no address; it looks like http://localhost:8000/v1")
+            raise FiglangError(
+                f"model.endpoint={self.endpoint} is no address; it looks like http://localhost:8000/v1"
+            )
         if self.max_cost is not None and not self.input_price + self.output_price:
-            raise FiglangError(f"model.max_cost={self.max_cost:g} needs prices: set model.input_price and model.output_price")
+            raise FiglangError(
+                f"model.max_cost={self.max_cost:g} needs prices: set model.input_price and model.output_price"
+            )
 
     @property
     def base_url(self) -> str:

@@ -1,4 +1,5 @@
-"""Names for what a command line asks for: of models and data sets that are not quite a preset's, and of the folders of results."""
+"""Names for what a command line asks for: of models and data sets that are not quite a preset's, and of the
+folders of results."""
 
 import re
 from collections.abc import Mapping
@@ -30,7 +31,8 @@ KINDS: dict[type, str] = {
 }
 # What of model= is said about a checkpoint too: it is never a checkpoint's own to allow.
 ALLOWING = ("model.allow_bin", "model.trust_remote_code")
-# Of trainer= what only the Trainer reads: an evaluation runs in the network's own precision, split by torchrun.
+# Of trainer= what only the Trainer reads: an evaluation runs in the network's own precision, split by
+# torchrun.
 TRAINING = ("trainer.precision", "trainer.devices", "trainer.nodes", "trainer.strategy")
 LONGEST = 120
 # What does not belong into a folder's name: it changes no result, or is in the name already.
@@ -43,7 +45,8 @@ _UNNAMED = re.compile(
 
 @dataclass(frozen=True)
 class Typed:
-    """A command line: its overrides as they were typed, the presets chosen of each group, and whether it is a multirun."""
+    """A command line: its overrides as they were typed, the presets chosen of each group, and whether it is a
+    multirun."""
 
     overrides: tuple[str, ...]
     choices: Mapping[str, str]
@@ -56,7 +59,8 @@ class Typed:
 
 
 def name(config: TrainConfig | EvaluateConfig, typed: Typed, preset: DataConfig | None) -> None:
-    """Fill in the names that were not given; `preset` is what data= chose, needed where data.size= was typed beside it and no name.
+    """Fill in the names that were not given; `preset` is what data= chose, needed where data.size= was typed
+    beside it and no name.
 
     Raises FiglangError for what cannot be named, since it would change nothing or be run several times.
     """
@@ -71,7 +75,8 @@ def name(config: TrainConfig | EvaluateConfig, typed: Typed, preset: DataConfig 
 
 
 def name_data(data: DataConfig, typed: Typed) -> None:
-    """Under debug= a preset's files are the bundled samples, and a report must not call them by the real ones' name."""
+    """Under debug= a preset's files are the bundled samples, and a report must not call them by the real
+    ones' name."""
     if "debug" in typed.choices and data.root and data.root.endswith("samples") and "sample" not in data.name:
         data.name += "_sample"
 
@@ -92,21 +97,33 @@ def _name_size(data: DataConfig, preset: DataConfig) -> None:
 
 
 def _name_run(config: TrainConfig, typed: Typed) -> None:
-    # An interrupted multirun is started again by the same command, which then finds some of its runs finished.
+    # An interrupted multirun is started again by the same command, which then finds some of its runs
+    # finished.
     config.skip_finished = config.skip_finished or typed.multirun
     slurm = typed.choices.get("hydra/launcher") == "submitit_slurm"
     if typed.multirun and config.trainer.devices not in ("auto", "1") and not slurm:
         # Each process that Lightning starts would run the whole multirun again.
-        raise FiglangError("a multirun (-m) needs trainer.devices=1; start the runs one by one, or by torchrun")
+        raise FiglangError(
+            "a multirun (-m) needs trainer.devices=1; start the runs one by one, or by torchrun"
+        )
     if config.run is None:
-        config.run = str(Path(config.paths.runs) / _folder(typed, config.model.name, config.data.name) / f"seed{config.seed}")
+        config.run = str(
+            Path(config.paths.runs)
+            / _folder(typed, config.model.name, config.data.name)
+            / f"seed{config.seed}"
+        )
 
 
 def _name_evaluation(config: EvaluateConfig, typed: Typed) -> None:
     given = typed.given
-    idle = next((field for field in given if field.split(".")[0] in ("model", "method") and field not in ALLOWING), None)
+    idle = next(
+        (field for field in given if field.split(".")[0] in ("model", "method") and field not in ALLOWING),
+        None,
+    )
     if config.checkpoint is not None and idle is not None:
-        raise FiglangError(f"checkpoint={config.checkpoint} brings its own model and method; leave {idle}= out")
+        raise FiglangError(
+            f"checkpoint={config.checkpoint} brings its own model and method; leave {idle}= out"
+        )
     if trains := next((field for field in given if field.startswith("method") or field in TRAINING), None):
         raise FiglangError(f"{trains}= is for training and changes no evaluation; leave it out")
     if config.name is None:
@@ -121,7 +138,8 @@ def _name_evaluation(config: EvaluateConfig, typed: Typed) -> None:
 
 def _folder(typed: Typed, *parts: str) -> str:
     whole = "-".join([*parts, *sorted(text for text in typed.overrides if not _UNNAMED.match(text))])
-    # Only what neither a shell nor Hydra's grammar reads as syntax: the folder is given back as checkpoint=FOLDER.
+    # Only what neither a shell nor Hydra's grammar reads as syntax: the folder is given back as
+    # checkpoint=FOLDER.
     plain = re.sub(r"[^A-Za-z0-9._~-]+", "_", whole)
     # Where more was lost than `=`, other overrides might get the same name.
     told_apart = len(plain) <= LONGEST and re.fullmatch(r"[A-Za-z0-9._~=-]*", whole)

@@ -1,4 +1,5 @@
-"""What every section of the schema has: fields with a sentence and choices, and checks that say which field is wrong."""
+"""What every section of the schema has: fields with a sentence and choices, and checks that say which field
+is wrong."""
 
 import re
 from dataclasses import dataclass, field, fields
@@ -10,7 +11,8 @@ from figlang.errors import FiglangError
 
 @dataclass(frozen=True)
 class Range:
-    """Which numbers a field takes: `least` or more, or numbers `above`; `most` or less, or numbers `below`. All are finite.
+    """Which numbers a field takes: `least` or more, or numbers `above`; `most` or less, or numbers `below`.
+    All are finite.
 
     The upper end of a count is what the machinery behind it can hold, far above what anybody needs.
     """
@@ -21,9 +23,12 @@ class Range:
     below: float | None = None
 
     def fault(self, value: float) -> str | None:
-        """What is wrong with a number, as the rest of the sentence "it must be …"; None for one that is in the range."""
+        """What is wrong with a number, as the rest of the sentence "it must be …"; None for one that is in
+        the range."""
         lower = f"above {self.above:g}" if self.above is not None else f"at least {self.least:g}"
-        upper = f"below {_plainly(self.below)}" if self.below is not None else f"at most {_plainly(self.most)}"
+        upper = (
+            f"below {_plainly(self.below)}" if self.below is not None else f"at most {_plainly(self.most)}"
+        )
         if isinstance(value, float) and not isfinite(value):
             return f"{lower} and finite"
         low = value > self.above if self.above is not None else value >= (self.least or 0)
@@ -43,11 +48,13 @@ AMOUNT = Range(least=0, most=1e9)
 SHARE = Range(least=0, below=1)
 SEED = Range(least=0, below=2**32)
 
-LONGEST = 200  # bytes of a name: file systems take 255, made names have up to 160, and figures and reports add to them
+# Bytes of a name: file systems take 255, made names have up to 160, and figures and reports add to them.
+LONGEST = 200
 
 
 def option(default: Any, sentence: str, choices: tuple[str, ...] = (), within: Range | None = None) -> Any:
-    """A field with its sentence and, where it has some, its valid choices; of a number, the range that it lies within."""
+    """A field with its sentence and, where it has some, its valid choices; of a number, the range that it
+    lies within."""
     metadata = {"help": sentence, "choices": choices, "within": within}
     return field(default=default, metadata=metadata)
 
@@ -59,14 +66,24 @@ class Section:
         for spec in fields(self):  # type: ignore[arg-type]
             choices, value = spec.metadata.get("choices"), getattr(self, spec.name)
             if choices and value is not None and str(value) not in choices:
-                raise FiglangError(f"{self.named(spec.name)}={value} is not a choice; choose one of {', '.join(choices)}")
+                raise FiglangError(
+                    f"{self.named(spec.name)}={value} is not a choice; choose one of {', '.join(choices)}"
+                )
             within: Range | None = spec.metadata.get("within")
-            if within is None and isinstance(value, list) and (odd := [one for one in value if not isinstance(one, str)]):
-                raise FiglangError(f"{self.named(spec.name)} holds {odd[0]!r}; give a list of words, such as [a,b]")
+            if (
+                within is None
+                and isinstance(value, list)
+                and (odd := [one for one in value if not isinstance(one, str)])
+            ):
+                raise FiglangError(
+                    f"{self.named(spec.name)} holds {odd[0]!r}; give a list of words, such as [a,b]"
+                )
             for number in value if isinstance(value, list) else [value]:
                 if within is None or number is None:
                     continue
-                if isinstance(number, bool) or not isinstance(number, int | float):  # of a file that was not read by Hydra
+                if isinstance(number, bool) or not isinstance(
+                    number, int | float
+                ):  # of a file that was not read by Hydra
                     raise FiglangError(f"{self.named(spec.name)}={number!r} is not a number")
                 if (fault := within.fault(number)) is not None:
                     raise FiglangError(f"{self.named(spec.name)}={_brief(number)} must be {fault}")
@@ -95,20 +112,29 @@ def _brief(number: float) -> str:
 
 
 def plain(section: str, **names: str | None) -> None:
-    """A name is part of a path and of figures: it must not lead out of its folder, and is one short line of text."""
+    """A name is part of a path and of figures: it must not lead out of its folder, and is one short line of
+    text."""
     for name, value in names.items():
         if value is None:
             continue
         if not value.isprintable():
-            raise FiglangError(f"{section}{name}={value[:40]!r} holds a line break or control character; give one line of text")
+            raise FiglangError(
+                f"{section}{name}={value[:40]!r} holds a line break or control character; give one line of "
+                "text"
+            )
         if value in (".", "..") or re.search(r"[/\\]", value):
-            raise FiglangError(f"{section}{name}={value} is no plain name; leave out slashes, it becomes part of a path")
+            raise FiglangError(
+                f"{section}{name}={value} is no plain name; leave out slashes, it becomes part of a path"
+            )
         if (size := len(value.encode("utf-8", "surrogatepass"))) > LONGEST:
-            raise FiglangError(f"{section}{name}={value[:20]}… has {size} bytes; give a name of at most {LONGEST}")
+            raise FiglangError(
+                f"{section}{name}={value[:20]}… has {size} bytes; give a name of at most {LONGEST}"
+            )
 
 
 def holds_places(section: str, template: str) -> None:
     if not re.fullmatch(r"[^{}]*(\{metaphor\}[^{}]*)?\{answer\}[^{}]*", template):
         raise FiglangError(
-            f"{section}.template={template!r} must hold {{answer}} once, and before it {{metaphor}} once or not at all"
+            f"{section}.template={template!r} must hold {{answer}} once, and before it {{metaphor}} once or "
+            "not at all"
         )

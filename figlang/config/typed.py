@@ -1,4 +1,5 @@
-"""Words of a command line that Hydra cannot read: what is wrong with one, and those that an agent of W&B gives back."""
+"""Words of a command line that Hydra cannot read: what is wrong with one, and those that an agent of W&B
+gives back."""
 
 import ast
 import re
@@ -8,13 +9,31 @@ from collections.abc import Collection, Mapping, Sequence
 from figlang.errors import FiglangError
 
 # Hydra's parser names its own tokens.
-UNREADABLE = ("mismatched input", "no viable alternative", "NoViableAlt", "extraneous input", "missing EQUAL", "token recognition")
+UNREADABLE = (
+    "mismatched input",
+    "no viable alternative",
+    "NoViableAlt",
+    "extraneous input",
+    "missing EQUAL",
+    "token recognition",
+)
 # What a requeued run's arguments hold, and no command line of ours.
 MARK = "_wandb="
 
 # Hydra's own options.
 SHORT = ("-c", "-p", "-r", "-m", "-i", "-sc", "-cp", "-cn", "-cd")
-LONG = ("hydra-help", "version", "cfg", "resolve", "package", "run", "multirun", "info", "shell-completion", "experimental-rerun")
+LONG = (
+    "hydra-help",
+    "version",
+    "cfg",
+    "resolve",
+    "package",
+    "run",
+    "multirun",
+    "info",
+    "shell-completion",
+    "experimental-rerun",
+)
 FLAGS = {*SHORT, *(f"--{name}" for name in (*LONG, "config-path", "config-name", "config-dir"))}
 LONGEST = 200  # of a key, which Hydra looks for as a file
 
@@ -32,17 +51,22 @@ def advice(word: str) -> str:
     key, equals, value = word.partition("=")
     if not equals or not re.fullmatch(r"[+~]{0,2}[A-Za-z_][\w./@-]*", key):
         return f"cannot read the argument {word!r}; arguments are key=value, and --help lists the keys"
-    return f"cannot read the value in {word!r}; quote it twice, once for the shell: {shlex.quote(f'{key}={text(value)}')}"
+    return (
+        f"cannot read the value in {word!r}; quote it twice, once for the shell: "
+        f"{shlex.quote(f'{key}={text(value)}')}"
+    )
 
 
 def check(words: Sequence[str], presets: Mapping[str, Collection[str]]) -> None:
-    """Raises FiglangError for a word that Hydra would take, or refuse in many lines, and that means nothing here."""
+    """Raises FiglangError for a word that Hydra would take, or refuse in many lines, and that means nothing
+    here."""
     for word in words:
         key, _, value = word.partition("=")
         group = key.lstrip("+")
         if word.startswith("-") and key not in FLAGS:
             raise FiglangError(
-                f"{word[:LONGEST]} is not an option; arguments are key=value without dashes, and --help lists the keys"
+                f"{word[:LONGEST]} is not an option; arguments are key=value without dashes, and --help "
+                "lists the keys"
             )
         if word.startswith("~"):
             raise FiglangError(f"{word[:LONGEST]} cannot be left out; set another value with key=value")
@@ -52,14 +76,20 @@ def check(words: Sequence[str], presets: Mapping[str, Collection[str]]) -> None:
             raise FiglangError(f"{word} is not a value; give one, or leave the argument out")
         several = value.startswith("[") and value != "[]" and group == "experiment"
         if "=" in word and group in presets and (value in ("", "null") or value[0] in "[{") and not several:
-            raise FiglangError(f"{word} does not name a preset; choose one of {', '.join(sorted(presets[group]))}")
+            raise FiglangError(
+                f"{word} does not name a preset; choose one of {', '.join(sorted(presets[group]))}"
+            )
 
 
-def without_configuration(words: Sequence[str], presets: Mapping[str, Collection[str]], settings: Collection[str]) -> list[str]:
-    """The words of a sweep's run that is begun again, without its configuration, which W&B's agent gives back as arguments.
+def without_configuration(
+    words: Sequence[str], presets: Mapping[str, Collection[str]], settings: Collection[str]
+) -> list[str]:
+    """The words of a sweep's run that is begun again, without its configuration, which W&B's agent gives back
+    as arguments.
 
-    Whatever the run logged as its configuration is there beside the swept keys: groups as Python's dictionaries, settings of the
-    top level, and W&B's own. A group becomes the preset that its name is of, unless one was given.
+    Whatever the run logged as its configuration is there beside the swept keys: groups as Python's
+    dictionaries, settings of the top level, and W&B's own. A group becomes the preset that its name is of,
+    unless one was given.
 
     Args:
         words: of the command line.

@@ -23,7 +23,12 @@ def print_help(schema: type, presets: Path) -> None:
         width = max([20, *(len(file.stem) for file in files)]) + 2
         for file in files:
             comment = next(
-                (line[1:].strip() for line in file.read_text().splitlines() if line.startswith("# ") and "@package" not in line), ""
+                (
+                    line[1:].strip()
+                    for line in file.read_text().splitlines()
+                    if line.startswith("# ") and "@package" not in line
+                ),
+                "",
             )
             lines.append(f"      {file.stem:<{width}}{comment}")
     lines += ["", "Fields:"]

@@ -1,11 +1,13 @@
-"""Telling functions of transformers that say the same: families copy each other's code, and what is faster for one is for all."""
+"""Telling functions of transformers that say the same: families copy each other's code, and what is faster
+for one is for all."""
 
 import inspect
 from typing import Any
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two plain functions compile to the same, their docstrings apart; False for whatever is no plain function."""
+    """Whether two plain functions compile to the same, their docstrings apart; False for whatever is no plain
+    function."""
     return inspect.isfunction(one) and inspect.isfunction(other) and _said(one) == _said(other)
 
 

@@ -24,15 +24,18 @@ def attention(
 ) -> tuple[Tensor, Tensor | None]:
     """What transformers' `sdpa` computes, with the mask of `figlang.cpu.dropout` on the attention weights.
 
-    torch has no fused attention with dropout on a CPU and takes these same steps with slower random numbers; in bf16 its
-    fused one takes several times as long as these steps. Whatever is not plain masked attention is left to transformers.
+    torch has no fused attention with dropout on a CPU and takes these same steps with slower random numbers;
+    in bf16 its fused one takes several times as long as these steps. Whatever is not plain masked attention
+    is left to transformers.
     """
     causal = attention_mask is None and getattr(module, "is_causal", True)
     special = asks_more(options) or query.shape[1] % key.shape[1]
     half = query.dtype != torch.float32 or torch.is_autocast_enabled("cpu")
     fused = not dropout and not (half and torch.is_grad_enabled())
     if fused or query.device.type != "cpu" or causal or special:
-        plain: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, dropout, scaling, **options)
+        plain: tuple[Tensor, None] = sdpa_attention_forward(
+            module, query, key, value, attention_mask, dropout, scaling, **options
+        )
         return plain
     groups = query.shape[1] // key.shape[1]
     key, value = repeat_kv(key, groups), repeat_kv(value, groups)

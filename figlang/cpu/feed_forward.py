@@ -1,6 +1,8 @@
-"""The feed-forward part of a layer, its activation computed within the products: it takes no way through memory of its own.
+"""The feed-forward part of a layer, its activation computed within the products: it takes no way through
+memory of its own.
 
-The last layer's has to compute only the tokens whose states are asked for: after it, no token looks at another.
+The last layer's has to compute only the tokens whose states are asked for: after it, no token looks at
+another.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +33,8 @@ _asked: ContextVar[Tensor | None] = ContextVar("asked", default=None)
 
 @contextmanager
 def fused(network: nn.Module) -> Iterator[None]:
-    """Within, feed-forward parts of packed layers that are written as those of GPT-2 or Llama, as most families' are, are fused.
+    """Within, feed-forward parts of packed layers that are written as those of GPT-2 or Llama, as most
+    families' are, are fused.
 
     If every layer has one, the last of them heeds `asked`.
     """
@@ -41,7 +44,11 @@ def fused(network: nn.Module) -> Iterator[None]:
             if not alike(type(part).forward, like.forward) or not untouched(part):
                 continue
             activation, *layers = parts = [getattr(part, name) for name in names]
-            if type(activation) in NAMES and all(type(layer) in KINDS.values() for layer in layers) and all(map(untouched, parts)):
+            if (
+                type(activation) in NAMES
+                and all(type(layer) in KINDS.values() for layer in layers)
+                and all(map(untouched, parts))
+            ):
                 forwards.append((part, partial(forward, part, *NAMES[type(activation)])))
     if forwards and len(forwards) == getattr(getattr(network, "config", None), "num_hidden_layers", None):
         last, forward = forwards[-1]
@@ -52,7 +59,8 @@ def fused(network: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def asked(tokens: Tensor) -> Iterator[None]:
-    """Within, in this thread, the states of a single sequence of so many tokens (T,) need be right only where this is true."""
+    """Within, in this thread, the states of a single sequence of so many tokens (T,) need be right only where
+    this is true."""
     token = _asked.set(None if tokens.all() else tokens)
     try:
         yield
@@ -76,7 +84,9 @@ def _plain(part: Any, activation: str, kind: str, hidden_states: Tensor) -> Tens
 
 
 def _gated(part: Any, activation: str, kind: str, x: Tensor) -> Tensor:
-    output: Tensor = part.down_proj(product(part.up_proj, x, times=product(part.gate_proj, x, activation, kind)))
+    output: Tensor = part.down_proj(
+        product(part.up_proj, x, times=product(part.gate_proj, x, activation, kind))
+    )
     return output
 
 

@@ -19,7 +19,8 @@ from figlang.cpu.rotary import rotating_in_place
 
 
 def hasten(network: nn.Module) -> None:
-    """Exchange parts that have a faster equal on a CPU in training; others stay as they are, so any network will do."""
+    """Exchange parts that have a faster equal on a CPU in training; others stay as they are, so any network
+    will do."""
     exchange(network, {nn.Dropout: FastDropout})
     if linear.pays():
         exchange(network, linear.FASTER)

@@ -31,7 +31,11 @@ class OneDnnLinear(nn.Linear):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        if torch.is_autocast_enabled("cpu") or not input.dtype == self.weight.dtype == torch.float32 or not input.numel():
+        if (
+            torch.is_autocast_enabled("cpu")
+            or not input.dtype == self.weight.dtype == torch.float32
+            or not input.numel()
+        ):
             return super().forward(input)
         return _Product.apply(input, self.weight, self.bias)  # type: ignore[no-any-return, no-untyped-call]
 
@@ -40,7 +44,11 @@ class OneDnnConv1D(Conv1D):  # type: ignore[misc]
     """The linear layer of GPT-2, whose weight is stored the other way round; see OneDnnLinear."""
 
     def forward(self, x: Tensor) -> Tensor:
-        if torch.is_autocast_enabled("cpu") or not x.dtype == self.weight.dtype == torch.float32 or not x.numel():
+        if (
+            torch.is_autocast_enabled("cpu")
+            or not x.dtype == self.weight.dtype == torch.float32
+            or not x.numel()
+        ):
             return super().forward(x)  # type: ignore[no-any-return]
         return _Product.apply(x, self.weight.t(), self.bias)  # type: ignore[no-any-return, no-untyped-call]
 

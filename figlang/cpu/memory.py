@@ -9,10 +9,12 @@ LARGEST_THRESHOLD = 32 * 2**20
 
 
 def keep_freed_memory() -> bool:
-    """Have glibc reuse freed blocks of up to 32 MB; False where the C library is another and nothing was changed.
+    """Have glibc reuse freed blocks of up to 32 MB; False where the C library is another and nothing was
+    changed.
 
-    A training step allocates and frees the same gradients, casts and activations every time. By default glibc gives
-    large blocks back and the system hands them out again page by page, zeroed: some 9,000 page faults a step.
+    A training step allocates and frees the same gradients, casts and activations every time. By default glibc
+    gives large blocks back and the system hands them out again page by page, zeroed: some 9,000 page faults a
+    step.
     """
     library = ctypes.CDLL(None) if sys.platform == "linux" else None
     if library is None or not hasattr(library, "gnu_get_libc_version"):

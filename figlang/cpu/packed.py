@@ -1,4 +1,5 @@
-"""Products of a network that predicts, by oneDNN with weights that it has laid out once: by default it does so in every product.
+"""Products of a network that predicts, by oneDNN with weights that it has laid out once: by default it does
+so in every product.
 
 Shape letters: I inputs, O outputs.
 """
@@ -22,11 +23,13 @@ LARGEST = 2**31  # bytes of weights that are worth a second copy
 _laying_out = Lock()
 
 
-def product(layer: Any, input: Tensor, then: str = "none", kind: str = "", times: Tensor | None = None) -> Tensor:
+def product(
+    layer: Any, input: Tensor, then: str = "none", kind: str = "", times: Tensor | None = None
+) -> Tensor:
     """Outputs (..., O) of a packed layer for inputs (..., I) of any precision, in that of its weight.
 
-    Before they are rounded to it, `then` is applied to them, one of oneDNN's activations and its `kind`; or they are
-    multiplied by `times` (..., O).
+    Before they are rounded to it, `then` is applied to them, one of oneDNN's activations and its `kind`; or
+    they are multiplied by `times` (..., O).
     """
     if not input.numel():
         return input.new_empty(*input.shape[:-1], layer.out_features, dtype=layer.weight.dtype)
@@ -41,8 +44,11 @@ def product(layer: Any, input: Tensor, then: str = "none", kind: str = "", times
 
 
 def lay_out(network: nn.Module) -> None:
-    """Pack a network's layers now, before several threads meet them, one layer a thread: a layer by itself keeps only one busy."""
-    layers: list[Any] = [part for part in network.modules() if type(part) in KINDS.values() and part.packed is None]
+    """Pack a network's layers now, before several threads meet them, one layer a thread: a layer by itself
+    keeps only one busy."""
+    layers: list[Any] = [
+        part for part in network.modules() if type(part) in KINDS.values() and part.packed is None
+    ]
     rest = iter(sorted(layers, key=lambda layer: -layer.weight.numel()))
 
     def some() -> Iterator[None]:
@@ -71,7 +77,8 @@ def _weight(layer: Any) -> Tensor:
 
 
 class PackedLinear(nn.Linear):
-    """nn.Linear that keeps its weight `packed` too once it has met many rows; becomes of one within `packed`."""
+    """nn.Linear that keeps its weight `packed` too once it has met many rows; becomes of one within
+    `packed`."""
 
     packed: Tensor | None = None
 
@@ -97,10 +104,17 @@ KINDS: Kinds = {nn.Linear: PackedLinear, Conv1D: PackedConv1D}
 
 @contextmanager
 def packed(network: nn.Module) -> Iterator[None]:
-    """Within, the network's linear layers are packed when they first meet many rows, if that is faster than torch's own way and
-    their weights are not too large. A network that learns is left alone: its weights change."""
-    layers: list[Any] = [part for part in network.modules() if type(part) in KINDS and untouched(part) and faster(part.weight)]
-    if torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or sum(layer.weight.nbytes for layer in layers) > LARGEST:
+    """Within, the network's linear layers are packed when they first meet many rows, if that is faster than
+    torch's own way and their weights are not too large. A network that learns is left alone: its weights
+    change."""
+    layers: list[Any] = [
+        part for part in network.modules() if type(part) in KINDS and untouched(part) and faster(part.weight)
+    ]
+    if (
+        torch.is_grad_enabled()
+        or torch.is_autocast_enabled("cpu")
+        or sum(layer.weight.nbytes for layer in layers) > LARGEST
+    ):
         layers = []
     try:
         with exchanged(layers, KINDS):
@@ -111,7 +125,12 @@ def packed(network: nn.Module) -> Iterator[None]:
 
 
 def faster(weight: Any) -> bool:
-    """Whether products with this weight are: in bf16 on processors that compute in it, in float32 where oneDNN pays at all."""
-    if type(weight) is not nn.Parameter or weight.device.type != "cpu" or not hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):
+    """Whether products with this weight are: in bf16 on processors that compute in it, in float32 where
+    oneDNN pays at all."""
+    if (
+        type(weight) is not nn.Parameter
+        or weight.device.type != "cpu"
+        or not hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
+    ):
         return False
     return (weight.dtype == torch.bfloat16 and in_bf16()) or (weight.dtype == torch.float32 and pays())

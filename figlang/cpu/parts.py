@@ -17,7 +17,8 @@ def exchange(network: nn.Module, table: Kinds) -> None:
 
 @contextmanager
 def exchanged(parts: Iterable[nn.Module], table: Kinds) -> Iterator[None]:
-    """Within, those of the parts whose class is in the table have the class that stands there; afterwards the one they had."""
+    """Within, those of the parts whose class is in the table have the class that stands there; afterwards the
+    one they had."""
     changed = [(part, type(part)) for part in parts if type(part) in table]
     try:
         for part, before in changed:
@@ -43,5 +44,6 @@ def computing(forwards: Sequence[tuple[Any, Callable[..., Tensor]]]) -> Iterator
 
 
 def untouched(part: Any) -> bool:
-    """Whether a part does what its class says: no forward of its own, as accelerate's parts have, and no hooks."""
+    """Whether a part does what its class says: no forward of its own, as accelerate's parts have, and no
+    hooks."""
     return "forward" not in vars(part) and not part._forward_hooks and not part._forward_pre_hooks

@@ -1,7 +1,9 @@
-"""A network in bf16 on a CPU that adds up in float32: products stay in bf16, and a third of the rounding error goes.
+"""A network in bf16 on a CPU that adds up in float32: products stay in bf16, and a third of the rounding
+error goes.
 
-Every layer adds to what came before, and a bf16 sum forgets what is 256 times smaller. Here plain embeddings come out in float32,
-the sums take that type from them, and products round only what enters them; torch's autocast does the same for float32 weights.
+Every layer adds to what came before, and a bf16 sum forgets what is 256 times smaller. Here plain embeddings
+come out in float32, the sums take that type from them, and products round only what enters them; torch's
+autocast does the same for float32 weights.
 """
 
 from collections.abc import Iterator
@@ -42,7 +44,8 @@ class Float32Embedding(nn.Embedding):
 
 
 class Float32LayerNorm(nn.LayerNorm):
-    """nn.LayerNorm that computes in float32 whatever its weights have: torch takes no bf16 weights with a float32 input."""
+    """nn.LayerNorm that computes in float32 whatever its weights have: torch takes no bf16 weights with a
+    float32 input."""
 
     def forward(self, input: Tensor) -> Tensor:
         weight, bias = (None if part is None else part.float() for part in (self.weight, self.bias))
@@ -50,10 +53,13 @@ class Float32LayerNorm(nn.LayerNorm):
 
 
 def _normed(part: Any, hidden_states: Tensor) -> Tensor:
-    """RMSNorm in float32, given in the precision of its weight, to which each of the products that mostly come next would round."""
+    """RMSNorm in float32, given in the precision of its weight, to which each of the products that mostly
+    come next would round."""
     values = hidden_states.float()
     squares = torch.linalg.vector_norm(values, dim=-1, keepdim=True).square_() / values.shape[-1]
-    output: Tensor = (values * squares.add_(part.variance_epsilon).rsqrt_()).mul_(part.weight).to(part.weight.dtype)
+    output: Tensor = (
+        (values * squares.add_(part.variance_epsilon).rsqrt_()).mul_(part.weight).to(part.weight.dtype)
+    )
     return output
 
 

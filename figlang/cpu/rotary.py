@@ -1,4 +1,5 @@
-"""Rotary position embeddings (RoPE, arXiv 2104.09864) with few ways through memory; in float32 of queries and keys in bf16 too."""
+"""Rotary position embeddings (RoPE, arXiv 2104.09864) with few ways through memory; in float32 of queries and
+keys in bf16 too."""
 
 import sys
 from collections.abc import Iterator
@@ -21,7 +22,8 @@ def _usual(module: Any) -> bool:
 
 @contextmanager
 def rotating_in_place(network: nn.Module) -> Iterator[None]:
-    """Within, networks that rotate queries and keys by the same code as Llama use `rotated`; others are left alone."""
+    """Within, networks that rotate queries and keys by the same code as Llama use `rotated`; others are left
+    alone."""
     modules: set[Any] = {sys.modules.get(type(part).__module__) for part in network.modules()}
     functions = {module: module.apply_rotary_pos_emb for module in modules if _usual(module)}
     try:
@@ -36,7 +38,8 @@ def rotating_in_place(network: nn.Module) -> Iterator[None]:
 def rotated(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, unsqueeze_dim: int = 1) -> tuple[Tensor, Tensor]:
     """Queries and keys with the halves (x, y) of each head's values turned to (x cos - y sin, y cos + x sin).
 
-    Computed in the precision of `cos`, and keys, which are kept, given in their own; `unsqueeze_dim` is the dimension of the heads.
+    Computed in the precision of `cos`, and keys, which are kept, given in their own; `unsqueeze_dim` is the
+    dimension of the heads.
     """
     cos, sin = cos.unsqueeze(unsqueeze_dim), sin.unsqueeze(unsqueeze_dim)
     return _rotated(q, cos, sin), _rotated(k, cos, sin).to(k.dtype)

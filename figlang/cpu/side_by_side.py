@@ -1,4 +1,5 @@
-"""Independent work at the same time, each on its share of the threads: small operations then wait less for one another."""
+"""Independent work at the same time, each on its share of the threads: small operations then wait less for
+one another."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,10 +9,11 @@ import torch
 
 
 def side_by_side(jobs: Sequence[Iterator[object]]) -> None:
-    """Run jobs to their ends, each in a thread of its own with its share of torch's threads; a single one stays where it is.
+    """Run jobs to their ends, each in a thread of its own with its share of torch's threads; a single one
+    stays where it is.
 
-    An error of a job, or an interrupt, stops the others at their next step and is raised. Jobs see the inference mode of the
-    caller, but no autocast or other mode of its thread.
+    An error of a job, or an interrupt, stops the others at their next step and is raised. Jobs see the
+    inference mode of the caller, but no autocast or other mode of its thread.
     """
     if len(jobs) == 1:
         for _ in jobs[0]:

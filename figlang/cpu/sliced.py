@@ -1,4 +1,5 @@
-"""A linear layer of many outputs as several of few, whose outputs stay in a CPU's caches for what is done with them next."""
+"""A linear layer of many outputs as several of few, whose outputs stay in a CPU's caches for what is done
+with them next."""
 
 import torch
 from torch import Tensor, nn
@@ -10,14 +11,23 @@ OUTPUTS = 8192  # 9 MB of weights in bf16 at a hidden size of 576; half or twice
 
 
 def sliced(layer: nn.Module) -> nn.ModuleList:
-    """Layers whose outputs, one after the other, are those of this one, and whose weights are views of its own.
+    """Layers whose outputs, one after the other, are those of this one, and whose weights are views of its
+    own.
 
-    The layer alone, if it is no plain linear layer on a CPU or has few outputs. Slices see what is written into its weight, but
-    not that it is given another: make them when they are needed.
+    The layer alone, if it is no plain linear layer on a CPU or has few outputs. Slices see what is written
+    into its weight, but not that it is given another: make them when they are needed.
     """
-    if not isinstance(layer, nn.Linear) or type(layer) not in (nn.Linear, PackedLinear) or not untouched(layer):
+    if (
+        not isinstance(layer, nn.Linear)
+        or type(layer) not in (nn.Linear, PackedLinear)
+        or not untouched(layer)
+    ):
         return nn.ModuleList([layer])
-    if type(layer.weight) is not nn.Parameter or layer.weight.device.type != "cpu" or layer.out_features <= OUTPUTS:
+    if (
+        type(layer.weight) is not nn.Parameter
+        or layer.weight.device.type != "cpu"
+        or layer.out_features <= OUTPUTS
+    ):
         return nn.ModuleList([layer])
     weights = torch.split(layer.weight.detach(), OUTPUTS)
     biases = [None] * len(weights) if layer.bias is None else torch.split(layer.bias.detach(), OUTPUTS)
@@ -25,7 +35,9 @@ def sliced(layer: nn.Module) -> nn.ModuleList:
 
 
 def _linear(weight_OI: Tensor, bias_O: Tensor | None) -> nn.Linear:
-    layer = nn.Linear(weight_OI.shape[1], weight_OI.shape[0], bias_O is not None, device="meta")  # without making weights
+    layer = nn.Linear(
+        weight_OI.shape[1], weight_OI.shape[0], bias_O is not None, device="meta"
+    )  # without making weights
     layer.weight = nn.Parameter(weight_OI, requires_grad=False)
     if bias_O is not None:
         layer.bias = nn.Parameter(bias_O, requires_grad=False)

@@ -27,7 +27,10 @@ def causal(config: EvaluateConfig) -> tuple[Split, Loaded | Served]:
     """
     split, loaded = opened(config)
     if loaded.recipe.format != "causal":
-        raise FiglangError(f"{loaded.recipe.name} is no causal model, which this needs; evaluate.py data={config.data.name} may do")
+        raise FiglangError(
+            f"{loaded.recipe.name} is no causal model, which this needs; evaluate.py data={config.data.name} "
+            "may do"
+        )
     return split, loaded
 
 
@@ -45,12 +48,16 @@ def opened(config: EvaluateConfig, needed: str | None = None) -> tuple[Split, Lo
 def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     """Load, predict, measure; returns what metrics.json says and the folder it is in.
 
-    Of several processes all but the first return None. Raises FiglangError for whatever cannot be evaluated as asked.
+    Of several processes all but the first return None. Raises FiglangError for whatever cannot be evaluated
+    as asked.
     """
     runtime.start(config.seed, config.trainer)
     processes = sharding.join()
     if processes.size > 1 and config.model.family == "served":
-        raise FiglangError("model=served is asked by one process, with model.concurrency requests in flight; leave torchrun out")
+        raise FiglangError(
+            "model=served is asked by one process, with model.concurrency requests in flight; leave torchrun "
+            "out"
+        )
     split = _unseen(config, data.load(config.split, config.data, config.paths))
     runtime.log_notes(split.notes)
     pool = prompting.pool(config.prompt, config.data, config.paths)
@@ -59,17 +66,30 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
         layout.place(loaded.network, runtime.device(config.trainer))
     progress = config.trainer.progress and processes.first
     how = predicting.How(
-        progress, config.batch_size, config.scoring, config.prompt, pool, config.nli, processes, config.max_length, config.blind
+        progress,
+        config.batch_size,
+        config.scoring,
+        config.prompt,
+        pool,
+        config.nli,
+        processes,
+        config.max_length,
+        config.blind,
     )
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))
     with outputs.result(config, wanted, processes.first) as new:
         facts = predicting.predict(loaded, split, new, how)
         if not processes.first:
             return None
-        evaluated = results.Evaluated(loaded.recipe.name, facts, split, config.split, config.data.name, config.seed)
+        evaluated = results.Evaluated(
+            loaded.recipe.name, facts, split, config.split, config.data.name, config.seed
+        )
         if config.split == "test" and config.data.dataset.startswith("figqa"):
             submission.write(new / "submission.json", split.items, read_predictions(new / FORWARD))
-        about = {"data": results.about_data(config.data, {config.split: split}, split.notes), "decided_by": wanted}
+        about = {
+            "data": results.about_data(config.data, {config.split: split}, split.notes),
+            "decided_by": wanted,
+        }
         content = evaluated.document(new) | about | soundness.texts(loaded, split.items)
         results.write(new / "metrics.json", content)
     return content, outputs.place(config)
@@ -78,7 +98,8 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
 def beside(
     config: TrainConfig, others: Sequence[tuple[DataConfig, Split]], loaded: Loaded | None = None
 ) -> Iterator[tuple[dict[str, Any], Path]]:
-    """Evaluate a training's export on other data sets too, as evaluate.py would: what their metrics.json say, and their folders.
+    """Evaluate a training's export on other data sets too, as evaluate.py would: what their metrics.json say,
+    and their folders.
 
     With `loaded`, the export, all are evaluated; without, the export is loaded for those that have not been.
     """
@@ -94,9 +115,16 @@ def beside(
         loaded = loaded or checkpoint.load(f"{config.run}/model", config.model, config.paths.cache)
         wanted = outputs.decided_by(asked, split, predicting.origin(loaded))
         with outputs.result(asked, wanted) as new:
-            facts = predicting.predict(loaded, split, new, predicting.How(config.trainer.progress, blind=config.blind))
-            evaluated = results.Evaluated(loaded.recipe.name, facts, split, asked.split, settings.name, asked.seed)
-            about = {"data": results.about_data(settings, {asked.split: split}, split.notes), "decided_by": wanted}
+            facts = predicting.predict(
+                loaded, split, new, predicting.How(config.trainer.progress, blind=config.blind)
+            )
+            evaluated = results.Evaluated(
+                loaded.recipe.name, facts, split, asked.split, settings.name, asked.seed
+            )
+            about = {
+                "data": results.about_data(settings, {asked.split: split}, split.notes),
+                "decided_by": wanted,
+            }
             content = evaluated.document(new) | about | soundness.texts(loaded, split.items)
             results.write(new / "metrics.json", content)
         yield content, folder
@@ -105,25 +133,29 @@ def beside(
 def _unseen(config: EvaluateConfig, split: Split) -> Split:
     """The split as it is, or with a note that the checkpoint was trained on sentences in it.
 
-    It is MUNCH's alone whose training part is drawn by settings, `data.seed` and `data.held_out`, and not a file of its own. Raises
-    FiglangError for a part that another draw holds out than that of the training.
+    It is MUNCH's alone whose training part is drawn by settings, `data.seed` and `data.held_out`, and not a
+    file of its own. Raises FiglangError for a part that another draw holds out than that of the training.
     """
     trained = _trained_on_munch(config)
     if trained is None or config.data.dataset != "munch" or config.split == "train":
         return split
     if config.data.question != "paraphrase":
         note = (
-            f"{config.checkpoint} was trained on sentences of MUNCH that are among these; unseen are those of data=munch_paraphrase"
+            f"{config.checkpoint} was trained on sentences of MUNCH that are among these; unseen are "
+            "those of data=munch_paraphrase"
         )
         return replace(split, notes=(note, *split.notes))
     if (config.data.seed, config.data.held_out) != (trained.seed, trained.held_out):
         draw = f"data.seed={trained.seed} data.held_out={trained.held_out:g}"
-        raise FiglangError(f"{config.checkpoint} was trained on MUNCH with {draw}; give both, to ask it what it has not seen")
+        raise FiglangError(
+            f"{config.checkpoint} was trained on MUNCH with {draw}; give both, to ask it what it has not seen"
+        )
     return split
 
 
 def _trained_on_munch(config: EvaluateConfig) -> DataConfig | None:
-    """Settings of the data of a checkpoint's last training, if MUNCH was among them and its folder says so."""
+    """Settings of the data of a checkpoint's last training, if MUNCH was among them and its folder says
+    so."""
     if config.checkpoint is None:
         return None
     folder = Path(config.checkpoint)

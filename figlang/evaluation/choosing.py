@@ -33,7 +33,12 @@ def predict(
     encoded, truncated = encoder.encode(items)
     if truncated:
         sequences = sum(len(example.sequences) for example in encoded)
-        log.warning("%d of %d sequences were truncated to max_length=%d tokens", truncated, sequences, encoder.max_length)
+        log.warning(
+            "%d of %d sequences were truncated to max_length=%d tokens",
+            truncated,
+            sequences,
+            encoder.max_length,
+        )
     order = sorted(encoded, key=lambda example: example.longest)
     scores: dict[int, list[float]] = {}
     bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress)
@@ -44,7 +49,10 @@ def predict(
             batch = _to(encoder.collate(examples), device)
             scores.update(zip(batch.positions, score(network, batch).float().cpu().tolist(), strict=True))
             bar.advance(task, len(examples))
-    return [Prediction.of(item, tuple(scores[position][: len(item.options)])) for position, item in enumerate(items)]
+    return [
+        Prediction.of(item, tuple(scores[position][: len(item.options)]))
+        for position, item in enumerate(items)
+    ]
 
 
 def prediction(item: Item, scores: Tensor) -> Prediction:
@@ -61,5 +69,9 @@ def _to(batch: Batch, device: torch.device) -> Batch:
 def encode_all(encoder: Encoder, items: Sequence[Item]) -> tuple[list[Encoded], list[str]]:
     """Encoded items, and a note if any input was truncated."""
     encoded, truncated = encoder.encode(items)
-    notes = [f"{truncated} sequences were truncated to model.max_length={encoder.max_length} tokens"] if truncated else []
+    notes = (
+        [f"{truncated} sequences were truncated to model.max_length={encoder.max_length} tokens"]
+        if truncated
+        else []
+    )
     return encoded, notes

@@ -1,4 +1,5 @@
-"""Ranks of the answers that people gave at blanks, by a causal or a masked model, by first token or by word."""
+"""Ranks of the answers that people gave at blanks, by a causal or a masked model, by first token or by
+word."""
 
 import logging
 from collections.abc import Sequence
@@ -34,27 +35,39 @@ class Way:
         """What of it can change a rank, for the signature."""
         config = self.config
         how = {
-            "first_token": f"compare={config.compare},leading_space={config.leading_space},max_tokens={config.max_tokens}",
+            "first_token": f"compare={config.compare},leading_space={config.leading_space},"
+            f"max_tokens={config.max_tokens}",
             "word": f"candidates={_named(config.candidates)}",
             "reply": f"compare={config.compare}",
         }[self.rank]
-        return {"scoring": f"{self.rank}({how},max_rank={config.max_rank})", "norm": "none", "form": self.form}
+        return {
+            "scoring": f"{self.rank}({how},max_rank={config.max_rank})",
+            "norm": "none",
+            "form": self.form,
+        }
 
 
 def way(config: MunchGenerateConfig, loaded: Loaded) -> Way:
     """The settings of a command for a model.
 
-    Raises FiglangError for a model that fills no blanks, and for settings that it or the ranking has no use for.
+    Raises FiglangError for a model that fills no blanks, and for settings that it or the ranking has no use
+    for.
     """
     masked = loaded.recipe.format == "pll"
     if not masked and loaded.recipe.format != "causal":
         raise FiglangError(
-            f"{loaded.recipe.name} is read as {loaded.recipe.format} and fills no blanks; use a causal model, or scoring=pll with "
+            f"{loaded.recipe.name} is read as {loaded.recipe.format} and fills no blanks; use a causal "
+            "model, or scoring=pll with "
             "an encoder whose files hold its masked-LM head"
         )
-    form, rank = config.form or ("insert" if masked else "quote"), config.rank or ("word" if masked else "first_token")
+    form, rank = (
+        config.form or ("insert" if masked else "quote"),
+        config.rank or ("word" if masked else "first_token"),
+    )
     if masked and (form, rank) != ("insert", "word"):
-        raise FiglangError("masked models fill a blank by masks, as many as the word has tokens: leave form= and rank= out")
+        raise FiglangError(
+            "masked models fill a blank by masks, as many as the word has tokens: leave form= and rank= out"
+        )
     check_idle(config, rank)
     return Way(config, form, rank)
 
@@ -65,13 +78,17 @@ def check_idle(config: MunchGenerateConfig, rank: str) -> None:
     for name in ("compare", "leading_space", "max_tokens") if rank == "word" else ("candidates",):
         if getattr(config, name) != getattr(unset, name):
             raise FiglangError(f"{name}= changes nothing under rank={rank}; leave it out")
-    if idle := next((name for name, value in vars(unset.prompt).items() if getattr(config.prompt, name) != value), None):
-        raise FiglangError(f"prompt.{idle} changes no generation prompt of MUNCH; leave it out, prompts=[…] chooses some")
+    if idle := next(
+        (name for name, value in vars(unset.prompt).items() if getattr(config.prompt, name) != value), None
+    ):
+        raise FiglangError(
+            f"prompt.{idle} changes no generation prompt of MUNCH; leave it out, prompts=[…] chooses some"
+        )
 
 
 class Filler:
-    """A model that ranks the answers at blanks; made once, since that is when it is probed. Where words are ranked, `candidates`
-    are those that the answers are ranked among."""
+    """A model that ranks the answers at blanks; made once, since that is when it is probed. Where words are
+    ranked, `candidates` are those that the answers are ranked among."""
 
     def __init__(self, loaded: Loaded, way: Way, candidates: Sequence[str]) -> None:
         self._way, self._tokenizer, self._bos = way, loaded.tokenizer, loaded.bos()
@@ -86,14 +103,19 @@ class Filler:
         room = config.max_tokens if way.rank == "first_token" else LONGEST
         self._continuation = Continuation(loaded.network, room)
         if way.rank == "word":
-            self._reader = CausalReader(self._continuation, loaded.tokenizer, self._bos, inserts=way.form == "insert")
+            self._reader = CausalReader(
+                self._continuation, loaded.tokenizer, self._bos, inserts=way.form == "insert"
+            )
         else:
             comparison = Comparison(fold=config.compare == "casefold", space=config.leading_space)
             texts = TokenTexts(loaded.tokenizer)
-            self._ranker = FirstTokenRanker(self._continuation, texts, comparison, config.max_rank, config.max_tokens)
+            self._ranker = FirstTokenRanker(
+                self._continuation, texts, comparison, config.max_rank, config.max_tokens
+            )
 
     def fill(self, blanks: Sequence[Blank], progress: bool = False) -> list[Ranking]:
-        """Rankings in the order of the blanks. Raises NonFiniteError that names the item of a model that has no numbers."""
+        """Rankings in the order of the blanks. Raises NonFiniteError that names the item of a model that has
+        no numbers."""
         with owned([blank.item.id for blank in blanks]):
             found = self._ranked(blanks, progress)
         return [ranking(blank, ranked) for blank, ranked in zip(blanks, found, strict=True)]
@@ -113,7 +135,8 @@ class Filler:
         return words.rank(blanks, progress)
 
     def took(self) -> dict[str, Any]:
-        """Tokens read, those that reading everything by itself would take, and their ratio; None where nothing is shared."""
+        """Tokens read, those that reading everything by itself would take, and their ratio; None where
+        nothing is shared."""
         if self._continuation is None or not self._continuation.read:
             return {"tokens": None, "read": None, "ratio": None}
         tokens, read = self._continuation.tokens, self._continuation.read
@@ -123,7 +146,9 @@ class Filler:
 def ranking(blank: Blank, ranked: Ranked) -> Ranking:
     """What was found at a blank, as it is written."""
     item = blank.item
-    return Ranking(item.id, item.group, item.options, ranked.ranks, ranked.written, ranked.top, dict(item.attributes))
+    return Ranking(
+        item.id, item.group, item.options, ranked.ranks, ranked.written, ranked.top, dict(item.attributes)
+    )
 
 
 def _named(source: str) -> str:

@@ -1,4 +1,5 @@
-"""Texts and replies that a causal model writes, here or behind an endpoint, and the part of them that is rated."""
+"""Texts and replies that a causal model writes, here or behind an endpoint, and the part of them that is
+rated."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +10,13 @@ import regex
 import torch
 from rich.progress import track
 from torch import Tensor
-from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    GenerationConfig,
+    LogitsProcessor,
+    LogitsProcessorList,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
 from figlang.config import SamplingConfig
 from figlang.config.signature import digest
@@ -39,7 +46,9 @@ class _Finite(LogitsProcessor):  # type: ignore[misc]
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         bad_R = scores.isnan().any(-1) | ~scores.isfinite().any(-1)
         if bad_R.any():
-            raise NonFiniteError("the network's next-token scores are not numbers", int(bad_R.nonzero()[0]) // self._copies)
+            raise NonFiniteError(
+                "the network's next-token scores are not numbers", int(bad_R.nonzero()[0]) // self._copies
+            )
         return scores
 
 
@@ -57,36 +66,49 @@ class Writer:
     ) -> list[list[str]]:
         """`sampling.n` continuations of every prompt, without the prompt.
 
-        Prompts of similar length are continued together. The same prompts with the same settings and batch size give the same
-        text; at temperature 0 the other prompts and the batch size make no difference beyond rounding.
+        Prompts of similar length are continued together. The same prompts with the same settings and batch
+        size give the same text; at temperature 0 the other prompts and the batch size make no difference
+        beyond rounding.
 
-        Raises FiglangError if prompt and answer do not fit into the network's window, and NonFiniteError if the network's scores
-        are not numbers.
+        Raises FiglangError if prompt and answer do not fit into the network's window, and NonFiniteError if
+        the network's scores are not numbers.
         """
         self.network.eval()
-        ids = [[*self.bos, *self.tokenizer(prompt, add_special_tokens=False)["input_ids"]] for prompt in prompts]
+        ids = [
+            [*self.bos, *self.tokenizer(prompt, add_special_tokens=False)["input_ids"]] for prompt in prompts
+        ]
         self._check(prompts, ids, sampling.max_tokens)
         order = sorted(range(len(prompts)), key=lambda place: len(ids[place]))
         written: dict[int, list[str]] = {}
         batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
         torch.manual_seed(sampling.seed)
-        # Of a model's own settings only the tokens: a repetition penalty or the like would draw from another distribution.
+        # Of a model's own settings only the tokens: a repetition penalty or the like would draw from another
+        # distribution.
         own = self.network.generation_config
-        self.network.generation_config = GenerationConfig(bos_token_id=own.bos_token_id, eos_token_id=own.eos_token_id)
+        self.network.generation_config = GenerationConfig(
+            bos_token_id=own.bos_token_id, eos_token_id=own.eos_token_id
+        )
         try:
             for batch in track(batches, "writing", disable=not progress):
                 try:
                     texts = self._continue([ids[place] for place in batch], sampling)
                 except NonFiniteError as error:
                     raise NonFiniteError(str(error), batch[error.place]) from error
-                written.update((place, texts[row * sampling.n : (row + 1) * sampling.n]) for row, place in enumerate(batch))
+                written.update(
+                    (place, texts[row * sampling.n : (row + 1) * sampling.n])
+                    for row, place in enumerate(batch)
+                )
         finally:
             self.network.generation_config = own
         return [written[place] for place in range(len(prompts))]
 
     def _continue(self, ids: Sequence[Sequence[int]], sampling: SamplingConfig) -> list[str]:
         longest = max(map(len, ids))
-        padding = self.tokenizer.pad_token_id if self.tokenizer.pad_token_id is not None else self.tokenizer.eos_token_id or 0
+        padding = (
+            self.tokenizer.pad_token_id
+            if self.tokenizer.pad_token_id is not None
+            else self.tokenizer.eos_token_id or 0
+        )
         device = self.network.device
         # On the left, so that every prompt ends where its answer begins.
         rows = torch.tensor([[padding] * (longest - len(row)) + list(row) for row in ids], device=device)
@@ -99,7 +121,11 @@ class Writer:
             num_return_sequences=sampling.n,
             pad_token_id=padding,
             logits_processor=LogitsProcessorList([_Finite(sampling.n)]),
-            **(how if sampling.temperature > 0 else {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}),
+            **(
+                how
+                if sampling.temperature > 0
+                else {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
+            ),
         )
         return list(self.tokenizer.batch_decode(found[:, longest:], skip_special_tokens=True))
 
@@ -110,7 +136,8 @@ class Writer:
                 raise FiglangError("an empty prompt cannot be continued without a bos; set model.bos")
             if window is not None and len(row) + room > window:
                 raise FiglangError(
-                    f"prompt {prompt[:60]!r}… has {len(row)} tokens, with sampling.max_tokens={room} more than the {window} that "
+                    f"prompt {prompt[:60]!r}… has {len(row)} tokens, with sampling.max_tokens={room} more "
+                    f"than the {window} that "
                     "the network reads; ask for fewer examples or shorter answers"
                 )
 
@@ -121,14 +148,17 @@ def first_paragraph(text: str) -> str:
 
 
 def first_sentence(text: str, end: str = "sentence") -> str:
-    """What Fig-QA rates (Liu et al. 2022, §5.2). `sentence`: up to its end; `period`: the text before the first period, where the
-    authors stopped the model, whatever the period is for."""
+    """What Fig-QA rates (Liu et al. 2022, §5.2). `sentence`: up to its end; `period`: the text before the
+    first period, where the authors stopped the model, whatever the period is for."""
     paragraph = first_paragraph(text)
     if end == "period":
         return paragraph.split(".", 1)[0].strip()
     for found in SENTENCE_END.finditer(paragraph):
         word = re.split(r"[\s(\"“]", paragraph[: found.start()])[-1].lower()
-        if not (found.group().startswith(".") and (word in ABBREVIATIONS or (re.fullmatch(r"[a-z]", word) and word != "i"))):
+        if not (
+            found.group().startswith(".")
+            and (word in ABBREVIATIONS or (re.fullmatch(r"[a-z]", word) and word != "i"))
+        ):
             return paragraph[: found.end()]
     return paragraph
 
@@ -147,7 +177,9 @@ def answer(
         with owned([one.item for one in asked]):
             texts = writer.write(prompts, sampling, progress=progress)
     elif loaded.endpoint.abilities.completes:
-        texts = loaded.endpoint.complete([opening(loaded.bos()) + prompt for prompt in prompts], sampling, progress)
+        texts = loaded.endpoint.complete(
+            [opening(loaded.bos()) + prompt for prompt in prompts], sampling, progress
+        )
     else:
         replies, how = converse(loaded, prompts, sampling, progress)
         texts = [[final(reply.text) for reply in several] for several in replies]
@@ -170,11 +202,16 @@ def converse(
         return loaded.endpoint.chat(messages, sampling, progress), manner(loaded, sampling)
     tokenizer = loaded.tokenizer
     if not tokenizer.chat_template:
-        raise FiglangError(f"{loaded.recipe.name} has no chat format, so that it cannot reply; use scoring=clean, or a chat model")
+        raise FiglangError(
+            f"{loaded.recipe.name} has no chat format, so that it cannot reply; use scoring=clean, or a chat "
+            "model"
+        )
     chats = [[{"role": "user", "content": message}] for message in messages]
     prompts = [_templated(tokenizer, chat, loaded.recipe.name) for chat in chats]
     texts = Writer(loaded.network, tokenizer).write(prompts, sampling, progress=progress)
-    return [[Reply(text, _is_cut(tokenizer, text, sampling)) for text in several] for several in texts], manner(loaded, sampling)
+    return [
+        [Reply(text, _is_cut(tokenizer, text, sampling)) for text in several] for several in texts
+    ], manner(loaded, sampling)
 
 
 def _templated(tokenizer: PreTrainedTokenizerBase, chat: list[dict[str, str]], name: str) -> str:
@@ -184,7 +221,9 @@ def _templated(tokenizer: PreTrainedTokenizerBase, chat: list[dict[str, str]], n
     except FiglangError:
         raise
     except Exception as error:  # templates raise what they please, and recurse
-        raise FiglangError(f"{name}: its chat template fails ({one_line(error)}); take another chat model") from error
+        raise FiglangError(
+            f"{name}: its chat template fails ({one_line(error)}); take another chat model"
+        ) from error
 
 
 def manner(loaded: Loaded | Served, sampling: SamplingConfig) -> str:
@@ -204,10 +243,16 @@ def rated_part(kind: str, text: str, cut: str = "sentence") -> str:
 
 
 def facts(
-    sampling: SamplingConfig, manner: str, shots: int, kinds: Sequence[str], cut: str, pool: Sequence[Generation] = ()
+    sampling: SamplingConfig,
+    manner: str,
+    shots: int,
+    kinds: Sequence[str],
+    cut: str,
+    pool: Sequence[Generation] = (),
 ) -> dict[str, Any]:
     """What can change an answer, for the signature."""
-    drawn = f"temperature={sampling.temperature:g},top_p={sampling.top_p:g},n={sampling.n},max_tokens={sampling.max_tokens}"
+    drawn = f"temperature={sampling.temperature:g},top_p={sampling.top_p:g}"
+    drawn += f",n={sampling.n},max_tokens={sampling.max_tokens}"
     how = f"{sampling.name}({drawn},seed={sampling.seed})"
     found = {"sampling": how, "protocol": manner, "kinds": "+".join(kinds), "shots": shots, "cut": cut}
     return found | ({"pool": digest([asdict(one) for one in pool])} if pool else {})

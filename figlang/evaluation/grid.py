@@ -21,7 +21,8 @@ log = logging.getLogger("figlang")
 
 @dataclass(frozen=True)
 class Grid:
-    """What is asked: `wordings` by name of the prompt, each after each number of examples, and how these are drawn."""
+    """What is asked: `wordings` by name of the prompt, each after each number of examples, and how these are
+    drawn."""
 
     wordings: Mapping[str, Wording]
     counts: Sequence[int]
@@ -30,7 +31,10 @@ class Grid:
 
     def ask(self, items: Sequence[Item], prompt: str, pool: Sequence[Item]) -> dict[int, list[Prompted]]:
         """One prompt's questions by the number of examples before them, which come from `pool`."""
-        return {count: ask(items, self.wordings[prompt], replace(self.shots, count=count), pool) for count in self.counts}
+        return {
+            count: ask(items, self.wordings[prompt], replace(self.shots, count=count), pool)
+            for count in self.counts
+        }
 
     def facts(self, prompt: PromptConfig) -> dict[str, Any]:
         """What of the questions can change a score, for the signature."""
@@ -47,19 +51,31 @@ class Grid:
 def grid(config: MiqaTable3Config) -> Grid:
     """The grid of a command. A template of the user's own is one more prompt, `own`.
 
-    Raises FiglangError for a prompt that does not exist or cannot be filled in, and for a number of examples in `prompt.k`.
+    Raises FiglangError for a prompt that does not exist or cannot be filled in, and for a number of examples
+    in `prompt.k`.
     """
     prompt = config.prompt
     if prompt.k:
-        raise FiglangError(f"prompt.k={prompt.k} is for evaluate.py; this table takes its numbers of examples from shots=[0,1,5]")
-    named = {name: miqa.wording_of(replace(prompt, question=name, template=None)) for name in config.questions}
+        raise FiglangError(
+            f"prompt.k={prompt.k} is for evaluate.py; this table takes its numbers of examples from "
+            "shots=[0,1,5]"
+        )
+    named = {
+        name: miqa.wording_of(replace(prompt, question=name, template=None)) for name in config.questions
+    }
     if prompt.template is not None:
         named["own"] = miqa.wording_of(prompt)
     usable = {name: wording for name, wording in named.items() if wording.has_answers}
     if not usable:
-        raise FiglangError(f"prompt.reply={prompt.reply}, and {', '.join(named)} label no options; use prompt.reply=statement")
+        raise FiglangError(
+            f"prompt.reply={prompt.reply}, and {', '.join(named)} label no options; use "
+            "prompt.reply=statement"
+        )
     if len(usable) < len(named):
-        log.info("left out, since they label no options: %s", ", ".join(name for name in named if name not in usable))
+        log.info(
+            "left out, since they label no options: %s",
+            ", ".join(name for name in named if name not in usable),
+        )
     shots = Shots(seed=prompt.seed, per=prompt.per, separator=prompt.separator)
     return Grid(usable, tuple(config.shots), shots, answer_scoring(config.scoring))
 
@@ -70,16 +86,24 @@ def claim(folder: Path, signature: str, config: MiqaTable3Config) -> None:
 
 
 def predict(
-    scorer: Scorer, items: Sequence[Item], pool: Sequence[Item], grid: Grid, folder: Path, progress: bool = False
+    scorer: Scorer,
+    items: Sequence[Item],
+    pool: Sequence[Item],
+    grid: Grid,
+    folder: Path,
+    progress: bool = False,
 ) -> dict[str, Any]:
     """Predictions and log-probabilities of every cell into `folder`; returns what scoring took.
 
-    A prompt's cells are scored together, so that memory stays small; those that are all there already are kept.
+    A prompt's cells are scored together, so that memory stays small; those that are all there already are
+    kept.
     """
     if not miqa.are_questions(items):
         raise FiglangError("these are not MiQA's questions; use data=miqa or data=miqa_sample")
     there = set(cells.left(folder, "predictions", _names(grid).values()))
-    kept = [prompt for prompt in grid.wordings if there.issuperset(_name(prompt, count) for count in grid.counts)]
+    kept = [
+        prompt for prompt in grid.wordings if there.issuperset(_name(prompt, count) for count in grid.counts)
+    ]
     filled = cells.Cells(folder, kept)
     for prompt in grid.wordings:
         if prompt in kept:
@@ -88,7 +112,10 @@ def predict(
         asked = [each for some in by_shots.values() for each in some]
         # Alone only where it is used: without a bos the first token of an answer has no probability.
         measured = choices.measure(scorer, asked, grid.scoring.minus_alone, progress)
-        predictions, records = measured.predictions(grid.scoring.norm, grid.scoring.minus_alone), measured.records()
+        predictions, records = (
+            measured.predictions(grid.scoring.norm, grid.scoring.minus_alone),
+            measured.records(),
+        )
         filled.count(measured.scored)
         for place, count in enumerate(by_shots):
             cell = slice(place * len(items), (place + 1) * len(items))
@@ -98,7 +125,9 @@ def predict(
 
 def one_by_one(scorer: Scorer, items: Sequence[Item], pool: Sequence[Item], grid: Grid) -> dict[str, Any]:
     """What sharing spares on the questions about these items: each answer by itself, and all together."""
-    asked = [each for prompt in grid.wordings for some in grid.ask(items, prompt, pool).values() for each in some]
+    asked = [
+        each for prompt in grid.wordings for some in grid.ask(items, prompt, pool).values() for each in some
+    ]
     return cells.one_by_one(scorer.score, [[request] for request in choices.requests(asked)], len(asked))
 
 

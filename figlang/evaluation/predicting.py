@@ -1,4 +1,5 @@
-"""Predictions of a loaded network for a split, by its input format, into files; and what their numbers depend on."""
+"""Predictions of a loaded network for a split, by its input format, into files; and what their numbers depend
+on."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -51,14 +52,16 @@ ANSWER = ScoringConfig("answer", span="answer", backward_span="answer", norm="su
 def answer_scoring(scoring: ScoringConfig | None) -> ScoringConfig:
     """How the answers to a question are scored, by default as ANSWER says.
 
-    Raises FiglangError for a scoring with settings for the strings of Fig-QA, which would change nothing here.
+    Raises FiglangError for a scoring with settings for the strings of Fig-QA, which would change nothing
+    here.
     """
     if scoring is None:
         return ANSWER
     for name in ("text", "template", "span", "examples"):
         if (value := getattr(scoring, name)) != getattr(ANSWER, name):
             raise FiglangError(
-                f"scoring={scoring.name} has scoring.{name}={value}, but of MiQA's questions the answer alone is scored as it is; "
+                f"scoring={scoring.name} has scoring.{name}={value}, but of MiQA's questions the answer "
+                "alone is scored as it is; "
                 "take scoring=answer, pmi or prior_corrected, with any scoring.norm"
             )
     return scoring
@@ -66,9 +69,9 @@ def answer_scoring(scoring: ScoringConfig | None) -> ScoringConfig:
 
 @dataclass(frozen=True)
 class How:
-    """How to predict: a scoring instead of the recipe's own, a prompt with the pool its examples are drawn from, what an NLI
-    network's judgements amount to, the longest input of an encoder in tokens, and whether the options are also scored with the
-    context hidden (see figlang/tasks/blind.py).
+    """How to predict: a scoring instead of the recipe's own, a prompt with the pool its examples are drawn
+    from, what an NLI network's judgements amount to, the longest input of an encoder in tokens, and whether
+    the options are also scored with the context hidden (see figlang/tasks/blind.py).
 
     Of several `processes` each predicts its share of the items, and the first one writes what all have found.
     """
@@ -86,8 +89,8 @@ class How:
 
 @dataclass(frozen=True)
 class Rows:
-    """What the files hold for some items: predictions, those with the context hidden, and by format backward ones,
-    log-probabilities, judgements or replies."""
+    """What the files hold for some items: predictions, those with the context hidden, and by format backward
+    ones, log-probabilities, judgements or replies."""
 
     forward: list[Prediction]
     blind: list[Prediction] | None = None
@@ -104,34 +107,53 @@ def predict(loaded: Loaded | Served, split: Split, folder: Path, how: How) -> di
     """
     recipe = loaded.recipe
     origin(loaded)  # before scoring, which may lay the weights out anew
-    idle = None if how.scoring is None or SCORED[how.scoring.kind] == recipe.format else f"scoring={how.scoring.name}"
+    idle = (
+        None
+        if how.scoring is None or SCORED[how.scoring.kind] == recipe.format
+        else f"scoring={how.scoring.name}"
+    )
     if recipe.format not in ("causal", "pll", "letter") and how.prompt != PromptConfig():
         idle = idle or f"prompt={how.prompt.name}"
     if recipe.format in ("causal", "pll") and how.max_length is not None:
         idle = idle or f"max_length={how.max_length}"
     if recipe.format != "nli":
-        idle = idle or next((f"nli.{name}" for name, value in vars(NliConfig()).items() if getattr(how.nli, name) != value), None)
+        idle = idle or next(
+            (f"nli.{name}" for name, value in vars(NliConfig()).items() if getattr(how.nli, name) != value),
+            None,
+        )
     if idle:
-        raise FiglangError(f"{idle} is for other models: {recipe.name} reads its inputs as {recipe.format}; leave it out")
+        raise FiglangError(
+            f"{idle} is for other models: {recipe.name} reads its inputs as {recipe.format}; leave it out"
+        )
     if recipe.format != "nli" and isinstance(split.items[0], Inference):
         raise FiglangError(
-            f"{split.source} has premises with hypotheses, which only NLI networks read, and {recipe.name} reads its inputs as "
+            f"{split.source} has premises with hypotheses, which only NLI networks read, and {recipe.name} "
+            "reads its inputs as "
             f"{recipe.format}; use a run of method=nli or model=nli_roberta"
         )
     if isinstance(split.items[0], Substitution):
-        raise FiglangError(f"{split.source} asks for words and gives none to choose from; data=munch has choices")
+        raise FiglangError(
+            f"{split.source} asks for words and gives none to choose from; data=munch has choices"
+        )
     asks, judges = miqa.are_questions(split.items), isinstance(split.items[0], Judgement)
     if how.prompt.question is not None and not (asks or judges or recipe.format == "letter"):
         raise FiglangError(
-            f"prompt={how.prompt.name} asks questions of MiQA or MUNCH, and {split.source} holds none; use data=miqa"
+            f"prompt={how.prompt.name} asks questions of MiQA or MUNCH, and {split.source} holds none; use "
+            "data=miqa"
         )
     share = how.processes.share(split.items)
     with soundness.explained(loaded):
         return _predict(loaded, split, share, folder, how)
 
 
-def _predict(loaded: Loaded | Served, split: Split, share: Sequence[Item], folder: Path, how: How) -> dict[str, Any]:
-    recipe, asks, judges = loaded.recipe, miqa.are_questions(split.items), isinstance(split.items[0], Judgement)
+def _predict(
+    loaded: Loaded | Served, split: Split, share: Sequence[Item], folder: Path, how: How
+) -> dict[str, Any]:
+    recipe, asks, judges = (
+        loaded.recipe,
+        miqa.are_questions(split.items),
+        isinstance(split.items[0], Judgement),
+    )
     if recipe.format == "letter":
         rows, facts = _letters(loaded, split, share, how)
     elif isinstance(loaded, Served) or recipe.format in ("causal", "pll"):
@@ -149,8 +171,8 @@ def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
     order = {item.id: number for number, item in enumerate(split.items)}
 
     def place(name: str) -> int:
-        # A judgement's id is its item's with the option, that of a swapped question its item's with the order; those of an item
-        # stay as they are, since sorting is stable.
+        # A judgement's id is its item's with the option, that of a swapped question its item's with the
+        # order; those of an item stay as they are, since sorting is stable.
         return order[name] if name in order else order[name.rpartition("/")[0]]
 
     def joined(lists: Sequence[list[Prediction] | None]) -> list[Prediction]:
@@ -166,7 +188,10 @@ def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
         )
     }
     lines: dict[str, list[str] | None] = {}
-    for name, kept in ((MEASURED, [part.measured for part in parts]), (REPLIES, [part.replies for part in parts])):
+    for name, kept in (
+        (MEASURED, [part.measured for part in parts]),
+        (REPLIES, [part.replies for part in parts]),
+    ):
         rows = sorted((row for some in kept for row in some or ()), key=lambda row: place(row["id"]))
         lines[name] = None if kept[0] is None else records(rows)
     # All are looked at before the first is written.
@@ -207,12 +232,16 @@ def _nli(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple
     order = nli.label_order(loaded.network.config, how.nli.labels, recipe.base)
     own = isinstance(split.items[0], Inference)
     if own and len(order) != len(CLASSES):
-        raise FiglangError(f"{recipe.base} has two classes, and {split.source} has three; evaluate it on items with answers")
+        raise FiglangError(
+            f"{recipe.base} has two classes, and {split.source} has three; evaluate it on items with answers"
+        )
     encoder = _tokens(loaded, how)
 
     def judge(items: Sequence[Item]) -> list[Prediction]:
         rows = items if own else nli.judgements(items, len(order))
-        return evaluation.predict(loaded.network, nli.classes(order), encoder, rows, how.batch_size, how.progress)
+        return evaluation.predict(
+            loaded.network, nli.classes(order), encoder, rows, how.batch_size, how.progress
+        )
 
     def choose(items: Sequence[Item], judged: list[Prediction]) -> list[Prediction]:
         return judged if own else nli.choices(items, judged, how.nli)
@@ -233,11 +262,14 @@ def _nli(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple
 def _unseen(
     predicted: Callable[[Sequence[Item]], list[Prediction]], share: Sequence[Item], encoder: Encoder, how: How
 ) -> list[Prediction] | None:
-    """Predictions of an encoder with the context hidden, options that come again being read once; None where there are none."""
+    """Predictions of an encoder with the context hidden, options that come again being read once; None where
+    there are none."""
     if not how.blind:
         return None
     if encoder.format == "dual" and not encoder.tokenizer("")["input_ids"]:
-        log.warning("nothing is measured with the context hidden: this tokenizer makes no token of an empty text")
+        log.warning(
+            "nothing is measured with the context hidden: this tokenizer makes no token of an empty text"
+        )
         return None
     kept, places = distinct([hidden(item) for item in share])
     found = predicted(kept)
@@ -246,18 +278,31 @@ def _unseen(
 
 def _dual(recipe: Recipe) -> str:
     vectors = recipe.vectors or {}
-    named = {**vectors, "pooling": "+".join(vectors["pooling"]), "prompt": repr(vectors["prompt"])} if vectors else {}
-    return f"dual({','.join(f'{name}={value}' for name, value in {'scale': f'{recipe.scale:g}', **named}.items())})"
+    named = (
+        {**vectors, "pooling": "+".join(vectors["pooling"]), "prompt": repr(vectors["prompt"])}
+        if vectors
+        else {}
+    )
+    settings = {"scale": f"{recipe.scale:g}", **named}
+    return f"dual({','.join(f'{name}={value}' for name, value in settings.items())})"
 
 
 def _tokens(loaded: Loaded, how: How) -> Encoder:
     recipe = loaded.recipe
     if how.max_length is not None:
         networks.check_positions(loaded.network, recipe.name, how.max_length, "max_length")
-    return Encoder(loaded.tokenizer, recipe.format, recipe.text, how.max_length or recipe.max_length, recipe.sentence_vectors)
+    return Encoder(
+        loaded.tokenizer,
+        recipe.format,
+        recipe.text,
+        how.max_length or recipe.max_length,
+        recipe.sentence_vectors,
+    )
 
 
-def _likelihood(loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
+def _likelihood(
+    loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How
+) -> tuple[Rows, dict[str, Any]]:
     recipe, prompt = loaded.recipe, how.prompt
     scoring = how.scoring or ScoringConfig(**recipe.scoring or {})
     bos = loaded.bos(scoring)
@@ -268,7 +313,9 @@ def _likelihood(loaded: Loaded | Served, split: Split, share: Sequence[Item], ho
     shown = prompting.draw(split.items, how.pool.examples, wording.example, prompt)
     found = likelihood.choose(engine(loaded, scoring, bos), share, wording, shown, how.progress, how.blind)
     masking = f"masking={scoring.masking}," if scoring.kind == "pll" else ""
-    backward = f"backward={scoring.backward_span},minus_alone={scoring.minus_alone},examples={scoring.examples}"
+    backward = (
+        f"backward={scoring.backward_span},minus_alone={scoring.minus_alone},examples={scoring.examples}"
+    )
     return Rows(found.forward, found.blind, found.backward, found.measured), {
         **origin(loaded),
         "scoring": f"{scoring.name}({masking}span={scoring.span},{backward})",
@@ -280,7 +327,9 @@ def _likelihood(loaded: Loaded | Served, split: Split, share: Sequence[Item], ho
     }
 
 
-def _questions(loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
+def _questions(
+    loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How
+) -> tuple[Rows, dict[str, Any]]:
     prompt = how.prompt
     scoring = answer_scoring(how.scoring)
     bos = loaded.bos(scoring)
@@ -289,12 +338,18 @@ def _questions(loaded: Loaded | Served, split: Split, share: Sequence[Item], how
     wording = miqa.wording_of(prompt)
     asked = miqa.ask(share, wording, shots, pool)
     unseen = miqa.ask(share, wording, shots, pool, blind=True) if how.blind else []
-    measured = choices.measure(engine(loaded, scoring, bos), [*asked, *unseen], scoring.minus_alone, how.progress)
+    measured = choices.measure(
+        engine(loaded, scoring, bos), [*asked, *unseen], scoring.minus_alone, how.progress
+    )
     seen = slice(len(asked))
     # The answer alone is never taken off what is hidden: without words around it nothing would be left.
     blind = measured.predictions(scoring.norm)[len(asked) :] if how.blind else None
     masking = f"masking={scoring.masking}," if scoring.kind == "pll" else ""
-    rows = Rows(measured.predictions(scoring.norm, scoring.minus_alone)[seen], blind, measured=measured.records()[seen])
+    rows = Rows(
+        measured.predictions(scoring.norm, scoring.minus_alone)[seen],
+        blind,
+        measured=measured.records()[seen],
+    )
     return rows, {
         **origin(loaded),
         "scoring": f"{scoring.name}({masking}minus_alone={scoring.minus_alone})",
@@ -305,16 +360,21 @@ def _questions(loaded: Loaded | Served, split: Split, share: Sequence[Item], how
     }
 
 
-def _letters(loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
+def _letters(
+    loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How
+) -> tuple[Rows, dict[str, Any]]:
     scoring = how.scoring or ScoringConfig(**loaded.recipe.scoring or {})
     asked = asking.ask(loaded, split.items, share, scoring, how.prompt, how.pool, how.progress, how.blind)
     return Rows(asked.predictions, asked.blind, replies=asked.replies), {**origin(loaded), **asked.facts}
 
 
-def _judgements(loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
+def _judgements(
+    loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How
+) -> tuple[Rows, dict[str, Any]]:
     if how.prompt.question is None:
         raise FiglangError(
-            f"prompt={how.prompt.name} asks no question; MUNCH needs prompt=munch, with the prompt.question of an id"
+            f"prompt={how.prompt.name} asks no question; MUNCH needs prompt=munch, with the prompt.question "
+            "of an id"
         )
     munch.form_of(how.prompt.question)  # or it is none
     place = "/".join(map(str, munch.PROMPTS[how.prompt.question][:3]))
@@ -339,7 +399,9 @@ def describe(prompt: PromptConfig, source: str) -> str:
     if prompt.suffix:
         parts.append(f"suffix={prompt.suffix!r},answer={prompt.answer}")
     if prompt.k:
-        parts.append(f"k={prompt.k},source={source},per={prompt.per},separator={prompt.separator!r},seed={prompt.seed}")
+        parts.append(
+            f"k={prompt.k},source={source},per={prompt.per},separator={prompt.separator!r},seed={prompt.seed}"
+        )
     name = "custom" if prompt.name == "none" else prompt.name
     return f"{name}({','.join(parts)})" if parts else "none"
 
@@ -349,7 +411,8 @@ def origin(loaded: Loaded | Served) -> dict[str, Any]:
     recipe = loaded.recipe
     if isinstance(loaded, Served):
         return {"model": recipe.name, "base": recipe.base, "method": recipe.method, **loaded.endpoint.facts}
-    # In how many bits a file kept the weights is lost once they are read: they become the float32 values that they stand for.
+    # In how many bits a file kept the weights is lost once they are read: they become the float32 values that
+    # they stand for.
     kept = recipe.settings == UNTRAINED and gguf.is_gguf(recipe.base)
     return {
         "model": recipe.name,
@@ -360,5 +423,9 @@ def origin(loaded: Loaded | Served) -> dict[str, Any]:
         "train_seed": recipe.seed,
         "precision": layout.precision(loaded.network),
         "weights": loaded.fingerprint,
-        **({"remote_code": True} if opening.runs_foreign_code(loaded.network, loaded.network.config, loaded.tokenizer) else {}),
+        **(
+            {"remote_code": True}
+            if opening.runs_foreign_code(loaded.network, loaded.network.config, loaded.tokenizer)
+            else {}
+        ),
     }

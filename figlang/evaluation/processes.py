@@ -1,4 +1,5 @@
-"""Evaluation by several processes: `torchrun --nproc-per-node N evaluate.py …`, or srun, deals the items out, the first reports."""
+"""Evaluation by several processes: `torchrun --nproc-per-node N evaluate.py …`, or srun, deals the items out,
+the first reports."""
 
 import atexit
 import os
@@ -30,7 +31,8 @@ class Processes:
         return self.rank == 0
 
     def share(self, items: Sequence[Item]) -> Sequence[Item]:
-        """This process's items in their order: groups dealt out in turn, each whole, since choices backward need both of a pair."""
+        """This process's items in their order: groups dealt out in turn, each whole, since choices backward
+        need both of a pair."""
         turns = {group: turn for turn, group in enumerate(dict.fromkeys(item.group for item in items))}
         return [item for item in items if turns[item.group] % self.size == self.rank]
 
@@ -44,26 +46,33 @@ class Processes:
 
 
 def join() -> Processes:
-    """The processes that torchrun or SLURM's srun started, with a GPU for each if there are GPUs; else this one alone.
+    """The processes that torchrun or SLURM's srun started, with a GPU for each if there are GPUs; else this
+    one alone.
 
     Raises FiglangError if they do not find each other.
     """
     if "WORLD_SIZE" not in os.environ and SLURMEnvironment.detect():
         place = SLURMEnvironment()
-        names = {"RANK": place.global_rank(), "LOCAL_RANK": place.local_rank(), "WORLD_SIZE": place.world_size()}
+        names = {
+            "RANK": place.global_rank(),
+            "LOCAL_RANK": place.local_rank(),
+            "WORLD_SIZE": place.world_size(),
+        }
         os.environ.update({name: str(value) for name, value in names.items()})
         os.environ.update(MASTER_ADDR=place.main_address, MASTER_PORT=str(place.main_port))
     if os.environ.get("WORLD_SIZE", "1") == "1":
         return Processes()
     try:
         if not distributed.is_initialized():  # a multirun evaluates several times
-            # gloo carries objects on any hardware. The wait is for the slowest share, which may take hours longer.
+            # gloo carries objects on any hardware. The wait is for the slowest share, which may take hours
+            # longer.
             distributed.init_process_group("gloo", timeout=timedelta(days=1))
             atexit.register(_leave)
     except (ValueError, RuntimeError) as error:
         world = os.environ["WORLD_SIZE"]
         raise FiglangError(
-            f"WORLD_SIZE={world} is set, but the processes cannot be joined ({one_line(error)}); start them by torchrun"
+            f"WORLD_SIZE={world} is set, but the processes cannot be joined ({one_line(error)}); start them "
+            "by torchrun"
         ) from error
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())

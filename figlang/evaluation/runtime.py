@@ -21,7 +21,16 @@ SHOWN = 5
 
 def start(seed: int, settings: TrainerConfig) -> None:
     """Seeds, threads and quiet libraries; call before a network is built, since new heads are random."""
-    for name in ("pytorch_lightning", "lightning", "transformers", "datasets", "httpx", "httpx2", "openai", "bitsandbytes"):
+    for name in (
+        "pytorch_lightning",
+        "lightning",
+        "transformers",
+        "datasets",
+        "httpx",
+        "httpx2",
+        "openai",
+        "bitsandbytes",
+    ):
         logging.getLogger(name).setLevel(logging.ERROR)
     # One process, in-memory data: workers would only copy it; and a single process needs no strategy.
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
@@ -51,7 +60,8 @@ def log_notes(notes: Sequence[str]) -> None:
 
 
 def settled(config: TrainConfig) -> TrainConfig:
-    """A configuration with the Trainer's precision in place of `auto`: a number depends on it, and so its recipe has to say it."""
+    """A configuration with the Trainer's precision in place of `auto`: a number depends on it, and so its
+    recipe has to say it."""
     return replace(config, trainer=replace(config.trainer, precision=_precision(config.trainer)))
 
 
@@ -63,7 +73,9 @@ def _precision(settings: TrainerConfig) -> str:
         fast = torch.cuda.is_bf16_supported(including_emulation=False)
     elif settings.accelerator in ("cpu", "auto"):
         capabilities = torch.cpu.get_capabilities()
-        fast = bool(capabilities.get("amx_bf16") or capabilities.get("avx512_bf16") or capabilities.get("bf16"))
+        fast = bool(
+            capabilities.get("amx_bf16") or capabilities.get("avx512_bf16") or capabilities.get("bf16")
+        )
     else:
         fast = False
     return "bf16-mixed" if fast else "32-true"
@@ -76,7 +88,9 @@ def device(settings: TrainerConfig) -> torch.device:
     """
     here = {"gpu": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if not here.get(settings.accelerator, True):
-        raise FiglangError(f"trainer.accelerator={settings.accelerator} is not on this machine; use trainer=cpu")
+        raise FiglangError(
+            f"trainer.accelerator={settings.accelerator} is not on this machine; use trainer=cpu"
+        )
     if settings.accelerator == "gpu" or (settings.accelerator == "auto" and torch.cuda.is_available()):
         return torch.device("cuda")
     return torch.device("mps" if settings.accelerator == "mps" else "cpu")

@@ -1,5 +1,5 @@
-"""Answers at MUNCH's blanks in the ranking of a model behind an endpoint: among the likeliest tokens that it shows, as the paper's
-GPT-3.5 was asked, or the one word that a chat replies with."""
+"""Answers at MUNCH's blanks in the ranking of a model behind an endpoint: among the likeliest tokens that it
+shows, as the paper's GPT-3.5 was asked, or the one word that a chat replies with."""
 
 import logging
 from collections.abc import Sequence
@@ -25,18 +25,22 @@ REASONING = 512  # tokens of a reply, in which a chat may think before its word
 
 
 def way(config: MunchGenerateConfig, served: Served) -> Way:
-    """The settings of a command for an endpoint: ranks up to 5 unless `max_rank` says otherwise, or the first alone of a chat.
+    """The settings of a command for an endpoint: ranks up to 5 unless `max_rank` says otherwise, or the first
+    alone of a chat.
 
     Raises FiglangError for what no endpoint can be asked.
     """
     if config.rank == "word":
-        raise FiglangError(f"rank=word needs a network here, and model={served.recipe.name} is served; use rank=first_token")
+        raise FiglangError(
+            f"rank=word needs a network here, and model={served.recipe.name} is served; use rank=first_token"
+        )
     check_idle(config, "first_token")
     if served.endpoint.abilities.ranks:
         return Way(replace(config, max_rank=config.max_rank or SHOWN), config.form or "quote", "first_token")
     if config.form is not None or config.rank is not None or (config.max_rank or 1) > 1:
         raise FiglangError(
-            f"ranks need the likeliest tokens of a completions endpoint, and {served.endpoint.abilities.refusals['ranks']}; leave "
+            "ranks need the likeliest tokens of a completions endpoint, and "
+            f"{served.endpoint.abilities.refusals['ranks']}; leave "
             "form=, rank= and max_rank= out, and its chat is asked for one word"
         )
     return Way(replace(config, max_rank=1), "quote", "reply")
@@ -71,23 +75,31 @@ class ServedFiller:
             for place, (token, _) in enumerate(top)
             if place == 0 or self._begins(token, keys[number])
         ]
-        # Together, so that they are in flight together; the token is a part of the prompt, which may be cut otherwise there.
+        # Together, so that they are in flight together; the token is a part of the prompt, which may be cut
+        # otherwise there.
         room = SamplingConfig(max_tokens=max(1, self._config.max_tokens - 1))
         begun = [prompts[number] + token for number, token in wanted]
         texts = endpoint.complete(begun, room, progress, [suffixes[number] for number, _ in wanted])
-        words = {(number, token): leading_word(token + text)[0] for (number, token), (text,) in zip(wanted, texts, strict=True)}
+        words = {
+            (number, token): leading_word(token + text)[0]
+            for (number, token), (text,) in zip(wanted, texts, strict=True)
+        }
         return [self._ranked(number, top, keys[number], words) for number, top in enumerate(tops)]
 
     def _check_inserts(self, prompts: Sequence[str], suffixes: Sequence[str]) -> None:
-        """Raises FiglangError if what stands after a blank changes nothing: some servers take the field and do not read it."""
+        """Raises FiglangError if what stands after a blank changes nothing: some servers take the field and
+        do not read it."""
         first = next((number for number, suffix in enumerate(suffixes) if suffix), None)
         if first is None:
             return
         endpoint, most = self._served.endpoint, self._config.max_rank or SHOWN
-        with_it, without = (endpoint.likeliest([prompts[first]], most, suffixes=each) for each in ([suffixes[first]], [""]))
+        with_it, without = (
+            endpoint.likeliest([prompts[first]], most, suffixes=each) for each in ([suffixes[first]], [""])
+        )
         if with_it and with_it == without:
             raise FiglangError(
-                f"{endpoint.client.model.base_url} does not read what stands after a blank (the field `suffix`); use form=quote, "
+                f"{endpoint.client.model.base_url} does not read what stands after a blank (the field "
+                "`suffix`); use form=quote, "
                 "or a server and a model that insert"
             )
 
@@ -96,7 +108,11 @@ class ServedFiller:
         return bool(written) and any(key.startswith(str(written)) for key in keys)
 
     def _ranked(
-        self, number: int, top: Sequence[tuple[str, float]], keys: Sequence[str], words: dict[tuple[int, str], str]
+        self,
+        number: int,
+        top: Sequence[tuple[str, float]],
+        keys: Sequence[str],
+        words: dict[tuple[int, str], str],
     ) -> Ranked:
         if not top:  # a content filter refused the prompt
             return Ranked((None,) * len(keys), "", ())
@@ -105,7 +121,11 @@ class ServedFiller:
             if (number, token) in words and self._begins(token, keys):
                 rank = sum(other >= value for _, other in top)  # a tie does not help
                 best.setdefault(self._comparison.key(words[number, token]), rank)
-        return Ranked(tuple(best.get(key) for key in keys), words[number, top[0][0]], tuple(token for token, _ in top[:SHOWN]))
+        return Ranked(
+            tuple(best.get(key) for key in keys),
+            words[number, top[0][0]],
+            tuple(token for token, _ in top[:SHOWN]),
+        )
 
     def _reply(self, blanks: Sequence[Blank], progress: bool) -> list[Ranked]:
         messages = [blank.before.removesuffix(QUOTE) + ASKED for blank in blanks]
@@ -127,7 +147,8 @@ class ServedFiller:
 
 
 def one_word(reply: str) -> str:
-    """The word that is all of a reply after its reasoning, marks and a full stop apart; nothing if it says more, or less."""
+    """The word that is all of a reply after its reasoning, marks and a full stop apart; nothing if it says
+    more, or less."""
     text = MARKS.sub("", final(reply)).strip().rstrip(".").strip()
     word, _ = leading_word(text)
     return word if word == text else ""

@@ -1,4 +1,5 @@
-"""Whether an evaluation says anything: why scores are not numbers, and which texts a tokenizer does not know."""
+"""Whether an evaluation says anything: why scores are not numbers, and which texts a tokenizer does not
+know."""
 
 import logging
 import unicodedata
@@ -33,15 +34,24 @@ def explained(loaded: Loaded | Served) -> Iterator[None]:
 
 def _cause(loaded: Loaded | Served) -> str:
     if isinstance(loaded, Served):
-        return f"the endpoint of {loaded.recipe.name} gave such log-probabilities; check the server and its weights"
+        return (
+            f"the endpoint of {loaded.recipe.name} gave such log-probabilities; check the server and its "
+            "weights"
+        )
     for name, weight in loaded.network.named_parameters():
         if weight.is_floating_point() and (bad := int((~weight.isfinite()).sum())):
             return (
-                f"{bad} of {weight.numel()} weights in {name} of {loaded.recipe.name} are not finite; export or download it again"
+                f"{bad} of {weight.numel()} weights in {name} of {loaded.recipe.name} are not finite; "
+                "export or download it again"
             )
     name = loaded.recipe.name
-    if all(weight.dtype == torch.float32 for weight in loaded.network.parameters() if weight.is_floating_point()):
-        return f"the weights of {name} are finite, so its arithmetic overflows or an option has probability 0; use other weights"
+    if all(
+        weight.dtype == torch.float32 for weight in loaded.network.parameters() if weight.is_floating_point()
+    ):
+        return (
+            f"the weights of {name} are finite, so its arithmetic overflows or an option has probability "
+            "0; use other weights"
+        )
     return f"the weights of {name} are finite, so its arithmetic overflows; use model.dtype=float32"
 
 
@@ -49,7 +59,8 @@ def _cause(loaded: Loaded | Served) -> str:
 class Unknown:
     """Tokens of texts that a tokenizer has no entry for, and how many items have one in context or options.
 
-    `scripts` are the writing systems of the unknown words, most frequent first, as Unicode names them; `words` are examples.
+    `scripts` are the writing systems of the unknown words, most frequent first, as Unicode names them;
+    `words` are examples.
     """
 
     tokens: int
@@ -72,7 +83,9 @@ def unknown_tokens(tokenizer: PreTrainedTokenizerBase, items: Sequence[Item]) ->
     for start in range(0, len(items), TOGETHER):
         some = items[start : start + TOGETHER]
         texts = [(text, place) for place, item in enumerate(some) for text in _texts(item)]
-        encodings = tokenizer.backend_tokenizer.encode_batch([text for text, _ in texts], add_special_tokens=False)
+        encodings = tokenizer.backend_tokenizer.encode_batch(
+            [text for text, _ in texts], add_special_tokens=False
+        )
         hit = set()
         for (text, place), encoding in zip(texts, encodings, strict=True):
             total += len(encoding.ids)
@@ -112,11 +125,19 @@ def texts(loaded: Loaded | Served, items: Sequence[Item]) -> dict[str, Any]:
         if found.unknown >= UNFAMILIAR * found.tokens:
             script = " and ".join(found.scripts) or "these marks"
             log.warning(
-                "the tokenizer of %s does not know the script (%s): %s are unknown to it, %s for example. The choices say little; "
+                "the tokenizer of %s does not know the script (%s): %s are unknown to it, %s for example. "
+                "The choices say little; "
                 "use a model that was trained on this language",
                 *(loaded.recipe.name, script, counted, examples),
             )
         else:
-            log.warning("the tokenizer of %s does not know %s, %s for example", loaded.recipe.name, counted, examples)
-    about = {"tokens": found.tokens, "unknown": found.unknown, "items": found.items, "scripts": list(found.scripts)}
+            log.warning(
+                "the tokenizer of %s does not know %s, %s for example", loaded.recipe.name, counted, examples
+            )
+    about = {
+        "tokens": found.tokens,
+        "unknown": found.unknown,
+        "items": found.items,
+        "scripts": list(found.scripts),
+    }
     return {"unknown_tokens": about}

@@ -1,4 +1,5 @@
-"""One file from an address: never more of it than was expected, no longer than the server keeps sending, whole or not at all."""
+"""One file from an address: never more of it than was expected, no longer than the server keeps sending,
+whole or not at all."""
 
 import hashlib
 import os
@@ -22,8 +23,8 @@ SECONDS = 60.0  # without that variable
 def fetch(url: str, target: Path, digest: str, most: int) -> None:
     """Download `url` to `target`, a file of `most` bytes at most with this sha256.
 
-    The bytes are taken as they come: what a server has compressed is never unpacked. What an earlier process that was killed
-    left behind is removed.
+    The bytes are taken as they come: what a server has compressed is never unpacked. What an earlier process
+    that was killed left behind is removed.
 
     Raises FiglangError that says why there is no file, and leaves none.
     """
@@ -48,7 +49,8 @@ def _receive(url: str, target: Path, beside: Path, most: int, seconds: float) ->
     size, began = 0, time.monotonic()
     request = Request(url, headers={"Accept-Encoding": "identity", "User-Agent": "figlang"})
     try:
-        # A socket's time counts for each reading; a server that sends a byte now and then would never reach it.
+        # A socket's time counts for each reading; a server that sends a byte now and then would never reach
+        # it.
         with urlopen(request, timeout=seconds) as answer, beside.open("wb") as file:
             for part in _parts(answer):
                 size += len(part)
@@ -58,18 +60,26 @@ def _receive(url: str, target: Path, beside: Path, most: int, seconds: float) ->
                         "Set paths.data=DIR to a copy that you trust"
                     )
                 if time.monotonic() - began > seconds:
-                    raise TimeoutError(f"{size:,} bytes in {seconds:g} seconds; {TIMEOUT}=SECONDS waits longer")
+                    raise TimeoutError(
+                        f"{size:,} bytes in {seconds:g} seconds; {TIMEOUT}=SECONDS waits longer"
+                    )
                 read.update(part)
                 file.write(part)
     except HTTPError as error:
         error.close()
         raise _failure(url, target, f"HTTP {error.code}") from error
     except TimeoutError as error:
-        reason = str(error) if "bytes" in str(error) else f"nothing came for {seconds:g} seconds; {TIMEOUT}=SECONDS waits longer"
+        reason = (
+            str(error)
+            if "bytes" in str(error)
+            else f"nothing came for {seconds:g} seconds; {TIMEOUT}=SECONDS waits longer"
+        )
         raise _failure(url, target, reason) from error
     except (OSError, ValueError) as error:
         if isinstance(getattr(error, "reason", None), TimeoutError):
-            raise _failure(url, target, f"no answer within {seconds:g} seconds; {TIMEOUT}=SECONDS waits longer") from error
+            raise _failure(
+                url, target, f"no answer within {seconds:g} seconds; {TIMEOUT}=SECONDS waits longer"
+            ) from error
         raise _failure(url, target, one_line(error)) from error
     return read.hexdigest()
 
@@ -93,7 +103,9 @@ def _timeout() -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise FiglangError(f"{TIMEOUT}={given} is not a number of seconds above 0; set it again, or leave it out")
+        raise FiglangError(
+            f"{TIMEOUT}={given} is not a number of seconds above 0; set it again, or leave it out"
+        )
     return seconds
 
 

@@ -1,22 +1,26 @@
-"""How commands write their folders: one writer at a time, all of a result or nothing, nothing outside, nothing of others deleted.
+"""How commands write their folders: one writer at a time, all of a result or nothing, nothing outside,
+nothing of others deleted.
 
 The rule for each command:
 
-- evaluate (so transfer and also=), generate, munch_figures, rate, report, compare, describe and contamination lock their folder and
-  write everything into a hidden folder inside it (`staged`), whose files are moved into place when the last one is there. A killed
-  process leaves the earlier result or, once the hidden folder is called READY, the new one: whoever opens the folder next moves
-  the rest.
-- The grids (miqa_table3, munch_judge, munch_generate) lock their folder, keep every finished cell in it, so that an interrupted
-  grid goes on, and stage the rest: metrics.json and the tables.
-- train locks its run folder and adds to it for hours. Its metrics.json is written last, and removed first where a run is replaced.
-- merge, average, release, the matrix of transfer and every exported network replace a folder as a whole (`whole_folder`), and
-  take the user's own files along.
+- evaluate (so transfer and also=), generate, munch_figures, rate, report, compare, describe and contamination
+  lock their folder and write everything into a hidden folder inside it (`staged`), whose files are moved into
+  place when the last one is there. A killed process leaves the earlier result or, once the hidden folder is
+  called READY, the new one: whoever opens the folder next moves the rest.
+- The grids (miqa_table3, munch_judge, munch_generate) lock their folder, keep every finished cell in it, so
+  that an interrupted grid goes on, and stage the rest: metrics.json and the tables.
+- train locks its run folder and adds to it for hours. Its metrics.json is written last, and removed first
+  where a run is replaced.
+- merge, average, release, the matrix of transfer and every exported network replace a folder as a whole
+  (`whole_folder`), and take the user's own files along.
 
-Results that took a model's time (evaluations, grids, answers, runs) are replaced only by the same settings, or by overwrite=true;
-what is made of them in moments (report, compare, describe) replaces what it made before.
+Results that took a model's time (evaluations, grids, answers, runs) are replaced only by the same settings,
+or by overwrite=true; what is made of them in moments (report, compare, describe) replaces what it made
+before.
 
-metrics.json holds the hash of each file that its numbers come from (`files` in it), which is checked on every reading. OWN lists
-what a command wrote into a folder; only what is on an earlier list, and unchanged since, is deleted.
+metrics.json holds the hash of each file that its numbers come from (`files` in it), which is checked on every
+reading. OWN lists what a command wrote into a folder; only what is on an earlier list, and unchanged since,
+is deleted.
 """
 
 import json
@@ -42,8 +46,22 @@ STAGE = ".figlang-new-"
 MARKS = ("recipe.json", "figlang.json", "metrics.json")
 # What an export of a version that kept no list may hold.
 EXPORTED = (
-    *("*.safetensors", "*.safetensors.index.json", "figlang.json", "config.json", "generation_config.json", "adapter_config.json"),
-    *("tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab.*", "merges.txt", "chat_template.jinja"),
+    *(
+        "*.safetensors",
+        "*.safetensors.index.json",
+        "figlang.json",
+        "config.json",
+        "generation_config.json",
+        "adapter_config.json",
+    ),
+    *(
+        "tokenizer*",
+        "special_tokens_map.json",
+        "added_tokens.json",
+        "vocab.*",
+        "merges.txt",
+        "chat_template.jinja",
+    ),
     *("README.md", "config.yaml", "metrics.json", "predictions*.jsonl"),
 )
 # Where unfinished files of a killed writer may lie, besides the folder itself.
@@ -54,7 +72,8 @@ PARTS = ("figures", "tables", "predictions", "log_probabilities", "replies", "ra
 def locked(folder: Path, option: str = "output=DIR") -> Iterator[None]:
     """Make a folder and be its only writer, with what a killed writer left tidied up.
 
-    Raises FiglangError for a folder that another process writes, that cannot be written to or that is a link to elsewhere.
+    Raises FiglangError for a folder that another process writes, that cannot be written to or that is a link
+    to elsewhere.
     """
     check_place(folder)
     with lock(folder / LOCK, folder, option):
@@ -64,11 +83,14 @@ def locked(folder: Path, option: str = "output=DIR") -> Iterator[None]:
 
 @contextmanager
 def staged(folder: Path, earlier: Sequence[str] = ()) -> Iterator[Path]:
-    """A new folder to fill, whose files are moved into `folder` when all are there; the caller has the folder's lock.
+    """A new folder to fill, whose files are moved into `folder` when all are there; the caller has the
+    folder's lock.
 
-    Removed are then the files of the result before, as its list OWN says; where it has none, those named `earlier`.
+    Removed are then the files of the result before, as its list OWN says; where it has none, those named
+    `earlier`.
 
-    Raises FiglangError, with nothing moved, where a file would be written through a link or in place of a folder.
+    Raises FiglangError, with nothing moved, where a file would be written through a link or in place of a
+    folder.
     """
     new = Path(mkdtemp(prefix=STAGE, dir=folder))
     try:
@@ -77,7 +99,9 @@ def staged(folder: Path, earlier: Sequence[str] = ()) -> Iterator[Path]:
         for name in made:
             _check_target(folder, name)
         gone = _deletable(folder, _listed(folder), earlier) - made.keys()
-        (new / OWN).write_text(json.dumps({"files": made, "gone": sorted(gone)}, indent=1) + "\n", encoding="utf-8")
+        (new / OWN).write_text(
+            json.dumps({"files": made, "gone": sorted(gone)}, indent=1) + "\n", encoding="utf-8"
+        )
         new.rename(folder / READY)  # from here on the result is the new one
         _move(folder)
     except OSError as error:
@@ -99,13 +123,16 @@ def replaced(folder: Path, earlier: Sequence[str] = ()) -> Iterator[Path]:
 def whole_folder(path: Path) -> Iterator[Path]:
     """A folder beside `path` to fill, which takes its place at the end and is removed if that is not reached.
 
-    Files of the earlier folder that are the user's own come along, unless the new one has a file of their name.
+    Files of the earlier folder that are the user's own come along, unless the new one has a file of their
+    name.
 
-    Raises FiglangError while another process writes this folder or where `path` is a link, and OSError where a library that writes
-    into it words that in another way.
+    Raises FiglangError while another process writes this folder or where `path` is a link, and OSError where
+    a library that writes into it words that in another way.
     """
     if path.is_symlink():
-        raise FiglangError(f"{path} is a link to {path.readlink()}; give that folder itself, or remove the link")
+        raise FiglangError(
+            f"{path} is a link to {path.readlink()}; give that folder itself, or remove the link"
+        )
     with lock(path.with_name(f".{path.name[:LONGEST]}.lock"), path):
         beside, before = beside_name(path), beside_name(path, "before")
         _recover(path)
@@ -148,7 +175,9 @@ def check_place(folder: Path) -> None:
         inside = any((above / mark).is_file() for mark in MARKS for above in place.parents)
         if place.is_symlink() and (inside or place is absolute):
             shown = folder if place is absolute else place
-            raise FiglangError(f"{shown} is a link to {place.readlink()}; give that folder itself, or remove the link")
+            raise FiglangError(
+                f"{shown} is a link to {place.readlink()}; give that folder itself, or remove the link"
+            )
 
 
 def is_as_written(folder: Path, name: str) -> bool:
@@ -158,7 +187,8 @@ def is_as_written(folder: Path, name: str) -> bool:
 
 
 def clear(folder: Path, earlier: Sequence[str] = ()) -> None:
-    """Delete what commands wrote into a folder and is unchanged, by its list OWN or else `earlier`; then the folder, if empty."""
+    """Delete what commands wrote into a folder and is unchanged, by its list OWN or else `earlier`; then the
+    folder, if empty."""
     for name in sorted(_deletable(folder, _listed(folder), earlier)):
         _delete(folder, name)
     for name in (OWN, LOCK):
@@ -173,7 +203,8 @@ def check_files(folder: Path, digests: Mapping[str, str]) -> None:
         path = folder / name
         if _is_inside(name) and path.is_file() and sha256(path) != digest:
             raise FiglangError(
-                f"{path} is not the file that {folder / 'metrics.json'} was counted from; put that one back, or evaluate again "
+                f"{path} is not the file that {folder / 'metrics.json'} was counted from; put that one back, "
+                "or evaluate again "
                 "with overwrite=true"
             )
 
@@ -223,12 +254,15 @@ def _bring(folder: Path, new: Path) -> None:
         try:
             (new / name).parent.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
-            raise FiglangError(f"{path} is yours and stands where a file is to be written; move it away") from None
+            raise FiglangError(
+                f"{path} is yours and stands where a file is to be written; move it away"
+            ) from None
         shutil.copy2(path, new / name, follow_symlinks=False)
 
 
 def _recover(path: Path) -> None:
-    """Bring back an earlier folder and remove what is unfinished; only the holder of the folder's lock may."""
+    """Bring back an earlier folder and remove what is unfinished; only the holder of the folder's lock
+    may."""
     known = [one for one in path.parent.glob(f".{_literal(path.name[:LONGEST])}.*") if is_unfinished(one)]
     # Cut short between the two renamings, only the earlier folder is whole, under its other name.
     if not path.exists() and (before := next((one for one in known if one.suffix == ".before"), None)):
@@ -246,13 +280,17 @@ def _literal(name: str) -> str:
 
 
 def _deletable(folder: Path, listed: Mapping[str, str], earlier: Sequence[str]) -> set[str]:
-    """The files that a command wrote into a folder and nobody changed; without a list, those of these names."""
+    """The files that a command wrote into a folder and nobody changed; without a list, those of these
+    names."""
     if not listed:
         return {name for name in earlier if _is_inside(name) and (folder / name).is_file()}
     return {
         name
         for name, digest in listed.items()
-        if _is_inside(name) and not _behind_link(folder, name) and (folder / name).is_file() and sha256(folder / name) == digest
+        if _is_inside(name)
+        and not _behind_link(folder, name)
+        and (folder / name).is_file()
+        and sha256(folder / name) == digest
     }
 
 
@@ -266,20 +304,25 @@ def _delete(folder: Path, name: str) -> None:
 
 def _check_target(folder: Path, name: str) -> None:
     if (link := _behind_link(folder, name)) is not None:
-        raise FiglangError(f"{link} is a link to {link.readlink()}; nothing is written through links, remove it")
+        raise FiglangError(
+            f"{link} is a link to {link.readlink()}; nothing is written through links, remove it"
+        )
     if _is_folder(folder / name):
         raise FiglangError(f"{folder / name} is a folder, where a file is to be written; move it away")
 
 
 def _behind_link(folder: Path, name: str) -> Path | None:
-    """The link that a file within a folder lies behind; the file itself may be one, which would be replaced."""
+    """The link that a file within a folder lies behind; the file itself may be one, which would be
+    replaced."""
     parents = [folder / parent for parent in PurePosixPath(name).parents[:-1]]
     return next((parent for parent in parents if parent.is_symlink()), None)
 
 
 def _listed(folder: Path) -> dict[str, str]:
     found = _read(folder).get("files", {})
-    return found if isinstance(found, dict) and all(isinstance(value, str) for value in found.values()) else {}
+    return (
+        found if isinstance(found, dict) and all(isinstance(value, str) for value in found.values()) else {}
+    )
 
 
 def _read(folder: Path) -> dict[str, Any]:

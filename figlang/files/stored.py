@@ -1,7 +1,9 @@
-"""Files of finished evaluations, read strictly: an error names the file, the line or key, and what is wrong with it.
+"""Files of finished evaluations, read strictly: an error names the file, the line or key, and what is wrong
+with it.
 
-Every row and document is validated by a schema before anything is counted; NaN and infinity, wrong types, missing keys, empty
-lines and cut ends are refused. Files are read line by line, so that memory holds one row and what is made of it.
+Every row and document is validated by a schema before anything is counted; NaN and infinity, wrong types,
+missing keys, empty lines and cut ends are refused. Files are read line by line, so that memory holds one row
+and what is made of it.
 """
 
 import csv
@@ -41,7 +43,8 @@ class PredictionRow(TypedDict):
 
 @with_config(STRICT)
 class MeasuredRow(TypedDict, total=False):
-    """A line of log_probabilities.jsonl: of strings, of answers after a prompt, or of the forms of letters."""
+    """A line of log_probabilities.jsonl: of strings, of answers after a prompt, or of the forms of
+    letters."""
 
     id: Required[Name]
     whole: list[Sum]
@@ -195,8 +198,8 @@ RECIPE = TypeAdapter(RunRecipe)
 def rows(path: Path, schema: TypeAdapter[Any], noun: str, remedy: str) -> Iterator[tuple[int, Any]]:
     """The lines of a JSONL file, each with its number, as plain data that fits the schema.
 
-    Raises FiglangError that names the file, the line and what is wrong; `noun` says what a line is ("a prediction"), `remedy`
-    what to do.
+    Raises FiglangError that names the file, the line and what is wrong; `noun` says what a line is ("a
+    prediction"), `remedy` what to do.
     """
     try:
         with path.open("rb") as file:
@@ -204,13 +207,16 @@ def rows(path: Path, schema: TypeAdapter[Any], noun: str, remedy: str) -> Iterat
                 try:
                     yield number, schema.validate_json(line)
                 except ValidationError as error:
-                    raise FiglangError(f"{path}: line {number} is not {noun} ({what(error)}); {remedy}") from error
+                    raise FiglangError(
+                        f"{path}: line {number} is not {noun} ({what(error)}); {remedy}"
+                    ) from error
     except OSError as error:
         raise FiglangError(f"{path} cannot be read ({error.strerror}); {remedy}") from error
 
 
 def document(path: Path, schema: TypeAdapter[Any], remedy: str) -> dict[str, Any]:
-    """A JSON file as plain data that fits the schema. Raises FiglangError that names the file, the key and what is wrong."""
+    """A JSON file as plain data that fits the schema. Raises FiglangError that names the file, the key and
+    what is wrong."""
     content = plain(path, remedy)
     try:
         schema.validate_python(content)
@@ -263,7 +269,9 @@ def log_rows(path: Path) -> list[tuple[int, int, str, str, float]]:
             for row in reader:
                 found.append(schema.validate_python(tuple(row)))
     except ValidationError as error:
-        raise FiglangError(f"{path}: line {reader.line_num} is not a row of a log ({what(error)}); {remedy}") from error
+        raise FiglangError(
+            f"{path}: line {reader.line_num} is not a row of a log ({what(error)}); {remedy}"
+        ) from error
     except (OSError, ValueError, csv.Error) as error:
         raise FiglangError(f"{path} cannot be read ({one_line(error)}); {remedy}") from error
     return found

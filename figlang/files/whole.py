@@ -1,4 +1,5 @@
-"""Files that get their name only when they are complete, whatever happens while they are written; names, and locks."""
+"""Files that get their name only when they are complete, whatever happens while they are written; names, and
+locks."""
 
 import hashlib
 import re
@@ -30,7 +31,8 @@ def is_unfinished(path: Path) -> bool:
 def slug(name: str) -> str:
     """Any text as the name of a file: no separators, no hidden file, at most LONGEST characters.
 
-    A text that has to be changed gets the beginning of its hash at its end, so that different texts stay different.
+    A text that has to be changed gets the beginning of its hash at its end, so that different texts stay
+    different.
     """
     plain = re.sub(r"[^A-Za-z0-9._~+=-]+", "_", name).lstrip(".")[:LONGEST]
     if plain == name and plain:
@@ -73,18 +75,24 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 @contextmanager
 def lock(file: Path, folder: Path, option: str = "output=DIR") -> Iterator[None]:
-    """The right to write `folder`, by a lock on `file` that also holds between containers which share a volume.
+    """The right to write `folder`, by a lock on `file` that also holds between containers which share a
+    volume.
 
-    Raises FiglangError while another process has it, or if there can be no such file; `option` chooses another folder.
+    Raises FiglangError while another process has it, or if there can be no such file; `option` chooses
+    another folder.
     """
     held = FileLock(file)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         held.acquire(timeout=0)
     except Timeout:
-        raise FiglangError(f"another process is working in {folder}; wait for it, or choose {option}") from None
+        raise FiglangError(
+            f"another process is working in {folder}; wait for it, or choose {option}"
+        ) from None
     except OSError as error:
-        raise FiglangError(f"cannot write to {folder} ({error.strerror}); choose another folder with {option}") from error
+        raise FiglangError(
+            f"cannot write to {folder} ({error.strerror}); choose another folder with {option}"
+        ) from error
     try:
         yield
     finally:

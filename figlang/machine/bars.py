@@ -1,4 +1,5 @@
-"""Progress bars of what takes more than a few seconds. They go to the terminal, if there is one, and nowhere else."""
+"""Progress bars of what takes more than a few seconds. They go to the terminal, if there is one, and nowhere
+else."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeVar

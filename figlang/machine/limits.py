@@ -11,7 +11,8 @@ from figlang.errors import FiglangError
 
 @contextmanager
 def within(seconds: float, what: str) -> Iterator[None]:
-    """Raises FiglangError, which begins with `what`, if the block takes longer; in the main thread, where signals come."""
+    """Raises FiglangError, which begins with `what`, if the block takes longer; in the main thread, where
+    signals come."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return

@@ -4,7 +4,8 @@ import unicodedata
 
 
 def printable(plain: str, lines: bool = False) -> str:
-    """Text without control characters, which steer a terminal and are not allowed in XML: a picture stands for each.
+    """Text without control characters, which steer a terminal and are not allowed in XML: a picture stands
+    for each.
 
     Line breaks and tabs become spaces; with `lines`, line breaks stay.
     """

@@ -1,8 +1,8 @@
 """Exported models: written, and read back ready to score.
 
-An export is a Hugging Face folder with a `figlang.json` beside it that says how inputs are worded and scores are read: a whole
-network (safetensors, config, tokenizer) that plain transformers loads, or adapters that peft lays over the network that they
-were trained on, whose tokenizer they have. Cards show how.
+An export is a Hugging Face folder with a `figlang.json` beside it that says how inputs are worded and scores
+are read: a whole network (safetensors, config, tokenizer) that plain transformers loads, or adapters that
+peft lays over the network that they were trained on, whose tokenizer they have. Cards show how.
 """
 
 import json
@@ -63,14 +63,21 @@ class Served:
 def local(loaded: Loaded | Served) -> Loaded:
     """A model whose network is here; FiglangError for a served one."""
     if isinstance(loaded, Served):
-        raise FiglangError(f"{loaded.recipe.name} is served, and this needs a network; take a model by model.name_or_path=")
+        raise FiglangError(
+            f"{loaded.recipe.name} is served, and this needs a network; take a model by model.name_or_path="
+        )
     return loaded
 
 
 def export(
-    network: PreTrainedModel | PeftModel, tokenizer: PreTrainedTokenizerBase, recipe: Recipe, folder: Path, card: str = ""
+    network: PreTrainedModel | PeftModel,
+    tokenizer: PreTrainedTokenizerBase,
+    recipe: Recipe,
+    folder: Path,
+    card: str = "",
 ) -> None:
-    """Write an export, adapters as such; the folder gets its name only when it is complete. Without a card it has no README.md."""
+    """Write an export, adapters as such; the folder gets its name only when it is complete. Without a card it
+    has no README.md."""
     with whole_folder(folder) as beside:
         whole = beside  # where a whole network is: adapters have the tokenizer of the one below them
         if isinstance(network, PeftModel):
@@ -88,10 +95,12 @@ def export(
 
 
 def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig.cache) -> Loaded:
-    """A run folder, an exported or released folder, a `package:` source or a hub id, ready to score; adapters are merged.
+    """A run folder, an exported or released folder, a `package:` source or a hub id, ready to score; adapters
+    are merged.
 
-    A network without figlang.json is taken by its class: multiple-choice networks as `pair`, sequence classifiers as `nli`, bare
-    encoders as `dual`. `model` says what else is allowed: its `revision`, `allow_bin` and `trust_remote_code` are heeded.
+    A network without figlang.json is taken by its class: multiple-choice networks as `pair`, sequence
+    classifiers as `nli`, bare encoders as `dual`. `model` says what else is allowed: its `revision`,
+    `allow_bin` and `trust_remote_code` are heeded.
     """
     model, recipe = _named(source, model)
     return _open(model, recipe, cache)
@@ -122,18 +131,25 @@ def _open(model: ModelConfig, recipe: Recipe, cache: str) -> Loaded:
     if recipe.format == "causal":
         network, tokenizer = networks.causal(model, cache)
     else:
-        network, tokenizer = networks.build(model, recipe.format, [], recipe.options, trained=True, cache=cache)
+        network, tokenizer = networks.build(
+            model, recipe.format, [], recipe.options, trained=True, cache=cache
+        )
     return Loaded(network.eval(), tokenizer, recipe)
 
 
 def named_by(config: EvaluateConfig, needed: str | None = None) -> Loaded | Served:
     """What an evaluation is of: its checkpoint, or its `model=` as it comes.
 
-    `needed` is what a served model has to be able to do (see `connect`), if that is not what the scoring says.
+    `needed` is what a served model has to be able to do (see `connect`), if that is not what the scoring
+    says.
     """
     if config.checkpoint is not None:
         loaded = load(config.checkpoint, replace(config.model, revision=config.revision), config.paths.cache)
-        if config.scoring is not None and config.scoring.kind == "letter" and loaded.recipe.format == "causal":
+        if (
+            config.scoring is not None
+            and config.scoring.kind == "letter"
+            and loaded.recipe.format == "causal"
+        ):
             return replace(loaded, recipe=replace(loaded.recipe, format="letter"))
         return loaded
     if config.model.family == "served":
@@ -147,14 +163,20 @@ def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str |
     Raises FiglangError for what it cannot do, see `connect`.
     """
     if scoring.kind not in ("likelihood", "letter"):
-        raise FiglangError(f"scoring={scoring.name} needs a network here, and model=served has none; use scoring=clean or letter")
+        raise FiglangError(
+            f"scoring={scoring.name} needs a network here, and model=served has none; use scoring=clean or "
+            "letter"
+        )
     chat = scoring.kind == "letter"
     asked = model.bos if scoring.bos is None else scoring.bos
     if asked == "add":
         raise FiglangError(
-            "bos=add needs a tokenizer here, which a served model has not; give the token's text, for example <|endoftext|>"
+            "bos=add needs a tokenizer here, which a served model has not; give the token's text, for "
+            "example <|endoftext|>"
         )
-    recipe = causal_recipe(model, scoring, "none" if asked == "auto" else asked)  # the server adds what its tokenizer does
+    recipe = causal_recipe(
+        model, scoring, "none" if asked == "auto" else asked
+    )  # the server adds what its tokenizer does
     endpoint = connect(replace(model, bos=recipe.bos), cache, needed or ("reply" if chat else "prompts"))
     if recipe.bos == "none" and endpoint.abilities.starts:
         recipe = replace(recipe, bos="server")
@@ -168,17 +190,33 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
     """
     if scoring is not None and scoring.kind == "pll":
         if model.family == "causal":
-            raise FiglangError(f"scoring={scoring.name} is for encoders, and model={model.name} is causal; take scoring=clean")
+            raise FiglangError(
+                f"scoring={scoring.name} is for encoders, and model={model.name} is causal; take "
+                "scoring=clean"
+            )
         network, tokenizer = networks.masked(model, cache)
         return Loaded(network, tokenizer, replace(causal_recipe(model, scoring, "none"), format="pll"))
     if model.family != "causal":
         if scoring is not None and scoring.kind in ("likelihood", "letter"):
             raise FiglangError(
-                f"scoring={scoring.name} is for causal models, and model={model.name} is an encoder; leave scoring out, or take pll"
+                f"scoring={scoring.name} is for causal models, and model={model.name} is an encoder; leave "
+                "scoring out, or take pll"
             )
-        if model.init == "tiny" and scoring is not None:  # debug=fast: there are no files to read a recipe from
+        if (
+            model.init == "tiny" and scoring is not None
+        ):  # debug=fast: there are no files to read a recipe from
             network, tokenizer = networks.build(model, "nli", [], len(CLASSES))
-            about = ("none", "nli", scoring.text, model.max_length, 20.0, len(CLASSES), "nothing", UNTRAINED, None)
+            about = (
+                "none",
+                "nli",
+                scoring.text,
+                model.max_length,
+                20.0,
+                len(CLASSES),
+                "nothing",
+                UNTRAINED,
+                None,
+            )
             return Loaded(network.eval(), tokenizer, Recipe(model.name, networks.describe(model), *about))
         located = weights.locate(model.name_or_path)
         recipe = recipes.read(located, model.name_or_path, model.revision, model.trust_remote_code)
@@ -187,7 +225,8 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
             recipe = replace(recipe, base=networks.describe(model))
         if scoring is not None and recipe.format != "nli":
             raise FiglangError(
-                f"scoring={scoring.name} needs a classifier of premises and hypotheses, and model={model.name} is read as "
+                f"scoring={scoring.name} needs a classifier of premises and hypotheses, and "
+                f"model={model.name} is read as "
                 f"{recipe.format}; use model=nli_roberta, model=nli_deberta_v3_small or a run of method=nli"
             )
         if recipe.settings == UNTRAINED:
@@ -199,19 +238,24 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
         return _open(model, recipe, cache)
     if scoring is not None and scoring.kind not in ("likelihood", "letter"):
         raise FiglangError(
-            f"scoring={scoring.name} is not for causal models like model={model.name}; use scoring=clean or scoring=pmi"
+            f"scoring={scoring.name} is not for causal models like model={model.name}; use scoring=clean or "
+            "scoring=pmi"
         )
     network, tokenizer = networks.causal(model, cache)
     scored = scoring or ScoringConfig()
     recipe = causal_recipe(model, scored, beginning(model, scored, tokenizer))
-    return Loaded(network, tokenizer, replace(recipe, format="letter") if scoring and scoring.kind == "letter" else recipe)
+    return Loaded(
+        network,
+        tokenizer,
+        replace(recipe, format="letter") if scoring and scoring.kind == "letter" else recipe,
+    )
 
 
 def beginning(model: ModelConfig, scoring: ScoringConfig, tokenizer: PreTrainedTokenizerBase) -> str:
     """What is put before every string of a causal model, as its recipe records it.
 
-    `model.bos=auto` is what the run or export was trained with that the model comes from; of other weights, what the tokenizer
-    itself puts before a text.
+    `model.bos=auto` is what the run or export was trained with that the model comes from; of other weights,
+    what the tokenizer itself puts before a text.
     """
     if scoring.bos is not None:
         return resolved_bos(tokenizer, scoring.bos)
@@ -241,7 +285,8 @@ def causal_recipe(model: ModelConfig, scoring: ScoringConfig, bos: str, method: 
 
 
 def sentence_vectors(model: ModelConfig) -> SentenceVectors:
-    """How the dual encoder that a training starts from makes vectors of sentences; the default of other networks."""
+    """How the dual encoder that a training starts from makes vectors of sentences; the default of other
+    networks."""
     if model.init == "tiny" or gguf.is_gguf(model.name_or_path):
         return SentenceVectors()
     located = weights.locate(model.name_or_path)
@@ -252,7 +297,8 @@ def sentence_vectors(model: ModelConfig) -> SentenceVectors:
 
 
 def ancestry(model: ModelConfig) -> Recipe | None:
-    """The recipe of the run or export that a training starts from; None for weights that do not come from here."""
+    """The recipe of the run or export that a training starts from; None for weights that do not come from
+    here."""
     if model.init == "tiny" or gguf.is_gguf(model.name_or_path):
         return None
     folder = Path(weights.locate(model.name_or_path))

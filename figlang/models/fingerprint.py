@@ -1,4 +1,5 @@
-"""What identifies the network that is scored: its weights, its configuration and its tokenizer, in twelve hex digits."""
+"""What identifies the network that is scored: its weights, its configuration and its tokenizer, in twelve hex
+digits."""
 
 import hashlib
 import json
@@ -13,15 +14,24 @@ SAMPLED = 4096  # elements of a tensor that are looked at one by one
 CHUNK = 2**22
 WHOLE = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 # What a configuration says of where it is from and how it is run, which changes no score.
-SILENT = ("_name_or_path", "name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype", "_attn_implementation")
+SILENT = (
+    "_name_or_path",
+    "name_or_path",
+    "transformers_version",
+    "architectures",
+    "dtype",
+    "torch_dtype",
+    "_attn_implementation",
+)
 
 
 def fingerprint(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> str:
-    """Equal for equal networks, whatever file they are from; another network has another one but for an unlikely accident.
+    """Equal for equal networks, whatever file they are from; another network has another one but for an
+    unlikely accident.
 
-    Of each tensor it holds name, shape, number format, SAMPLED elements at equal distances, and the sum of all elements, read as
-    whole numbers, so that it does not depend on threads or devices. Tensors that lie on disk (`model.device_map`) go by name and
-    shape alone.
+    Of each tensor it holds name, shape, number format, SAMPLED elements at equal distances, and the sum of
+    all elements, read as whole numbers, so that it does not depend on threads or devices. Tensors that lie on
+    disk (`model.device_map`) go by name and shape alone.
     """
     found = hashlib.sha256()
     for name, tensor in sorted(network.state_dict().items()):
@@ -42,7 +52,9 @@ def _content(tensor: Tensor) -> bytes:
     flat = tensor.reshape(-1)
     whole = flat.view(WHOLE[flat.element_size()]) if flat.element_size() in WHOLE else flat.view(torch.uint8)
     # In pieces: a sum of 64 bits copies what it adds up.
-    total = sum(int(whole[start : start + CHUNK].sum(dtype=torch.int64)) for start in range(0, len(whole), CHUNK))
+    total = sum(
+        int(whole[start : start + CHUNK].sum(dtype=torch.int64)) for start in range(0, len(whole), CHUNK)
+    )
     sample = whole[:: max(1, len(whole) // SAMPLED)].to("cpu", torch.int64).contiguous()
     return f"{total}|".encode() + sample.numpy().tobytes()
 
@@ -55,7 +67,10 @@ def _tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
         # How it cuts and fills its inputs stands first, and is set anew with every call.
         known = backend.to_str()
         known = known[max(known.find('"added_tokens"'), 0) :]
-    own = {name: getattr(tokenizer, name, None) for name in ("truncation_side", "model_input_names", "split_special_tokens")}
+    own = {
+        name: getattr(tokenizer, name, None)
+        for name in ("truncation_side", "model_input_names", "split_special_tokens")
+    }
     special = json.dumps(_plain(tokenizer.special_tokens_map | own), default=str)
     return [known, special, str(getattr(tokenizer, "chat_template", None))]
 

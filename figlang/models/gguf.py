@@ -16,7 +16,9 @@ from figlang.models import opening
 log = logging.getLogger("figlang")
 
 # The end of a GGUF file's name says how it keeps most of its weights: Q4_1, IQ2_XS, F16.
-_ENCODED = re.compile(r"(?P<name>.+)[.-](?P<encoding>(?:I?Q(?P<few>\d)\w*|B?F(?P<many>16|32)))\.gguf", re.IGNORECASE)
+_ENCODED = re.compile(
+    r"(?P<name>.+)[.-](?P<encoding>(?:I?Q(?P<few>\d)\w*|B?F(?P<many>16|32)))\.gguf", re.IGNORECASE
+)
 
 
 def is_gguf(source: str) -> bool:
@@ -25,22 +27,28 @@ def is_gguf(source: str) -> bool:
 
 
 def folder(source: str, cache: str) -> Path:
-    """The float32 folder (safetensors, config, tokenizer) of a GGUF file, a local path or package:<module>/<path>.
+    """The float32 folder (safetensors, config, tokenizer) of a GGUF file, a local path or
+    package:<module>/<path>.
 
-    It is `<cache>/gguf/<start of the file's sha256>`; the first call converts, later ones find it. A half-written folder
-    never has the name. Quantised weights become the float32 values they stand for.
+    It is `<cache>/gguf/<start of the file's sha256>`; the first call converts, later ones find it. A
+    half-written folder never has the name. Quantised weights become the float32 values they stand for.
 
-    Raises FiglangError if the file, a package that reads it or room to write is missing, or if transformers cannot read it.
+    Raises FiglangError if the file, a package that reads it or room to write is missing, or if transformers
+    cannot read it.
     """
     path = local_path(source)
     if not path.is_file():
-        raise FiglangError(f"no such GGUF file: {path}; give a path or package:<module>/<path> that ends in .gguf")
+        raise FiglangError(
+            f"no such GGUF file: {path}; give a path or package:<module>/<path> that ends in .gguf"
+        )
     target = Path(cache).expanduser() / "gguf" / sha256(path)[:16]
     if (target / "config.json").is_file():
         return target
     absent = [name for name in ("gguf", "accelerate") if importlib.util.find_spec(name) is None]
     if absent:
-        raise FiglangError(f"reading {path.name} needs {' and '.join(absent)}; install with `pip install figlang[gguf]`")
+        raise FiglangError(
+            f"reading {path.name} needs {' and '.join(absent)}; install with `pip install figlang[gguf]`"
+        )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = TemporaryDirectory(prefix=".convert-", dir=target.parent)
@@ -61,13 +69,15 @@ def folder(source: str, cache: str) -> Path:
 
 
 def title(source: str) -> str:
-    """Which network a GGUF file holds and in how many bits, as its name says: "Some-8B in 4 bits, Q4_1"; "" where it does not."""
+    """Which network a GGUF file holds and in how many bits, as its name says: "Some-8B in 4 bits, Q4_1"; ""
+    where it does not."""
     said = _ENCODED.fullmatch(Path(source).name)
     return "" if said is None else f"{said['name']} in {said['few'] or said['many']} bits, {said['encoding']}"
 
 
 def quantization(source: str) -> str:
-    """In which number format a GGUF file keeps most of its weights, Q4_1 for example; "unknown" if it does not say."""
+    """In which number format a GGUF file keeps most of its weights, Q4_1 for example; "unknown" if it does
+    not say."""
     if importlib.util.find_spec("gguf") is None:
         return "unknown"
     import gguf
@@ -88,7 +98,8 @@ def _convert(path: Path, target: Path) -> None:
         why = " ".join(str(error).split())[:300]
         kind = "" if isinstance(error, ImportError) else ", which may be cut short or of an unknown kind"
         raise FiglangError(f"transformers cannot read {path}{kind}: {why}") from error
-    # What was loaded from GGUF counts as quantised and refuses to be saved; the same weights in a fresh network do not.
+    # What was loaded from GGUF counts as quantised and refuses to be saved; the same weights in a fresh
+    # network do not.
     config = loaded.config
     if hasattr(config, "quantization_config"):
         del config.quantization_config

@@ -1,4 +1,5 @@
-"""Whether the hub can be asked: found out once, quickly, before its client tries every file for half a minute."""
+"""Whether the hub can be asked: found out once, quickly, before its client tries every file for half a
+minute."""
 
 import logging
 from functools import cache
@@ -24,7 +25,8 @@ def check(name: str, revision: str | None = None) -> None:
     kept: list[Any] = [try_to_load_from_cache(name, file, revision=revision) for file in FIRST]
     if not any(isinstance(path, str) for path in kept):
         raise FiglangError(
-            f"{name} is not a folder here, and the hub, {constants.ENDPOINT}, cannot be reached ({reason}); give a folder, "
+            f"{name} is not a folder here, and the hub, {constants.ENDPOINT}, cannot be reached ({reason}); "
+            "give a folder, "
             "package:<module>/<path>, or internet access"
         )
     log.warning("the hub cannot be reached (%s); what was kept of %s is used", reason, name)

@@ -14,20 +14,27 @@ from figlang.errors import FiglangError
 def arguments(model: ModelConfig) -> dict[str, Any]:
     """What `from_pretrained` is told for `model.device_map` and `model.quantization`.
 
-    `auto` lays the weights out over all devices that are here. 8bit is LLM.int8 (arXiv 2208.07339), 4bit is NF4 with products
-    in the network's own precision (QLoRA, arXiv 2305.14314), both done by bitsandbytes while the weights are loaded.
+    `auto` lays the weights out over all devices that are here. 8bit is LLM.int8 (arXiv 2208.07339), 4bit is
+    NF4 with products in the network's own precision (QLoRA, arXiv 2305.14314), both done by bitsandbytes
+    while the weights are loaded.
 
-    Raises FiglangError if a package that does this is not installed, or where several processes would share the devices.
+    Raises FiglangError if a package that does this is not installed, or where several processes would share
+    the devices.
     """
     if model.device_map and distributed.is_available() and distributed.is_initialized():
-        raise FiglangError(f"model.device_map={model.device_map} takes all devices for one process; start it without torchrun")
+        raise FiglangError(
+            f"model.device_map={model.device_map} takes all devices for one process; start it without "
+            "torchrun"
+        )
     asked = {f"model.device_map={model.device_map}": ["accelerate"]} if model.device_map else {}
     if model.quantization != "none":
         asked[f"model.quantization={model.quantization}"] = ["accelerate", "bitsandbytes"]
     for setting, packages in asked.items():
         absent = [name for name in packages if importlib.util.find_spec(name) is None]
         if absent:
-            raise FiglangError(f"{setting} needs {' and '.join(absent)}; install with `pip install figlang[large]`")
+            raise FiglangError(
+                f"{setting} needs {' and '.join(absent)}; install with `pip install figlang[large]`"
+            )
     given: dict[str, Any] = {"device_map": model.device_map}
     if model.quantization == "8bit":
         given["quantization_config"] = BitsAndBytesConfig(load_in_8bit=True)
@@ -45,7 +52,8 @@ def place(network: PreTrainedModel, device: torch.device) -> PreTrainedModel:
 
 
 def precision(network: PreTrainedModel) -> str:
-    """The network's number format, and in how many bits its linear layers are kept if in fewer, for signatures."""
+    """The network's number format, and in how many bits its linear layers are kept if in fewer, for
+    signatures."""
     dtype = str(network.dtype).removeprefix("torch.")
     bits = [bits for bits in ("8bit", "4bit") if getattr(network, f"is_loaded_in_{bits}", False)]
     return "+".join([dtype, *bits])

@@ -1,6 +1,8 @@
-"""Low-rank adapters: laid over any network to be trained, written, read back and merged, heads always with them.
+"""Low-rank adapters: laid over any network to be trained, written, read back and merged, heads always with
+them.
 
-LoRA (arXiv 2106.09685), DoRA (2402.09353), rsLoRA (2312.03732); over weights kept in 4 bits it is QLoRA (2305.14314).
+LoRA (arXiv 2106.09685), DoRA (2402.09353), rsLoRA (2312.03732); over weights kept in 4 bits it is QLoRA
+(2305.14314).
 """
 
 import copy
@@ -38,7 +40,8 @@ from figlang.errors import FiglangError, damage, one_line
 from figlang.machine.limits import within as in_time
 from figlang.models.soundness import validate
 
-# The base of an adapter folder that brings its own, as that of a tiny random network does: nothing else has it.
+# The base of an adapter folder that brings its own, as that of a tiny random network does: nothing else has
+# it.
 OWN = "base"
 PATIENCE = 10.0  # seconds, for patterns that take milliseconds
 
@@ -65,16 +68,20 @@ class _Settings(TypedDict, total=False):
 SETTINGS = TypeAdapter(_Settings)
 
 
-def adapt(network: PreTrainedModel, peft: config.PeftConfig, kept: list[str], base: str, revision: str | None) -> PeftModel:
+def adapt(
+    network: PreTrainedModel, peft: config.PeftConfig, kept: list[str], base: str, revision: str | None
+) -> PeftModel:
     """The network with adapters over the layers that `peft.target_modules` names.
 
-    `kept` are modules that are trained and written whole: heads, for which PEFT has no task type under multiple choice and
-    which it would freeze without a word, and whatever else is newly initialised. `base` and `revision` are what loads the
-    network again.
+    `kept` are modules that are trained and written whole: heads, for which PEFT has no task type under
+    multiple choice and which it would freeze without a word, and whatever else is newly initialised. `base`
+    and `revision` are what loads the network again.
 
     Raises FiglangError if the network has no such layers.
     """
-    linear = {name: module for name, module in network.named_modules() if isinstance(module, nn.Linear | Conv1D)}
+    linear = {
+        name: module for name, module in network.named_modules() if isinstance(module, nn.Linear | Conv1D)
+    }
     asked = peft.target_modules
     if asked == "auto":
         # Where PEFT does not name an architecture's attention projections, all layers are a sound choice.
@@ -86,7 +93,8 @@ def adapt(network: PreTrainedModel, peft: config.PeftConfig, kept: list[str], ba
         use_dora=peft.name == "dora",
         use_rslora=peft.name == "rslora",
         target_modules=asked,
-        # A dual encoder has no pooler, but would get one again, and adapters on it, where plain transformers loads it.
+        # A dual encoder has no pooler, but would get one again, and adapters on it, where plain transformers
+        # loads it.
         exclude_modules=[*kept, "pooler.dense"] if network.base_model is network else kept,
         modules_to_save=kept or None,
         fan_in_fan_out=any(isinstance(module, Conv1D) for module in linear.values()),
@@ -97,7 +105,8 @@ def adapt(network: PreTrainedModel, peft: config.PeftConfig, kept: list[str], ba
     except ValueError as error:
         names = sorted({name.rpartition(".")[2] for name in linear if not within(name, kept)})
         raise FiglangError(
-            f"peft.target_modules={asked} fits no layer of {base}; choose auto, all-linear or some of {', '.join(names)}"
+            f"peft.target_modules={asked} fits no layer of {base}; choose auto, all-linear or some of "
+            f"{', '.join(names)}"
         ) from error
     adapted.active_peft_config.base_model_name_or_path = base
     return adapted
@@ -111,7 +120,8 @@ def within(name: str, modules: Iterable[str]) -> bool:
 def fingerprint(network: nn.Module, kept: Iterable[str]) -> str:
     """Sha256 of all weights but those of the modules `kept`, in their own number format.
 
-    Weights in few bits are left out, since they depend on the device that rounded them; embeddings and norms stay.
+    Weights in few bits are left out, since they depend on the device that rounded them; embeddings and norms
+    stay.
     """
     digest = hashlib.sha256()
     for name, parameter in sorted(network.named_parameters()):
@@ -122,7 +132,8 @@ def fingerprint(network: nn.Module, kept: Iterable[str]) -> str:
 
 
 def save(adapted: PeftModel, folder: Path) -> None:
-    """Write adapters and heads (safetensors, adapter_config.json) and the configuration of the network below them.
+    """Write adapters and heads (safetensors, adapter_config.json) and the configuration of the network below
+    them.
 
     The network itself is written only where nothing else has it.
     """
@@ -139,7 +150,8 @@ def save(adapted: PeftModel, folder: Path) -> None:
 
 
 def settings_of(source: str, revision: str | None) -> LoraConfig | None:
-    """The settings of the adapters in a folder or hub repository; None if it holds none, or cannot be reached.
+    """The settings of the adapters in a folder or hub repository; None if it holds none, or cannot be
+    reached.
 
     Raises FiglangError for adapters of a kind that cannot be merged.
     """
@@ -150,16 +162,25 @@ def settings_of(source: str, revision: str | None) -> LoraConfig | None:
         content = from_json(Path(path).read_text())
         # Megatron's settings name a module that PEFT would import.
         if content["peft_type"] != PeftType.LORA or content.get("megatron_config") is not None:
-            raise FiglangError(f"{source} holds {content['peft_type']} adapters; only those of LoRA and its kin can be read")
+            raise FiglangError(
+                f"{source} holds {content['peft_type']} adapters; only those of LoRA and its kin can be read"
+            )
         if not content["base_model_name_or_path"]:
-            raise FiglangError(f"{source}: its {CONFIG_NAME} names no base_model_name_or_path; write there what they belong to")
+            raise FiglangError(
+                f"{source}: its {CONFIG_NAME} names no base_model_name_or_path; write there what they belong "
+                "to"
+            )
         validate(SETTINGS, content)
         return LoraConfig.from_pretrained(source, **_at(revision))
     except (ValueError, TypeError, KeyError) as error:
-        raise FiglangError(f"{source}: its {CONFIG_NAME} cannot be read ({one_line(error)}); export the model again") from error
+        raise FiglangError(
+            f"{source}: its {CONFIG_NAME} cannot be read ({one_line(error)}); export the model again"
+        ) from error
 
 
-def attach(network: PreTrainedModel, settings: LoraConfig, source: str, revision: str | None, allow_bin: bool) -> PeftModel:
+def attach(
+    network: PreTrainedModel, settings: LoraConfig, source: str, revision: str | None, allow_bin: bool
+) -> PeftModel:
     """The network with the adapters of a folder or hub repository over it.
 
     Raises FiglangError if they cannot be read or are not for this network.
@@ -174,17 +195,23 @@ def attach(network: PreTrainedModel, settings: LoraConfig, source: str, revision
     return adapted.eval()
 
 
-def fill(adapted: PeftModel, settings: LoraConfig, source: str, revision: str | None, allow_bin: bool) -> None:
-    """Give adapters, and the heads with them, the weights of a folder or hub repository; `settings` are those written there.
+def fill(
+    adapted: PeftModel, settings: LoraConfig, source: str, revision: str | None, allow_bin: bool
+) -> None:
+    """Give adapters, and the heads with them, the weights of a folder or hub repository; `settings` are those
+    written there.
 
     Raises FiglangError if they cannot be read or are of another kind or shape.
     """
     found, asked = _kind(settings), _kind(adapted.active_peft_config)
     if found != asked:
-        raise FiglangError(f"{source} holds adapters of {found}, not of {asked}; give the settings that they have")
+        raise FiglangError(
+            f"{source} holds adapters of {found}, not of {asked}; give the settings that they have"
+        )
     if not allow_bin and _file(source, SAFETENSORS_WEIGHTS_NAME, revision) is None:
         raise FiglangError(
-            f"{source} holds no {SAFETENSORS_WEIGHTS_NAME}; model.allow_bin=true also takes pickled .bin weights, read with "
+            f"{source} holds no {SAFETENSORS_WEIGHTS_NAME}; model.allow_bin=true also takes pickled .bin "
+            "weights, read with "
             "weights_only=True"
         )
     try:
@@ -224,24 +251,35 @@ def _kind(settings: LoraConfig) -> str:
 
 
 def _unfit(source: str, settings: LoraConfig, error: Exception) -> FiglangError:
-    return FiglangError(f"{source}: its adapters do not fit {settings.base_model_name_or_path} or are damaged ({damage(error)})")
+    return FiglangError(
+        f"{source}: its adapters do not fit {settings.base_model_name_or_path} or are damaged "
+        f"({damage(error)})"
+    )
 
 
 def _file(source: str, name: str, revision: str | None) -> str | None:
-    quiet = {f"_raise_exceptions_for_{what}": False for what in ("missing_entries", "connection_errors", "gated_repo")}
+    quiet = {
+        f"_raise_exceptions_for_{what}": False
+        for what in ("missing_entries", "connection_errors", "gated_repo")
+    }
     return cast(str | None, cached_file(source, name, revision=revision, **quiet))
 
 
 def _check_patterns(network: PreTrainedModel, settings: LoraConfig, source: str) -> None:
-    """Match the patterns of an adapter_config.json as PEFT will, within a time; some patterns take longer than the universe."""
+    """Match the patterns of an adapter_config.json as PEFT will, within a time; some patterns take longer
+    than the universe."""
     lists = [list(value or ()) for value in (settings.rank_pattern, settings.alpha_pattern)]
-    patterns = [value for value in (settings.target_modules, settings.exclude_modules) if isinstance(value, str)]
+    patterns = [
+        value for value in (settings.target_modules, settings.exclude_modules) if isinstance(value, str)
+    ]
     with in_time(PATIENCE, f"{source}: a pattern of its {CONFIG_NAME}"):
         for pattern in [*patterns, *(f"(.*\\.)?({key})$" for keys in lists for key in keys)]:
             try:
                 compiled = re.compile(pattern)
             except re.error as error:
-                raise FiglangError(f"{source}: the pattern {pattern!r} of its {CONFIG_NAME} cannot be read ({error})") from error
+                raise FiglangError(
+                    f"{source}: the pattern {pattern!r} of its {CONFIG_NAME} cannot be read ({error})"
+                ) from error
             for name, _ in network.named_modules():
                 compiled.fullmatch(name)
 
@@ -250,8 +288,12 @@ def _laid_over(network: PreTrainedModel, settings: LoraConfig) -> PeftModel:
     base, revision = settings.base_model_name_or_path, settings.revision
     settings.base_model_name_or_path = None
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated")  # peft 0.21 asks for it
-        warnings.filterwarnings("ignore", message="You have passed exclude_modules")  # the pooler that is not there yet
+        warnings.filterwarnings(
+            "ignore", message="`is_gradient_checkpointing` is deprecated"
+        )  # peft 0.21 asks for it
+        warnings.filterwarnings(
+            "ignore", message="You have passed exclude_modules"
+        )  # the pooler that is not there yet
         adapted = get_peft_model(network, settings)
     # PEFT puts the network's own idea of its source there.
     settings.base_model_name_or_path, settings.revision = base, revision

@@ -29,7 +29,12 @@ WITH_MASKED_HEAD = "bert, bert_base, roberta, roberta_base, modernbert or an ELE
 
 
 def build(
-    model: ModelConfig, format: str, texts: list[str], options: int, trained: bool = False, cache: str = PathsConfig.cache
+    model: ModelConfig,
+    format: str,
+    texts: list[str],
+    options: int,
+    trained: bool = False,
+    cache: str = PathsConfig.cache,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Network in float32 with the head that `format` needs, and its tokenizer; see `begin`."""
     network, tokenizer, _ = begin(model, format, texts, options, trained, cache)
@@ -37,13 +42,20 @@ def build(
 
 
 def begin(
-    model: ModelConfig, format: str, texts: list[str], options: int, trained: bool = False, cache: str = PathsConfig.cache
+    model: ModelConfig,
+    format: str,
+    texts: list[str],
+    options: int,
+    trained: bool = False,
+    cache: str = PathsConfig.cache,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, list[str]]:
-    """Network in float32 with the head that `format` needs, its tokenizer, and the modules whose weights are new.
+    """Network in float32 with the head that `format` needs, its tokenizer, and the modules whose weights are
+    new.
 
-    `texts` train the tokenizer of a tiny random network (`model.init=tiny`); `options` is the largest number of options
-    of an item (joint head) or the number of classes (nli). Weights that the source has in the same shape are kept, its head's
-    too; the log says which are new. With `trained` none may be: it is to be evaluated.
+    `texts` train the tokenizer of a tiny random network (`model.init=tiny`); `options` is the largest number
+    of options of an item (joint head) or the number of classes (nli). Weights that the source has in the same
+    shape are kept, its head's too; the log says which are new. With `trained` none may be: it is to be
+    evaluated.
     """
     kind = AUTO_CLASSES[format]
     if model.init == "tiny":
@@ -74,7 +86,8 @@ def begin(
 
 
 def _padded(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
-    """Tell a classifier that reads the last word (Llama, GPT-2) which token is padding: it looks for the last other one."""
+    """Tell a classifier that reads the last word (Llama, GPT-2) which token is padding: it looks for the last
+    other one."""
     if hasattr(network, "score"):
         network.config.get_text_config().pad_token_id = padding(tokenizer)
         network.config.pad_token_id = padding(tokenizer)
@@ -85,7 +98,10 @@ def check_positions(network: PreTrainedModel, name: str, length: int, option: st
     """Raises FiglangError if an input may be longer than the network's table of positions."""
     most = getattr(network.config, "max_position_embeddings", None)
     if most is not None and 0 < most < length:  # XLNet has none and says -1
-        raise FiglangError(f"{option}={length} is more than the {most} tokens that {name} has positions for; set {option}={most}")
+        raise FiglangError(
+            f"{option}={length} is more than the {most} tokens that {name} has positions for; set "
+            f"{option}={most}"
+        )
 
 
 def name_classes(network: PreTrainedModel, names: Sequence[str]) -> None:
@@ -94,20 +110,26 @@ def name_classes(network: PreTrainedModel, names: Sequence[str]) -> None:
     network.config.label2id = {name: index for index, name in enumerate(names)}
 
 
-def causal(model: ModelConfig, cache: str, texts: Sequence[str] = ()) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def causal(
+    model: ModelConfig, cache: str, texts: Sequence[str] = ()
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A causal language model and its tokenizer; a GGUF file is converted once, into `cache`.
 
-    `texts` train the tokenizer of a tiny random network (`model.init=tiny`). Large networks may be spread over devices and
-    kept in few bits, see figlang/models/layout.py.
+    `texts` train the tokenizer of a tiny random network (`model.init=tiny`). Large networks may be spread
+    over devices and kept in few bits, see figlang/models/layout.py.
     """
     if model.init == "tiny":
         return tiny.build(model, AUTO_CLASSES["causal"], texts, 1)
     more = layout.arguments(model)
-    network, tokenizer, _ = weights.load(model, AUTO_CLASSES["causal"], getattr(torch, model.dtype), more, cache)
+    network, tokenizer, _ = weights.load(
+        model, AUTO_CLASSES["causal"], getattr(torch, model.dtype), more, cache
+    )
     return network.eval(), tokenizer
 
 
-def masked(model: ModelConfig, cache: str = PathsConfig.cache) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def masked(
+    model: ModelConfig, cache: str = PathsConfig.cache
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """An encoder with its masked-LM head, and its tokenizer.
 
     Raises FiglangError if the files hold no such head: transformers would make a random one.
@@ -116,14 +138,16 @@ def masked(model: ModelConfig, cache: str = PathsConfig.cache) -> tuple[PreTrain
     network, tokenizer, missing = weights.load(model, AUTO_CLASSES["pll"], dtype, {}, cache)
     if missing:
         raise FiglangError(
-            f"model {model.name_or_path!r} has no masked-LM head ({missing[0]} and {len(missing) - 1} more weights are missing), "
+            f"model {model.name_or_path!r} has no masked-LM head ({missing[0]} and {len(missing) - 1} more "
+            "weights are missing), "
             f"and scoring=pll needs one; take {WITH_MASKED_HEAD}"
         )
     return network.eval(), tokenizer
 
 
 def without_pooler(network: PreTrainedModel) -> PreTrainedModel:
-    """Drop the pooler of an encoder: mean pooling leaves it unused, and unused weights stall distributed training."""
+    """Drop the pooler of an encoder: mean pooling leaves it unused, and unused weights stall distributed
+    training."""
     if getattr(network, "pooler", None) is not None:
         network.pooler = None
     return network

@@ -1,7 +1,8 @@
-"""The one door to model files that others wrote: figlang calls transformers' `from_pretrained` and `from_config` only here.
+"""The one door to model files that others wrote: figlang calls transformers' `from_pretrained` and
+`from_config` only here.
 
-Where `trust_remote_code` is not given, transformers asks "Do you wish to run the custom code? [y/N]" and takes a `y` from
-stdin for consent. Here it is always given.
+Where `trust_remote_code` is not given, transformers asks "Do you wish to run the custom code? [y/N]" and
+takes a `y` from stdin for consent. Here it is always given.
 """
 
 import logging
@@ -36,19 +37,27 @@ HEADS: dict[str, Any] = {
 def read_config(source: str, revision: str | None = None, trust: bool = False) -> PreTrainedConfig:
     """The config.json of a folder or hub id.
 
-    Raises FiglangError if only code that comes with it could read it, and `trust` is False; else what transformers raises.
+    Raises FiglangError if only code that comes with it could read it, and `trust` is False; else what
+    transformers raises.
     """
     try:
         config = AutoConfig.from_pretrained(source, revision=revision, trust_remote_code=trust)
     except ValueError as error:
         raise _refusal(source, error) from error
     attention = getattr(config, "_attn_implementation", None)
-    if not trust and isinstance(attention, str) and "/" in attention:  # the `kernels` package would download and run it
-        raise FiglangError(f"{source}: its config.json names attention code, {attention}, to be fetched and run; remove that entry")
+    if (
+        not trust and isinstance(attention, str) and "/" in attention
+    ):  # the `kernels` package would download and run it
+        raise FiglangError(
+            f"{source}: its config.json names attention code, {attention}, to be fetched and run; remove "
+            "that entry"
+        )
     return config
 
 
-def read_tokenizer(source: str, revision: str | None = None, trust: bool = False, **more: Any) -> PreTrainedTokenizerBase:
+def read_tokenizer(
+    source: str, revision: str | None = None, trust: bool = False, **more: Any
+) -> PreTrainedTokenizerBase:
     """The tokenizer of a folder or hub id; raises as `read_config` does."""
     try:
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
@@ -62,12 +71,15 @@ def read_tokenizer(source: str, revision: str | None = None, trust: bool = False
 def read_network(
     kind: Any, source: str | None, revision: str | None = None, trust: bool = False, **more: Any
 ) -> tuple[PreTrainedModel, dict[str, Any]]:
-    """The network of a folder or hub id by the class `kind`, plain or Auto, and what transformers tells of loading it.
+    """The network of a folder or hub id by the class `kind`, plain or Auto, and what transformers tells of
+    loading it.
 
     Without a source its weights are the `state_dict` of `more`. Raises as `read_config` does.
     """
     try:
-        network, found = kind.from_pretrained(source, revision=revision, trust_remote_code=trust, output_loading_info=True, **more)
+        network, found = kind.from_pretrained(
+            source, revision=revision, trust_remote_code=trust, output_loading_info=True, **more
+        )
     except ValueError as error:
         config = None if source is None else read_config(source, revision, trust)
         raise _refusal(str(source), error, kind, config) from error
@@ -84,30 +96,41 @@ def build(kind: Any, config: PreTrainedConfig, trust: bool = False, **more: Any)
 
 
 def runs_foreign_code(*parts: object) -> bool:
-    """Whether the class of a network, config or tokenizer came with the model's files instead of with transformers."""
+    """Whether the class of a network, config or tokenizer came with the model's files instead of with
+    transformers."""
     return any(type(part).__module__.split(".")[0] == FOREIGN for part in parts)
 
 
 def remedy(config: PreTrainedConfig, kind: Any) -> str:
-    """What to do with a network that cannot be read as `kind`: the other formats that transformers has a class for."""
-    others = [name for name, other in HEADS.items() if other is not kind and type(config) in other._model_mapping]
+    """What to do with a network that cannot be read as `kind`: the other formats that transformers has a
+    class for."""
+    others = [
+        name for name, other in HEADS.items() if other is not kind and type(config) in other._model_mapping
+    ]
     if kind not in HEADS.values() or not others:
         return "take another model"
     return f"try method.format={' or '.join(others)}, or another model"
 
 
-def _refusal(source: str, error: ValueError, kind: Any = None, config: PreTrainedConfig | None = None) -> Exception:
+def _refusal(
+    source: str, error: ValueError, kind: Any = None, config: PreTrainedConfig | None = None
+) -> Exception:
     if kind is not None and config is not None and "Unrecognized configuration class" in str(error):
         return ValueError(f"transformers has no such class for {config.model_type}; {remedy(config, kind)}")
     if "trust_remote_code" not in str(error):
         return error
     return FiglangError(
-        f"{source} needs Python code that comes with it (its auto_map), and figlang runs none; take a model that transformers "
+        f"{source} needs Python code that comes with it (its auto_map), and figlang runs none; take a model "
+        "that transformers "
         "knows by itself, or, if you have read that code and trust it, set model.trust_remote_code=true"
     )
 
 
 def _noted(source: str | None, part: Part, auto_map: object, trust: bool) -> Part:
     if auto_map and not trust and source is not None:
-        log.warning("%s brings code of its own, which was not run: %s is transformers' own", source, type(part).__name__)
+        log.warning(
+            "%s brings code of its own, which was not run: %s is transformers' own",
+            source,
+            type(part).__name__,
+        )
     return part

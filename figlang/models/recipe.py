@@ -24,15 +24,17 @@ UNTRAINED = "none"  # settings of what has not been trained here
 class Recipe:
     """What a network needs besides its weights, and where it comes from.
 
-    `format` says how inputs are laid out and scores are read: pair, joint, dual or nli (see Encoder), causal, by the
-    log-probabilities that `scoring` names after the token `bos`, pll, by those of a masked-LM head, or letter, by replies to
-    messages. `settings` identifies everything that determined the training: settings and hashes of the data (recipe.json of
-    the run).
+    `format` says how inputs are laid out and scores are read: pair, joint, dual or nli (see Encoder), causal,
+    by the log-probabilities that `scoring` names after the token `bos`, pll, by those of a masked-LM head, or
+    letter, by replies to messages. `settings` identifies everything that determined the training: settings
+    and hashes of the data (recipe.json of the run).
 
-    Of adapters, `base_precision` and `base_sha256` say in which number format the network below them was trained with and
-    what its weights were (figlang/models/lora.py); a network that stands on its own has None.
+    Of adapters, `base_precision` and `base_sha256` say in which number format the network below them was
+    trained with and what its weights were (figlang/models/lora.py); a network that stands on its own has
+    None.
 
-    `vectors` are the fields of SentenceVectors under dual, where they are not the default: the cosine of mean token states.
+    `vectors` are the fields of SentenceVectors under dual, where they are not the default: the cosine of mean
+    token states.
     """
 
     name: str
@@ -110,7 +112,8 @@ def stored(located: str, revision: str | None) -> Recipe | None:
 def read(located: str, source: str, revision: str | None, trust: bool = False) -> Recipe:
     """The recipe of a folder or hub id; without figlang.json, what its class tells.
 
-    `trust` allows code that comes with it. Raises FiglangError, which names `source`, if neither says how to read the network.
+    `trust` allows code that comes with it. Raises FiglangError, which names `source`, if neither says how to
+    read the network.
     """
     try:
         recipe = stored(located, revision)
@@ -126,7 +129,8 @@ def read(located: str, source: str, revision: str | None, trust: bool = False) -
         ) from error
     except Exception as error:  # transformers' own kinds of error too
         raise FiglangError(
-            f"{source}: its {RECIPE} or config.json cannot be read ({one_line(error)}); export the model again"
+            f"{source}: its {RECIPE} or config.json cannot be read ({one_line(error)}); export the model "
+            "again"
         ) from error
     classes = config.architectures or []
     kinds = {"MultipleChoice": "pair", "SequenceClassification": "nli"}
@@ -134,12 +138,16 @@ def read(located: str, source: str, revision: str | None, trust: bool = False) -
     # Sentence encoders often name the class that they were pretrained as.
     if format == "dual" and vectors is None and any("For" in name for name in classes):
         raise FiglangError(
-            f"{source}: {classes[0]} has no {RECIPE}, and only multiple-choice networks, NLI classifiers, sentence encoders and "
-            "bare encoders can do without; train it first, or score a masked-LM head by evaluate.py with scoring=pll"
+            f"{source}: {classes[0]} has no {RECIPE}, and only multiple-choice networks, NLI classifiers, "
+            "sentence encoders and "
+            "bare encoders can do without; train it first, or score a masked-LM head by evaluate.py with "
+            "scoring=pll"
         )
     name = source.rstrip("/").split("/")[-1]
     text, length, outputs = ("raw", 256, config.num_labels) if format == "nli" else ("clean", 80, 2)
     length = min(length, getattr(config, "max_position_embeddings", None) or length)
     base = source if revision is None else f"{source}@{revision}"
     kept = sentences.recorded(vectors) if format == "dual" else None
-    return Recipe(name, base, "none", format, text, length, 20.0, outputs, "nothing", UNTRAINED, None, vectors=kept)
+    return Recipe(
+        name, base, "none", format, text, length, 20.0, outputs, "nothing", UNTRAINED, None, vectors=kept
+    )

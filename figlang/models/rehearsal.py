@@ -1,4 +1,5 @@
-"""One small batch through a network before work starts: a network that cannot read its inputs is refused in one line."""
+"""One small batch through a network before work starts: a network that cannot read its inputs is refused in
+one line."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,13 +19,19 @@ TOLERANCE = 1e-2
 
 @torch.inference_mode()
 def rehearse(
-    network: PreTrainedModel, score: Callable[[nn.Module, Any], Tensor], encoder: Encoder, examples: Sequence[Encoded]
+    network: PreTrainedModel,
+    score: Callable[[nn.Module, Any], Tensor],
+    encoder: Encoder,
+    examples: Sequence[Encoded],
 ) -> None:
     """Score the shortest and the longest of the examples, together and each alone.
 
-    Raises FiglangError if the network fails, or if a score depends on what shares its batch, as where padding is read.
+    Raises FiglangError if the network fails, or if a score depends on what shares its batch, as where padding
+    is read.
     """
-    chosen = list({id(one): one for one in (min(examples, key=_longest), max(examples, key=_longest))}.values())
+    chosen = list(
+        {id(one): one for one in (min(examples, key=_longest), max(examples, key=_longest))}.values()
+    )
     advice = remedy(network.config, HEADS.get(encoder.format))
     network.eval()
     try:
@@ -36,13 +43,17 @@ def rehearse(
         if explain(error, training=False):
             raise
         raise FiglangError(
-            f"{type(network).__name__} cannot read the input format {encoder.format} ({one_line(error)}); {advice}"
+            f"{type(network).__name__} cannot read the input format {encoder.format} ({one_line(error)}); "
+            f"{advice}"
         ) from error
     for row, scores in zip(together, alone, strict=True):
         found = row[: len(scores)]
-        if not bool(((found - scores).abs() <= TOLERANCE * (1 + scores.abs())).all()) and bool(scores.isfinite().all()):
+        if not bool(((found - scores).abs() <= TOLERANCE * (1 + scores.abs())).all()) and bool(
+            scores.isfinite().all()
+        ):
             raise FiglangError(
-                f"{type(network).__name__} reads padding, so that a score would depend on what shares its batch; " + advice
+                f"{type(network).__name__} reads padding, so that a score would depend on what shares its "
+                "batch; " + advice
             )
 
 

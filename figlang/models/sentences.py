@@ -1,4 +1,5 @@
-"""What the files of a sentence-transformers folder say about its vectors: pooling, normalisation, similarity and prompt."""
+"""What the files of a sentence-transformers folder say about its vectors: pooling, normalisation, similarity
+and prompt."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ from transformers.utils import cached_file
 from figlang.errors import FiglangError, one_line
 from figlang.types import COSINE_OF_MEANS, POOLINGS, SentenceVectors
 
-# The switches of folders that were written before `pooling_mode`, in the order in which their vectors are joined.
+# The switches of folders that were written before `pooling_mode`, in the order in which their vectors are
+# joined.
 SWITCHES = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -30,11 +32,16 @@ def read(source: str, revision: str | None = None) -> SentenceVectors | None:
         if modules is None:
             return None
         paths = {str(module["type"]).rpartition(".")[2]: str(module["path"]) for module in modules}
-        foreign = [str(module["type"]) for module in modules if not str(module["type"]).startswith("sentence_transformers.")]
+        foreign = [
+            str(module["type"])
+            for module in modules
+            if not str(module["type"]).startswith("sentence_transformers.")
+        ]
         more = sorted(paths.keys() - {"Transformer", "Pooling", "Normalize", "Dropout"})
         if foreign or more or "Pooling" not in paths or ".." in Path(paths["Pooling"]).parts:
             raise FiglangError(
-                f"{source}: its modules.json has {', '.join(foreign or more or ['no usable Pooling'])}, which format=dual has no "
+                f"{source}: its modules.json has {', '.join(foreign or more or ['no usable Pooling'])}, "
+                "which format=dual has no "
                 "equal of; take a sentence encoder of a transformer, a pooling and a normalisation"
             )
         pooling = _json(source, f"{paths['Pooling']}/config.json", revision) or {}
@@ -43,22 +50,36 @@ def read(source: str, revision: str | None = None) -> SentenceVectors | None:
         return _vectors(source, pooling, settings, "Normalize" in paths, reading.get("do_lower_case") is True)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise FiglangError(
-            f"{source}: its modules.json or what that names cannot be read ({one_line(error)}); download the model again"
+            f"{source}: its modules.json or what that names cannot be read ({one_line(error)}); download the "
+            "model again"
         ) from error
 
 
-def _vectors(source: str, pooling: dict[str, Any], settings: dict[str, Any], normalised: bool, lower: bool) -> SentenceVectors:
-    mode = pooling.get("pooling_mode") or [name for switch, name in SWITCHES.items() if pooling.get(switch)] or "mean"
+def _vectors(
+    source: str, pooling: dict[str, Any], settings: dict[str, Any], normalised: bool, lower: bool
+) -> SentenceVectors:
+    mode = (
+        pooling.get("pooling_mode")
+        or [name for switch, name in SWITCHES.items() if pooling.get(switch)]
+        or "mean"
+    )
     modes = (mode,) if isinstance(mode, str) else tuple(mode)
     if unknown := [mode for mode in modes if mode not in POOLINGS]:
-        raise FiglangError(f"{source}: its pooling is {unknown[0]!r}, not one of {', '.join(POOLINGS)}; take another model")
+        raise FiglangError(
+            f"{source}: its pooling is {unknown[0]!r}, not one of {', '.join(POOLINGS)}; take another model"
+        )
     similarity = settings.get("similarity_fn_name") or "cosine"
     if similarity not in ("cosine", "dot"):
-        raise FiglangError(f"{source}: its similarity is {similarity!r}, and format=dual has cosine and dot; take another model")
+        raise FiglangError(
+            f"{source}: its similarity is {similarity!r}, and format=dual has cosine and dot; take another "
+            "model"
+        )
     prompts, default = settings.get("prompts") or {}, settings.get("default_prompt_name")
     prompt = prompts[default] if default else ""
     if prompt and pooling.get("include_prompt") is False:
-        raise FiglangError(f"{source}: its pooling leaves out the prompt, which format=dual cannot do; take another model")
+        raise FiglangError(
+            f"{source}: its pooling leaves out the prompt, which format=dual cannot do; take another model"
+        )
     if not isinstance(prompt, str):
         raise TypeError(f"the prompt is {prompt!r}")
     # Vectors of length one have the same dot product and cosine.
@@ -73,6 +94,9 @@ def recorded(vectors: SentenceVectors | None) -> dict[str, Any] | None:
 
 
 def _json(source: str, name: str, revision: str | None) -> Any:
-    quiet = {f"_raise_exceptions_for_{what}": False for what in ("missing_entries", "connection_errors", "gated_repo")}
+    quiet = {
+        f"_raise_exceptions_for_{what}": False
+        for what in ("missing_entries", "connection_errors", "gated_repo")
+    }
     path = cached_file(source, name.lstrip("/"), revision=revision, **quiet)
     return None if path is None else from_json(Path(path).read_text(encoding="utf-8"))

@@ -1,4 +1,5 @@
-"""Whether model files are what they say: as many layers as their weights can fill, and weights that are numbers."""
+"""Whether model files are what they say: as many layers as their weights can fill, and weights that are
+numbers."""
 
 import re
 import struct
@@ -22,25 +23,33 @@ LARGE = 10**8
 
 
 def check_depth(source: str, config: PreTrainedConfig) -> None:
-    """Raises FiglangError for a config.json of more layers than a folder's safetensors files hold tensors, or of larger sizes.
+    """Raises FiglangError for a config.json of more layers than a folder's safetensors files hold tensors, or
+    of larger sizes.
 
-    Building a billion layers would take for ever, and every layer has a tensor at least; rows of a billion numbers fill the memory.
+    Building a billion layers would take for ever, and every layer has a tensor at least; rows of a billion
+    numbers fill the memory.
     """
-    counts = {name: value for name, value in _numbers(config.to_dict()) if DEPTH.search(name) and value > MODEST}
+    counts = {
+        name: value for name, value in _numbers(config.to_dict()) if DEPTH.search(name) and value > MODEST
+    }
     files = sorted(Path(source).glob("*.safetensors")) if Path(source).is_dir() else []
-    sizes = {name: value for name, value in _numbers(config.to_dict()) if SIZE.search(name) and value > MODEST}
+    sizes = {
+        name: value for name, value in _numbers(config.to_dict()) if SIZE.search(name) and value > MODEST
+    }
     if not files:
         return
     room = 2 * sum(path.stat().st_size for path in files)  # in weights, of which two may share a byte
     for name, value in sizes.items():
         if value > room:
             raise FiglangError(
-                f"{source}: its config.json has {name}={value}, and its files hold {room // 2} bytes; download it again"
+                f"{source}: its config.json has {name}={value}, and its files hold {room // 2} bytes; "
+                "download it again"
             )
     for name, weights in _matrices(config).items():
         if weights > max(room, LARGE):
             raise FiglangError(
-                f"{source}: its config.json has {name}={getattr(config, name)}, a matrix of {weights} weights, and its files hold "
+                f"{source}: its config.json has {name}={getattr(config, name)}, a matrix of {weights} "
+                "weights, and its files hold "
                 f"{room // 2} bytes; download it again"
             )
     if not counts:
@@ -49,7 +58,8 @@ def check_depth(source: str, config: PreTrainedConfig) -> None:
     for name, value in counts.items():
         if value > held:
             raise FiglangError(
-                f"{source}: its config.json has {name}={value}, and its files hold {held} tensors; download it again"
+                f"{source}: its config.json has {name}={value}, and its files hold {held} tensors; download "
+                "it again"
             )
 
 
@@ -59,16 +69,21 @@ def check_weights(source: str, network: nn.Module) -> None:
         if not parameter.is_floating_point() or parameter.is_meta:
             continue
         if not bool(parameter.detach().isfinite().all()):
-            raise FiglangError(f"{source}: its weights {name} are not all finite numbers; download or train it again")
+            raise FiglangError(
+                f"{source}: its weights {name} are not all finite numbers; download or train it again"
+            )
 
 
 def validate(schema: TypeAdapter[Any], content: Any) -> None:
-    """Raises ValueError, which names the first wrong entry and its value, for content that is not of the schema's types."""
+    """Raises ValueError, which names the first wrong entry and its value, for content that is not of the
+    schema's types."""
     try:
         schema.validate_python(content, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))} is {first['input']!r}: {first['msg'].lower()}") from error
+        raise ValueError(
+            f"{'.'.join(map(str, first['loc']))} is {first['input']!r}: {first['msg'].lower()}"
+        ) from error
 
 
 def _numbers(content: dict[str, Any]) -> list[tuple[str, int]]:

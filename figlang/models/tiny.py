@@ -22,7 +22,9 @@ from figlang.models import opening
 WINDOW = 2048  # tokens
 
 
-def build(model: ModelConfig, kind: Any, texts: Sequence[str], options: int) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def build(
+    model: ModelConfig, kind: Any, texts: Sequence[str], options: int
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A random network of two layers, by the Auto class `kind`, and a tokenizer trained on `texts`."""
     tokenizer = train_tokenizer(texts, model.max_length)
     sizes: dict[str, Any] = {
@@ -47,7 +49,14 @@ def build(model: ModelConfig, kind: Any, texts: Sequence[str], options: int) -> 
         sizes["attention_types"] = [[["global", "local"], 1]]
     if model.architecture == "funnel":  # layers are counted in blocks
         del sizes["num_hidden_layers"]
-        sizes |= {"block_sizes": [1, 1], "num_decoder_layers": 1, "d_model": 32, "n_head": 2, "d_head": 16, "d_inner": 64}
+        sizes |= {
+            "block_sizes": [1, 1],
+            "num_decoder_layers": 1,
+            "d_model": 32,
+            "n_head": 2,
+            "d_head": 16,
+            "d_inner": 64,
+        }
     if model.architecture == "xlnet":
         del sizes["max_position_embeddings"]
         sizes["d_head"] = 16
@@ -55,26 +64,35 @@ def build(model: ModelConfig, kind: Any, texts: Sequence[str], options: int) -> 
         config = AutoConfig.for_model(model.architecture, **sizes)
         return opening.build(kind, config), tokenizer
     except Exception as error:  # a configuration raises what its sizes meet first
-        raise FiglangError(f"cannot build a tiny network of model.architecture={model.architecture}: {one_line(error)}") from error
+        raise FiglangError(
+            f"cannot build a tiny network of model.architecture={model.architecture}: {one_line(error)}"
+        ) from error
 
 
 def train_tokenizer(texts: Sequence[str], max_length: int) -> PreTrainedTokenizerFast:
-    """A word-piece tokenizer with the 2,000 most frequent words of `texts`, and single letters for the others.
+    """A word-piece tokenizer with the 2,000 most frequent words of `texts`, and single letters for the
+    others.
 
-    The vocabulary is counted here: the trainer of `tokenizers` breaks ties differently in every process, and a run has
-    to be repeatable.
+    The vocabulary is counted here: the trainer of `tokenizers` breaks ties differently in every process, and
+    a run has to be repeatable.
     """
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     words = Counter(re.findall(r"\w+|[^\w\s]", " ".join(texts).lower()))
     frequent = sorted(words, key=lambda word: (-words[word], word))[:2000]
     letters = sorted({letter for word in words for letter in word})
     # Answers that are letters need tokens of their own, whatever the texts are.
-    pieces = dict.fromkeys([*special, *frequent, *letters, *(f"##{letter}" for letter in letters), *ascii_lowercase])
-    tokenizer = Tokenizer(models.WordPiece({piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    pieces = dict.fromkeys(
+        [*special, *frequent, *letters, *(f"##{letter}" for letter in letters), *ascii_lowercase]
+    )
+    tokenizer = Tokenizer(
+        models.WordPiece({piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]")
+    )
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
     names = {
         "bos_token": "[CLS]",

@@ -1,4 +1,5 @@
-"""Pretrained weights, wherever they are: a folder, a hub id, an installed package, a GGUF file, or adapters over any of these."""
+"""Pretrained weights, wherever they are: a folder, a hub id, an installed package, a GGUF file, or adapters
+over any of these."""
 
 import copy
 from dataclasses import replace
@@ -26,22 +27,33 @@ TASKS: dict[Any, Any] = {
 
 
 def locate(name_or_path: str) -> str:
-    """What `from_pretrained` takes: a folder for `package:` sources, local folders and exported runs, else a hub id."""
+    """What `from_pretrained` takes: a folder for `package:` sources, local folders and exported runs, else a
+    hub id."""
     owner, inside, _ = name_or_path.partition("/")
     # A misspelt run is not asked of the hub, whose ids have one slash at most.
-    here = name_or_path.startswith((PACKAGE, "/", ".", "~", "runs/")) or Path(owner if inside else name_or_path).is_dir()
+    here = (
+        name_or_path.startswith((PACKAGE, "/", ".", "~", "runs/"))
+        or Path(owner if inside else name_or_path).is_dir()
+    )
     if not here and name_or_path.count("/") < 2:
         hub.check(name_or_path)
         return name_or_path
     folder = local_path(name_or_path)
     if not folder.is_dir():
-        raise FiglangError(f"no such model folder: {folder}; give a hub id, a folder or package:<module>/<path>")
+        raise FiglangError(
+            f"no such model folder: {folder}; give a hub id, a folder or package:<module>/<path>"
+        )
     return str(folder / "model" if (folder / "model" / "config.json").is_file() else folder)
 
 
 def address(name_or_path: str) -> str:
-    """What adapters say of the network below them: the folder that `from_pretrained` takes, but packages by their name."""
-    return name_or_path if name_or_path.startswith(PACKAGE) or gguf.is_gguf(name_or_path) else locate(name_or_path)
+    """What adapters say of the network below them: the folder that `from_pretrained` takes, but packages by
+    their name."""
+    return (
+        name_or_path
+        if name_or_path.startswith(PACKAGE) or gguf.is_gguf(name_or_path)
+        else locate(name_or_path)
+    )
 
 
 def has_adapters(model: ModelConfig) -> bool:
@@ -69,33 +81,45 @@ def classes_of(model: ModelConfig) -> PreTrainedConfig:
 def resume(adapted: PeftModel, model: ModelConfig, format: str, base_sha256: str | None) -> None:
     """Give new adapters, and the heads with them, the weights of those that the source of `model` holds.
 
-    Raises FiglangError if they are of another kind, shape or input format, or were trained over a network with another
-    `base_sha256`.
+    Raises FiglangError if they are of another kind, shape or input format, or were trained over a network
+    with another `base_sha256`.
     """
     source = locate(model.name_or_path)
     settings, recipe = _settings(model, source), stored(source, model.revision)
     if recipe is not None and recipe.format != format:
         # Another format has another head, and with it other weights below the adapters.
         raise FiglangError(
-            f"{source}: its adapters are of the input format {recipe.format}, not {format}; stay with it, or take peft.stack=merge"
+            f"{source}: its adapters are of the input format {recipe.format}, not {format}; stay with it, or "
+            "take peft.stack=merge"
         )
     if recipe is not None and recipe.base_sha256 not in (None, base_sha256):
         raise FiglangError(
-            f"{source}: its adapters were trained over other weights, of {recipe.base_precision}; take the network as "
+            f"{source}: its adapters were trained over other weights, of {recipe.base_precision}; take the "
+            "network as "
             "it was then, and its model.dtype"
         )
     lora.fill(adapted, settings, source, model.revision, model.allow_bin)
 
 
 def load(
-    model: ModelConfig, kind: Any, dtype: torch.dtype, more: dict[str, Any], cache: str, above: tuple[str, ...] = ()
+    model: ModelConfig,
+    kind: Any,
+    dtype: torch.dtype,
+    more: dict[str, Any],
+    cache: str,
+    above: tuple[str, ...] = (),
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, list[str]]:
-    """Network by the Auto class `kind`, tokenizer, and the weights that the files lack, or hold in another shape.
+    """Network by the Auto class `kind`, tokenizer, and the weights that the files lack, or hold in another
+    shape.
 
-    Adapters are merged into the network below them; GGUF files are converted once, into `cache`. `more` are arguments of
-    `from_pretrained`, `above` the sources of the adapters that this one is below.
+    Adapters are merged into the network below them; GGUF files are converted once, into `cache`. `more` are
+    arguments of `from_pretrained`, `above` the sources of the adapters that this one is below.
     """
-    source = str(gguf.folder(model.name_or_path, cache)) if gguf.is_gguf(model.name_or_path) else locate(model.name_or_path)
+    source = (
+        str(gguf.folder(model.name_or_path, cache))
+        if gguf.is_gguf(model.name_or_path)
+        else locate(model.name_or_path)
+    )
     common = (model.revision, model.trust_remote_code)
     try:
         try:
@@ -107,7 +131,8 @@ def load(
         if settings := lora.settings_of(source, model.revision):
             if more.get("device_map") or "quantization_config" in more:
                 raise FiglangError(
-                    f"{model.name_or_path} holds adapters, which model.device_map and model.quantization cannot take; merge them "
+                    f"{model.name_or_path} holds adapters, which model.device_map and model.quantization "
+                    "cannot take; merge them "
                     f"first: python -m figlang merge checkpoint={model.name_or_path} output=FOLDER"
                 )
             adapted, tokenizer = _adapted(model, source, settings, kind, cache, above)
@@ -115,14 +140,24 @@ def load(
             return network, tokenizer, missing
         tokenizer = opening.read_tokenizer(source, *common)
         safetensors = None if model.allow_bin else True
-        network, found = opening.read_network(kind, source, *common, dtype=dtype, use_safetensors=safetensors, **more)
+        network, found = opening.read_network(
+            kind, source, *common, dtype=dtype, use_safetensors=safetensors, **more
+        )
     except FiglangError:
         raise
-    except Exception as error:  # a config.json of impossible sizes raises whatever the first layer that meets them does
+    except (
+        Exception
+    ) as error:  # a config.json of impossible sizes raises whatever the first layer that meets them does
         if not isinstance(error, OSError) and explain(error, training=False):
             raise  # want of memory is no fault of the files
-        converted = f"; if {source}, made of it, is damaged, delete that folder" if gguf.is_gguf(model.name_or_path) else ""
-        raise FiglangError(f"cannot load model {model.name_or_path!r} as {kind.__name__}: {damage(error)}{converted}") from error
+        converted = (
+            f"; if {source}, made of it, is damaged, delete that folder"
+            if gguf.is_gguf(model.name_or_path)
+            else ""
+        )
+        raise FiglangError(
+            f"cannot load model {model.name_or_path!r} as {kind.__name__}: {damage(error)}{converted}"
+        ) from error
     soundness.check_weights(model.name_or_path, network)
     return network, tokenizer, _missing(found)
 
@@ -139,7 +174,10 @@ def unmerged(model: ModelConfig, cache: str) -> tuple[PeftModel, PreTrainedToken
 def _settings(model: ModelConfig, source: str) -> LoraConfig:
     settings = lora.settings_of(source, model.revision)
     if settings is None:
-        raise FiglangError(f"{model.name_or_path} holds no adapters, or cannot be reached; give a run with peft=lora or its like")
+        raise FiglangError(
+            f"{model.name_or_path} holds no adapters, or cannot be reached; give a run with peft=lora or its "
+            "like"
+        )
     return settings
 
 
@@ -150,7 +188,8 @@ def _adapted(
     here = _identity(source)
     if here in above:
         raise FiglangError(
-            f"{source}: its adapter_config.json names adapters over these ones as base_model_name_or_path; write there the network "
+            f"{source}: its adapter_config.json names adapters over these ones as base_model_name_or_path; "
+            "write there the network "
             "that they were trained on"
         )
     more: dict[str, Any] = {"ignore_mismatched_sizes": True}
@@ -172,12 +211,17 @@ def _adapted(
     network, tokenizer, missing = load(base, kind, getattr(torch, dtype), more, cache, (*above, here))
     if network.base_model is network and getattr(network, "pooler", None) is not None:
         network.pooler = None  # adapters of a bare encoder belong to a dual one
-    random = [name for name in missing if name in dict(network.named_parameters()) and not lora.within(name, kept)]
+    random = [
+        name for name in missing if name in dict(network.named_parameters()) and not lora.within(name, kept)
+    ]
     if random:
-        raise FiglangError(f"{source}: {base.name_or_path} has no weights for {random[0]}, nor have its adapters")
+        raise FiglangError(
+            f"{source}: {base.name_or_path} has no weights for {random[0]}, nor have its adapters"
+        )
     if recipe is not None and recipe.base_sha256 not in (None, lora.fingerprint(network, kept)):
         raise FiglangError(
-            f"{source}: {base.name_or_path} has other weights than the network that its adapters were trained on; take the version "
+            f"{source}: {base.name_or_path} has other weights than the network that its adapters were "
+            "trained on; take the version "
             "that it had then"
         )
     if bits:
@@ -210,7 +254,8 @@ def _identity(source: str) -> str:
 def _as(
     network: PreTrainedModel, kind: Any, dtype: torch.dtype, more: dict[str, Any], trust: bool
 ) -> tuple[PreTrainedModel, list[str]]:
-    """The network as another class (plain or Auto), as if it were loaded from its files, and the weights that it then lacks."""
+    """The network as another class (plain or Auto), as if it were loaded from its files, and the weights that
+    it then lacks."""
     config = copy.deepcopy(more.get("config", network.config))
     if "num_labels" in more:
         config.num_labels = more["num_labels"]
@@ -221,7 +266,13 @@ def _as(
     if type(network) is wanted and config.num_labels == network.config.num_labels:
         return network.to(dtype), []
     again, found = opening.read_network(
-        wanted, None, trust=trust, config=config, state_dict=network.state_dict(), dtype=dtype, ignore_mismatched_sizes=True
+        wanted,
+        None,
+        trust=trust,
+        config=config,
+        state_dict=network.state_dict(),
+        dtype=dtype,
+        ignore_mismatched_sizes=True,
     )
     return again, _missing(found)
 

@@ -41,7 +41,9 @@ def read(folder: Path) -> list[Generation]:
     for number, row in stored.rows(path, stored.ANSWER, "an answer", remedy):
         one = Generation(**{name: row[name] for name in row})
         if found.setdefault((one.item, one.kind, one.sample), one) is not one:
-            raise FiglangError(f"{path}: line {number} is an answer that an earlier line has ({one.item}); {remedy}")
+            raise FiglangError(
+                f"{path}: line {number} is an answer that an earlier line has ({one.item}); {remedy}"
+            )
     if not found:
         raise FiglangError(f"{path} holds no answer; {remedy}")
     return list(found.values())
@@ -52,31 +54,53 @@ def scale_of(answers: Sequence[Generation | Open]) -> str:
 
     Raises FiglangError for kinds of several scales.
     """
-    scales = {"miqa" if one.kind in MIQA else "munch" if one.kind == SUBSTITUTION else "figqa" for one in answers}
+    scales = {
+        "miqa" if one.kind in MIQA else "munch" if one.kind == SUBSTITUTION else "figqa" for one in answers
+    }
     if len(scales) > 1:
-        raise FiglangError("answers to different questions are rated on different scales; make a sheet for each benchmark")
+        raise FiglangError(
+            "answers to different questions are rated on different scales; make a sheet for each benchmark"
+        )
     return scales.pop() if scales else "figqa"
 
 
 def begins_as_expected(answers: Sequence[Generation]) -> dict[str, Any] | None:
-    """How many of MiQA's answers begin with the yes or no that is right for their kind, with a 95 % interval over rows.
+    """How many of MiQA's answers begin with the yes or no that is right for their kind, with a 95 % interval
+    over rows.
 
-    An automatic proxy for people's ratings: it sees neither a wrong reason nor a right one that begins otherwise.
+    An automatic proxy for people's ratings: it sees neither a wrong reason nor a right one that begins
+    otherwise.
     """
     if scale_of(answers) != "miqa":
         return None
     groups: dict[str, list[bool]] = defaultdict(list)
     for one in answers:
-        groups[one.group].append(re.match(rf"\W*{MIQA[one.kind]}\b", one.answer, flags=re.IGNORECASE) is not None)
+        groups[one.group].append(
+            re.match(rf"\W*{MIQA[one.kind]}\b", one.answer, flags=re.IGNORECASE) is not None
+        )
     hits, sizes = [sum(values) for values in groups.values()], [len(values) for values in groups.values()]
     found = ratio(hits, sizes)
-    return {"value": found.value, "low": found.low, "high": found.high, "n": found.n, "clusters": found.clusters}
+    return {
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "n": found.n,
+        "clusters": found.clusters,
+    }
 
 
 def show(answers: Sequence[Generation], proxy: Mapping[str, Any] | None, console: Console) -> None:
     """Some of the answers, and what the proxy says of all."""
     for one in answers[:SHOWN]:
-        console.print(printable(f"{one.question}\n  → {one.answer}", lines=True), highlight=False, markup=False, emoji=False)
+        console.print(
+            printable(f"{one.question}\n  → {one.answer}", lines=True),
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
     if proxy is not None:
         share = f"{100 * proxy['value']:.1f} % ({100 * proxy['low']:.1f} – {100 * proxy['high']:.1f})"
-        console.print(f"{share} of {proxy['n']} answers begin with the right yes or no (automatic proxy)", highlight=False)
+        console.print(
+            f"{share} of {proxy['n']} answers begin with the right yes or no (automatic proxy)",
+            highlight=False,
+        )

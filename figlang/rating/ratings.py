@@ -26,7 +26,8 @@ def found_correct(rated: Sequence[Rated], model: str) -> dict[str, list[Generati
     """
     if others := {one.model for one in rated} - {model}:
         raise FiglangError(
-            f"the sheet has answers of {', '.join(sorted(others))}; examples for {model} come from a sheet that figlang generate "
+            f"the sheet has answers of {', '.join(sorted(others))}; examples for {model} come from a sheet "
+            "that figlang generate "
             "wrote for it alone"
         )
     found: dict[str, list[Generation]] = defaultdict(list)
@@ -67,8 +68,9 @@ def by_answer(one: Rated) -> dict[str, Any]:
 
 
 def agreement(rated: Sequence[Rated], scale: str) -> dict[str, Any]:
-    """ICC of the answers that all have rated and of all answers (of scores; codes have none), alpha as nominal and as interval
-    codes, Gwet's AC1, and in how many answers with several ratings the raters are of one mind."""
+    """ICC of the answers that all have rated and of all answers (of scores; codes have none), alpha as
+    nominal and as interval codes, Gwet's AC1, and in how many answers with several ratings the raters are of
+    one mind."""
     codes_IK = _matrix(rated)
     scored = scale == "miqa"
     complete = intraclass(codes_IK[~np.isnan(codes_IK).any(1)]) if scored else None
@@ -86,8 +88,11 @@ def agreement(rated: Sequence[Rated], scale: str) -> dict[str, Any]:
 
 
 def scores(rated: Sequence[Rated]) -> dict[str, Any]:
-    """MiQA: the mean over answers of the raters' mean score, with a 95 % interval over rows of the data set."""
-    means = [(one.generation.group, float(np.nanmean(one.codes))) for one in rated if not np.isnan(one.codes).all()]
+    """MiQA: the mean over answers of the raters' mean score, with a 95 % interval over rows of the data
+    set."""
+    means = [
+        (one.generation.group, float(np.nanmean(one.codes))) for one in rated if not np.isnan(one.codes).all()
+    ]
     if not means:
         return {"rated": 0}
     groups: dict[str, list[float]] = defaultdict(list)
@@ -96,12 +101,19 @@ def scores(rated: Sequence[Rated]) -> dict[str, Any]:
     hits, sizes = [sum(values) for values in groups.values()], [len(values) for values in groups.values()]
     codes = SCALES["miqa"].values()
     found = ratio(hits, sizes, support=Support(min(codes), max(codes)))
-    return {"score": found.value, "low": found.low, "high": found.high, "rated": found.n, "clusters": found.clusters}
+    return {
+        "score": found.value,
+        "low": found.low,
+        "high": found.high,
+        "rated": found.n,
+        "clusters": found.clusters,
+    }
 
 
 def shares(rated: Sequence[Rated]) -> dict[str, Any]:
-    """Fig-QA: the majority code of every answer, and of every metaphor with several answers, all of them rated, whether they
-    contradict each other (one correct, one incorrect), whether any is correct, and whether all are (Liu et al. 2022, §5.2)."""
+    """Fig-QA: the majority code of every answer, and of every metaphor with several answers, all of them
+    rated, whether they contradict each other (one correct, one incorrect), whether any is correct, and
+    whether all are (Liu et al. 2022, §5.2)."""
     codes = SCALES["figqa"]
     by_item: dict[str, list[float]] = defaultdict(list)
     for one in rated:
@@ -110,7 +122,8 @@ def shares(rated: Sequence[Rated]) -> dict[str, Any]:
     counts = {word: found.count(code) for word, code in codes.items()}
     judged = counts["correct"] + counts["incorrect"]
     several = [set(codes_of_item) for codes_of_item in by_item.values() if len(codes_of_item) > 1]
-    # What an unrated answer would be is not known, so a metaphor with one is neither all correct nor without any.
+    # What an unrated answer would be is not known, so a metaphor with one is neither all correct nor without
+    # any.
     complete = [one for one in several if not any(map(np.isnan, one))]
     return {
         "majority": counts,
@@ -125,8 +138,9 @@ def shares(rated: Sequence[Rated]) -> dict[str, Any]:
 
 
 def categories(rated: Sequence[Rated]) -> dict[str, Any]:
-    """MUNCH: how often each category is the one that most raters of an answer chose, as a share of the answers that have such a
-    category, with a 95 % interval over sentences (Tong et al. 2024, §8). `undecided` counts the other rated answers."""
+    """MUNCH: how often each category is the one that most raters of an answer chose, as a share of the
+    answers that have such a category, with a 95 % interval over sentences (Tong et al. 2024, §8). `undecided`
+    counts the other rated answers."""
     chosen = [(one.generation.group, plurality(one.codes)) for one in rated if not np.isnan(one.codes).all()]
     decided = [(group, code) for group, code in chosen if not np.isnan(code)]
     counts: dict[str, Any] = {"decided": len(decided), "undecided": len(chosen) - len(decided)}
@@ -136,7 +150,13 @@ def categories(rated: Sequence[Rated]) -> dict[str, Any]:
             groups[group].append(given == code)
         hits, sizes = [sum(values) for values in groups.values()], [len(values) for values in groups.values()]
         found = ratio(hits, sizes)
-        counts[word] = {"value": found.value, "low": found.low, "high": found.high, "n": found.n, "clusters": found.clusters}
+        counts[word] = {
+            "value": found.value,
+            "low": found.low,
+            "high": found.high,
+            "n": found.n,
+            "clusters": found.clusters,
+        }
     return counts
 
 
@@ -150,7 +170,9 @@ def _matrix(rated: Sequence[Rated]) -> Ratings:
 
 def show(content: Mapping[str, Any], console: Console) -> None:
     """The statistics as a table for each model and lines on the agreement."""
-    table = Table(title=f"Ratings, scale {content['scale']}", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title=f"Ratings, scale {content['scale']}", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
+    )
     table.add_column("model")
     models = content["models"]
     columns = list(dict.fromkeys(name for found in models.values() for name in found))
@@ -166,14 +188,17 @@ def show(content: Mapping[str, Any], console: Console) -> None:
     ):
         if (found := agreed[name]) is not None:
             text = f"ICC(2,1) {found['single']:.2f}, ICC(2,k) {found['average']:.2f}"
-            console.print(f"{text} of {found['raters']} raters on {found['items']} answers ({title})", highlight=False)
+            console.print(
+                f"{text} of {found['raters']} raters on {found['items']} answers ({title})", highlight=False
+            )
     for level in ("nominal", "interval"):
         if (value := agreed[f"alpha_{level}"]) is not None:
             console.print(f"Krippendorff's alpha, {level}: {value:.4f}", highlight=False)
     if (value := agreed["gwet_ac1"]) is not None:
         console.print(f"Gwet's AC1: {value:.4f}", highlight=False)
     console.print(
-        f"of one mind on {agreed['unanimous']} of {agreed['rated_by_several']} answers with several ratings", highlight=False
+        f"of one mind on {agreed['unanimous']} of {agreed['rated_by_several']} answers with several ratings",
+        highlight=False,
     )
 
 

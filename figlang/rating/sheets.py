@@ -1,7 +1,7 @@
 """Answers for people to rate, blind to the model, and their ratings read back.
 
-A sheet is a CSV file that every rater fills in a copy of, or a page that writes such a copy. `key.json` beside it, which
-no rater needs, says which answer is whose.
+A sheet is a CSV file that every rater fills in a copy of, or a page that writes such a copy. `key.json`
+beside it, which no rater needs, says which answer is whose.
 """
 
 import csv
@@ -36,7 +36,8 @@ SCALES: dict[str, dict[str, float]] = {
     "miqa": {"correct": 1, "wrong": 0, "ambiguous": 0.5},
     # Liu et al. 2022, released annotations
     "figqa": {"correct": 1, "incorrect": 0, "literal": 2, "ambiguous": -1},
-    # Tong et al. 2024, §8: why a word is not among those that people gave. `context`: the context is not understood.
+    # Tong et al. 2024, §8: why a word is not among those that people gave. `context`: the context is not
+    # understood.
     "munch": {"nonsensical": 1, "context": 2, "ungrammatical": 3, "preference": 4},
 }
 
@@ -56,24 +57,31 @@ def check_free(folder: Path, overwrite: bool = False) -> None:
     With `overwrite` that is only one which was filled in, or of which that is not known.
     """
     if (folder / KEY).exists() and not (overwrite and folders.is_as_written(folder, SHEET)):
-        raise FiglangError(f"{folder} has a sheet that people may have rated; choose another folder, or delete its {KEY}")
+        raise FiglangError(
+            f"{folder} has a sheet that people may have rated; choose another folder, or delete its {KEY}"
+        )
 
 
-def is_there(folder: Path, generations: Mapping[str, Sequence[Generation]], scale: str, seed: int = 0) -> bool:
+def is_there(
+    folder: Path, generations: Mapping[str, Sequence[Generation]], scale: str, seed: int = 0
+) -> bool:
     """Whether the sheet of these answers is in the folder already."""
     path = folder / KEY
     return path.is_file() and path.read_text(encoding="utf-8") == _key(generations, scale, seed)[1]
 
 
 def write(folder: Path, generations: Mapping[str, Sequence[Generation]], scale: str, seed: int = 0) -> None:
-    """The sheet, the page and the key for answers by model, in a random order under names that tell nothing of the model.
+    """The sheet, the page and the key for answers by model, in a random order under names that tell nothing
+    of the model.
 
     Raises FiglangError if the folder has a sheet.
     """
     check_free(folder)
     folder.mkdir(parents=True, exist_ok=True)
     key, text = _key(generations, scale, seed)
-    rows = [dict(zip(COLUMNS, (name, one.question, one.answer, ""), strict=True)) for name, one in key.items()]
+    rows = [
+        dict(zip(COLUMNS, (name, one.question, one.answer, ""), strict=True)) for name, one in key.items()
+    ]
     with whole_file(folder / SHEET) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -82,8 +90,11 @@ def write(folder: Path, generations: Mapping[str, Sequence[Generation]], scale: 
     write_text(folder / KEY, text)
 
 
-def _key(generations: Mapping[str, Sequence[Generation]], scale: str, seed: int) -> tuple[dict[str, Generation], str]:
-    """The answers by their name on the sheet, in its order, and the text of the file that says whose they are."""
+def _key(
+    generations: Mapping[str, Sequence[Generation]], scale: str, seed: int
+) -> tuple[dict[str, Generation], str]:
+    """The answers by their name on the sheet, in its order, and the text of the file that says whose they
+    are."""
     answers = [(model, one) for model, several in generations.items() for one in several]
     random.Random(seed).shuffle(answers)
     width = len(str(len(answers)))
@@ -104,7 +115,9 @@ def page(rows: Sequence[Mapping[str, str]], scale: str) -> str:
     """A page to rate in, by keys alone, that needs nothing but itself and saves a filled-in sheet."""
     template = (Path(__file__).parent / "page.html").read_text(encoding="utf-8")
     # Inside a script, only `<` could end it.
-    data = json.dumps({"rows": rows, "codes": list(SCALES[scale]), "columns": COLUMNS}, ensure_ascii=False).replace("<", "\\u003c")
+    data = json.dumps(
+        {"rows": rows, "codes": list(SCALES[scale]), "columns": COLUMNS}, ensure_ascii=False
+    ).replace("<", "\\u003c")
     return template.replace("{{title}}", escape(f"{len(rows)} answers to rate")).replace("{{data}}", data)
 
 
@@ -114,7 +127,9 @@ def read(folder: Path, sheets: Sequence[Path]) -> tuple[str, list[Rated]]:
     Raises FiglangError that names the file and row of what is no rating of this folder's answers.
     """
     if len({path.resolve() for path in sheets}) < len(sheets):
-        raise FiglangError(f"ratings=[{','.join(map(str, sheets))}] names a sheet twice; give each rater's once")
+        raise FiglangError(
+            f"ratings=[{','.join(map(str, sheets))}] names a sheet twice; give each rater's once"
+        )
     try:
         key = from_json((folder / KEY).read_text(encoding="utf-8"))
         scale, entries = key["scale"], key["answers"]
@@ -122,9 +137,14 @@ def read(folder: Path, sheets: Sequence[Path]) -> tuple[str, list[Rated]]:
         models = {name: entry.pop("model") for name, entry in entries.items()}
         answers = {name: Generation(**entry) for name, entry in entries.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FiglangError(f"{folder / KEY} cannot be read ({one_line(error)}); give the folder that the sheet is from") from error
+        raise FiglangError(
+            f"{folder / KEY} cannot be read ({one_line(error)}); give the folder that the sheet is from"
+        ) from error
     columns = [_codes(path, answers, codes) for path in sheets]
-    rated = [Rated(models[name], one, tuple(column.get(name, np.nan) for column in columns)) for name, one in answers.items()]
+    rated = [
+        Rated(models[name], one, tuple(column.get(name, np.nan) for column in columns))
+        for name, one in answers.items()
+    ]
     return scale, rated
 
 
@@ -135,12 +155,15 @@ def _codes(path: Path, names: Collection[str], codes: Mapping[str, float]) -> di
         name, word = row["id"].strip(), row["rating"].strip().lower()
         if name not in names:
             raise FiglangError(
-                f"{path}: row {number} is for {name!r}, which is no answer of this sheet; give sheets of this folder"
+                f"{path}: row {number} is for {name!r}, which is no answer of this sheet; give sheets of "
+                "this folder"
             )
         if name in found:
             raise FiglangError(f"{path}: row {number} rates {name} a second time; keep one")
         if word and word not in codes:
-            raise FiglangError(f"{path}: row {number} has the rating {word!r}; use {', '.join(codes)}, or leave it blank")
+            raise FiglangError(
+                f"{path}: row {number} has the rating {word!r}; use {', '.join(codes)}, or leave it blank"
+            )
         if word:
             found[name] = codes[word]
     for note in problems.found:

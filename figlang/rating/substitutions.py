@@ -1,4 +1,5 @@
-"""MUNCH's unexpected answers: words of a model that no person gave, for people to say why (Tong et al. 2024, §8)."""
+"""MUNCH's unexpected answers: words of a model that no person gave, for people to say why (Tong et al. 2024,
+§8)."""
 
 from pathlib import Path
 
@@ -15,7 +16,8 @@ FOLDER = "rankings"
 
 
 def unexpected(run: Path, paths: PathsConfig) -> list[Generation]:
-    """The words that the model of a figlang munch_generate folder prefers, by its best prompt, and that no person gave.
+    """The words that the model of a figlang munch_generate folder prefers, by its best prompt, and that no
+    person gave.
 
     Raises FiglangError if the folder or its sentences cannot be read.
     """
@@ -23,13 +25,18 @@ def unexpected(run: Path, paths: PathsConfig) -> list[Generation]:
         content = from_json((run / "metrics.json").read_text(encoding="utf-8"))
         best, split, settings = content["best"], content["split"], DataConfig(**content["data"]["settings"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FiglangError(f"{run} is not a folder of figlang munch_generate ({one_line(error)}); give one") from error
+        raise FiglangError(
+            f"{run} is not a folder of figlang munch_generate ({one_line(error)}); give one"
+        ) from error
     known = {item.id: item for item in data.load(split, settings, paths).items}
     found = []
     for row in rankings.read(run / FOLDER / f"{best}.jsonl"):
         item = known.get(row.id)
         if not isinstance(item, Substitution):
-            raise FiglangError(f"{run} has {row.id}, which data={settings.name} does not have; set paths.data= as it was then")
+            raise FiglangError(
+                f"{run} has {row.id}, which data={settings.name} does not have; set paths.data= as it was "
+                "then"
+            )
         word = row.written.strip()
         if word and word.casefold() not in {answer.casefold() for answer in row.answers}:
             prompt = f"{item.highlighted()}\nPeople: {', '.join(row.answers)}"

@@ -1,4 +1,5 @@
-"""Answers that were written elsewhere, by people or by models that are not run here, read from a CSV or JSONL file to be rated."""
+"""Answers that were written elsewhere, by people or by models that are not run here, read from a CSV or JSONL
+file to be rated."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,12 +17,14 @@ KINDS = {"figqa": FIGQA, "miqa": next(iter(MIQA)), "munch": SUBSTITUTION}
 OPTIONAL = ("model", "item", "group", "kind")
 
 
-def read(path: Path, scale: str, prompt: str = "prompt", answer: str = "answer") -> dict[str, list[Generation]]:
+def read(
+    path: Path, scale: str, prompt: str = "prompt", answer: str = "answer"
+) -> dict[str, list[Generation]]:
     """The answers in a file, by model.
 
-    `prompt` and `answer` are the columns (keys) of the question and of what is rated. The columns model, item, group and kind
-    are optional. Without them the model is the file's name, answers to the same question are of one item, an item is a group of its
-    own, and the kind is the first one of the `scale`.
+    `prompt` and `answer` are the columns (keys) of the question and of what is rated. The columns model,
+    item, group and kind are optional. Without them the model is the file's name, answers to the same question
+    are of one item, an item is a group of its own, and the kind is the first one of the `scale`.
 
     Raises FiglangError that names the row that cannot be used.
     """
@@ -34,14 +37,21 @@ def read(path: Path, scale: str, prompt: str = "prompt", answer: str = "answer")
         given = {name: row.get(name, "").strip() for name in OPTIONAL}
         kind, model = given["kind"] or KINDS[scale], given["model"] or path.stem
         if kind not in (MIQA if scale == "miqa" else (KINDS[scale],)):
-            raise FiglangError(f"{path}: row {number} has the kind {kind!r}, which is not of scale={scale}; leave the column out")
+            raise FiglangError(
+                f"{path}: row {number} has the kind {kind!r}, which is not of scale={scale}; leave the "
+                "column out"
+            )
         item = given["item"] or f"q-{digest(row[prompt])[:8]}"
         place = samples[model, item, kind]
         samples[model, item, kind] += 1
         text = row[answer].strip()
-        found.setdefault(model, []).append(Generation(item, given["group"] or item, kind, place, row[prompt].strip(), text, text))
+        found.setdefault(model, []).append(
+            Generation(item, given["group"] or item, kind, place, row[prompt].strip(), text, text)
+        )
     if not found:
-        raise FiglangError(f"{path} has no answer; give a row for each, with the columns {prompt} and {answer}")
+        raise FiglangError(
+            f"{path} has no answer; give a row for each, with the columns {prompt} and {answer}"
+        )
     return found
 
 
@@ -65,8 +75,11 @@ def _rows(path: Path, required: tuple[str, str]) -> Iterator[tuple[int, Mapping[
             missing = next((name for name in required if not isinstance(row[name], str)), None)
         except (ValueError, KeyError, TypeError) as error:
             raise FiglangError(
-                f"{path}: row {number} is not an object with {' and '.join(required)} ({one_line(error)}); correct the line"
+                f"{path}: row {number} is not an object with {' and '.join(required)} ({one_line(error)}); "
+                "correct the line"
             ) from error
         if missing is not None:
-            raise FiglangError(f"{path}: row {number} has a {missing} that is not a text; put it in quotation marks")
+            raise FiglangError(
+                f"{path}: row {number} has a {missing} that is not a text; put it in quotation marks"
+            )
         yield number, {name: str(value) for name, value in row.items() if value is not None}

@@ -24,14 +24,20 @@ def rows(folders: Sequence[str], recipe: Recipe) -> list[dict[str, Any]]:
     Returns:
         Plain data for metrics.json, in the order of the checkpoint's folders.
 
-    Raises:
-        FiglangError: for a folder of another network, and for an evaluation of the checkpoint that its base has none beside.
+    Raises: FiglangError: for a folder of another network, and for an evaluation of the checkpoint that its
+        base has none beside.
     """
     read = systems.read(folders)
     own = [one for one in read if _trained(one).endswith(f"@{recipe.settings}")]
-    bases = [one for one in read if _trained(one).endswith(f"@{UNTRAINED}") and one.content["facts"].get("base") == recipe.base]
+    bases = [
+        one
+        for one in read
+        if _trained(one).endswith(f"@{UNTRAINED}") and one.content["facts"].get("base") == recipe.base
+    ]
     if other := [one for one in read if one not in own and one not in bases]:
-        raise FiglangError(f"{other[0].folder} is an evaluation neither of this checkpoint nor of {recipe.base} as it comes")
+        raise FiglangError(
+            f"{other[0].folder} is an evaluation neither of this checkpoint nor of {recipe.base} as it comes"
+        )
     return [_row(one, _base(one, bases)) for one in own]
 
 
@@ -44,7 +50,8 @@ def _base(own: System, bases: Sequence[System]) -> System:
     if not found:
         facts = own.content["facts"]
         raise FiglangError(
-            f"{own.folder}: beside it there is no evaluation of {facts.get('base')} as it comes on the same items by "
+            f"{own.folder}: beside it there is no evaluation of {facts.get('base')} as it comes on the same "
+            "items by "
             f"{facts.get('scoring')}; make one by evaluate.py model=PRESET"
         )
     systems.check_data([own, found[0]])
@@ -53,7 +60,11 @@ def _base(own: System, bases: Sequence[System]) -> System:
 
 def _asked(system: System) -> tuple[Any, ...]:
     facts = system.content["facts"]
-    return system.content["split"], [row.id for row in system.predictions], *(facts.get(name) for name in SAME)
+    return (
+        system.content["split"],
+        [row.id for row in system.predictions],
+        *(facts.get(name) for name in SAME),
+    )
 
 
 def _row(own: System, base: System) -> dict[str, Any]:

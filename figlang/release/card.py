@@ -13,7 +13,18 @@ from figlang.models.weights import address
 from figlang.report.terminal import BLIND, GAIN, TITLES, percent
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, as_row
-from figlang.tables import FEW_CLUSTERS, Cell, Code, Mean, Table, mark, markdown, markdown_code, markdown_text, yaml_text
+from figlang.tables import (
+    FEW_CLUSTERS,
+    Cell,
+    Code,
+    Mean,
+    Table,
+    mark,
+    markdown,
+    markdown_code,
+    markdown_text,
+    yaml_text,
+)
 from figlang.tables import text as shown
 from figlang.tasks import overlap_table
 from figlang.types import SentenceVectors
@@ -82,8 +93,14 @@ POOLED = {
     "lasttoken": "states[torch.arange(3), mask.sum(1)[:, 0] - 1]",
 }
 SELECTED = {
-    "none": "The validation items took no part in training or in the choice of the epoch: the last one is exported.",
-    "heldout": "The validation items took no part in training or in the choice of the epoch: {epoch} was best on held-out pairs.",
+    "none": (
+        "The validation items took no part in training or in the choice of the epoch: the last one is "
+        "exported."
+    ),
+    "heldout": (
+        "The validation items took no part in training or in the choice of the epoch: {epoch} was best "
+        "on held-out pairs."
+    ),
     "validation": "Epoch {epoch} is exported, selected on these validation items: the numbers are optimistic.",
 }
 
@@ -98,14 +115,25 @@ def card(recipe: Recipe, document: Mapping[str, Any]) -> str:
             rows.append(f"| {heading} | {percent(estimate.value)} | {interval} | {estimate.n} | {chance} |")
     if "gain" in document:
         unseen, gain = Estimate(**document["blind"]["accuracy"]), Difference(**document["gain"])
-        rows.append(f"| {BLIND} | {percent(unseen.value)} | {100 * unseen.low:.1f} – {100 * unseen.high:.1f} | {unseen.n} |  |")
-        rows.append(f"| {GAIN} | {100 * gain.value:+.2f} | {100 * gain.low:+.1f} – {100 * gain.high:+.1f} | {gain.n} |  |")
+        rows.append(
+            f"| {BLIND} | {percent(unseen.value)} | {100 * unseen.low:.1f} – {100 * unseen.high:.1f} | "
+            f"{unseen.n} |  |"
+        )
+        rows.append(
+            f"| {GAIN} | {100 * gain.value:+.2f} | {100 * gain.low:+.1f} – {100 * gain.high:+.1f} | {gain.n} "
+            "|  |"
+        )
     few = any(mark(as_row(document["metrics"], name)) for name in TITLES)
     intervals = f"Intervals are over pairs. {FEW_CLUSTERS}" if few else "Intervals are over pairs."
     data = document["data"]
     training = document["training"]
-    warnings = [f"- epoch {finding['epoch']}: {markdown_text(finding['message'])}" for finding in document["health"]] or ["- none"]
-    worded = {"clean": "one final period, first letter upper-case", "gpt3": "a period added, first letter upper-case"}
+    warnings = [
+        f"- epoch {finding['epoch']}: {markdown_text(finding['message'])}" for finding in document["health"]
+    ] or ["- none"]
+    worded = {
+        "clean": "one final period, first letter upper-case",
+        "gpt3": "a period added, first letter upper-case",
+    }
     selected = SELECTED[training["selection"]].format(epoch=training["exported_epoch"])
     if averaged := document.get("averaged"):
         selected += f" Averaged in weights: {mean_of(len(averaged), document.get('start_share', 0.0))}."
@@ -169,19 +197,25 @@ def mean_of(seeds: int, start: float) -> str:
 
 
 def _cost(training: Mapping[str, Any], averaged: int) -> str:
-    """Time and memory of a training, as far as its run has measured them; of a mean, those of all its seeds."""
-    said = [f"{training['seconds']:.0f} s of training" + (f", {averaged} seeds together" if averaged > 1 else "")]
+    """Time and memory of a training, as far as its run has measured them; of a mean, those of all its
+    seeds."""
+    said = [
+        f"{training['seconds']:.0f} s of training" + (f", {averaged} seeds together" if averaged > 1 else "")
+    ]
     if "tokens_per_second" in training:
         said.append(f"{training['tokens_per_second']:,.0f} tokens a second")
         if training["peak_memory_mb"] is not None:
             said.append(f"{training['peak_memory_mb']:,.0f} MiB of memory at most")
     if (reached := training.get("peak_share")) is not None:
-        said.append(f"{100 * reached:.0f} % of what matrix products alone reached on the same CPU right afterwards")
+        said.append(
+            f"{100 * reached:.0f} % of what matrix products alone reached on the same CPU right afterwards"
+        )
     return ", ".join(said)
 
 
 def _released(document: Mapping[str, Any]) -> str:
-    """The released seed beside the others of its recipe, and what it does on other data; empty for a run that is not released."""
+    """The released seed beside the others of its recipe, and what it does on other data; empty for a run that
+    is not released."""
     if (released := document.get("release")) is None:
         return ""
     seeds, own = released["seeds"], released["run"]
@@ -189,19 +223,33 @@ def _released(document: Mapping[str, Any]) -> str:
     if len(averaged := document.get("averaged", [])) > 1:
         which = mean_of(len(averaged), document.get("start_share", 0.0))
     rows: list[tuple[Cell, ...]] = [
-        (name.replace("_", " "), percent(own[name]), _spread(one[name] for one in seeds), *(percent(one[name]) for one in seeds))
+        (
+            name.replace("_", " "),
+            percent(own[name]),
+            _spread(one[name] for one in seeds),
+            *(percent(one[name]) for one in seeds),
+        )
         for name in own
         if name != "seed"
     ]
     columns = ("of the runs", f"{which}, released", "mean ± sd", *(f"seed {one['seed']}" for one in seeds))
     title = "One seed was trained" if len(seeds) == 1 else f"{len(seeds)} seeds were trained, in %"
     text = f"\n## Seeds of the recipe\n\n{markdown(Table('seeds', title, columns, tuple(rows)))}"
-    text += f"\nThe runs are in float32. This folder is in {released['dtype']}, and what stands above was measured with it.\n"
+    text += (
+        f"\nThe runs are in float32. This folder is in {released['dtype']}, and what stands above was "
+        "measured with it.\n"
+    )
     if released.get("note"):
         text += f"\n{released['note']}\n"
     if elsewhere := released["evaluations"]:
         cells: list[tuple[Cell, ...]] = [
-            (one["data_name"], one["split"], as_row(one, "accuracy"), as_row(one, "pair_accuracy"), Code(one["signature"]))
+            (
+                one["data_name"],
+                one["split"],
+                as_row(one, "accuracy"),
+                as_row(one, "pair_accuracy"),
+                Code(one["signature"]),
+            )
             for one in elsewhere
         ]
         columns = ("data", "split", "accuracy", "pair accuracy", "signature")
@@ -211,20 +259,38 @@ def _released(document: Mapping[str, Any]) -> str:
 
 
 def _beside(evaluations: Sequence[Mapping[str, Any]]) -> str:
-    """The checkpoint beside its base as it comes, and what its training won and lost; empty where that is not known."""
+    """The checkpoint beside its base as it comes, and what its training won and lost; empty where that is not
+    known."""
     if not evaluations:
         return ""
     cells: list[tuple[Cell, ...]] = [
-        (f"{one['data_name']}, {one['scoring']}", *_seen(one), *_seen(one["base"]), Difference(**one["difference"]))
+        (
+            f"{one['data_name']}, {one['scoring']}",
+            *_seen(one),
+            *_seen(one["base"]),
+            Difference(**one["difference"]),
+        )
         for one in evaluations
     ]
-    columns = ("data, scoring", "accuracy", BLIND, GAIN, "base", f"base, {BLIND}", f"base, {GAIN}", "to the base")
+    columns = (
+        "data, scoring",
+        "accuracy",
+        BLIND,
+        GAIN,
+        "base",
+        f"base, {BLIND}",
+        f"base, {GAIN}",
+        "to the base",
+    )
     notes = (
-        "Blind: the same network chooses among the same options with the context hidden. Gains and differences are in points.",
+        "Blind: the same network chooses among the same options with the context hidden. Gains and "
+        "differences are in points.",
     )
     lost = _named([one for one in evaluations if one["difference"]["high"] < 0])
     won = _named([one for one in evaluations if one["difference"]["low"] > 0])
-    table = markdown(Table("beside", "This checkpoint and its base as it comes", columns, tuple(cells), notes))
+    table = markdown(
+        Table("beside", "This checkpoint and its base as it comes", columns, tuple(cells), notes)
+    )
     return f"\n## What the training won and lost\n\nWon: {won}. Lost: {lost}.\n\n{table}"
 
 
@@ -239,16 +305,20 @@ def _seen(numbers: Mapping[str, Any]) -> tuple[Cell, Cell, Cell]:
 
 
 def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
-    """What evaluation items and training items have in common; empty for a run from before this was looked for.
+    """What evaluation items and training items have in common; empty for a run from before this was looked
+    for.
 
-    A network keeps what it learnt before its last training; a document from before all stages were looked at says so.
+    A network keeps what it learnt before its last training; a document from before all stages were looked at
+    says so.
     """
     if (found := document.get("contamination")) is None:
         return ""
     count = found.get("training_items", document["data"]["train"]["items"])
     table = overlap_table.table(found, f"{count} training items")
     listed = "".join(f"- {line}\n" for line in overlap_table.ids(found))
-    text = f"\n## Contamination\n\n{markdown(table)}" + (f"\nContexts, each with its training item:\n\n{listed}" if listed else "")
+    text = f"\n## Contamination\n\n{markdown(table)}" + (
+        f"\nContexts, each with its training item:\n\n{listed}" if listed else ""
+    )
     *before, last = trained_on.split(">")
     if len(before) >= found.get("stages", 1):
         looked = f"Only the items of {last} were looked at; what those of {', '.join(before)} before share"
@@ -259,7 +329,11 @@ def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
 def _vectors(vectors: SentenceVectors) -> dict[str, str]:
     """How a dual encoder makes vectors of sentences, in the places of its lines."""
     sentence = "sentence.lower()" if vectors.lower else "sentence"
-    prompted = f"{vectors.prompt!r}{'.lower()' if vectors.lower else ''} + {sentence}" if vectors.prompt else sentence
+    prompted = (
+        f"{vectors.prompt!r}{'.lower()' if vectors.lower else ''} + {sentence}"
+        if vectors.prompt
+        else sentence
+    )
     states = "network(**inputs).last_hidden_state"
     parts = [POOLED[mode].replace("states", states) for mode in vectors.pooling]
     return {
@@ -304,32 +378,47 @@ def _lines(recipe: Recipe) -> str:
 
 
 def _over_base(text: str, recipe: Recipe) -> str:
-    """Lines that load a whole network from `folder`, made to lay the adapters in it over the network that they belong to."""
+    """Lines that load a whole network from `folder`, made to lay the adapters in it over the network that
+    they belong to."""
     base, _, revision = recipe.base.partition("@")
     imports, (dtype, _, bits) = "from peft import PeftModel\n", str(recipe.base_precision).partition("+")
     inside = Path(base).name if gguf.is_gguf(base) else ""
     if base.startswith("random:"):
         where = f'f"{{folder}}/{OWN}"'
-    elif base.startswith(PACKAGE):  # found and not imported: packages that carry weights ask for libraries that are not needed
+    elif base.startswith(
+        PACKAGE
+    ):  # found and not imported: packages that carry weights ask for libraries that are not needed
         module, _, path = base.removeprefix(PACKAGE).partition("/")
         path = path.removesuffix(inside).rstrip("/")
         imports = f"from importlib.util import find_spec\n\n{imports}"
         where = f'find_spec("{module}").submodule_search_locations[0]' + (f' + "/{path}"' if path else "")
     else:
         where = f'"{Path(base).parent if inside else address(base)}"'
-    source = ", ".join(["base", *([f'gguf_file="{inside}"'] if inside else []), *([f'revision="{revision}"'] if revision else [])])
+    source = ", ".join(
+        [
+            "base",
+            *([f'gguf_file="{inside}"'] if inside else []),
+            *([f'revision="{revision}"'] if revision else []),
+        ]
+    )
     needed = {}
     if recipe.format in ("joint", "nli"):
         needed["AutoConfig"] = "config=AutoConfig.from_pretrained(folder)"
     if bits:
-        needed["BitsAndBytesConfig"] = 'quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")'
+        needed["BitsAndBytesConfig"] = (
+            'quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")'
+        )
     arguments = [source, f'dtype="{dtype}"', *needed.values()]
     text = text.replace("network = ", f"base = {where}\nnetwork = ", 1)
     text = text.replace("AutoTokenizer.from_pretrained(folder)", f"AutoTokenizer.from_pretrained({source})")
-    text = text.replace("from transformers import ", "from transformers import " + "".join(f"{name}, " for name in needed), 1)
+    text = text.replace(
+        "from transformers import ", "from transformers import " + "".join(f"{name}, " for name in needed), 1
+    )
     text = re.sub(
         r"(AutoModel\w*)\.from_pretrained\(folder\)",
-        lambda found: f"PeftModel.from_pretrained({found[1]}.from_pretrained({', '.join(arguments)}), folder)",
+        lambda found: (
+            f"PeftModel.from_pretrained({found[1]}.from_pretrained({', '.join(arguments)}), folder)"
+        ),
         text,
     )
     return f"{imports}{text}"

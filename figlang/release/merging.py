@@ -18,20 +18,26 @@ from figlang.types import Split
 
 log = logging.getLogger("figlang")
 
-# A difference of a score that passes unasked: float32 moves the sums over a short sentence's log-probabilities by a tenth of it.
+# A difference of a score that passes unasked: float32 moves the sums over a short sentence's
+# log-probabilities by a tenth of it.
 TOLERANCE = 1e-4
-# Beyond it, so many times what float32 itself is off by. Scores before and after are both off by that much, in either direction,
-# and so are the merged weights, which are rounded once; in 48 merges of small networks the ratio was 2 at most.
+# Beyond it, so many times what float32 itself is off by. Scores before and after are both off by that much,
+# in either direction, and so are the merged weights, which are rounded once; in 48 merges of small networks
+# the ratio was 2 at most.
 TIMES = 4
 ITEMS = 32
 
 
-def merge(adapters: Loaded, split: Split, folder: Path, card: Callable[[Recipe], str] | None = None) -> Loaded:
-    """Write the merged network as a plain Hugging Face folder, once the scores of items of the split are found equal.
+def merge(
+    adapters: Loaded, split: Split, folder: Path, card: Callable[[Recipe], str] | None = None
+) -> Loaded:
+    """Write the merged network as a plain Hugging Face folder, once the scores of items of the split are
+    found equal.
 
     `card` words its README.md.
 
-    A difference is compared with what float32 itself is off by: the same scores are then computed in float64 too.
+    A difference is compared with what float32 itself is off by: the same scores are then computed in float64
+    too.
 
     Raises FiglangError if the scores differ by more than rounding does, and then writes nothing.
     """
@@ -42,13 +48,15 @@ def merge(adapters: Loaded, split: Split, folder: Path, card: Callable[[Recipe],
     after = _scores(merged, few)
     largest = _largest(before, after)
     if not largest <= TOLERANCE:
-        # Weights in float32 are the same numbers in float64, so that going there and back changes none of them.
+        # Weights in float32 are the same numbers in float64, so that going there and back changes none of
+        # them.
         merged.network.double()
         rounding = _largest(after, _scores(merged, few))
         merged.network.float()
         if not largest <= TIMES * rounding:
             raise FiglangError(
-                f"merging changes a score by {largest:.2g}, and float32 rounds by {rounding:.2g} only; nothing was written, keep "
+                f"merging changes a score by {largest:.2g}, and float32 rounds by {rounding:.2g} only; "
+                "nothing was written, keep "
                 "the adapters as they are"
             )
         log.info("float32 rounds scores of this network by %.1g", rounding)
@@ -59,7 +67,9 @@ def merge(adapters: Loaded, split: Split, folder: Path, card: Callable[[Recipe],
 
 def _largest(one: list[float], other: list[float]) -> float:
     # By torch, whose maximum is nan where a difference is.
-    return float((torch.tensor(one, dtype=torch.float64) - torch.tensor(other, dtype=torch.float64)).abs().max())
+    return float(
+        (torch.tensor(one, dtype=torch.float64) - torch.tensor(other, dtype=torch.float64)).abs().max()
+    )
 
 
 def _scores(loaded: Loaded, split: Split) -> list[float]:

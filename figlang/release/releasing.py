@@ -1,4 +1,5 @@
-"""From a finished run to a folder that others load: its weights in fewer bits, evaluated again, with all that its card says.
+"""From a finished run to a folder that others load: its weights in fewer bits, evaluated again, with all that
+its card says.
 
 The folder holds no text of a data set: ids, scores and counts.
 """
@@ -46,12 +47,14 @@ TEXT = (".json", ".jsonl", ".md", ".yaml")
 def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
     """Write the checkpoint and return its folder; `against` is what contamination is looked for in.
 
-    Raises FiglangError, and writes nothing, for a run that is not finished, for seeds of another recipe, for weights that would lie
-    over a network that others do not have, and for more than `config.limit_mb`.
+    Raises FiglangError, and writes nothing, for a run that is not finished, for seeds of another recipe, for
+    weights that would lie over a network that others do not have, and for more than `config.limit_mb`.
     """
     run, folder = Path(config.run), Path(config.output) / config.name
     if folder.exists() and not (config.overwrite and (folder / RECIPE).is_file()):
-        raise FiglangError(f"{folder} is there already; take another name=, or overwrite=true if it is a checkpoint")
+        raise FiglangError(
+            f"{folder} is there already; take another name=, or overwrite=true if it is a checkpoint"
+        )
     content = _finished(run)
     _check_base(run)
     seeds = _seeds(run, config.seeds, content.get("averaged", []))
@@ -68,7 +71,9 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         # Evaluated is what is released: rounded weights move a score in its third place.
         loaded = checkpoint.load(str(beside), cache=config.paths.cache)
         facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
-        evaluated = results.Evaluated(content["model"], facts, validation, "validation", content["data_name"], content["seed"])
+        evaluated = results.Evaluated(
+            content["model"], facts, validation, "validation", content["data_name"], content["seed"]
+        )
         document: dict[str, Any] = {
             **evaluated.document(beside),
             **{name: content[name] for name in KEPT if name in content},
@@ -92,12 +97,15 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
             before = path.read_text(encoding="utf-8")
             if (after := _portable(before, places)) != before:
                 write_text(path, after)
-        results.write(beside / "metrics.json", json.loads(_portable(json.dumps(document, ensure_ascii=False), places)))
+        results.write(
+            beside / "metrics.json", json.loads(_portable(json.dumps(document, ensure_ascii=False), places))
+        )
     return folder
 
 
 def annotate(config: ReleaseConfig) -> Path:
-    """Write the card of a released checkpoint anew, with the evaluations of `config.beside` on it; returns its folder.
+    """Write the card of a released checkpoint anew, with the evaluations of `config.beside` on it; returns
+    its folder.
 
     Raises FiglangError for a folder that is not a checkpoint, and as `beside.rows` does.
     """
@@ -113,7 +121,9 @@ def annotate(config: ReleaseConfig) -> Path:
 
 def _finished(run: Path) -> dict[str, Any]:
     if not (run / "metrics.json").is_file() or not (run / "model" / RECIPE).is_file():
-        raise FiglangError(f"{run} is no finished run; train.py makes one, and its folder has metrics.json and model/")
+        raise FiglangError(
+            f"{run} is no finished run; train.py makes one, and its folder has metrics.json and model/"
+        )
     content = recomputed.checked(run / "metrics.json")
     if "training" not in content or "settings" not in content["data"]:
         raise FiglangError(f"{run} is an evaluation and no training; give the folder of the run")
@@ -128,13 +138,15 @@ def _check_base(run: Path) -> None:
     base = str(json.loads(path.read_text(encoding="utf-8"))["base_model_name_or_path"])
     if base != lora.OWN and not base.startswith(PACKAGE) and Path(base).exists():
         raise FiglangError(
-            f"the adapters of {run} lie over the network in {base}, which nobody else has; train them over a hub id or a package: "
+            f"the adapters of {run} lie over the network in {base}, which nobody else has; train them over a "
+            "hub id or a package: "
             "source"
         )
 
 
 def _seeds(run: Path, given: Sequence[str], averaged: Sequence[str]) -> list[System]:
-    """The runs of one recipe by seed: those given, else of a mean of several its runs, else all that are finished beside `run`.
+    """The runs of one recipe by seed: those given, else of a mean of several its runs, else all that are
+    finished beside `run`.
 
     `run` is one of them, unless it is a mean of several.
     """
@@ -144,7 +156,10 @@ def _seeds(run: Path, given: Sequence[str], averaged: Sequence[str]) -> list[Sys
     found = systems.read(folders)
     other = [system for system in found if system.recipe != found[0].recipe]
     if other and given:
-        raise FiglangError(f"{other[0].folder} differs from {found[0].folder} in more than its seed; give seeds of one recipe")
+        raise FiglangError(
+            f"{other[0].folder} differs from {found[0].folder} in more than its seed; give seeds of one "
+            "recipe"
+        )
     for system in other:
         log.info("left out of the mean, since it differs in more than its seed: %s", system.folder)
     seeds = sorted((system for system in found if system not in other), key=lambda system: system.seed or 0)
@@ -155,16 +170,28 @@ def _seeds(run: Path, given: Sequence[str], averaged: Sequence[str]) -> list[Sys
 def _check_data(content: dict[str, Any], train: Split, validation: Split) -> None:
     for role, split in (("train", train), ("validation", validation)):
         if content["data"][role]["sha256"] != split.sha256:
-            raise FiglangError(f"{split.source} is not the {role} data of the run; set paths.data= to those it was made with")
+            raise FiglangError(
+                f"{split.source} is not the {role} data of the run; set paths.data= to those it was made with"
+            )
 
 
 def _cast(folder: Path, dtype: str) -> None:
-    """Round the weights, and name what they are now in the recipe: a score of theirs must not have the signature of the run's."""
-    for path in folder.glob("*.safetensors"):  # a network below adapters keeps the weights that they were trained on
+    """Round the weights, and name what they are now in the recipe: a score of theirs must not have the
+    signature of the run's."""
+    for path in folder.glob(
+        "*.safetensors"
+    ):  # a network below adapters keeps the weights that they were trained on
         weights = load_file(path)
-        cast = {name: value.to(getattr(torch, dtype)) if value.is_floating_point() else value for name, value in weights.items()}
-        if lost := [name for name, value in cast.items() if value.is_floating_point() and not value.isfinite().all()]:
-            raise FiglangError(f"{lost[0]} has a weight that {dtype} cannot hold; release it with dtype=float32")
+        cast = {
+            name: value.to(getattr(torch, dtype)) if value.is_floating_point() else value
+            for name, value in weights.items()
+        }
+        if lost := [
+            name for name, value in cast.items() if value.is_floating_point() and not value.isfinite().all()
+        ]:
+            raise FiglangError(
+                f"{lost[0]} has a weight that {dtype} cannot hold; release it with dtype=float32"
+            )
         save_file(cast, path, {"format": "pt"})
     if dtype != "float32":
         recipe = recipes.read(str(folder), str(folder), None)
@@ -176,7 +203,8 @@ def _check_size(folder: Path, limit: float) -> None:
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / MEGABYTE
     if size > limit:
         raise FiglangError(
-            f"the checkpoint would have {size:.1f} MB, more than limit_mb={limit:g}; train adapters (peft=lora), or of a lower "
+            f"the checkpoint would have {size:.1f} MB, more than limit_mb={limit:g}; train adapters "
+            "(peft=lora), or of a lower "
             "rank (peft.r=8), or raise the limit"
         )
 

@@ -84,13 +84,18 @@ def _training(source: System, settings: DataConfig, paths: PathsConfig) -> tuple
 
 
 def _called(members: Sequence[System]) -> str:
-    """The data set that systems were evaluated on; of several names, as after different trainings, the benchmark's."""
+    """The data set that systems were evaluated on; of several names, as after different trainings, the
+    benchmark's."""
     known = [one.content for one in members if "data_name" in one.content]
     if not known:
         return members[0].name
     called = {content["data_name"] for content in known}
     dataset = known[0].get("data", {}).get("settings", {}).get("dataset")
-    name = known[0]["data_name"] if len(called) == 1 else elsewhere.BENCHMARKS.get(dataset, known[0]["data_name"])
+    name = (
+        known[0]["data_name"]
+        if len(called) == 1
+        else elsewhere.BENCHMARKS.get(dataset, known[0]["data_name"])
+    )
     return f"{name}, {known[0]['split']}"
 
 
@@ -116,7 +121,10 @@ def _linguistic(task: Task, config: ReportConfig) -> tuple[Values, str]:
 
 
 def _sections(
-    task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]], reason: str, people: dict[str, int | None]
+    task: Task,
+    attributes: Mapping[str, Mapping[str, Sequence[str]]],
+    reason: str,
+    people: dict[str, int | None],
 ) -> list[Section]:
     made = [
         overview.summary(task),

@@ -1,6 +1,7 @@
 """The items of a task as compact columns, for the page's item browser.
 
-Choices and scores are there for every system and item, so they are strings: a letter a choice, two bytes (in base64) a score.
+Choices and scores are there for every system and item, so they are strings: a letter a choice, two bytes (in
+base64) a score.
 """
 
 from base64 import b64encode
@@ -41,13 +42,24 @@ def columns(task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]]) -
         "groups": _numbered([row.group for row in rows]),
         "gold": [-1 if row.gold is None else row.gold for row in rows],
         "contexts": [number(task.items[row.id].context) for row in rows] if task.items else [],
-        "options": [[number(text) for text in task.items[row.id].options] for row in rows] if task.items else [],
+        "options": [[number(text) for text in task.items[row.id].options] for row in rows]
+        if task.items
+        else [],
         "sizes": [len(row.scores) for row in rows],
         "scores": [packed([score for row in each for score in row.scores]) for each in ordered],
-        "choices": ["".join(chr(TIE if row.choice is None else TIE + 1 + row.choice) for row in each) for each in ordered],
+        "choices": [
+            "".join(chr(TIE if row.choice is None else TIE + 1 + row.choice) for row in each)
+            for each in ordered
+        ],
         "attributes": [
-            *(_attribute(name, True, [values.get(row.id, ()) for row in rows]) for name, values in own.items()),
-            *(_attribute(name, False, [values.get(row.id, ()) for row in rows]) for name, values in attributes.items()),
+            *(
+                _attribute(name, True, [values.get(row.id, ()) for row in rows])
+                for name, values in own.items()
+            ),
+            *(
+                _attribute(name, False, [values.get(row.id, ()) for row in rows])
+                for name, values in attributes.items()
+            ),
         ],
         "texts": list(texts),  # last: the columns above have named them
     }
@@ -65,7 +77,8 @@ def _numbered(values: Sequence[str]) -> list[int]:
 
 
 def packed(scores: Sequence[float]) -> dict[str, Any]:
-    """The scores of a system, item after item and option after option, in steps from the lowest to the highest."""
+    """The scores of a system, item after item and option after option, in steps from the lowest to the
+    highest."""
     values_N = np.asarray(scores, float)
     finite_N = np.isfinite(values_N)
     low, high = (float(end(values_N[finite_N])) for end in (np.min, np.max)) if finite_N.any() else (0.0, 0.0)

@@ -12,7 +12,14 @@ from figlang.report.parts import Long, Part, Picture, Section, Task, fitted
 from figlang.report.terminal import BLIND, GAIN
 from figlang.runs.systems import LOG_PROBABILITIES, Pool, System
 from figlang.statistics.clustered import LEVEL
-from figlang.statistics.comparison import Compared, Difference, every_pair, mean_accuracies, mean_accuracy, mean_pair_accuracy
+from figlang.statistics.comparison import (
+    Compared,
+    Difference,
+    every_pair,
+    mean_accuracies,
+    mean_accuracy,
+    mean_pair_accuracy,
+)
 from figlang.statistics.letters import letters
 from figlang.statistics.metrics import Estimate, as_row
 from figlang.tables import Cell, Mean, Number, PValue, Table
@@ -24,8 +31,10 @@ PICTURES = 8  # of prompts; more sets of prompts have tables only
 BARS = 24  # prompts of a picture; more have no room for their labels
 GROUPS = "Group: systems that share a letter do not differ in accuracy (p by Holm at .05 or above)."
 NOTES = (
-    "Differences are paired, in points. Interval (95 %) and p come from one test, which takes pairs (clusters of items that "
-    "depend on each other) as independent, and seeds too, where several are pooled. Where every item is a cluster it is McNemar's "
+    "Differences are paired, in points. Interval (95 %) and p come from one test, which takes pairs "
+    "(clusters of items that "
+    "depend on each other) as independent, and seeds too, where several are pooled. Where every item is a "
+    "cluster it is McNemar's "
     "test. Only one right: how many items each. p (Holm): corrected for all comparisons of the table.",
 )
 
@@ -43,8 +52,13 @@ def compared(task: Task) -> Section | None:
 
 
 def notes(pools: Sequence[Pool]) -> tuple[str, ...]:
-    """What has to be known of a comparison, and whether the scoring of these language models is not the same."""
-    facts = {pool.name: pool.systems[0].content.get("facts", {}) for pool in pools if _by_likelihood(pool.systems[0])}
+    """What has to be known of a comparison, and whether the scoring of these language models is not the
+    same."""
+    facts = {
+        pool.name: pool.systems[0].content.get("facts", {})
+        for pool in pools
+        if _by_likelihood(pool.systems[0])
+    }
     ways = {name: f"{each.get('scoring')}, {each.get('norm')}" for name, each in facts.items()}
     if len(set(ways.values())) < 2:
         return NOTES
@@ -59,7 +73,16 @@ def _by_likelihood(system: System) -> bool:
 def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
     """One row for every two systems."""
     tested = ("only one right", "p", "p (Holm)")
-    columns = ["system", "against", "accuracy", *tested, "pairs", *(f"pairs: {name}" for name in tested), "same choice", "κ"]
+    columns = [
+        "system",
+        "against",
+        "accuracy",
+        *tested,
+        "pairs",
+        *(f"pairs: {name}" for name in tested),
+        "same choice",
+        "κ",
+    ]
     rows = [
         (
             pools[one.second].name,
@@ -129,7 +152,9 @@ def sizes(task: Task) -> Section | None:
         fitted(Table("learning_curve", "Accuracy by number of training items", columns, tuple(rows))),
     ]
     if len(found) <= len(SERIES):  # more lines could not be told apart
-        parts.insert(0, Picture("learning_curve", "Accuracy by number of training items.", plots.learning_curve(found)))
+        parts.insert(
+            0, Picture("learning_curve", "Accuracy by number of training items.", plots.learning_curve(found))
+        )
     return Section("Learning curve", tuple(parts))
 
 
@@ -138,7 +163,8 @@ def _over_seeds(estimates: Sequence[Estimate]) -> Cell:
 
 
 def prompts(task: Task) -> Section | None:
-    """Accuracy by prompt of systems that differ in nothing else, and its spread over them; for Fig-QA beside Figure 2."""
+    """Accuracy by prompt of systems that differ in nothing else, and its spread over them; for Fig-QA beside
+    Figure 2."""
     parts: list[Part] = []
     published = reference.figqa_prompts() if BENCHMARKS.get(task.dataset) == "Fig-QA" else {}
     notes = (FIGURE_2,) if published else ()
@@ -152,7 +178,12 @@ def prompts(task: Task) -> Section | None:
         paired = [pairs.value for *_, pairs in each if pairs is not None]
         spread = Mean.over(accuracy.value for _, accuracy, _ in each)
         rows.append(
-            (f"mean ± sd of {len(each)}", spread, Mean.over(paired) if len(paired) == len(each) else None, *[None] * len(published))
+            (
+                f"mean ± sd of {len(each)}",
+                spread,
+                Mean.over(paired) if len(paired) == len(each) else None,
+                *[None] * len(published),
+            )
         )
         columns = ("prompt", "accuracy", "pair accuracy", *(f"{model}, published" for model in published))
         parts.append(fitted(Table(name, f"By prompt, {title.splitlines()[0]}", columns, tuple(rows), notes)))
@@ -160,7 +191,8 @@ def prompts(task: Task) -> Section | None:
 
 
 FIGURE_2 = (
-    "Published: accuracies of Figure 2 of Liu et al. 2022, from the plot data in the authors' repository. They are of the test "
+    "Published: accuracies of Figure 2 of Liu et al. 2022, from the plot data in the authors' repository. "
+    "They are of the test "
     "split, whose labels are hidden, and their examples came from other sources: for orientation."
 )
 
@@ -168,4 +200,6 @@ FIGURE_2 = (
 def _figure_2(label: str, published: Mapping[str, Mapping[str, float]]) -> tuple[Cell, ...]:
     """What Figure 2 has, by model, for the prompt of a bar."""
     prompt = "zero-shot" if label == "none" else label.replace(" ", "")
-    return tuple(Mean(round(values[prompt] / 100, 4)) if prompt in values else None for values in published.values())
+    return tuple(
+        Mean(round(values[prompt] / 100, 4)) if prompt in values else None for values in published.values()
+    )

@@ -1,4 +1,5 @@
-"""Published numbers beside the systems of a report: the rows to measure them by, and all others with their notes."""
+"""Published numbers beside the systems of a report: the rows to measure them by, and all others with their
+notes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,36 +15,53 @@ BENCHMARKS = {"figqa": "Fig-QA", "figqa_csv": "Fig-QA", "miqa": "MiQA", "munch":
 COLUMNS = ("model", "training", "metric", "value", "where", "note")
 
 
-def beside(task: Task, columns: Sequence[tuple[str, Sequence[Cell]]]) -> tuple[list[tuple[Cell, ...]], list[str]]:
-    """Rows below a summary's own, and what has to be known about them: chance, people, the best comparable published system.
+def beside(
+    task: Task, columns: Sequence[tuple[str, Sequence[Cell]]]
+) -> tuple[list[tuple[Cell, ...]], list[str]]:
+    """Rows below a summary's own, and what has to be known about them: chance, people, the best comparable
+    published system.
 
-    `columns` are the summary's, a heading and a cell a system; the rows have a name, no n and a cell for each.
+    `columns` are the summary's, a heading and a cell a system; the rows have a name, no n and a cell for
+    each.
     """
-    chances = [next((cell.chance for cell in cells if isinstance(cell, Estimate)), None) for _, cells in columns]
+    chances = [
+        next((cell.chance for cell in cells if isinstance(cell, Estimate)), None) for _, cells in columns
+    ]
     rows: list[tuple[Cell, ...]] = []
     if any(chance is not None for chance in chances):
         rows.append(("chance", None, *(None if chance is None else Mean(chance) for chance in chances)))
     found = _compared(task)
-    usable = [one for one in found if one.comparable and one.published.metric == "accuracy" and not _people(one)]
+    usable = [
+        one for one in found if one.comparable and one.published.metric == "accuracy" and not _people(one)
+    ]
     best = max(usable, key=lambda one: one.published.value or 0, default=None)
     people = [one for one in found if one.published.model == "Human" and _known(task)["published_file"]]
     notes = []
     for name, members in (("people, published", people), ("best published", [best] if best else [])):
         by_heading = {heading: _of(members, heading) for heading, _ in columns}
         if any(by_heading.values()):
-            rows.append((name, None, *(None if one is None else share(one.published) for one in by_heading.values())))
+            rows.append(
+                (name, None, *(None if one is None else share(one.published) for one in by_heading.values()))
+            )
             notes += [_about(name, one) for one in by_heading.values() if one]
     return rows, notes
 
 
 def share(published: Published) -> Cell:
     """A published value, in per cent as printed, as a share like those beside it."""
-    return None if published.value is None else Mean(round(published.value / 100, 4))  # printed with two digits
+    return (
+        None if published.value is None else Mean(round(published.value / 100, 4))
+    )  # printed with two digits
 
 
 def _of(members: Sequence[Comparison], heading: str) -> Comparison | None:
-    # Of several numbers, of question types say, a comparable one; else they stand in the table of published results only.
-    some = [one for one in members if TITLES.get(one.published.metric) == heading and one.published.value is not None]
+    # Of several numbers, of question types say, a comparable one; else they stand in the table of published
+    # results only.
+    some = [
+        one
+        for one in members
+        if TITLES.get(one.published.metric) == heading and one.published.value is not None
+    ]
     chosen = [one for one in some if one.comparable] or some
     return chosen[0] if len(chosen) == 1 else None
 
@@ -73,7 +91,8 @@ def _compared(task: Task) -> list[Comparison]:
 
 
 def sections(task: Task) -> list[Section]:
-    """Published rows with their notes: comparable ones and people; and, folded, the others with why they are not comparable."""
+    """Published rows with their notes: comparable ones and people; and, folded, the others with why they are
+    not comparable."""
     found = _compared(task)
     usable = [one for one in found if one.comparable]
     people = [one for one in found if not one.comparable and _people(one)]

@@ -11,20 +11,24 @@ from figlang.tasks import reference
 PEOPLE = "people"
 LISTED = 20  # items that are shown; all of them are in the item browser
 NOTE = (
-    "Expected: how many errors two would share if theirs were independent. phi: correlation of their errors, 0 if they are; its "
+    "Expected: how many errors two would share if theirs were independent. phi: correlation of their errors, "
+    "0 if they are; its "
     "interval takes pairs or groups as independent."
 )
 ALIKE = "Systems whose errors are most alike come first."
 NOBODY = (
-    "What people answered was not published for single items. Published are, of the test split, the number of their errors and how "
-    "many of them a trained GPT-3 Curie made too. people=FILE.csv (id, choice) sets answers of your own raters beside the systems."
+    "What people answered was not published for single items. Published are, of the test split, the number "
+    "of their errors and how "
+    "many of them a trained GPT-3 Curie made too. people=FILE.csv (id, choice) sets answers of your own "
+    "raters beside the systems."
 )
 
 
 def common(task: Task, people: dict[str, int | None]) -> Section | None:
     """Errors that every two systems share, or a system and people, and the items that all miss (§6.3).
 
-    None for a single system without people, and where labels are hidden. Raises FiglangError if people answered none of the items.
+    None for a single system without people, and where labels are hidden. Raises FiglangError if people
+    answered none of the items.
     """
     missed: dict[str, Wrong] = {pool.name: wrong(pool.systems[0].predictions) for pool in task.pools}
     if not any(missed.values()):
@@ -35,7 +39,9 @@ def common(task: Task, people: dict[str, int | None]) -> Section | None:
     if people:
         theirs = wrong_of_people(people, task.systems[0].predictions)
         if not theirs:
-            raise FiglangError("people= answers none of the items of the runs; give the ids of their predictions files")
+            raise FiglangError(
+                "people= answers none of the items of the runs; give the ids of their predictions files"
+            )
         beside = [(name, PEOPLE, in_common(each, theirs, groups)) for name, each in missed.items()]
         found = [*((one, other, common) for one, other, common in beside if common), *found]
         missed[PEOPLE] = theirs
@@ -47,7 +53,17 @@ def common(task: Task, people: dict[str, int | None]) -> Section | None:
         found.sort(key=_alike)
     rows = [_row(*one) for one in found]
     rows = [*published, *rows] if many else [*rows, *published]
-    columns = ("system", "other", "items", "its errors", "the other's", "shared", "expected", "phi", "95 % CI")
+    columns = (
+        "system",
+        "other",
+        "items",
+        "its errors",
+        "the other's",
+        "shared",
+        "expected",
+        "phi",
+        "95 % CI",
+    )
     title = f"Errors in common{' (§6.3)' if own else ''}"
     notes = (NOTE, ALIKE) if many else (NOTE,)
     parts: list[Part] = [fitted(Table("errors_in_common", title, columns, tuple(rows), notes))]
@@ -72,12 +88,18 @@ def _published() -> list[tuple[Cell, ...]]:
     counts = {row.metric: row for row in reference.results() if row.table == "Sec 6.3"}
     errors, shared = counts["n_errors"], counts["errors_shared_with_humans"]
     both = f"{shared.value:.0f} ({shared.note.split(';')[-1].strip()})"
-    return [("people, test, published", shared.model, 1146, f"{errors.value:.0f}", None, both, None, None, None)]
+    return [
+        ("people, test, published", shared.model, 1146, f"{errors.value:.0f}", None, both, None, None, None)
+    ]
 
 
 def _all_miss(task: Task, missed: dict[str, Wrong]) -> Part:
     answered = set.intersection(*(set(each) for each in missed.values()))
-    names = [row.id for row in task.systems[0].predictions if row.id in answered and all(each[row.id] for each in missed.values())]
+    names = [
+        row.id
+        for row in task.systems[0].predictions
+        if row.id in answered and all(each[row.id] for each in missed.values())
+    ]
     whom = "people and every system" if PEOPLE in missed else "every system"
     if not names:
         return Prose(f"No item is missed by {whom}.")

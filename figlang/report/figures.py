@@ -47,7 +47,14 @@ def training_curves(rows: Sequence[tuple[int, int, str, str, float]], chance: fl
                 if points := series.get((split, metric)):
                     colour = MUTED if metric == "step_loss" else SERIES[place]
                     marker = None if metric == "step_loss" else MARKERS[place]
-                    axes.plot(*zip(*points, strict=True), color=colour, linewidth=width, marker=marker, markersize=4, clip_on=False)
+                    axes.plot(
+                        *zip(*points, strict=True),
+                        color=colour,
+                        linewidth=width,
+                        marker=marker,
+                        markersize=4,
+                        clip_on=False,
+                    )
                     ends.append((*points[-1], label, colour))
             if name == "accuracy":
                 axes.axhline(chance, color=MUTED, linewidth=0.9, linestyle=":")
@@ -64,22 +71,29 @@ def training_curves(rows: Sequence[tuple[int, int, str, str, float]], chance: fl
 
 
 def prompts(folder: Path) -> list[Path]:
-    """Accuracy by prompt (Liu et al. 2022, Figure 2), of the evaluation in `folder` and of others next to it: the picture.
+    """Accuracy by prompt (Liu et al. 2022, Figure 2), of the evaluation in `folder` and of others next to it:
+    the picture.
 
-    Compared are evaluations that differ in nothing but their prompt; with fewer than two prompts nothing is drawn.
+    Compared are evaluations that differ in nothing but their prompt; with fewer than two prompts nothing is
+    drawn.
     """
     drawn = []
     content = _read(folder / "metrics.json")
     others = [other for path in sorted(folder.parent.glob("*/metrics.json")) if (other := _read(path))]
-    for title, bars in prompt_series([other for other in others if _but_prompt(other) == _but_prompt(content)]):
+    for title, bars in prompt_series(
+        [other for other in others if _but_prompt(other) == _but_prompt(content)]
+    ):
         name = f"prompts-{content['data_name']}-{content['split']}-{digest(_but_prompt(content))[:6]}"
         drawing.save(prompt_bars(bars, title), folder.parent / name, ("svg", "png"))
         drawn.append(folder.parent / f"{name}.png")
     return drawn
 
 
-def prompt_series(contents: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[tuple[str, Estimate, Estimate | None]]]]:
-    """For each set of at least two evaluations (metrics.json) that differ in their prompt only: a title, and a bar a prompt."""
+def prompt_series(
+    contents: Sequence[Mapping[str, Any]],
+) -> list[tuple[str, list[tuple[str, Estimate, Estimate | None]]]]:
+    """For each set of at least two evaluations (metrics.json) that differ in their prompt only: a title, and
+    a bar a prompt."""
     sets: dict[str, list[Mapping[str, Any]]] = {}
     for content in contents:
         if "prompt" in content.get("facts", {}) and as_row(content["metrics"], "accuracy") is not None:
@@ -89,7 +103,10 @@ def prompt_series(contents: Sequence[Mapping[str, Any]]) -> list[tuple[str, list
         by_prompt = {content["facts"]["prompt"]: content for content in members}
         if len(by_prompt) > 1:
             ordered = sorted(by_prompt, key=lambda prompt: _order(_prompt_name(prompt)))
-            bars = [(label, *_bar(by_prompt[prompt])) for label, prompt in zip(_labels(ordered), ordered, strict=True)]
+            bars = [
+                (label, *_bar(by_prompt[prompt]))
+                for label, prompt in zip(_labels(ordered), ordered, strict=True)
+            ]
             found.append((_prompt_title(members[0]), bars))
     return found
 
@@ -111,8 +128,16 @@ def prompt_bars(bars: Sequence[tuple[str, Estimate, Estimate | None]], title: st
 
     def paint(_: Any, axes: Any) -> None:
         shown = (
-            ("accuracy", SERIES[0], [(place - 0.19, accuracy) for place, (_, accuracy, _) in enumerate(bars)]),
-            ("pair accuracy", SERIES[1], [(place + 0.19, pairs) for place, (*_, pairs) in enumerate(bars) if pairs]),
+            (
+                "accuracy",
+                SERIES[0],
+                [(place - 0.19, accuracy) for place, (_, accuracy, _) in enumerate(bars)],
+            ),
+            (
+                "pair accuracy",
+                SERIES[1],
+                [(place + 0.19, pairs) for place, (*_, pairs) in enumerate(bars) if pairs],
+            ),
         )
         axes.set_xlim(-0.6, len(bars) - 0.4)
         axes.set_ylim(0, 1)
@@ -134,7 +159,10 @@ def prompt_bars(bars: Sequence[tuple[str, Estimate, Estimate | None]], title: st
 
 def _bars(axes: Any, bars: Sequence[tuple[float, Estimate]], colour: str) -> None:
     places, values = [place for place, _ in bars], [estimate.value for _, estimate in bars]
-    errors = [[estimate.value - estimate.low for _, estimate in bars], [estimate.high - estimate.value for _, estimate in bars]]
+    errors = [
+        [estimate.value - estimate.low for _, estimate in bars],
+        [estimate.high - estimate.value for _, estimate in bars],
+    ]
     drawn = axes.bar(places, values, width=0.36, color=colour, yerr=errors, ecolor=MUTED, capsize=2)
     axes.bar_label(drawn, labels=[f"{100 * value:.1f}" for value in values], fontsize=7, padding=2)
 
@@ -149,12 +177,23 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _but_prompt(content: Mapping[str, Any]) -> Any:
     facts = {name: value for name, value in content.get("facts", {}).items() if name != "prompt"}
-    return facts, content.get("data_name"), content.get("data"), content.get("split"), content.get("seed"), content.get("versions")
+    return (
+        facts,
+        content.get("data_name"),
+        content.get("data"),
+        content.get("split"),
+        content.get("seed"),
+        content.get("versions"),
+    )
 
 
 def _order(name: str) -> tuple[bool, bool, list[int | str]]:
     """None first, then the suffix, then by number of examples."""
-    return name != "none", name != "suffix", [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+    return (
+        name != "none",
+        name != "suffix",
+        [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)],
+    )
 
 
 def _labels(prompts: Sequence[str]) -> list[str]:
@@ -164,7 +203,11 @@ def _labels(prompts: Sequence[str]) -> list[str]:
         if len(set(labels)) == len(labels) and max(map(len, labels)) <= LONGEST:
             return labels
     wrapped = ["\n".join(textwrap.wrap(prompt, 18, max_lines=6, placeholder="…")) for prompt in prompts]
-    return wrapped if len(set(wrapped)) == len(wrapped) else [f"{place + 1}: {label}" for place, label in enumerate(wrapped)]
+    return (
+        wrapped
+        if len(set(wrapped)) == len(wrapped)
+        else [f"{place + 1}: {label}" for place, label in enumerate(wrapped)]
+    )
 
 
 LONGEST = 18  # characters of a label in one line; longer ones leave no room for the bars
@@ -179,18 +222,29 @@ def _prompt_name(prompt: str) -> str:
 
 
 def heat_map(
-    rows: Sequence[Sequence[Estimate | None]], names: Sequence[str], columns: Sequence[str], title: str, path: Path
+    rows: Sequence[Sequence[Estimate | None]],
+    names: Sequence[str],
+    columns: Sequence[str],
+    title: str,
+    path: Path,
 ) -> None:
-    """Shares with their 95 % intervals; colour is the way from chance (white) to one, so that columns can be compared."""
+    """Shares with their 95 % intervals; colour is the way from chance (white) to one, so that columns can be
+    compared."""
     above = [[nan if cell is None else _above_chance(cell) for cell in row] for row in rows]
 
     def paint(figure: Any, axes: Any) -> None:
         image = axes.imshow(above, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
         for y, row in enumerate(rows):
             for x, cell in enumerate(row):
-                value = "–" if cell is None else f"{100 * cell.value:.1f}\n{100 * cell.low:.1f} – {100 * cell.high:.1f}"
+                value = (
+                    "–"
+                    if cell is None
+                    else f"{100 * cell.value:.1f}\n{100 * cell.low:.1f} – {100 * cell.high:.1f}"
+                )
                 dark = abs(above[y][x]) > 0.6
-                axes.text(x, y, value, ha="center", va="center", fontsize=8, color="white" if dark else "black")
+                axes.text(
+                    x, y, value, ha="center", va="center", fontsize=8, color="white" if dark else "black"
+                )
         axes.set_xticks(range(len(columns)), columns)
         axes.set_yticks(range(len(names)), names)
         axes.set_xlabel("tested on")

@@ -1,4 +1,5 @@
-"""Sections about what makes items hard: attributes, correlations, reliance on the answer alone, calibration."""
+"""Sections about what makes items hard: attributes, correlations, reliance on the answer alone,
+calibration."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,21 +21,30 @@ from figlang.types import QUANTITIES
 
 Values = Mapping[str, Mapping[str, Sequence[str]]]  # attribute: item id: values
 ON_TEST = "Published values were measured on the test split, whose labels are hidden: for orientation."
-CONTINUOUS = "The paper's numbers are of the last kind, with the continuous probability, though it calls them point-biserial."
+CONTINUOUS = (
+    "The paper's numbers are of the last kind, with the continuous probability, though it calls them "
+    "point-biserial."
+)
 INTERVALS = "Intervals and p are over pairs or groups."
 NO_PAPER = (
-    "The paper's tables 12 – 16 are not set beside these: its error rows were joined by exact strings, which lost a third of the "
+    "The paper's tables 12 – 16 are not set beside these: its error rows were joined by exact strings, which "
+    "lost a third of the "
     "errors, and the model is not named."
 )
-CUT = "Tags are NLTK's, of segments that are cut out of their sentence and lemmatised as nouns, as in the paper's tables 12 – 14."
+CUT = (
+    "Tags are NLTK's, of segments that are cut out of their sentence and lemmatised as nouns, as in the "
+    "paper's tables 12 – 14."
+)
 IN_SENTENCE = (
-    "Tags are spaCy's, of the words in their sentence. The paper's tables 12 – 14 are of segments that are cut out of it (so "
+    "Tags are spaCy's, of the words in their sentence. The paper's tables 12 – 14 are of segments that are "
+    "cut out of it (so "
     f'"the girl\'s room" is NN NN NN); `{cut.INSTALL}` gives those.'
 )
 
 
 def attributes(task: Task, linguistic: Values, reason: str) -> Section | None:
-    """Accuracy by every attribute of the items, and by those that linguistic analyses found (or why there are none)."""
+    """Accuracy by every attribute of the items, and by those that linguistic analyses found (or why there are
+    none)."""
     own: dict[str, dict[str, Sequence[str]]] = {}
     for row in task.systems[0].predictions:
         for name, given in row.attributes.items():
@@ -66,7 +76,10 @@ def _breakdown(task: Task, name: str, values: Mapping[str, Sequence[str]]) -> Ta
     )
     notes = []
     if any(cell.merged for cell in cells[0].values()):
-        notes.append(f"Values with fewer than {breakdown.FEWEST} items are one row together, in which an item counts once.")
+        notes.append(
+            f"Values with fewer than {breakdown.FEWEST} items are one row together, in which an item counts "
+            "once."
+        )
     columns = (name, "n", *(pool.name for pool in task.pools))
     return Table(f"by_{name.replace(' ', '_')}", f"Accuracy by {name}", columns, rows, tuple(notes))
 
@@ -76,11 +89,22 @@ def _over_systems(table: Table) -> Table:
     names = table.columns[2:]
     rows: list[tuple[Cell, ...]] = []
     for value, n, *cells in table.rows:
-        shares = sorted((cell.value, name) for cell, name in zip(cells, names, strict=True) if isinstance(cell, Estimate))
+        shares = sorted(
+            (cell.value, name) for cell, name in zip(cells, names, strict=True) if isinstance(cell, Estimate)
+        )
         (low, last), (high, first) = shares[0], shares[-1]
         rows.append((value, n, Mean.over(share for share, _ in shares), Mean(low), last, Mean(high), first))
-    columns = (*table.columns[:2], f"mean ± sd of {len(names)} systems", "lowest", "its system", "highest", "its system")
-    return Table(f"{table.name}_over_systems", f"{table.title}, over systems", columns, tuple(rows), table.notes)
+    columns = (
+        *table.columns[:2],
+        f"mean ± sd of {len(names)} systems",
+        "lowest",
+        "its system",
+        "highest",
+        "its system",
+    )
+    return Table(
+        f"{table.name}_over_systems", f"{table.title}, over systems", columns, tuple(rows), table.notes
+    )
 
 
 SYSTEMS = 10  # columns of a table on the page
@@ -105,7 +129,9 @@ def _people(task: Task, values: Mapping[str, Sequence[str]]) -> Table:
         elif row.table in ("Table 6", "recomputed") and category in COMMONSENSE:
             ways = found.setdefault((row.model, row.setting["regime"]), {})
             ways.setdefault("published" if row.table == "Table 6" else "recomputed", {})[category] = row
-    theirs: list[tuple[Cell, ...]] = [("items", "test, published", *(items[short] for short in COMMONSENSE), "")]
+    theirs: list[tuple[Cell, ...]] = [
+        ("items", "test, published", *(items[short] for short in COMMONSENSE), "")
+    ]
     # People first: they are what a system is measured by.
     for (model, regime), ways in sorted(found.items(), key=lambda one: one[0][0] != "Human"):
         for way, categories in ways.items():
@@ -128,7 +154,9 @@ def likelihood(task: Task) -> Section | None:
         measured = [(name, each) for name, each in measured if each.points]
         if measured:
             parts.append(Prose(given_by))
-            rows: list[tuple[Cell, ...]] = [(name, "here", *_correlation(each.correlation)) for name, each in measured]
+            rows: list[tuple[Cell, ...]] = [
+                (name, "here", *_correlation(each.correlation)) for name, each in measured
+            ]
             rows += [
                 (
                     row.model,
@@ -142,20 +170,28 @@ def likelihood(task: Task) -> Section | None:
                 if row.table == "Table 5" and row.metric == "spearman_r"
             ]
             columns = ("system", "regime", "Spearman r", "95 % CI", "p", "pairs")
-            note = "First item of every pair. Intervals after Bonett & Wright (2000). 0: choices do not depend on the answer alone."
+            note = (
+                "First item of every pair. Intervals after Bonett & Wright (2000). 0: choices do not "
+                "depend on the answer alone."
+            )
             title = "Reliance on the probability of the answer alone (Table 5)"
             parts.append(fitted(Table("reliance", title, columns, tuple(rows), (note, ON_TEST))))
             caption = (
-                "P(first answer | metaphor) over the log odds of the answers alone (Figure 3), with regression lines of all "
+                "P(first answer | metaphor) over the log odds of the answers alone (Figure 3), with "
+                "regression lines of all "
                 "points; those beyond the limits stand on the edge."
             )
             shown = measured[:PANELS]
-            parts.append(Picture("reliance", caption, plots.reliance(shown), plots.apart(plots.reliance, shown)))
+            parts.append(
+                Picture("reliance", caption, plots.reliance(shown), plots.apart(plots.reliance, shown))
+            )
             if len(measured) > PANELS:
                 parts.append(Prose(f"Shown are the first {PANELS} of {len(measured)} systems."))
     correlated: list[tuple[Cell, ...]] = []
     for name, system in first:
-        for factor, (_, true, continuous) in factors(system.predictions, task.items, per_token.get(system.name, {})).items():
+        for factor, (_, true, continuous) in factors(
+            system.predictions, task.items, per_token.get(system.name, {})
+        ).items():
             called = factor if own else factor.replace("metaphor", "context")
             correlated.append((name, called, *_correlation(true), *_correlation(continuous)[:3]))
     if correlated:
@@ -173,7 +209,14 @@ def likelihood(task: Task) -> Section | None:
         for row in _published(task):
             if row.table == "Sec 6.2" and row.metric == "point_biserial_r" and row.value is not None:
                 correlated.append(
-                    (f"{row.model}, published", FACTORS[row.setting["x"]], *[None] * 4, Number(row.value), None, None)
+                    (
+                        f"{row.model}, published",
+                        FACTORS[row.setting["x"]],
+                        *[None] * 4,
+                        Number(row.value),
+                        None,
+                        None,
+                    )
                 )
         title = f"Length and answer probability{' (§6.2)' if own else ''}"
         notes = (CONTINUOUS, INTERVALS, ON_TEST) if own else (INTERVALS,)
@@ -197,7 +240,8 @@ FACTORS = {"phrase_length_words": LENGTH, "answer_probability": ANSWER}
 def _alone(task: Task) -> tuple[dict[str, Alone], dict[str, Alone], str]:
     """log P(y) of the answers, for every system: its own or, where it has none, another one's of the task.
 
-    It is normalised as the system's scores are, and in the second dictionary per token. The sentence says whose it is.
+    It is normalised as the system's scores are, and in the second dictionary per token. The sentence says
+    whose it is.
     """
     own: dict[str, Alone] = {}
     own_per_token: dict[str, Alone] = {}
@@ -216,7 +260,9 @@ def _alone(task: Task) -> tuple[dict[str, Alone], dict[str, Alone], str]:
     if borrowing:
         text += f" Those without one take it from {lender}: {', '.join(borrowing)}."
     names = [system.name for system in task.systems]
-    lent, per_token = ({name: each.get(name, each[lender]) for name in names} for each in (own, own_per_token))
+    lent, per_token = (
+        {name: each.get(name, each[lender]) for name in names} for each in (own, own_per_token)
+    )
     return lent, per_token, text
 
 
@@ -233,13 +279,19 @@ def confidence(task: Task) -> Section | None:
     found = [(name, each) for name, each in measured if each is not None]
     if not found:
         return None
-    rows = tuple((name, Number(each.ece), Number(each.brier), Number(each.log_loss), each.n) for name, each in found)
+    rows = tuple(
+        (name, Number(each.ece), Number(each.brier), Number(each.log_loss), each.n) for name, each in found
+    )
     notes = [
-        "Of softmax(scores). ECE: mean distance of confidence and accuracy over ten bins of equally many items; Brier score summed "
-        "over options; log loss in nats. Mean log-probabilities were not made to be probabilities: they stay near 0.5.",
+        "Of softmax(scores). ECE: mean distance of confidence and accuracy over ten bins of equally many "
+        "items; Brier score summed "
+        "over options; log loss in nats. Mean log-probabilities were not made to be probabilities: they "
+        "stay near 0.5.",
     ]
     if named := [pool.name for pool in task.pools if replied(pool.systems[0].predictions)]:
-        notes.append(f"Letters in replies say nothing about how sure a system is; left out: {', '.join(named)}.")
+        notes.append(
+            f"Letters in replies say nothing about how sure a system is; left out: {', '.join(named)}."
+        )
     columns = ("system", "ECE", "Brier score", "log loss", "n")
     shown, caption = found[:PANELS], "Accuracy by confidence, 95 % intervals."
     picture = Picture("calibration", caption, plots.calibration(shown), plots.apart(plots.calibration, shown))

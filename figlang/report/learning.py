@@ -29,14 +29,16 @@ def recipe_of(folder: Path) -> str:
 
 
 def around(folder: Path) -> dict[str, list[Point]]:
-    """The curve of a run and the runs beside it (runs/<model>-<data>/seed<n>) that differ from it in size and seed only."""
+    """The curve of a run and the runs beside it (runs/<model>-<data>/seed<n>) that differ from it in size and
+    seed only."""
     own = recipe_of(folder)
     beside = (path.parent for path in folder.parent.parent.glob("*/*/recipe.json"))
     return series(path for path in beside if own and recipe_of(path) == own)
 
 
 def series(folders: Iterable[Path]) -> dict[str, list[Point]]:
-    """Points by model, in the order of training items, for every recipe that was trained on at least two sizes.
+    """Points by model, in the order of training items, for every recipe that was trained on at least two
+    sizes.
 
     Folders without a finished training are passed over, and means of several.
     """
@@ -44,7 +46,9 @@ def series(folders: Iterable[Path]) -> dict[str, list[Point]]:
     for folder in folders:
         content, recipe = _read(folder / "metrics.json"), recipe_of(folder)
         if "training" in content and "averaged" not in content and recipe:
-            found.setdefault(recipe, []).append((content["model"], content["data"]["train"]["items"], content["metrics"]))
+            found.setdefault(recipe, []).append(
+                (content["model"], content["data"]["train"]["items"], content["metrics"])
+            )
     curves: dict[str, list[Point]] = {}
     for runs in found.values():
         sizes = sorted({items for _, items, _ in runs})
@@ -53,18 +57,24 @@ def series(folders: Iterable[Path]) -> dict[str, list[Point]]:
             name = model
             while name in curves:
                 name, place = f"{model} {place}", place + 1
-            curves[name] = [_point(size, [metrics for _, items, metrics in runs if items == size]) for size in sizes]
+            curves[name] = [
+                _point(size, [metrics for _, items, metrics in runs if items == size]) for size in sizes
+            ]
     return curves
 
 
 def _point(items: int, runs: list[Mapping[str, Any]]) -> Point:
     estimates = {shown: [as_row(metrics, name) for metrics in runs] for name, shown in SHOWN.items()}
-    return Point(items, {name: tuple(one for one in each if one) for name, each in estimates.items() if any(each)})
+    return Point(
+        items, {name: tuple(one for one in each if one) for name, each in estimates.items() if any(each)}
+    )
 
 
 def _but_size(recipe: Mapping[str, Any]) -> str:
     settings = {name: value for name, value in recipe["settings"].items() if name != "seed"}
-    settings["data"] = {name: value for name, value in settings["data"].items() if name not in ("name", "size", "limit")}
+    settings["data"] = {
+        name: value for name, value in settings["data"].items() if name not in ("name", "size", "limit")
+    }
     # A limit cuts validation too: what was measured on other items is no point of the same curve.
     validated = recipe["data"].get("items", {}).get("validation")
     return digest([settings, recipe["data"]["validation"], validated])

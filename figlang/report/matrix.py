@@ -24,8 +24,9 @@ SHOWN = ("accuracy", "pair_accuracy")
 
 @dataclass(frozen=True)
 class Cell:
-    """One network on one data set, or the reason why it cannot be tested there. `row` is what tells networks apart; `blind` is its
-    accuracy with the context hidden, `gain` how much more it has with it, None where that was not measured."""
+    """One network on one data set, or the reason why it cannot be tested there. `row` is what tells networks
+    apart; `blind` is its accuracy with the context hidden, `gain` how much more it has with it, None where
+    that was not measured."""
 
     row: str
     column: str
@@ -45,7 +46,11 @@ def measured(row: str, column: str, content: Mapping[str, Any]) -> Cell:
     on = facts.get("trained", "nothing@none").rpartition("@")[0]
     trained = f"{'as it comes' if on == 'nothing' else on} ({content['model']}{seed})"
     found = {name: estimate for name in SHOWN if (estimate := as_row(content["metrics"], name)) is not None}
-    reason = "" if found else f"{column}: every label of split={content['split']} is hidden, so that nothing can be counted"
+    reason = (
+        ""
+        if found
+        else f"{column}: every label of split={content['split']} is hidden, so that nothing can be counted"
+    )
     blind = as_row(content.get("blind", {}), "accuracy")
     gain = Difference(**content["gain"]) if "gain" in content else None
     return Cell(row, column, trained, found, content["signature"], reason, blind, gain)
@@ -61,14 +66,19 @@ class Matrix:
 
     @classmethod
     def of(cls, cells: Sequence[Cell]) -> "Matrix":
-        """Rows are named by what was trained on, and by their overrides where that does not tell them apart."""
+        """Rows are named by what was trained on, and by their overrides where that does not tell them
+        apart."""
         keys = dict.fromkeys(cell.row for cell in cells)
         # A network that could be tested nowhere has no name but its own.
         known = [*(cell for cell in cells if cell.metrics), *cells]
         names = {key: next(cell.trained for cell in known if cell.row == key) for key in keys}
         twice = {name for name in names.values() if list(names.values()).count(name) > 1}
         rows = {key: f"{name}, {key}" if name in twice else name for key, name in names.items()}
-        return cls(rows, tuple(dict.fromkeys(cell.column for cell in cells)), {(cell.row, cell.column): cell for cell in cells})
+        return cls(
+            rows,
+            tuple(dict.fromkeys(cell.column for cell in cells)),
+            {(cell.row, cell.column): cell for cell in cells},
+        )
 
     def estimates(self, metric: str) -> list[list[Estimate | None]]:
         """Rows of a metric, None where it was not measured."""
@@ -89,19 +99,37 @@ def made(matrix: Matrix) -> list[Table]:
         if any(cell is not None for _, *cells in rows for cell in cells):
             title = f"{TITLES[metric]} in % (95 % CI), trained on (rows) and tested on"
             found.append(Table(metric, title, ("trained on", *matrix.columns), rows))
-    for name, title in (("blind", f"{BLIND} in % (95 % CI), the context hidden"), ("gain", f"{GAIN} in points (95 % CI)")):
-        cells = [[getattr(matrix.cells[key, column], name) for column in matrix.columns] for key in matrix.rows]
+    for name, title in (
+        ("blind", f"{BLIND} in % (95 % CI), the context hidden"),
+        ("gain", f"{GAIN} in points (95 % CI)"),
+    ):
+        cells = [
+            [getattr(matrix.cells[key, column], name) for column in matrix.columns] for key in matrix.rows
+        ]
         if any(cell is not None for row in cells for cell in row):
-            shown: list[tuple[Shown, ...]] = [(row, *each) for row, each in zip(matrix.rows.values(), cells, strict=True)]
-            found.append(Table(name, f"{title}, trained on (rows) and tested on", ("trained on", *matrix.columns), tuple(shown)))
+            shown: list[tuple[Shown, ...]] = [
+                (row, *each) for row, each in zip(matrix.rows.values(), cells, strict=True)
+            ]
+            found.append(
+                Table(
+                    name,
+                    f"{title}, trained on (rows) and tested on",
+                    ("trained on", *matrix.columns),
+                    tuple(shown),
+                )
+            )
     return found
 
 
 def write(matrix: Matrix, parent: Path) -> Path:
-    """matrix.json, matrix.md, tables and heat maps, in a folder of their own whose name follows from all that made the cells."""
+    """matrix.json, matrix.md, tables and heat maps, in a folder of their own whose name follows from all that
+    made the cells."""
     # Named by what was asked, not by what was found.
     numbers = ("blind", "gain")
-    asked = [{key: value for key, value in asdict(cell).items() if key not in numbers} for cell in matrix.cells.values()]
+    asked = [
+        {key: value for key, value in asdict(cell).items() if key not in numbers}
+        for cell in matrix.cells.values()
+    ]
     folder = parent / digest([{**one, "metrics": sorted(one["metrics"])} for one in asked])
     cells = [asdict(cell) | {"trained": matrix.rows[cell.row]} for cell in matrix.cells.values()]
     tables_made = made(matrix)
@@ -111,7 +139,9 @@ def write(matrix: Matrix, parent: Path) -> Path:
         tables.write(tables_made, beside / "tables")
         for table in (one for one in tables_made if one.name in SHOWN):
             estimates = matrix.estimates(table.name)
-            figures.heat_map(estimates, list(matrix.rows.values()), matrix.columns, TITLES[table.name], beside / table.name)
+            figures.heat_map(
+                estimates, list(matrix.rows.values()), matrix.columns, TITLES[table.name], beside / table.name
+            )
     return folder
 
 

@@ -1,4 +1,5 @@
-"""The first sections of a report: what was measured, beside chance, people and published numbers; and how to make it again."""
+"""The first sections of a report: what was measured, beside chance, people and published numbers; and how to
+make it again."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from figlang.statistics.metrics import Estimate, as_row
 from figlang.tables import Cell, Mean, Table
 
 HIDDEN = (
-    "Blind accuracy: the same model chooses among the same options with the context hidden. The gain over it is what the context "
+    "Blind accuracy: the same model chooses among the same options with the context hidden. The gain over it "
+    "is what the context "
     "adds, paired, in points."
 )
 NAMED = 30  # systems that a figure has room for the names of
@@ -29,9 +31,13 @@ def summary(task: Task) -> Section:
         ("accuracy", "three-way accuracy", "three_way"),
     ]
     columns = [
-        (heading, cells) for name, heading, part in shown if any(cells := [_metric(pool, name, part) for pool in task.pools])
+        (heading, cells)
+        for name, heading, part in shown
+        if any(cells := [_metric(pool, name, part) for pool in task.pools])
     ]
-    notes = ["95 % intervals are over pairs (clusters of items that depend on each other). A tie counts as wrong."]
+    notes = [
+        "95 % intervals are over pairs (clusters of items that depend on each other). A tie counts as wrong."
+    ]
     if any(gains := [pool.gain for pool in task.pools]):
         place = [heading for heading, _ in columns].index(BLIND) + 1
         columns.insert(place, (GAIN, [*gains]))
@@ -44,7 +50,10 @@ def summary(task: Task) -> Section:
         for place, pool in enumerate(task.pools)
     ]
     if any(len(pool.systems) > 1 for pool in task.pools):
-        notes.append("Seeds of one recipe are one row: the mean over them, and for other metrics mean ± standard deviation.")
+        notes.append(
+            "Seeds of one recipe are one row: the mean over them, and for other metrics mean ± standard "
+            "deviation."
+        )
     notes += [text for pool in task.pools for text in _warnings(pool)]
     notes += [f"{one.name}: {line}" for one in task.systems for line in cautions(one.content)]
     beside, about = elsewhere.beside(task, columns)
@@ -55,7 +64,11 @@ def summary(task: Task) -> Section:
     lines = [
         (
             pool.name,
-            {TITLES[name]: cell for name in METRICS[:2] if isinstance(cell := _metric(pool, name, "metrics"), Estimate)},
+            {
+                TITLES[name]: cell
+                for name in METRICS[:2]
+                if isinstance(cell := _metric(pool, name, "metrics"), Estimate)
+            },
         )
         for pool in task.pools
     ]
@@ -64,10 +77,14 @@ def summary(task: Task) -> Section:
         if len(lines) <= NAMED:
             parts.append(Picture("systems", title, plots.systems(lines)))
         else:
-            parts.append(Picture("systems", f"{title} Systems from the best to the last.", plots.ranked(lines)))
+            parts.append(
+                Picture("systems", f"{title} Systems from the best to the last.", plots.ranked(lines))
+            )
     parts += _seeds(task)
     if hidden := [pool.name for pool in task.pools if pool.systems[0].content["metrics"].get("hidden")]:
-        parts.append(Prose(f"Labels are hidden in part or whole, and hidden ones not counted: {', '.join(hidden)}."))
+        parts.append(
+            Prose(f"Labels are hidden in part or whole, and hidden ones not counted: {', '.join(hidden)}.")
+        )
     return Section("Summary", tuple(parts))
 
 
@@ -86,13 +103,21 @@ def _metric(pool: Pool, name: str, part: str) -> Cell:
         return None
     if len(estimates) == 1:
         return estimates[0]
-    mean = {"accuracy": mean_accuracy, "pair_accuracy": mean_pair_accuracy}.get(name) if part == "metrics" else None
+    mean = (
+        {"accuracy": mean_accuracy, "pair_accuracy": mean_pair_accuracy}.get(name)
+        if part == "metrics"
+        else None
+    )
     return mean(pool.runs) if mean else Mean.over(estimate.value for estimate in estimates)
 
 
 def _warnings(pool: Pool) -> list[str]:
     collapsed = [str(system.seed) for system in pool.systems if stayed_at_chance(system.content)]
-    return [f"{pool.name}: at chance in training to the end, and counted: seed {', '.join(collapsed)}."] if collapsed else []
+    return (
+        [f"{pool.name}: at chance in training to the end, and counted: seed {', '.join(collapsed)}."]
+        if collapsed
+        else []
+    )
 
 
 def _seeds(task: Task) -> list[Part]:
@@ -104,9 +129,19 @@ def _seeds(task: Task) -> list[Part]:
                 values = [estimate.value for estimate in found if estimate is not None]
                 if len(values) == len(pool.systems):
                     seeds = ", ".join(
-                        f"{system.seed}: {100 * value:.1f}" for system, value in zip(pool.systems, values, strict=True)
+                        f"{system.seed}: {100 * value:.1f}"
+                        for system, value in zip(pool.systems, values, strict=True)
                     )
-                    rows.append((pool.name, TITLES[name], Mean.over(values), _percent(min(values)), _percent(max(values)), seeds))
+                    rows.append(
+                        (
+                            pool.name,
+                            TITLES[name],
+                            Mean.over(values),
+                            _percent(min(values)),
+                            _percent(max(values)),
+                            seeds,
+                        )
+                    )
     columns = ("system", "metric", "mean ± sd", "lowest", "highest", "seed: value")
     return [fitted(Table("seeds", "Spread over seeds", columns, tuple(rows)))] if rows else []
 
@@ -135,7 +170,9 @@ def reproduction(task: Task) -> Section:
             ]
             versions = ", ".join(f"{name} {version}" for name, version in content.get("versions", {}).items())
             health = [f"health, epoch {one['epoch']}: {one['message']}" for one in content.get("health", ())]
-            parts += [Prose(line, "note") for line in (*sources, versions, *data.get("notes", ()), *health) if line]
+            parts += [
+                Prose(line, "note") for line in (*sources, versions, *data.get("notes", ()), *health) if line
+            ]
     return Section("How to make it again", tuple(parts), folded=True)
 
 
@@ -149,7 +186,12 @@ def curves(task: Task) -> Section | None:
         for name, figure in drawn.items():
             parts.append(Picture(f"{name}-{place + 1}", f"{system.name}: {name} during training.", figure))
     if len(trained) > TRAININGS:
-        parts.append(Prose(f"Shown are the first {TRAININGS} of {len(trained)} trainings; every run folder has its own curves."))
+        parts.append(
+            Prose(
+                f"Shown are the first {TRAININGS} of {len(trained)} trainings; every run folder has its own "
+                "curves."
+            )
+        )
     return Section("Training", tuple(parts), folded=len(parts) > 4) if parts else None
 
 

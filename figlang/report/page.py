@@ -21,9 +21,16 @@ from figlang.tables import Cell, Table, drawing, text
 FOLDER = Path(__file__).parent
 
 
-def write(path: Path, title: str, lead: str, chapters: Sequence[tuple[str, Sequence[Section], dict[str, Any] | None]]) -> None:
+def write(
+    path: Path,
+    title: str,
+    lead: str,
+    chapters: Sequence[tuple[str, Sequence[Section], dict[str, Any] | None]],
+) -> None:
     """Chapters are a heading, sections and, for the item browser, the columns of its items."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown
+    )
     environment.filters |= {
         "shown": text,
         "numeric": _numeric,
@@ -32,7 +39,12 @@ def write(path: Path, title: str, lead: str, chapters: Sequence[tuple[str, Seque
         "slug": slug,
         "stem": _stem,
     }
-    environment.tests |= {"table": _is(Table), "long": _is(Long), "picture": _is(Picture), "prose": _is(Prose)}
+    environment.tests |= {
+        "table": _is(Table),
+        "long": _is(Long),
+        "picture": _is(Picture),
+        "prose": _is(Prose),
+    }
     template = environment.from_string((FOLDER / "page.html").read_text(encoding="utf-8"))
     page = template.render(
         title=title,
@@ -88,7 +100,12 @@ def strip(cell: Cell, reach: float) -> dict[str, float] | None:
     """
     if isinstance(cell, Estimate):
         chance = {} if cell.chance is None else {"chance": 100 * cell.chance}
-        return {"low": 100 * cell.low, "width": 100 * (cell.high - cell.low), "value": 100 * cell.value, **chance}
+        return {
+            "low": 100 * cell.low,
+            "width": 100 * (cell.high - cell.low),
+            "value": 100 * cell.value,
+            **chance,
+        }
     if isinstance(cell, Difference):
         low, value, high = (50 + 50 * share / reach for share in (cell.low, cell.value, cell.high))
         return {"low": low, "width": high - low, "value": value, "chance": 50}

@@ -1,4 +1,5 @@
-"""What a report is made of: sections of tables, figures and sentences, the same for the page and for the files beside it."""
+"""What a report is made of: sections of tables, figures and sentences, the same for the page and for the
+files beside it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ class Picture:
 
 @dataclass(frozen=True)
 class Prose:
-    """A sentence, or, as `kind` says, a line to be copied, a small remark, or a heading within the section."""
+    """A sentence, or, as `kind` says, a line to be copied, a small remark, or a heading within the
+    section."""
 
     text: str
     kind: Literal["text", "code", "note", "heading"] = "text"
@@ -59,7 +61,8 @@ class Section:
 
 @dataclass(frozen=True)
 class Task:
-    """Systems that saw the same items. `items` are these by id, empty where their texts were not found, for the `reason`.
+    """Systems that saw the same items. `items` are these by id, empty where their texts were not found, for
+    the `reason`.
 
     `dataset` is their reader. `training` are the items of its training split, where they were found.
     """

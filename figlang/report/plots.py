@@ -1,4 +1,5 @@
-"""Figures of a report: systems beside each other, calibration, reliance on the answer alone, learning curves, frequent words."""
+"""Figures of a report: systems beside each other, calibration, reliance on the answer alone, learning curves,
+frequent words."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,8 @@ from figlang.statistics.reliance import Reliance
 from figlang.tables import drawing, text
 from figlang.tables.drawing import FAINT, INK, MARKERS, MUTED, SERIES
 
-# Log odds of the answers alone as in the paper's Figure 3, whose log-probabilities are means over tokens; sums reach further.
+# Log odds of the answers alone as in the paper's Figure 3, whose log-probabilities are means over tokens;
+# sums reach further.
 USUAL = (-2.0, 3.0)
 SHOWN = 0.95  # of the points that these limits must hold to be kept
 
@@ -25,15 +27,22 @@ def colour(place: int) -> str:
 
 
 def systems(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
-    """A dot and an interval for each metric below each system's name; dotted lines are chance. As narrow as a phone or a column."""
+    """A dot and an interval for each metric below each system's name; dotted lines are chance. As narrow as a
+    phone or a column."""
     metrics = list(dict.fromkeys(metric for _, found in rows for metric in found))
     lines = len(metrics) + 1.5  # of a system: its name, its metrics, and room to the next
 
     def paint(_: Any, axes: Any) -> None:
         for row, (name, _found) in enumerate(rows):
-            axes.annotate(name, (0, row * lines), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=INK)
+            axes.annotate(
+                name, (0, row * lines), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=INK
+            )
         for place, metric in enumerate(metrics):
-            marked = [(row * lines + place + 1, found[metric]) for row, (_, found) in enumerate(rows) if metric in found]
+            marked = [
+                (row * lines + place + 1, found[metric])
+                for row, (_, found) in enumerate(rows)
+                if metric in found
+            ]
             for y, estimate in marked:
                 axes.plot((estimate.low, estimate.high), (y, y), color=colour(place), linewidth=1.6)
                 axes.plot(estimate.value, y, MARKERS[place], color=colour(place), markersize=5)
@@ -51,7 +60,14 @@ def systems(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
             chance = next((estimate.chance for _, estimate in marked if estimate.chance is not None), None)
             if chance is not None:
                 tops = [row * lines + 0.5 for row in range(len(rows))]
-                axes.vlines([chance] * len(rows), tops, [top + len(metrics) for top in tops], colour(place), ":", linewidth=0.9)
+                axes.vlines(
+                    [chance] * len(rows),
+                    tops,
+                    [top + len(metrics) for top in tops],
+                    colour(place),
+                    ":",
+                    linewidth=0.9,
+                )
                 axes.annotate(
                     f"chance {100 * chance:.0f}",
                     (chance, 1),
@@ -81,7 +97,8 @@ def systems(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
 
 
 def ranked(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
-    """Many systems side by side, from the best to the last, without their names: a dot and an interval for each metric."""
+    """Many systems side by side, from the best to the last, without their names: a dot and an interval for
+    each metric."""
     metrics = list(dict.fromkeys(metric for _, found in rows for metric in found))
     first = metrics[0]
     ordered = sorted(rows, key=lambda row: -row[1][first].value if first in row[1] else 1.0)
@@ -91,7 +108,13 @@ def ranked(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
         for place, metric in enumerate(metrics):
             marked = [(rank, found[metric]) for rank, (_, found) in enumerate(ordered, 1) if metric in found]
             ranks, shares = [rank for rank, _ in marked], [one.value for _, one in marked]
-            axes.vlines(ranks, [one.low for _, one in marked], [one.high for _, one in marked], colour(place), linewidth=0.8)
+            axes.vlines(
+                ranks,
+                [one.low for _, one in marked],
+                [one.high for _, one in marked],
+                colour(place),
+                linewidth=0.8,
+            )
             axes.plot(ranks, shares, MARKERS[place], color=colour(place), markersize=2.5)
             ends.append((len(rows), shares[-1], metric, colour(place)))
             if (chance := marked[0][1].chance) is not None:
@@ -126,7 +149,8 @@ def apart(plot: Callable[..., Any], found: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def calibration(found: Sequence[tuple[str, Calibration]], first: int = 0) -> Any:
-    """Accuracy by confidence, in bins of equally many items with 95 % intervals, a panel a system; dotted: perfect calibration.
+    """Accuracy by confidence, in bins of equally many items with 95 % intervals, a panel a system; dotted:
+    perfect calibration.
 
     `first` is the place of the first system among all, which gives its colour.
     """
@@ -138,10 +162,22 @@ def calibration(found: Sequence[tuple[str, Calibration]], first: int = 0) -> Any
             x, estimates = zip(*each.bins, strict=True)
             y = [estimate.value for estimate in estimates]
             error = [[one.value - one.low for one in estimates], [one.high - one.value for one in estimates]]
-            axes.errorbar(x, y, error, color=colour(place), marker="o", markersize=4, linewidth=1.4, elinewidth=0.8, clip_on=False)
+            axes.errorbar(
+                x,
+                y,
+                error,
+                color=colour(place),
+                marker="o",
+                markersize=4,
+                linewidth=1.4,
+                elinewidth=0.8,
+                clip_on=False,
+            )
             axes.set_xlim(lowest - 0.02, 1)
             axes.set_ylim(0, 1)
-            axes.set_title(f"{_wrapped(name)}\nECE {each.ece:.3f}", fontsize=8, loc="left", color=colour(place))
+            axes.set_title(
+                f"{_wrapped(name)}\nECE {each.ece:.3f}", fontsize=8, loc="left", color=colour(place)
+            )
             axes.set_xlabel("probability of the choice")
         np.atleast_1d(all_axes)[0].set_ylabel("accuracy")
 
@@ -149,7 +185,8 @@ def calibration(found: Sequence[tuple[str, Calibration]], first: int = 0) -> Any
 
 
 def reliance(found: Sequence[tuple[str, Reliance]], first: int = 0) -> Any:
-    """Figure 3 of Liu et al. 2022: the probability of the first answer given the metaphor over its log odds without.
+    """Figure 3 of Liu et al. 2022: the probability of the first answer given the metaphor over its log odds
+    without.
 
     Points beyond the limits stand on the edge; the regression line is of all where they are.
     """
@@ -170,7 +207,8 @@ def reliance(found: Sequence[tuple[str, Reliance]], first: int = 0) -> Any:
             r = (
                 ""
                 if each.correlation is None
-                else f"\nr = {each.correlation.r:.2f} ({each.correlation.low:.2f} – {each.correlation.high:.2f})"
+                else f"\nr = {each.correlation.r:.2f} "
+                f"({each.correlation.low:.2f} – {each.correlation.high:.2f})"
             )
             axes.set_title(_wrapped(name) + r, fontsize=8, loc="left", color=colour(place))
             axes.set_xlabel("log(P(y₁)/P(y₂))")
@@ -191,7 +229,8 @@ def limits(x: Array) -> tuple[float, float]:
 def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
     """Accuracy and pair accuracy over the number of training items; small marks are seeds, lines their means.
 
-    Bars are 95 % intervals over pairs where there is one seed, and ± one standard deviation over seeds otherwise.
+    Bars are 95 % intervals over pairs where there is one seed, and ± one standard deviation over seeds
+    otherwise.
     """
 
     def paint(_: Any, axes: Any) -> None:
@@ -217,8 +256,21 @@ def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
                 )
                 for point, each in measured:
                     if len(each) > 1:
-                        axes.plot([point.items] * len(each), [one.value for one in each], ".", color=colour(place), markersize=3)
-                ends.append((x[-1], y[-1], _wrapped(f"{name} · {metric}" if len(series) > 1 else metric), colour(place)))
+                        axes.plot(
+                            [point.items] * len(each),
+                            [one.value for one in each],
+                            ".",
+                            color=colour(place),
+                            markersize=3,
+                        )
+                ends.append(
+                    (
+                        x[-1],
+                        y[-1],
+                        _wrapped(f"{name} · {metric}" if len(series) > 1 else metric),
+                        colour(place),
+                    )
+                )
                 chance = measured[0][1][0].chance
                 if chance is not None:
                     axes.axhline(chance, color=colour(place), linewidth=0.8, linestyle=":")
@@ -236,7 +288,8 @@ def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
 
 
 def learning_curve_beside(folder: Path) -> None:
-    """Draw the learning curve that the run in `folder` is a point of, if there is one, beside the runs as SVG and PNG."""
+    """Draw the learning curve that the run in `folder` is a point of, if there is one, beside the runs as SVG
+    and PNG."""
     if found := learning.around(folder):
         name = f"learning-curve-{next(iter(found))}-{learning.recipe_of(folder)[:6]}"
         drawing.save(learning_curve(found), folder.parent.parent / name, ("svg", "png"))
@@ -257,7 +310,14 @@ def frequencies(counts: Mapping[str, Mapping[str, int]], most: int = 25) -> Any:
             shown = list(found.items())[:most]
             axes.barh(range(len(shown)), [count for _, count in shown], color=colour(place), height=0.7)
             for y, (words, count) in enumerate(shown):
-                axes.annotate(f"{words}  {count}", (count, y), (3, 0), textcoords="offset points", va="center", fontsize=7)
+                axes.annotate(
+                    f"{words}  {count}",
+                    (count, y),
+                    (3, 0),
+                    textcoords="offset points",
+                    va="center",
+                    fontsize=7,
+                )
             axes.set_ylim(len(shown) - 0.5, -0.5)
             axes.set_xlim(0, 1.6 * max((count for _, count in shown), default=1))
             axes.set_yticks([])

@@ -16,17 +16,25 @@ def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
     """The tables of a metrics.json, its signature, and the folder it is in."""
     compared = compare(content)
     terminal.published(compared, console)
-    terminal.summary(content, compared, f"{content['model']} on {content['data_name']}, {content['split']}", console)
+    terminal.summary(
+        content, compared, f"{content['model']} on {content['data_name']}, {content['split']}", console
+    )
     for line, style in ((f"signature {content['signature']}", "dim"), (str(folder), "bold")):
-        console.print(printable(line), style=style, soft_wrap=True, highlight=False, markup=False, emoji=False)
+        console.print(
+            printable(line), style=style, soft_wrap=True, highlight=False, markup=False, emoji=False
+        )
 
 
 def compare(content: Mapping[str, Any]) -> list[reference.Comparison]:
     """Published numbers of the benchmark that a metrics.json is about."""
     if questions := content["metrics"]["accuracy_by"].get("question"):
-        found = reference.miqa(content["data_name"], questions, content["facts"].get("shots"), content["published_file"])
+        found = reference.miqa(
+            content["data_name"], questions, content["facts"].get("shots"), content["published_file"]
+        )
     elif "form" in content["metrics"]["accuracy_by"]:
-        found = reference.munch(content["data_name"], content["facts"]["question"].split("/"), content["published_file"])
+        found = reference.munch(
+            content["data_name"], content["facts"]["question"].split("/"), content["published_file"]
+        )
     else:
         found = reference.fig_qa(content["data_name"], content["split"], content["published_file"])
     if "replies" not in content:

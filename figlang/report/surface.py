@@ -12,7 +12,9 @@ def section(task: Task) -> Section | None:
     """The surface baselines of a report's items; None where their texts or labels are not known."""
     rows = task.systems[0].predictions
     # The labels that the systems were measured by.
-    found = table([item for row in rows if row.gold is not None and (item := task.items.get(row.id))], task.training)
+    found = table(
+        [item for row in rows if row.gold is not None and (item := task.items.get(row.id))], task.training
+    )
     return None if found is None else Section("Without a model", (found,), folded=True)
 
 
@@ -24,9 +26,12 @@ def table(items: Sequence[Item], training: Sequence[Item]) -> Table | None:
     chance = found[0].accuracy.chance
     rows = tuple((one.rule, one.accuracy.n, one.accuracy, one.ties, one.decided) for one in found)
     notes = [
-        "Rules that see lengths, words and frequencies only. A tie counts as wrong; the last column leaves ties out.",
+        "Rules that see lengths, words and frequencies only. A tie counts as wrong; the last column leaves "
+        "ties out.",
         *([] if chance is None else [f"Guessing gets {100 * chance:.1f}."]),
     ]
     if not training:
         notes.append("Without the rule that goes by the training split: it was not read.")
-    return Table("surface", "Surface baselines", ("rule", "n", "accuracy", "ties", "without ties"), rows, tuple(notes))
+    return Table(
+        "surface", "Surface baselines", ("rule", "n", "accuracy", "ties", "without ties"), rows, tuple(notes)
+    )

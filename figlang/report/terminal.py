@@ -38,13 +38,20 @@ def percent(share: float) -> str:
     return f"{100 * share:.2f} %"
 
 
-def summary(content: Mapping[str, Any], comparisons: Sequence[Comparison], title: str, console: Console) -> None:
-    """The result of one evaluation (a metrics.json): value, interval, chance, and the best comparable published number."""
+def summary(
+    content: Mapping[str, Any], comparisons: Sequence[Comparison], title: str, console: Console
+) -> None:
+    """The result of one evaluation (a metrics.json): value, interval, chance, and the best comparable
+    published number."""
     metrics = content["metrics"]
     table = Table(title=plain(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     beside = console.width >= WIDE
     for column in ("metric", "value", "95 % CI", "n", "chance", "p", *(["published"] if beside else [])):
-        table.add_column(column, justify="left" if column in ("metric", "published") else "right", no_wrap=column != "published")
+        table.add_column(
+            column,
+            justify="left" if column in ("metric", "published") else "right",
+            no_wrap=column != "published",
+        )
     best = {name: _best(comparisons, name) for name in TITLES if as_row(metrics, name) is not None}
     for name, heading in TITLES.items():
         if (estimate := as_row(metrics, name)) is not None:
@@ -63,7 +70,9 @@ def summary(content: Mapping[str, Any], comparisons: Sequence[Comparison], title
     if (estimate := as_row(content.get("replies", {}), "invalid")) is not None:
         table.add_row("invalid replies", *_cells(estimate))
     if refused := content.get("refused"):
-        table.add_row("refused items", f"{100 * refused['items'] / refused['n']:.2f}", "–", str(refused["n"]), "–", "–")
+        table.add_row(
+            "refused items", f"{100 * refused['items'] / refused['n']:.2f}", "–", str(refused["n"]), "–", "–"
+        )
     for attribute, values in metrics["accuracy_by"].items():
         table.add_section()
         table.add_row(Text(printable(f"{attribute}:"), style="dim"))
@@ -77,20 +86,32 @@ def summary(content: Mapping[str, Any], comparisons: Sequence[Comparison], title
     if any(isinstance(cell, Mapping) and (cell.get("clusters") or FEW) < FEW for cell in [*every, *cells]):
         console.print(FEW_CLUSTERS, style="dim", highlight=False, markup=False, soft_wrap=True)
     for line in cautions(content):
-        console.print(printable(line), style="yellow", highlight=False, markup=False, emoji=False, soft_wrap=True)
+        console.print(
+            printable(line), style="yellow", highlight=False, markup=False, emoji=False, soft_wrap=True
+        )
     for name, found in best.items():
         if found and not beside:
-            console.print(f"published {TITLES[name]}: {found}", highlight=False, markup=False, emoji=False, soft_wrap=True)
+            console.print(
+                f"published {TITLES[name]}: {found}",
+                highlight=False,
+                markup=False,
+                emoji=False,
+                soft_wrap=True,
+            )
 
 
 def cautions(content: Mapping[str, Any]) -> list[str]:
-    """What a reader of a metrics.json has to know of its items: ties, and tokens that the tokenizer does not know."""
+    """What a reader of a metrics.json has to know of its items: ties, and tokens that the tokenizer does not
+    know."""
     lines = []
     for name, part in (("", "metrics"), ("backward ", "backward")):
         ties, items = content.get(part, {}).get("ties", 0), content.get(part, {}).get("items", 0)
         # A reply that names no option is a tie too, and counted as invalid.
         if ties and "replies" not in content:
-            lines.append(f"{ties:,} of {items:,} {name}choices are ties: no option scores above all others. They count as wrong.")
+            lines.append(
+                f"{ties:,} of {items:,} {name}choices are ties: no option scores above all others. They "
+                "count as wrong."
+            )
     if (unknown := content.get("unknown_tokens", {})).get("unknown"):
         where = f"{unknown['unknown']:,} of {unknown['tokens']:,} tokens, in {unknown['items']:,} items"
         scripts = f" Their script: {', '.join(unknown['scripts'])}." if unknown["scripts"] else ""
@@ -110,7 +131,11 @@ def _cells(estimate: Estimate) -> tuple[str, ...]:
 
 
 def _best(comparisons: Sequence[Comparison], metric: str) -> str:
-    usable = [c.published for c in comparisons if c.comparable and c.published.metric == metric and c.published.value is not None]
+    usable = [
+        c.published
+        for c in comparisons
+        if c.comparable and c.published.metric == metric and c.published.value is not None
+    ]
     if not usable:
         return "none comparable" if metric in ("accuracy", "pair_accuracy") else ""
     best = max(usable, key=lambda published: published.value or 0)
@@ -118,7 +143,8 @@ def _best(comparisons: Sequence[Comparison], metric: str) -> str:
 
 
 def published(comparisons: Sequence[Comparison], console: Console, everything: bool = False) -> None:
-    """Published rows: the comparable ones, and for the others how many there are for which reason (or all of them)."""
+    """Published rows: the comparable ones, and for the others how many there are for which reason (or all of
+    them)."""
     usable = [comparison for comparison in comparisons if comparison.comparable]
     if usable or everything:
         table = Table(title="Published numbers", title_justify="left", box=SIMPLE_HEAD)
@@ -153,7 +179,8 @@ def published(comparisons: Sequence[Comparison], console: Console, everything: b
 
 
 def seeds(run: Path, console: Console) -> None:
-    """Mean ± sd over the finished runs of a run's recipe: the seed folders beside it. Prints nothing for a single run."""
+    """Mean ± sd over the finished runs of a run's recipe: the seed folders beside it. Prints nothing for a
+    single run."""
     folder, recipe = run.parent, _but_seed(run)
     runs: list[dict[str, Any]] = []
     for path in folder.glob("seed*/metrics.json"):
@@ -162,7 +189,12 @@ def seeds(run: Path, console: Console) -> None:
                 runs.append(recomputed.checked(path))
         except FiglangError as error:
             console.print(
-                printable(f"left out: {error}"), style="yellow", highlight=False, markup=False, emoji=False, soft_wrap=True
+                printable(f"left out: {error}"),
+                style="yellow",
+                highlight=False,
+                markup=False,
+                emoji=False,
+                soft_wrap=True,
             )
     runs.sort(key=lambda run: int(run["seed"]))
     if len(runs) < 2:
@@ -176,21 +208,34 @@ def seeds(run: Path, console: Console) -> None:
         if len(values) == len(runs):
             mean, deviation = spread(values)
             assert deviation is not None, "there are several seeds"
-            table.add_row(heading, f"{100 * mean:.2f} ± {100 * deviation:.2f}", percent(min(values)), percent(max(values)))
+            table.add_row(
+                heading,
+                f"{100 * mean:.2f} ± {100 * deviation:.2f}",
+                percent(min(values)),
+                percent(max(values)),
+            )
     console.print(table)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
     collapsed = [str(run["seed"]) for run in runs if stayed_at_chance(run)]
     if collapsed:
-        console.print(f"counted with the others, though at chance in training: seed {', '.join(collapsed)}", style="yellow")
+        console.print(
+            f"counted with the others, though at chance in training: seed {', '.join(collapsed)}",
+            style="yellow",
+        )
 
 
 def _but_seed(run: Path) -> dict[str, Any]:
     """What is in recipe.json but the seed."""
     recipe = stored.document(run / "recipe.json", stored.RECIPE, "train the run again, or put the file back")
-    return {**recipe, "settings": {name: value for name, value in recipe["settings"].items() if name != "seed"}}
+    return {
+        **recipe,
+        "settings": {name: value for name, value in recipe["settings"].items() if name != "seed"},
+    }
 
 
 def stayed_at_chance(run: Mapping[str, Any]) -> bool:
     """Whether a training (a metrics.json) was at chance on its own items to the end."""
     last = run.get("training", {}).get("epochs")
-    return any(finding["code"] == "collapsed" and finding["epoch"] == last for finding in run.get("health", ()))
+    return any(
+        finding["code"] == "collapsed" and finding["epoch"] == last for finding in run.get("health", ())
+    )

@@ -26,19 +26,23 @@ MADE_BY = "cells.txt"  # in a grid's folder: what its cells depend on
 
 
 def claim(folder: Path, signature: str, config: EvaluateConfig, kept: Sequence[str]) -> None:
-    """Clear a locked folder of the cells, which fit the patterns `kept`, unless an earlier run with this signature and these
-    settings of the data left them: interrupted, finished or replaced, its cells need not be made again.
+    """Clear a locked folder of the cells, which fit the patterns `kept`, unless an earlier run with this
+    signature and these settings of the data left them: interrupted, finished or replaced, its cells need not
+    be made again.
 
-    Raises FiglangError if the folder holds a finished result of another signature or other settings, unless it may be replaced.
+    Raises FiglangError if the folder holds a finished result of another signature or other settings, unless
+    it may be replaced.
     """
-    # Parts of speech, for example, depend on settings of the data that a score does not, and its signature leaves them out.
+    # Parts of speech, for example, depend on settings of the data that a score does not, and its signature
+    # leaves them out.
     made_by, mark, finished = f"{signature} {digest(asdict(config.data))}", folder / MADE_BY, folder / "metrics.json"
     same = mark.is_file() and mark.read_bytes() == made_by.encode()
     before = str(outputs.finished(folder).get("signature", "damaged")) if finished.is_file() else signature
     if not config.overwrite and finished.is_file() and not (same and before == signature):
         changed = set(signature.split("|")) ^ set(before.split("|")) or {"data settings"}
         raise FiglangError(
-            f"{folder} holds a finished result of other settings ({', '.join(sorted(changed))}); choose another folder with "
+            f"{folder} holds a finished result of other settings ({', '.join(sorted(changed))}); choose "
+            "another folder with "
             "output=DIR, or replace it with overwrite=true"
         )
     if same:
@@ -58,13 +62,15 @@ def left(folder: Path, kind: str, names: Iterable[str]) -> list[str]:
 
 
 def took_before(folder: Path, made: bool) -> dict[str, Any]:
-    """What a finished folder says that its cells took; nothing if cells had to be `made` now, or it is not finished."""
+    """What a finished folder says that its cells took; nothing if cells had to be `made` now, or it is not
+    finished."""
     took: dict[str, Any] = {} if made else outputs.finished(folder).get("took", {})
     return took
 
 
 class Cells:
-    """Writes cells below a folder, by name, and counts: `tokens` that reading every request by itself takes, and those `read`.
+    """Writes cells below a folder, by name, and counts: `tokens` that reading every request by itself takes,
+    and those `read`.
 
     `kept` are the names of cells that are there already and not counted.
     """
@@ -81,7 +87,8 @@ class Cells:
         records: Iterable[Mapping[str, Any]],
         kind: str = "log_probabilities",
     ) -> None:
-        """A cell's predictions, and what they are made of, item by item; the predictions last, so that they say it is whole."""
+        """A cell's predictions, and what they are made of, item by item; the predictions last, so that they
+        say it is whole."""
         lines, predictions = predicted.records(records), list(predictions)
         predicted.check_finite(predictions)
         write_lines(_file(self._folder, kind, name), lines)
@@ -93,7 +100,8 @@ class Cells:
         self.tokens, self.read = self.tokens + scored.tokens, self.read + scored.read
 
     def took(self) -> dict[str, Any]:
-        """Tokens, seconds since the beginning, and the ratio that sharing saved, if anything was scored; see `took_before`."""
+        """Tokens, seconds since the beginning, and the ratio that sharing saved, if anything was scored; see
+        `took_before`."""
         seconds = time.perf_counter() - self._started
         ratio = self.tokens / self.read if self.read else None
         now = {"tokens": self.tokens, "read": self.read, "ratio": ratio, "seconds": seconds, "kept": list(self.kept)}
@@ -106,7 +114,8 @@ def read(folder: Path, names: Iterable[str]) -> dict[str, list[Prediction]]:
 
 
 def one_by_one(score: Callable[[Sequence[Asked]], Scored], parts: Sequence[Sequence[Asked]], questions: int) -> dict[str, Any]:
-    """Seconds for all that these questions need scored together, and part by part, with the largest difference."""
+    """Seconds for all that these questions need scored together, and part by part, with the largest
+    difference."""
     score(parts[0])
     started = time.perf_counter()
     together = score([each for part in parts for each in part])

@@ -1,4 +1,5 @@
-"""Folders of evaluations: where each goes, what decided its result, and that no finished one is replaced in silence."""
+"""Folders of evaluations: where each goes, what decided its result, and that no finished one is replaced in
+silence."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -34,7 +35,8 @@ FREE_OF_DATA = ("root", "train", "validation", "test", "test_labels")
 
 
 def place(config: EvaluateConfig) -> Path:
-    """Where an evaluation goes: `output`, else `name` in the run folder, else `name` below the folder of runs."""
+    """Where an evaluation goes: `output`, else `name` in the run folder, else `name` below the folder of
+    runs."""
     name = config.name or f"{config.data.name}-{config.split}"
     elsewhere = Path(config.paths.runs) / "evaluations"
     if config.output is not None:
@@ -55,7 +57,8 @@ def _flat(checkpoint: str) -> str:
 
 
 def decided_by(config: EvaluateConfig, split: Split, origin: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides the result of an evaluation: its settings, the items, and what a model is (`predicting.origin`)."""
+    """What decides the result of an evaluation: its settings, the items, and what a model is
+    (`predicting.origin`)."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE}
     for group, free in (("model", FREE_OF_MODEL), ("data", FREE_OF_DATA)):
         settings[group] = {name: value for name, value in settings[group].items() if name not in free}
@@ -67,16 +70,18 @@ def decided_by(config: EvaluateConfig, split: Split, origin: Mapping[str, Any]) 
 
 @contextmanager
 def claimed(config: EvaluateConfig, wanted: Mapping[str, Any], first: bool = True) -> Iterator[Path]:
-    """The folder of an evaluation, locked, once its finished result is found to be of the same settings or may be replaced.
+    """The folder of an evaluation, locked, once its finished result is found to be of the same settings or
+    may be replaced.
 
-    Of several processes only the first one writes. Raises FiglangError for a folder that is a training's or a checkpoint's, that
-    another process writes, or that holds a finished result of other settings.
+    Of several processes only the first one writes. Raises FiglangError for a folder that is a training's or a
+    checkpoint's, that another process writes, or that holds a finished result of other settings.
     """
     folder = place(config)
     if not first:
         yield folder
         return
-    # Both have a metrics.json and predictions of their own, which took longer to make than those of an evaluation.
+    # Both have a metrics.json and predictions of their own, which took longer to make than those of an
+    # evaluation.
     if any((folder / file).is_file() for file in (RECIPE, "recipe.json")):
         raise FiglangError(f"{folder} is a training's or a checkpoint's, whose results stay; choose another folder with output=DIR")
     with folders.locked(folder):
@@ -97,7 +102,8 @@ def result(config: EvaluateConfig, wanted: Mapping[str, Any], first: bool = True
 
 
 def check_same(folder: Path, wanted: Mapping[str, Any]) -> None:
-    """Raises FiglangError, which names the difference, if a folder holds a finished result of other settings."""
+    """Raises FiglangError, which names the difference, if a folder holds a finished result of other
+    settings."""
     if not (folder / METRICS).is_file():
         return
     before = finished(folder)
@@ -107,7 +113,8 @@ def check_same(folder: Path, wanted: Mapping[str, Any]) -> None:
     changed = list(differences(known, _shared(wanted, known)))
     if changed:
         raise FiglangError(
-            f"{folder} holds a finished result of other settings ({', '.join(changed)}); choose another folder with output=DIR, or "
+            f"{folder} holds a finished result of other settings ({', '.join(changed)}); choose another "
+            "folder with output=DIR, or "
             "replace it with overwrite=true"
         )
 
@@ -122,7 +129,8 @@ def finished(folder: Path) -> dict[str, Any]:
 
 
 def differences(before: Any, wanted: Any, name: str = "") -> Iterator[str]:
-    """What differs between the settings of a result that is there and those that are wanted, by name: `seed: 0 → 1`."""
+    """What differs between the settings of a result that is there and those that are wanted, by name: `seed:
+    0 → 1`."""
     if isinstance(before, dict) and isinstance(wanted, dict):
         for key in sorted(before.keys() | wanted.keys()):
             yield from differences(before.get(key), wanted.get(key), f"{name}.{key}".lstrip("."))

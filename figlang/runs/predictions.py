@@ -12,8 +12,8 @@ from figlang.errors import FiglangError, NonFiniteError
 from figlang.files.whole import write_lines
 from figlang.types import Prediction
 
-# What an evaluation's folder holds: choices, choices of the metaphor for a given answer, choices with the context hidden, what an
-# NLI network said of each answer.
+# What an evaluation's folder holds: choices, choices of the metaphor for a given answer, choices with the
+# context hidden, what an NLI network said of each answer.
 FORWARD, BACKWARD, BLIND = "predictions.jsonl", "predictions_backward.jsonl", "predictions_blind.jsonl"
 JUDGEMENTS = "judgements.jsonl"
 # And what choices were made of: log-probabilities of strings, replies of a chat model.
@@ -23,7 +23,8 @@ MEASURED, REPLIES = "log_probabilities.jsonl", "replies.jsonl"
 def check_finite(predictions: Iterable[Prediction]) -> None:
     """Raises NonFiniteError for the first prediction with a score that is not a finite number.
 
-    Such a score says nothing of its option: a network whose weights are not numbers would seem to be always wrong.
+    Such a score says nothing of its option: a network whose weights are not numbers would seem to be always
+    wrong.
     """
     for row in predictions:
         for place, score in enumerate(row.scores):
@@ -69,8 +70,9 @@ REMEDY = "restore the file or evaluate again"
 def read_predictions(path: Path) -> list[Prediction]:
     """Predictions of a file, each id once.
 
-    Raises FiglangError that names the line and what is wrong: a row that is not a prediction, an id that came before, a gold option
-    or a choice that the scores do not have, or another number of scores than the rest of its group has.
+    Raises FiglangError that names the line and what is wrong: a row that is not a prediction, an id that came
+    before, a gold option or a choice that the scores do not have, or another number of scores than the rest
+    of its group has.
     """
     if not path.is_file():
         raise FiglangError(f"no predictions file {path}; evaluate.py writes one")
@@ -100,7 +102,8 @@ def _fault(one: Prediction, row: Mapping[str, Any], widths: dict[str, int]) -> s
 def read_replies(path: Path, known: Collection[str]) -> list[dict[str, Any]]:
     """Rows of replies.jsonl, each of a `known` prediction.
 
-    Raises FiglangError that names the line which is not a reply, or is one to another question, and where replies are missing.
+    Raises FiglangError that names the line which is not a reply, or is one to another question, and where
+    replies are missing.
     """
     return _each_once(path, stored.rows(path, stored.REPLY, "a reply", REMEDY), known)
 

@@ -1,4 +1,5 @@
-"""Numbers of a finished evaluation, made again from its predictions files; metrics.json is believed in nothing that they tell."""
+"""Numbers of a finished evaluation, made again from its predictions files; metrics.json is believed in
+nothing that they tell."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +41,8 @@ def measured(folder: Path) -> dict[str, Any]:
 
 
 def _blind(predictions: Sequence[Prediction], blind: Sequence[Prediction]) -> dict[str, Any]:
-    """What the model chooses with the context hidden, and how much more it has right with it, where labels are known."""
+    """What the model chooses with the context hidden, and how much more it has right with it, where labels
+    are known."""
     found: dict[str, Any] = {"blind": metrics.measure(blind)}
     if any(row.gold is not None for row in predictions):
         found["gain"] = asdict(comparison.compare(predictions, blind)[0])
@@ -49,13 +51,14 @@ def _blind(predictions: Sequence[Prediction], blind: Sequence[Prediction]) -> di
 
 def _three_way(judgements: Sequence[Prediction]) -> dict[str, Any]:
     found = metrics.accuracy(judgements) if len(judgements[0].scores) == len(CLASSES) else None
-    # Neutral is never right here, so that guessing has no fixed rate: one answer to everything is right half the time.
+    # Neutral is never right here, so that guessing has no fixed rate: one answer to everything is right half
+    # the time.
     return {} if found is None else {"accuracy": asdict(replace(found, chance=None, p=None)), "items": len(judgements)}
 
 
 def _replies(folder: Path) -> dict[str, Any]:
-    """How many replies there are, which share names no option, and how many of these ran into the limit of tokens or were
-    refused by a content filter."""
+    """How many replies there are, which share names no option, and how many of these ran into the limit of
+    tokens or were refused by a content filter."""
     group = {row.id: row.group for row in read_predictions(folder / FORWARD)}
     replies = read_replies(folder / REPLIES, group)
     invalid: dict[str, list[bool]] = {}
@@ -80,8 +83,8 @@ def read(path: Path) -> dict[str, Any]:
 def checked(path: Path) -> dict[str, Any]:
     """The content of a metrics.json with its measurements made again from the predictions beside it.
 
-    A warning says where its numbers differ. Raises FiglangError for a damaged file, and where predictions are missing or are of
-    another number of options.
+    A warning says where its numbers differ. Raises FiglangError for a damaged file, and where predictions are
+    missing or are of another number of options.
     """
     content = stored.document(path, stored.DOCUMENT, AGAIN)
     found = measured(path.parent)  # which names the line of a damaged file
@@ -114,7 +117,8 @@ def _check_counts(path: Path, part: str, content: Mapping[str, Any], found: Mapp
     chances = [one.get("accuracy", {}).get("chance") for one in (before, after)]
     if None not in chances and not isclose(*chances, abs_tol=EQUAL):
         raise FiglangError(
-            f"{path.parent}: its predictions ({part}) have other numbers of options than metrics.json was measured on (chance "
+            f"{path.parent}: its predictions ({part}) have other numbers of options than metrics.json was "
+            "measured on (chance "
             f"{chances[1]:.4f}, it says {chances[0]:.4f}); {AGAIN}"
         )
 

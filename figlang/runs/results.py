@@ -29,7 +29,8 @@ COUNTED = ("*.jsonl", *(f"{kind}/*.jsonl" for kind in ("predictions", "log_proba
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A model on a split. `facts` are what can change a score; `role` is train, validation or test, `data` a preset's name."""
+    """A model on a split. `facts` are what can change a score; `role` is train, validation or test, `data` a
+    preset's name."""
 
     name: str
     facts: Mapping[str, Any]
@@ -83,14 +84,16 @@ def describe(split: Split) -> dict[str, Any]:
 
 
 def about_data(data: DataConfig, splits: Mapping[str, Split], notes: Sequence[str]) -> dict[str, Any]:
-    """The part `data` of metrics.json: each split, and the settings by which `figlang.tasks.registry.load` finds its items again."""
+    """The part `data` of metrics.json: each split, and the settings by which `figlang.tasks.registry.load`
+    finds its items again."""
     return {**{role: describe(split) for role, split in splits.items()}, "settings": asdict(data), "notes": list(notes)}
 
 
 def write(path: Path, content: Mapping[str, Any], counted: Path | None = None) -> None:
     """metrics.json, written beside and renamed: a run folder that has it is finished.
 
-    It holds the hashes of the files that its numbers were counted from, in the folder `counted` if they are not beside it.
+    It holds the hashes of the files that its numbers were counted from, in the folder `counted` if they are
+    not beside it.
     """
     folder = counted or path.parent
     found = sorted(one for pattern in COUNTED for one in folder.glob(pattern) if one.is_file())

@@ -11,9 +11,11 @@ from figlang.types import Split
 
 
 def before(run: Path, paths: PathsConfig) -> list[Split]:
-    """The training items of the runs that a run went on from, first stage first; none if it began from other weights.
+    """The training items of the runs that a run went on from, first stage first; none if it began from other
+    weights.
 
-    Raises FiglangError if the settings of one of the runs cannot be read, or its data are not those it was made with.
+    Raises FiglangError if the settings of one of the runs cannot be read, or its data are not those it was
+    made with.
     """
     started = _source(run)
     return [] if started is None else [*before(started, paths), trained(started, paths)]

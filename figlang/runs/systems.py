@@ -1,4 +1,5 @@
-"""Finished evaluations, read back from their folders: systems with names that tell them apart, pooled over seeds."""
+"""Finished evaluations, read back from their folders: systems with names that tell them apart, pooled over
+seeds."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -83,7 +84,8 @@ class Pool:
 
     @cached_property
     def gain(self) -> Difference | None:
-        """How much more is right than with the context hidden; None where that was not measured, or labels are hidden."""
+        """How much more is right than with the context hidden; None where that was not measured, or labels
+        are hidden."""
         if not all("gain" in system.content for system in self.systems):
             return None
         if len(self.systems) == 1:
@@ -92,7 +94,8 @@ class Pool:
 
 
 def read(sources: Sequence[str]) -> list[System]:
-    """The systems of run folders, evaluation folders or predictions files, each named by what tells it from the others.
+    """The systems of run folders, evaluation folders or predictions files, each named by what tells it from
+    the others.
 
     Raises FiglangError for a folder without predictions, or the same one twice.
     """
@@ -104,7 +107,8 @@ def read(sources: Sequence[str]) -> list[System]:
 
 
 def check_seeds(found: Sequence[System]) -> None:
-    """Raises FiglangError if two are of one seed: the same run under two names, or a copy of it, would count twice."""
+    """Raises FiglangError if two are of one seed: the same run under two names, or a copy of it, would count
+    twice."""
     known: dict[int | None, System] = {}
     for system in found:
         if (other := known.setdefault(system.seed, system)) is not system:
@@ -115,7 +119,8 @@ def _read(path: Path) -> System:
     file = path / FORWARD if path.is_dir() else path
     if path.is_dir() and not file.exists() and (cells := sorted((path / "predictions").glob("*.jsonl"))):
         raise FiglangError(
-            f"{path} holds {len(cells)} prompts; give those that are wanted, {cells[0]} say, with data=PRESET for texts"
+            f"{path} holds {len(cells)} prompts; give those that are wanted, {cells[0]} say, with "
+            "data=PRESET for texts"
         )
     folder = file.parent
     folders.settle(folder)
@@ -152,7 +157,8 @@ def _recipe(folder: Path, content: Mapping[str, Any]) -> str:
 
 
 def names(systems: Sequence[System]) -> list[str]:
-    """A name for each: its model, as much of the rest as tells them apart, and folders where that is not enough.
+    """A name for each: its model, as much of the rest as tells them apart, and folders where that is not
+    enough.
 
     Letters in replies are another measure than scores: among them every system names its own.
     """
@@ -235,10 +241,11 @@ def tasks(systems: Sequence[System]) -> list[list[System]]:
 
 
 def across_forms(found: Sequence[System]) -> list[System]:
-    """The systems with MUNCH's triples as items, if some judged words and others sentences: else no item would be the same.
+    """The systems with MUNCH's triples as items, if some judged words and others sentences: else no item
+    would be the same.
 
-    A triple has the same candidates in the same order in both forms, so that the right letter is the same. Other systems are
-    returned as they are, and so is what judged both forms.
+    A triple has the same candidates in the same order in both forms, so that the right letter is the same.
+    Other systems are returned as they are, and so is what judged both forms.
     """
     forms = [{form for row in system.predictions for form in row.attributes.get("form", ())} for system in found]
     if any(len(each) != 1 for each in forms) or len(set.union(*forms)) < 2:
@@ -250,7 +257,8 @@ def across_forms(found: Sequence[System]) -> list[System]:
 
 
 def check_data(systems: Sequence[System]) -> None:
-    """Raises FiglangError if systems that are set beside each other saw different files, whose ids may yet be the same."""
+    """Raises FiglangError if systems that are set beside each other saw different files, whose ids may yet be
+    the same."""
     known: dict[str, System] = {}
     for system in systems:
         content = system.content
@@ -259,12 +267,14 @@ def check_data(systems: Sequence[System]) -> None:
     if len(known) > 1:
         (one, first), (other, second) = [(sha256[:8], system.folder) for sha256, system in known.items()][:2]
         raise FiglangError(
-            f"{first} and {second} were evaluated on different files ({one}, {other}) whose ids are the same; evaluate both on one"
+            f"{first} and {second} were evaluated on different files ({one}, {other}) whose ids are the "
+            "same; evaluate both on one"
         )
 
 
 def data_of(system: System) -> DataConfig:
-    """The settings by which a system's items are found again. Raises FiglangError if its metrics.json does not say."""
+    """The settings by which a system's items are found again. Raises FiglangError if its metrics.json does
+    not say."""
     settings = system.content.get("data", {}).get("settings")
     if settings is None:
         raise FiglangError(f"{system.folder} does not say where its data are; name them with data=PRESET")
@@ -276,7 +286,8 @@ def data_of(system: System) -> DataConfig:
 
 
 def check_items(systems: Sequence[System], items: Mapping[str, Item]) -> None:
-    """Raises FiglangError if a prediction has another number of scores or another gold option than its item."""
+    """Raises FiglangError if a prediction has another number of scores or another gold option than its
+    item."""
     for system in systems:
         for row in system.predictions:
             item, wrong = items[row.id], ""

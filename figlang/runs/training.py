@@ -54,8 +54,8 @@ class Run:
 
     @property
     def best(self) -> Path:
-        """Weights that are exported, if not those in memory: of the epoch with the least selection loss, or gathered from several
-        processes; removed when the run is finished."""
+        """Weights that are exported, if not those in memory: of the epoch with the least selection loss, or
+        gathered from several processes; removed when the run is finished."""
         return self.folder / "checkpoints" / "best.ckpt"
 
     @property
@@ -64,14 +64,17 @@ class Run:
 
 
 def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, Any]:
-    """Everything that determines a run's result: its settings, without secrets as they are written, the hashes of its data, and
-    which items these are, since a test file decides too which of them are trained on (near-duplicates are not).
+    """Everything that determines a run's result: its settings, without secrets as they are written, the
+    hashes of its data, and which items these are, since a test file decides too which of them are trained on
+    (near-duplicates are not).
 
-    Where training goes on from a run or an export, also what identifies that one: its folder may come to hold another.
+    Where training goes on from a run or an export, also what identifies that one: its folder may come to hold
+    another.
     """
     settings = {name: value for name, value in asdict(config).items() if name not in FREE}
     if config.model.family != "causal":
-        settings["model"]["bos"] = "none"  # an encoder has none; finished runs of before model.bos=auto say so
+        # An encoder has none; finished runs of before model.bos=auto say so.
+        settings["model"]["bos"] = "none"
     settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
     items = {name: digest([item.id for item in split.items]) for name, split in (("train", train), ("validation", validation))}
     data = {"train": train.sha256, "validation": validation.sha256, "items": items}
@@ -96,7 +99,8 @@ def finished(config: TrainConfig, train: Split, validation: Split) -> bool:
         raise FiglangError(f"{run.folder} holds a finished run with other settings ({changed}); overwrite=true replaces it")
     if not config.skip_finished:
         raise FiglangError(
-            f"{run.folder} holds a finished run; overwrite=true replaces it, run=FOLDER or another seed makes a new one"
+            f"{run.folder} holds a finished run; overwrite=true replaces it, run=FOLDER or another seed "
+            "makes a new one"
         )
     if run.checkpoint.parent.exists():  # of a process that was killed when all was written
         with folders.locked(run.folder, "run=FOLDER"):

@@ -16,8 +16,9 @@ class Answers(NamedTuple):
     alone: tuple[LogProb, ...] | None
 
     def scores(self, norm: str = "sum", minus_alone: bool = False) -> Iterator[float]:
-        """Sums, means per token or per byte; `minus_alone` takes off that of the answer alone (of sums: the pointwise
-        mutual information of prompt and answer). Raises RefusedError where an endpoint refused to read one."""
+        """Sums, means per token or per byte; `minus_alone` takes off that of the answer alone (of sums: the
+        pointwise mutual information of prompt and answer). Raises RefusedError where an endpoint refused to
+        read one."""
         scores = (one.normalised(norm) for one in self.after)
         if not minus_alone:
             yield from scores
@@ -40,22 +41,27 @@ class Measured:
     scored: Scored
 
     def predictions(self, norm: str = "sum", minus_alone: bool = False) -> list[Prediction]:
-        """The choice of every item; Comșa et al. 2022 (§5.1) print no normalisation, `sum` takes them at their word."""
+        """The choice of every item; Comșa et al. 2022 (§5.1) print no normalisation, `sum` takes them at
+        their word."""
         return [
             decided(item, answers.scores(norm, minus_alone))
             for item, answers in zip((each.item for each in self.asked), self.answers, strict=True)
         ]
 
     def records(self) -> list[dict[str, Any]]:
-        """The log-probabilities (sum, tokens, bytes) behind every prediction: another normalisation needs no model."""
+        """The log-probabilities (sum, tokens, bytes) behind every prediction: another normalisation needs no
+        model."""
         return [
             {"id": each.item.id, **answers._asdict()} if answers.read else refusal(each.item)
             for each, answers in zip(self.asked, self.answers, strict=True)
         ]
 
 
-def measure(scorer: Scorer, asked: Sequence[Prompted], alone: bool = False, progress: bool = False) -> Measured:
-    """Log-probabilities of every answer after its prompt, and of every answer `alone`; what prompts share is read once.
+def measure(
+    scorer: Scorer, asked: Sequence[Prompted], alone: bool = False, progress: bool = False
+) -> Measured:
+    """Log-probabilities of every answer after its prompt, and of every answer `alone`; what prompts share is
+    read once.
 
     Raises FiglangError that names the item and the text that cannot be scored.
     """
@@ -80,4 +86,9 @@ def requests(asked: Sequence[Prompted], alone: bool = False) -> dict[Request, st
     """What has to be scored, each once, with the id of an item that needs it."""
     contexts = [(each.prompt, "") if alone else (each.prompt,) for each in asked]
     pairs = zip(asked, contexts, strict=True)
-    return {Request(context, answer): each.item.id for each, some in pairs for answer in each.answers for context in some}
+    return {
+        Request(context, answer): each.item.id
+        for each, some in pairs
+        for answer in each.answers
+        for context in some
+    }

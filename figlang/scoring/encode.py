@@ -14,7 +14,8 @@ from figlang.errors import FiglangError
 from figlang.text.tidying import tidy
 from figlang.types import COSINE_OF_MEANS, Inference, Item, SentenceVectors
 
-# Items that are tokenised in one call. What a tokenizer returns holds some kilobytes a sequence besides the token ids.
+# Items that are tokenised in one call. What a tokenizer returns holds some kilobytes a sequence besides the
+# token ids.
 AT_ONCE = 1024
 
 
@@ -22,9 +23,10 @@ AT_ONCE = 1024
 class Batch:
     """Sequences of several items, and where each option's score is read.
 
-    `inputs` are the network's arguments, (N, T) each. `option_rows` (B, C) is the sequence of each option (pair, dual) or
-    its place among the outputs (joint, nli), -1 where an item has fewer than C options. `context_rows` (B,) is the sequence
-    of each context (dual only). `gold` (B,) is -1 where it is hidden. `positions` are the items' indices.
+    `inputs` are the network's arguments, (N, T) each. `option_rows` (B, C) is the sequence of each option
+    (pair, dual) or its place among the outputs (joint, nli), -1 where an item has fewer than C options.
+    `context_rows` (B,) is the sequence of each context (dual only). `gold` (B,) is -1 where it is hidden.
+    `positions` are the items' indices.
     """
 
     inputs: dict[str, Tensor]
@@ -36,7 +38,8 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Token ids (and segment ids, a byte each, if the network takes them) of one item's sequences; see Batch for the rows."""
+    """Token ids (and segment ids, a byte each, if the network takes them) of one item's sequences; see Batch
+    for the rows."""
 
     position: int
     gold: int
@@ -63,9 +66,10 @@ def word(text: str, style: str) -> str:
 class Encoder:
     """Words and tokenises items for one input format.
 
-    - `pair`: one sequence per option, `[CLS] context [SEP] option [SEP]` (what the numbers of Liu et al. 2022 were made with).
-    - `joint`: one sequence, `[CLS] context [SEP] option 1 [SEP] option 2 [SEP]` (what their §4.2 prints). Options enter in
-      alphabetical order, so that the order they are listed in changes no score.
+    - `pair`: one sequence per option, `[CLS] context [SEP] option [SEP]` (what the numbers of Liu et al. 2022
+      were made with).
+    - `joint`: one sequence, `[CLS] context [SEP] option 1 [SEP] option 2 [SEP]` (what their §4.2 prints).
+      Options enter in alphabetical order, so that the order they are listed in changes no score.
     - `dual`: context and options as sequences of their own, with the prompt of `vectors` before each.
     - `nli`: one sequence, `[CLS] premise [SEP] hypothesis [SEP]`, with an output for each class.
     """
@@ -83,7 +87,8 @@ class Encoder:
         least = tokenizer.num_special_tokens_to_add(pair=texts == 2) + texts
         if max_length < least:
             raise FiglangError(
-                f"max_length={max_length} leaves no room for a text: format {format} needs {least} tokens at least; use 80 or so"
+                f"max_length={max_length} leaves no room for a text: format {format} needs {least} tokens at "
+                "least; use 80 or so"
             )
         self.tokenizer = tokenizer
         self.format = format
@@ -107,7 +112,9 @@ class Encoder:
         seconds: list[str] = []
         for item in items:
             if len(item.options) < 2:
-                raise FiglangError(f"item {item.id} has {len(item.options)} option; a choice needs two or more")
+                raise FiglangError(
+                    f"item {item.id} has {len(item.options)} option; a choice needs two or more"
+                )
             style = "raw" if item.cut else self.text
             context, options = word(item.context, style), [word(option, style) for option in item.options]
             if isinstance(item, Inference):
@@ -124,7 +131,9 @@ class Encoder:
         whole = self.tokenizer(firsts, seconds or None, verbose=False)
         truncated = sum(len(ids) > self.max_length for ids in whole["input_ids"])
         if truncated:
-            whole = self.tokenizer(firsts, seconds or None, truncation="longest_first", max_length=self.max_length)
+            whole = self.tokenizer(
+                firsts, seconds or None, truncation="longest_first", max_length=self.max_length
+            )
         ids, types = whole["input_ids"], whole.get("token_type_ids")
         encoded = []
         start = 0
@@ -152,7 +161,10 @@ class Encoder:
     def _separator(self) -> str:
         found: str | None = self.tokenizer.sep_token or self.tokenizer.eos_token
         if found is None:
-            raise FiglangError("format=joint needs a token between the options, and this tokenizer has none; take pair or dual")
+            raise FiglangError(
+                "format=joint needs a token between the options, and this tokenizer has none; take pair or "
+                "dual"
+            )
         return found
 
     def _sentence(self, text: str) -> str:
@@ -165,7 +177,9 @@ class Encoder:
         inputs = {"input_ids": _pad(sequences, padding(self.tokenizer))}
         inputs["attention_mask"] = _pad([[1] * len(ids) for ids in sequences], 0)
         if batch[0].segments is not None:
-            inputs["token_type_ids"] = _pad([types for example in batch for types in example.segments or ()], 0)
+            inputs["token_type_ids"] = _pad(
+                [types for example in batch for types in example.segments or ()], 0
+            )
         options = torch.full((len(batch), max(len(example.option_rows) for example in batch)), -1)
         contexts = []
         offset = 0
@@ -185,7 +199,8 @@ class Encoder:
 
 
 def padding(tokenizer: PreTrainedTokenizerBase) -> int:
-    """The token that rows are filled up with; the mask hides it, so that any does where a tokenizer has none."""
+    """The token that rows are filled up with; the mask hides it, so that any does where a tokenizer has
+    none."""
     return tokenizer.pad_token_id or 0
 
 

@@ -14,7 +14,8 @@ Scorer = Callable[[nn.Module, Batch], Tensor]
 
 def pair(network: nn.Module, batch: Batch) -> Tensor:
     """One logit per (context, option) sequence of a multiple-choice network."""
-    # The multiple-choice networks take (items, options, T) and flatten it; one "item" with N options serves any mixture.
+    # The multiple-choice networks take (items, options, T) and flatten it; one "item" with N options serves
+    # any mixture.
     logits_N: Tensor = network(**{name: tensor[None] for name, tensor in batch.inputs.items()}).logits[0]
     return _arrange(logits_N.float(), batch)
 
@@ -26,7 +27,8 @@ def joint(network: nn.Module, batch: Batch) -> Tensor:
 
 
 def dual(scale: float, vectors: SentenceVectors = COSINE_OF_MEANS) -> Scorer:
-    """Similarity of the vectors of context and option, by default the cosine of their mean token states, times `scale`."""
+    """Similarity of the vectors of context and option, by default the cosine of their mean token states,
+    times `scale`."""
 
     def score(network: nn.Module, batch: Batch) -> Tensor:
         states_NTH = network(**batch.inputs).last_hidden_state.float()

@@ -1,7 +1,8 @@
 """Closed choice of a causal model among lettered options, by its next token (MUNCH: Tong et al. 2024, §7.1).
 
-A letter may follow with its space (`▁A`, `ĠA`, or a space and an `A` in a vocabulary of bytes) or without (`A`). These are
-different tokens, and which one a network expects depends on its tokenizer; so the probabilities of both forms are added.
+A letter may follow with its space (`▁A`, `ĠA`, or a space and an `A` in a vocabulary of bytes) or without
+(`A`). These are different tokens, and which one a network expects depends on its tokenizer; so the
+probabilities of both forms are added.
 """
 
 from collections.abc import Sequence
@@ -15,12 +16,14 @@ from figlang.scoring.requests import Scored, SpanFinder, naming
 from figlang.scoring.tree.causal import CausalScorer
 from figlang.types import Prediction, Prompted
 
-# Texts after which a tokenizer shows how it goes on with a letter, where it would merge the letter with the prompt's last word.
+# Texts after which a tokenizer shows how it goes on with a letter, where it would merge the letter with the
+# prompt's last word.
 ANCHORS = ("\n", "(", ":", "1")
 
 
 def forms(spans: SpanFinder, prompt: str, answer: str) -> list[tuple[str, tuple[int, ...]]]:
-    """How an answer can follow the tokens of a prompt: the texts with and without a space before it, each with its tokens."""
+    """How an answer can follow the tokens of a prompt: the texts with and without a space before it, each
+    with its tokens."""
     found = {}
     for text in (f" {answer.strip()}", answer.strip()):
         for before in (prompt, *ANCHORS):
@@ -29,7 +32,11 @@ def forms(spans: SpanFinder, prompt: str, answer: str) -> list[tuple[str, tuple[
                 found[text] = tuple(whole[len(start) :])
                 break
     # Some tokenizers drop a space or add one: then both texts are one form.
-    return [(text, tokens) for place, (text, tokens) in enumerate(found.items()) if tokens not in list(found.values())[:place]]
+    return [
+        (text, tokens)
+        for place, (text, tokens) in enumerate(found.items())
+        if tokens not in list(found.values())[:place]
+    ]
 
 
 @dataclass(frozen=True)
@@ -49,13 +56,18 @@ class Lettered:
 
     def records(self) -> list[dict[str, Any]]:
         """The log-probability of every form behind every prediction."""
-        return [{"id": each.item.id, "letters": found} for each, found in zip(self.asked, self.by_form, strict=True)]
+        return [
+            {"id": each.item.id, "letters": found}
+            for each, found in zip(self.asked, self.by_form, strict=True)
+        ]
 
 
 def measure(scorer: CausalScorer, asked: Sequence[Prompted], progress: bool = False) -> Lettered:
-    """Log-probabilities of every form of every answer after its prompt; a prompt is read once, and so is what prompts share.
+    """Log-probabilities of every form of every answer after its prompt; a prompt is read once, and so is what
+    prompts share.
 
-    All prompts end alike, and have the same answers. Raises FiglangError that names the item whose prompt cannot be scored.
+    All prompts end alike, and have the same answers. Raises FiglangError that names the item whose prompt
+    cannot be scored.
     """
     by_answer = answer_forms(scorer.encoder.spans, asked)
     endings = [form for several in by_answer for form in several]
@@ -63,9 +75,14 @@ def measure(scorer: CausalScorer, asked: Sequence[Prompted], progress: bool = Fa
         sequences, truncated = scorer.encoder.extend([each.prompt for each in asked], endings)
     scored = scorer.score_tokens(sequences, truncated, progress)
     values = iter(scored.log_probs)
-    found = [[{text: float(next(values).double().sum()) for text, _ in several} for several in by_answer] for _ in asked]
+    found = [
+        [{text: float(next(values).double().sum()) for text, _ in several} for several in by_answer]
+        for _ in asked
+    ]
     # By itself a prompt is read once, whatever the number of its answers.
-    return Lettered(asked, found, replace(scored, tokens=sum(each.start for each in sequences[:: len(endings)])))
+    return Lettered(
+        asked, found, replace(scored, tokens=sum(each.start for each in sequences[:: len(endings)]))
+    )
 
 
 def answer_forms(spans: SpanFinder, asked: Sequence[Prompted]) -> list[list[tuple[str, tuple[int, ...]]]]:
@@ -79,7 +96,9 @@ def answer_forms(spans: SpanFinder, asked: Sequence[Prompted]) -> list[list[tupl
     owners: dict[tuple[int, ...], str] = {}
     for answer, several in zip(answers, found, strict=True):
         if not several or any(owners.setdefault(tokens, answer) != answer for _, tokens in several):
-            raise FiglangError(f"this tokenizer has no tokens of its own for {answer.strip()!r}; letters need another model")
+            raise FiglangError(
+                f"this tokenizer has no tokens of its own for {answer.strip()!r}; letters need another model"
+            )
     return found
 
 

@@ -1,4 +1,5 @@
-"""Choices from log-probabilities, forward and backward: which answer fits the metaphor, which metaphor fits the answer.
+"""Choices from log-probabilities, forward and backward: which answer fits the metaphor, which metaphor fits
+the answer.
 
 The two directions are those of Liu et al. 2022 (§4.1); the presets in conf/scoring follow their released
 scripts, which differ between GPT-2 and GPT-3.
@@ -18,7 +19,8 @@ class RefusedError(Exception):
 
 
 class LogProb(NamedTuple):
-    """Summed natural log-probability, and of how many tokens and UTF-8 bytes; no tokens where an endpoint refused to read it."""
+    """Summed natural log-probability, and of how many tokens and UTF-8 bytes; no tokens where an endpoint
+    refused to read it."""
 
     total: float
     tokens: int
@@ -32,7 +34,8 @@ class LogProb(NamedTuple):
 
 
 def decided(item: Item, scores: Iterator[float]) -> Prediction:
-    """The prediction by these scores. If a string of one was refused, all are 0: an invalid answer is a tie, and wrong."""
+    """The prediction by these scores. If a string of one was refused, all are 0: an invalid answer is a tie,
+    and wrong."""
     try:
         return Prediction.of(item, tuple(scores))
     except RefusedError:
@@ -46,12 +49,13 @@ def refusal(item: Item) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Directions:
-    """Forward predictions of all items; backward ones of the items of a pair whose label is known; `blind` ones of all items with
-    the metaphor hidden, None where they were not wanted; what they are made of.
+    """Forward predictions of all items; backward ones of the items of a pair whose label is known; `blind`
+    ones of all items with the metaphor hidden, None where they were not wanted; what they are made of.
 
-    A backward prediction has its item's id; its options are the metaphors of the pair, in the order of the pair.
-    `measured` has, per item, the log-probabilities of every string, so that another preset's normalisation or P(y) alone
-    can be had without a model. `read` and `tokens` say what sharing beginnings spared, see Scored.
+    A backward prediction has its item's id; its options are the metaphors of the pair, in the order of the
+    pair. `measured` has, per item, the log-probabilities of every string, so that another preset's
+    normalisation or P(y) alone can be had without a model. `read` and `tokens` say what sharing beginnings
+    spared, see Scored.
     """
 
     forward: list[Prediction]
@@ -76,10 +80,11 @@ def choose(
     progress: bool = False,
     blind: bool = True,
 ) -> Directions:
-    """Scores of every item in both directions and, for `blind`, without its metaphor, every distinct string read once.
+    """Scores of every item in both directions and, for `blind`, without its metaphor, every distinct string
+    read once.
 
-    `shown` are the examples before the strings of an item, by its id; both metaphors of a backward choice get those of
-    the item.
+    `shown` are the examples before the strings of an item, by its id; both metaphors of a backward choice get
+    those of the item.
 
     Raises FiglangError that names the item and the text that cannot be scored.
     """
@@ -106,23 +111,28 @@ def choose(
     forward, backward, unseen = [], [], []
     for item in items:
         text = before[item.id]
-        forward.append(decided(item, (strings.forward(text, item.context, option) for option in item.options)))
+        forward.append(
+            decided(item, (strings.forward(text, item.context, option) for option in item.options))
+        )
         if blind:
             unseen.append(decided(item, (strings.blind(text, option) for option in item.options)))
         pair = partners.get(item.id, ())
         if item.gold is not None and pair:
             own, answer = [member.id for member in pair].index(item.id), item.options[item.gold]
             posed = replace(item, gold=own, options=tuple(member.context for member in pair))
-            backward.append(decided(posed, (strings.backward(text, member.context, answer) for member in pair)))
+            backward.append(
+                decided(posed, (strings.backward(text, member.context, answer) for member in pair))
+            )
     measured = [strings.record(before[item.id], item) for item in items]
     return Directions(forward, backward, unseen if blind else None, measured, scored.read, scored.tokens)
 
 
 def partners_of(items: Sequence[Item]) -> dict[str, tuple[Item, ...]]:
-    """The two items of its Winograd pair, in order, for the id of every item that has a partner to be told from.
+    """The two items of its Winograd pair, in order, for the id of every item that has a partner to be told
+    from.
 
-    A sentence cut at its blank has none, since the pair often differs behind the blank only; nor have items of a group that is no
-    pair.
+    A sentence cut at its blank has none, since the pair often differs behind the blank only; nor have items
+    of a group that is no pair.
     """
     groups: dict[str, list[Item]] = {}
     for item in items:
@@ -132,7 +142,8 @@ def partners_of(items: Sequence[Item]) -> dict[str, tuple[Item, ...]]:
 
 
 def _stands_alone(item: Item) -> bool:
-    # What stands before a blank is no sentence, and may be a single token, which without a bos has no probability.
+    # What stands before a blank is no sentence, and may be a single token, which without a bos has no
+    # probability.
     return bool(item.context) and not item.cut
 
 
@@ -175,8 +186,13 @@ class Strings:
         return self[self.wording.scored(span, shown, metaphor, answer)].normalised(self.scoring.norm)
 
     def forward(self, shown: str, metaphor: str, answer: str) -> float:
-        """How well the answer fits the metaphor, the likelihood of the answer alone taken off if asked for."""
-        alone = self[self.wording.alone(shown, answer)].normalised(self.scoring.norm) if self.scoring.minus_alone else 0.0
+        """How well the answer fits the metaphor, the likelihood of the answer alone taken off if asked
+        for."""
+        alone = (
+            self[self.wording.alone(shown, answer)].normalised(self.scoring.norm)
+            if self.scoring.minus_alone
+            else 0.0
+        )
         return self._score(self.scoring.span, shown, metaphor, answer) - alone
 
     def backward(self, shown: str, metaphor: str, answer: str) -> float:
@@ -184,7 +200,8 @@ class Strings:
         return self._score(self.scoring.backward_span, shown, metaphor, answer)
 
     def blind(self, shown: str, answer: str) -> float:
-        """How likely the answer is with the metaphor hidden. Less that of the answer alone it would be the same for all answers."""
+        """How likely the answer is with the metaphor hidden. Less that of the answer alone it would be the
+        same for all answers."""
         return self[self.wording.blind(self.scoring.span, shown, answer)].normalised(self.scoring.norm)
 
     def record(self, shown: str, item: Item) -> dict[str, Any]:
@@ -196,5 +213,10 @@ class Strings:
             "answer_alone": [self[wording.alone(shown, option)] for option in item.options],
             "metaphor_alone": self[wording.alone(shown, item.context)] if _stands_alone(item) else None,
         }
-        measured = [*found["whole"], *found["answer"], *found["answer_alone"], *filter(None, [found["metaphor_alone"]])]
+        measured = [
+            *found["whole"],
+            *found["answer"],
+            *found["answer_alone"],
+            *filter(None, [found["metaphor_alone"]]),
+        ]
         return {"id": item.id, **found} if all(one.tokens for one in measured) else refusal(item)

@@ -34,16 +34,17 @@ class Cloze(NamedTuple):
 class MaskedScorer:
     """Scores requests with an encoder that has a masked-LM head.
 
-    A token of a continuation is masked and predicted from the context and the other tokens of the continuation, on both
-    sides. `masking` says what is masked with it: nothing (`original`, Salazar et al. 2020, arXiv 1910.14659), or the later
-    tokens of its word (`within_word_l2r`, Kauf & Ivanova 2023, arXiv 2305.10588), so that the pieces of a rare word do not
-    give each other away; words are those of the tokenizer. The special tokens around a string are never scored.
+    A token of a continuation is masked and predicted from the context and the other tokens of the
+    continuation, on both sides. `masking` says what is masked with it: nothing (`original`, Salazar et al.
+    2020, arXiv 1910.14659), or the later tokens of its word (`within_word_l2r`, Kauf & Ivanova 2023, arXiv
+    2305.10588), so that the pieces of a rare word do not give each other away; words are those of the
+    tokenizer. The special tokens around a string are never scored.
 
-    Every distinct masked sequence is read once: options that differ in one token share the sequence in which it is masked.
-    A batch has sequences of similar length and at most `batch_tokens` tokens with its padding, or one sequence. The
-    vocabulary matrix is applied only to the place asked for, and makes at most `logits` values at a time; a network whose
-    head a probe finds to need whole sequences is given them, with the same results. A network in bf16 is run in bf16;
-    log-probabilities are made in float32. Dropout is switched off.
+    Every distinct masked sequence is read once: options that differ in one token share the sequence in which
+    it is masked. A batch has sequences of similar length and at most `batch_tokens` tokens with its padding,
+    or one sequence. The vocabulary matrix is applied only to the place asked for, and makes at most `logits`
+    values at a time; a network whose head a probe finds to need whole sequences is given them, with the same
+    results. A network in bf16 is run in bf16; log-probabilities are made in float32. Dropout is switched off.
     """
 
     def __init__(
@@ -58,7 +59,9 @@ class MaskedScorer:
             raise FiglangError(f"masking={masking} is not a choice; choose one of {', '.join(MASKINGS)}")
         self.spans = SpanFinder(tokenizer)
         if tokenizer.mask_token_id is None:
-            raise FiglangError(f"{type(tokenizer).__name__} has no mask token, which masked language models need")
+            raise FiglangError(
+                f"{type(tokenizer).__name__} has no mask token, which masked language models need"
+            )
         self.mask = int(tokenizer.mask_token_id)
         self._pad = int(tokenizer.pad_token_id or 0)
         self.before, self.after = _around(tokenizer)
@@ -74,8 +77,8 @@ class MaskedScorer:
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
         """Per-token log-probabilities of every continuation, in the order of the requests.
 
-        Raises FiglangError that names the request if its continuation is empty or has no token, or if the string is longer
-        than what the network reads.
+        Raises FiglangError that names the request if its continuation is empty or has no token, or if the
+        string is longer than what the network reads.
         """
         if self._fallback:
             log.info("masked scoring computes the logits of every token: %s", self._fallback)
@@ -98,7 +101,8 @@ class MaskedScorer:
             task = bar.add_task("scoring", total=len(answers))
             for batch, logits_NV in self.read(answers):
                 rows, tokens_, places = zip(
-                    *((row, *answer) for row, cloze in enumerate(batch) for answer in answers[cloze].items()), strict=True
+                    *((row, *answer) for row, cloze in enumerate(batch) for answer in answers[cloze].items()),
+                    strict=True,
                 )
                 values[list(places)] = (logits_NV[rows, tokens_] - logits_NV.logsumexp(-1)[list(rows)]).cpu()
                 bar.advance(task, len(batch))
@@ -115,7 +119,9 @@ class MaskedScorer:
 
     def _clozes(self, requests: list[Request]) -> Iterator[list[tuple[Cloze, int]]]:
         """For every request the cloze of each token of its continuation, and that token."""
-        for index, (request, (encoding, first)) in enumerate(zip(requests, self.spans.find(requests), strict=True)):
+        for index, (request, (encoding, first)) in enumerate(
+            zip(requests, self.spans.find(requests), strict=True)
+        ):
             ids = (*self.before, *encoding.ids, *self.after)
             if self.window is not None and len(ids) > self.window:
                 raise RequestError(
@@ -124,7 +130,10 @@ class MaskedScorer:
                     f"has {len(ids)} tokens with the special ones, the network reads {self.window}; "
                     "shorten it, or use a model with a longer window",
                 )
-            yield [(self._cloze(ids, encoding.word_ids, place), encoding.ids[place]) for place in range(first, len(encoding.ids))]
+            yield [
+                (self._cloze(ids, encoding.word_ids, place), encoding.ids[place])
+                for place in range(first, len(encoding.ids))
+            ]
 
     def _cloze(self, ids: tuple[int, ...], words: list[int | None], place: int) -> Cloze:
         masked = 1
@@ -146,9 +155,14 @@ class MaskedScorer:
     def _run(self, batch: list[Cloze], whole: bool) -> Tensor:
         """Logits (N, V) at the places asked for; `whole` has the head compute all places."""
         width = max(len(cloze.ids) for cloze in batch)
-        ids_NT = torch.stack([pad(torch.tensor(cloze.ids), (0, width - len(cloze.ids)), value=self._pad) for cloze in batch])
+        ids_NT = torch.stack(
+            [pad(torch.tensor(cloze.ids), (0, width - len(cloze.ids)), value=self._pad) for cloze in batch]
+        )
         mask_NT = (torch.arange(width) < torch.tensor([len(cloze.ids) for cloze in batch])[:, None]).long()
-        inputs = {"input_ids": ids_NT.to(self._network.device), "attention_mask": mask_NT.to(self._network.device)}
+        inputs = {
+            "input_ids": ids_NT.to(self._network.device),
+            "attention_mask": mask_NT.to(self._network.device),
+        }
         places_N = torch.tensor([cloze.place for cloze in batch], device=self._network.device)
         if whole:
             return _at(self._network(**inputs).logits, places_N)
@@ -161,7 +175,10 @@ class MaskedScorer:
         """Why the head needs whole sequences, or None if it gives the same for single states."""
         if self._network.base_model is self._network:
             return "its body and its head cannot be told apart"
-        ids = tuple((self._vocabulary // 4 + place * max(self._vocabulary // 40, 1)) % self._vocabulary for place in range(8))
+        ids = tuple(
+            (self._vocabulary // 4 + place * max(self._vocabulary // 40, 1)) % self._vocabulary
+            for place in range(8)
+        )
         batch = [Cloze(ids, 5), Cloze(ids[:6], 2)]
         expected = reference(self._network, lambda: self._run(batch, whole=True))
         try:
@@ -177,7 +194,8 @@ def _at(states_NTX: Tensor, places_N: Tensor) -> Tensor:
 
 @contextmanager
 def _picking(body: nn.Module, places_N: Tensor) -> Iterator[None]:
-    """Hands the head one state (N, 1, H) per sequence, so that the network's own forward does the rest, whatever its head."""
+    """Hands the head one state (N, 1, H) per sequence, so that the network's own forward does the rest,
+    whatever its head."""
 
     def pick(module: nn.Module, inputs: Any, output: Any) -> Any:
         output.last_hidden_state = _at(output[0], places_N)[:, None]
@@ -202,7 +220,9 @@ def _around(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
 def _window(network: PreTrainedModel) -> int | None:
     """How many tokens the network reads, special ones included; None if any number."""
     limit: int | None = getattr(network.config, "max_position_embeddings", None)
-    tables = (module for name, module in network.named_modules() if name.endswith("embeddings.position_embeddings"))
+    tables = (
+        module for name, module in network.named_modules() if name.endswith("embeddings.position_embeddings")
+    )
     padding = getattr(next(tables, None), "padding_idx", None)
     # RoBERTa and its kin count positions from behind the padding token's.
     return limit if limit is None or padding is None else limit - padding - 1

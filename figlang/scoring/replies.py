@@ -1,4 +1,5 @@
-"""Choices by the letter in a model's reply, read strictly: what names no option, or several, is invalid and counts as wrong."""
+"""Choices by the letter in a model's reply, read strictly: what names no option, or several, is invalid and
+counts as wrong."""
 
 import re
 from collections.abc import Sequence
@@ -9,13 +10,17 @@ from typing import Any
 from figlang.tasks.lettered import Lettered
 from figlang.types import Prediction, Reply
 
-# Reasoning before the answer, as open models write it. Chat templates may open it, so that only its end is in the reply.
+# Reasoning before the answer, as open models write it. Chat templates may open it, so that only its end is in
+# the reply.
 _THOUGHTS = r"think|thinking|thought|reasoning|reflection|analysis|scratchpad"
 THOUGHT = re.compile(rf"<({_THOUGHTS})>.*?</\1>|\[THINK\].*?\[/THINK\]", flags=re.DOTALL | re.IGNORECASE)
 OPENED = re.compile(rf"<(?:{_THOUGHTS})>|\[THINK\]|<\|channel\|>", flags=re.IGNORECASE)
 CLOSED = re.compile(rf"</(?:{_THOUGHTS})>|\[/THINK\]|<\|channel\|>final<\|message\|>", flags=re.IGNORECASE)
-# Tokens that begin or end a turn and reach the text of a reply; what a model writes after its turn is not its reply.
-BEGUN = re.compile(r"^(?:\s|<s>|<bos>|<\|(?:im_start|start|start_header_id|end_header_id|begin_of_text|message)\|>(?:assistant)?)+")
+# Tokens that begin or end a turn and reach the text of a reply; what a model writes after its turn is not its
+# reply.
+BEGUN = re.compile(
+    r"^(?:\s|<s>|<bos>|<\|(?:im_start|start|start_header_id|end_header_id|begin_of_text|message)\|>(?:assistant)?)+"
+)
 ENDED = re.compile(r"<\|[^|<>\s]+\|>|<｜[^｜<>]+｜>|</s>|<eos>|<(?:end|start)_of_turn>|\[/?INST\]")
 # TeX around an answer: \(\boxed{\text{B}}\), $B$.
 STYLED = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathsf|mbox)\{([^{}]*)\}")
@@ -23,8 +28,11 @@ BOXED = re.compile(r"\\(?:boxed|fbox)\{([^{}]*)\}")
 MATHS = re.compile(r"\\[()\[\]]|\${1,2}(?=[^$\n]{1,60}\$)|(?<=[\w).])\${1,2}")
 TAGGED = re.compile(r"<(answer|final_answer)>\s*([^<>]*?)\s*</\1>", flags=re.IGNORECASE)
 MARKS = re.compile(r"[*_`\"'“”‘’]")
-ASIDE = re.compile(r", *(?:however|though|therefore|actually|really|frankly|honestly|of course) *,", flags=re.IGNORECASE)
-# What turns down an option behind its label, and the other side of "the answer is" in the same clause; apostrophes are taken out.
+ASIDE = re.compile(
+    r", *(?:however|though|therefore|actually|really|frankly|honestly|of course) *,", flags=re.IGNORECASE
+)
+# What turns down an option behind its label, and the other side of "the answer is" in the same clause;
+# apostrophes are taken out.
 SAYS = r"is|was|does|do|can|could|would|will|seems|sounds|looks|appears|makes|has|fails|contradicts|misses|lacks|ignores"
 NEVER = r"(?:is|was|does|do|did|could|would|should|ca|wo|has)nt|cannot|can not|is not|was not"
 RIGHT = r"(?:be )?(?:the )?(?:right|correct|best|better|closest|answer)\b"
@@ -36,10 +44,12 @@ DENIAL = re.compile(
 )
 CLAUSE = ".,:;!?\n"  # what ends one
 LISTED = re.compile(r"\b[A-Z]\)? *(?:or|and|/) *$")
-# What follows an answer and takes it back: a condition or a question in its clause, a second thought later on.
+# What follows an answer and takes it back: a condition or a question in its clause, a second thought later
+# on.
 CONDITION = re.compile(r"[^.,:;!?\n]*(?:\?|\b(?:if|unless|literally)\b)", flags=re.IGNORECASE)
 SECOND_THOUGHT = re.compile(
-    r"\b(?:wait|hmm|actually|correction|scratch that|on second thought|let me reconsider|sorry)\b|\bno, ", flags=re.IGNORECASE
+    r"\b(?:wait|hmm|actually|correction|scratch that|on second thought|let me reconsider|sorry)\b|\bno, ",
+    flags=re.IGNORECASE,
 )
 # A judgement of an option that follows its words.
 VERDICT = re.compile(
@@ -56,13 +66,15 @@ BEST = (
 
 
 def final(reply: str) -> str:
-    """What a reply says after its reasoning, without the tokens around its turn; nothing if the reasoning was cut off."""
+    """What a reply says after its reasoning, without the tokens around its turn; nothing if the reasoning was
+    cut off."""
     text = CLOSED.split(THOUGHT.sub(" ", reply))[-1]
     return "" if OPENED.search(text) else ENDED.split(BEGUN.sub("", text), maxsplit=1)[0]
 
 
 def _plain(text: str) -> str:
-    """The text without TeX, tags and emphasis: what a box or an answer's tag holds stands behind "answer:"."""
+    """The text without TeX, tags and emphasis: what a box or an answer's tag holds stands behind
+    "answer:"."""
     text = TAGGED.sub(r"answer: \2", BOXED.sub(r"answer: \1", STYLED.sub(r"\1", text)))
     return ASIDE.sub("", MARKS.sub("", MATHS.sub("", text)))
 
@@ -70,24 +82,29 @@ def _plain(text: str) -> str:
 def letter(reply: str, options: int) -> str | None:
     """The letter of the option that a reply names as its answer; None if it names none, or no single one.
 
-    Taken are, in this order and after any reasoning in `<think>…</think>`: a letter that is all of the last line ("B", "(B).",
-    "Answer: B"); the last "the answer is B", "B is correct", boxed or tagged B; a letter that is all of the first line; the only
-    label before an option's words ("(B) She is kind", "B. She is kind"). An option's words without its letter are no answer, and
-    reasoning that was cut off has none. Nor is a letter that is turned down ("(A) is wrong", "I don't think the answer is A"),
-    stands under a condition, in a question or above a list, or is one of several.
+    Taken are, in this order and after any reasoning in `<think>…</think>`: a letter that is all of the last
+    line ("B", "(B).", "Answer: B"); the last "the answer is B", "B is correct", boxed or tagged B; a letter
+    that is all of the first line; the only label before an option's words ("(B) She is kind", "B. She is
+    kind"). An option's words without its letter are no answer, and reasoning that was cut off has none. Nor
+    is a letter that is turned down ("(A) is wrong", "I don't think the answer is A"), stands under a
+    condition, in a question or above a list, or is one of several.
     """
     lines = [line.strip() for line in _plain(final(reply)).splitlines() if line.strip()]
     if not lines:
         return None
     one = f"[{ascii_uppercase[:options]}]"
     lead = r"(?i:(?:so |thus,? )?(?:(?:the|my) )?(?:(?:final|correct|best) )?(?:answer|option|choice)(?: is)?:? *(?:option )?)"
-    # "A" may be an article: a bare letter has to end its clause, or to be followed by a reason; and it has to be the only one.
+    # "A" may be an article: a bare letter has to end its clause, or to be followed by a reason; and it has to
+    # be the only one.
     several = rf"(?! *(?:,|/|&|and\b|or\b|and/or\b) *(?i:option )?\(?{one}\b)"
     end = rf"(?= *(?:[.,:;!)\]}}\n]|$|[–—-] | because\b| since\b)){several}"
     label = rf"(?:\(({one})\){REJECTED}{several}|({one}){end})"
     alone = re.compile(rf"{lead}?{label}[.!:)]?")
     # "Choice A: …" begins a list, "Choice: A" ends one.
-    named = r"(?i:answer|choice)(?i: is:?| would be:?|:)|(?i:choose|pick|select):?|" rf"(?i:{BEST})(?i: is:?| would be:?|:)"
+    named = (
+        r"(?i:answer|choice)(?i: is:?| would be:?|:)|(?i:choose|pick|select):?|"
+        rf"(?i:{BEST})(?i: is:?| would be:?|:)"
+    )
     said = rf"\b(?:{named}) *(?i:option )?{label}|\b(?i:answer|choice) {label}(?! *:)"
     called = rf"(?<!or )(?<!and )(?:\(({one})\)|\b({one})) is (?i:the |my )?(?i:(?:final|right|correct|best|better) )*"
     stated = re.compile(rf"{said}|{called}(?i:answer|choice|option|right|correct)\b")
@@ -99,25 +116,33 @@ def letter(reply: str, options: int) -> str | None:
         return _of(found)
     if answers := [found for found in stated.finditer(text) if _stands(found, text)]:
         last, before = answers[-1], answers[-2] if len(answers) > 1 else None
-        either = before and _of(before) != _of(last) and not re.search(r"[.!?\n]", text[before.end() : last.start()])
+        either = (
+            before
+            and _of(before) != _of(last)
+            and not re.search(r"[.!?\n]", text[before.end() : last.start()])
+        )
         return None if either or SECOND_THOUGHT.search(text, last.end()) else _of(last)
     if (found := bare[0]) and len(distinct) == 1 and not lines[0].endswith(":"):
         return _of(found)
-    labels = {_of(found) for found in re.finditer(rf"\(({one})\){REJECTED}|^({one})[.):] *\S", text, flags=re.MULTILINE)}
+    labels = {
+        _of(found)
+        for found in re.finditer(rf"\(({one})\){REJECTED}|^({one})[.):] *\S", text, flags=re.MULTILINE)
+    }
     begins = any(re.match(rf"\(?{one}[.):]", line) for line in lines)
     return labels.pop() if len(labels) == 1 and begins and not VERDICT.search(text) else None
 
 
 def _stands(found: re.Match[str], text: str) -> bool:
-    """Whether an answer is meant: nothing in its clause turns it down, asks, names another or has a condition."""
+    """Whether an answer is meant: nothing in its clause turns it down, asks, names another or has a
+    condition."""
     clause = text[1 + max(text.rfind(mark, 0, found.start()) for mark in CLAUSE) : found.start()]
     return not (DENIAL.search(clause) or LISTED.search(clause) or CONDITION.match(text, found.end()))
 
 
 @dataclass(frozen=True)
 class Answered:
-    """A reply to the message about an item, the letter it names or None, whether it ran into the limit of tokens, and whether a
-    content filter stopped it."""
+    """A reply to the message about an item, the letter it names or None, whether it ran into the limit of
+    tokens, and whether a content filter stopped it."""
 
     id: str
     message: str
@@ -133,8 +158,8 @@ class Answered:
 def choose(asked: Sequence[Lettered], replies: Sequence[Reply]) -> tuple[list[Prediction], list[Answered]]:
     """Predictions of all items, and what they were read from.
 
-    The option that is named scores 1 and the others 0, so that an invalid answer is a tie. Scores are in the order of the options
-    of the item that the prediction is named by.
+    The option that is named scores 1 and the others 0, so that an invalid answer is a tie. Scores are in the
+    order of the options of the item that the prediction is named by.
     """
     predictions, answered = [], []
     for one, reply in zip(asked, replies, strict=True):

@@ -1,4 +1,5 @@
-"""What a language model is asked for and what it answers: text in, spans of tokens, their log-probabilities out."""
+"""What a language model is asked for and what it answers: text in, spans of tokens, their log-probabilities
+out."""
 
 import copy
 import re
@@ -16,10 +17,12 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Request(NamedTuple):
-    """The log-probability of `continuation` after `context` (which may be empty); spaces are part of the text.
+    """The log-probability of `continuation` after `context` (which may be empty); spaces are part of the
+    text.
 
-    Spaces at the end of the context are scored with the continuation, as lm-evaluation-harness does: most tokenizers merge a
-    space with the word behind it, and one that makes a token of it (before digits, for example) leaves out none of the answer.
+    Spaces at the end of the context are scored with the continuation, as lm-evaluation-harness does: most
+    tokenizers merge a space with the word behind it, and one that makes a token of it (before digits, for
+    example) leaves out none of the answer.
     """
 
     context: str
@@ -32,18 +35,22 @@ class Request(NamedTuple):
 
 
 class RequestError(FiglangError):
-    """A request that cannot be scored: `index` is its place among all, `why` the rest of the sentence that begins with it."""
+    """A request that cannot be scored: `index` is its place among all, `why` the rest of the sentence that
+    begins with it."""
 
     def __init__(self, index: int, request: Request, why: str) -> None:
         # Its last line: what stands before it are examples.
         words = (request.context + request.continuation).rstrip().rpartition("\n")[2].split()
-        super().__init__(f"request {index} ({' '.join(words[:8])[:80]!r}{'…' if len(words) > 8 else ''}) {why}")
+        super().__init__(
+            f"request {index} ({' '.join(words[:8])[:80]!r}{'…' if len(words) > 8 else ''}) {why}"
+        )
         self.index = index
 
 
 @contextmanager
 def naming(items: Sequence[str]) -> Iterator[None]:
-    """Within, an error about a request says first which item it is of; `items` has an id for every request."""
+    """Within, an error about a request says first which item it is of; `items` has an id for every
+    request."""
     try:
         yield
     except RequestError as error:
@@ -54,11 +61,11 @@ def naming(items: Sequence[str]) -> Iterator[None]:
 class Scored:
     """What requests were given, in their order, and what it took.
 
-    `log_probs` are float32 on the CPU, one per scored token of a continuation: natural logarithms, to be summed or
-    averaged by the caller; none where an endpoint refused to read the request.
+    `log_probs` are float32 on the CPU, one per scored token of a continuation: natural logarithms, to be
+    summed or averaged by the caller; none where an endpoint refused to read the request.
 
-    `tokens` is what running every request by itself would read, `read` what was read,
-    `positions` the rows that met the vocabulary matrix. `fallback` is why a slower way had to be taken, or None.
+    `tokens` is what running every request by itself would read, `read` what was read, `positions` the rows
+    that met the vocabulary matrix. `fallback` is why a slower way had to be taken, or None.
     """
 
     log_probs: list[Tensor]
@@ -71,7 +78,8 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Token ids of context and continuation (and bos, if there is one); those from `start` (>= 1) on are scored."""
+    """Token ids of context and continuation (and bos, if there is one); those from `start` (>= 1) on are
+    scored."""
 
     ids: list[int]
     start: int
@@ -80,13 +88,15 @@ class Tokens:
 class SpanFinder:
     """Tokenises requests in one call, each as one string, and finds the continuation by character offset.
 
-    A token that straddles the boundary belongs to the continuation, and so do the spaces before it. No special token is added.
+    A token that straddles the boundary belongs to the continuation, and so do the spaces before it. No
+    special token is added.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         if not getattr(tokenizer, "is_fast", False):
             raise FiglangError(
-                f"{type(tokenizer).__name__} gives no character offsets, which find the continuation's tokens; "
+                f"{type(tokenizer).__name__} gives no character offsets, which find the continuation's "
+                "tokens; "
                 "use a model folder that has a tokenizer.json"
             )
         # A copy without post-processor: that of byte-level tokenizers trims spaces from the offsets.
@@ -98,13 +108,16 @@ class SpanFinder:
     def find(self, requests: Sequence[Request]) -> list[tuple[Any, int]]:
         """For every request its `tokenizers.Encoding` and the place of the first token of its continuation.
 
-        Raises FiglangError that names the request whose continuation is empty or has no token, or that holds half a character.
+        Raises FiglangError that names the request whose continuation is empty or has no token, or that holds
+        half a character.
         """
         for index, request in enumerate(requests):
             if not request.continuation:
                 raise RequestError(index, request, "has an empty continuation; there is nothing to score")
             if (half := SURROGATE.search(request.context + request.continuation)) is not None:
-                raise RequestError(index, request, f"holds {half[0]!r}, half of a character; write the whole one")
+                raise RequestError(
+                    index, request, f"holds {half[0]!r}, half of a character; write the whole one"
+                )
         encodings = self._backend.encode_batch(
             [context + continuation for context, continuation in requests], add_special_tokens=False
         )
@@ -115,30 +128,44 @@ class SpanFinder:
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The tokens of texts, each as a whole."""
-        return [list(encoding.ids) for encoding in self._backend.encode_batch(list(texts), add_special_tokens=False)]
+        return [
+            list(encoding.ids)
+            for encoding in self._backend.encode_batch(list(texts), add_special_tokens=False)
+        ]
 
     def _first(self, index: int, request: Request, offsets: Sequence[tuple[int, int]]) -> int:
         boundary = request.boundary
-        # With an empty context everything is continuation, also a token of no width (the space some tokenizers prepend).
-        first = next((place for place, (_, end) in enumerate(offsets) if end > boundary), len(offsets)) if boundary else 0
+        # With an empty context everything is continuation, also a token of no width (the space some
+        # tokenizers prepend).
+        first = (
+            next((place for place, (_, end) in enumerate(offsets) if end > boundary), len(offsets))
+            if boundary
+            else 0
+        )
         if first == len(offsets):
-            raise RequestError(index, request, f"has no token of its own for its continuation {request.continuation!r}")
+            raise RequestError(
+                index, request, f"has no token of its own for its continuation {request.continuation!r}"
+            )
         return first
 
 
 class RequestEncoder:
     """The token sequences that a causal network reads (see SpanFinder).
 
-    No special token is added but what `bos` asks for (see `bos_ids`), prepended to every sequence. Without it the very first
-    token of a string is never scored.
+    No special token is added but what `bos` asks for (see `bos_ids`), prepended to every sequence. Without it
+    the very first token of a string is never scored.
 
-    `window` is the number of tokens the network reads (the last token of a sequence is predicted, not read); None means
-    no limit. `overflow` says what happens to a longer input: `error`, or `truncate_left`, which drops the beginning of
-    its context.
+    `window` is the number of tokens the network reads (the last token of a sequence is predicted, not read);
+    None means no limit. `overflow` says what happens to a longer input: `error`, or `truncate_left`, which
+    drops the beginning of its context.
     """
 
     def __init__(
-        self, tokenizer: PreTrainedTokenizerBase, bos: str | int = "none", overflow: str = "error", window: int | None = None
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        bos: str | int = "none",
+        overflow: str = "error",
+        window: int | None = None,
     ) -> None:
         self.spans = SpanFinder(tokenizer)
         if overflow not in ("error", "truncate_left"):
@@ -150,19 +177,23 @@ class RequestEncoder:
     def encode(self, requests: Iterable[Request]) -> tuple[list[Tokens], int]:
         """Token sequences in the order of the requests, and how many were truncated on the left.
 
-        Raises FiglangError that names the request if its continuation is empty, if no token of it can be scored, or if
-        it is longer than the window.
+        Raises FiglangError that names the request if its continuation is empty, if no token of it can be
+        scored, or if it is longer than the window.
         """
         asked = [Request(*request) for request in requests]
         found = [
             self._tokens(index, request, encoding.ids, first)
-            for index, (request, (encoding, first)) in enumerate(zip(asked, self.spans.find(asked), strict=True))
+            for index, (request, (encoding, first)) in enumerate(
+                zip(asked, self.spans.find(asked), strict=True)
+            )
         ]
         return self._cut(asked, found)
 
-    def extend(self, prompts: Sequence[str], endings: Sequence[tuple[str, tuple[int, ...]]]) -> tuple[list[Tokens], int]:
-        """The tokens of every prompt by itself, followed by every ending, a text with the tokens that are scored for it: all
-        endings of a prompt, then those of the next. And how many were truncated.
+    def extend(
+        self, prompts: Sequence[str], endings: Sequence[tuple[str, tuple[int, ...]]]
+    ) -> tuple[list[Tokens], int]:
+        """The tokens of every prompt by itself, followed by every ending, a text with the tokens that are
+        scored for it: all endings of a prompt, then those of the next. And how many were truncated.
 
         Raises FiglangError like `encode`.
         """
@@ -176,7 +207,10 @@ class RequestEncoder:
         return self._cut(asked, found)
 
     def _cut(self, asked: Sequence[Request], found: Sequence[Tokens]) -> tuple[list[Tokens], int]:
-        cut = [self._fit(index, request, tokens) for index, (request, tokens) in enumerate(zip(asked, found, strict=True))]
+        cut = [
+            self._fit(index, request, tokens)
+            for index, (request, tokens) in enumerate(zip(asked, found, strict=True))
+        ]
         return cut, sum(len(after.ids) < len(before.ids) for before, after in zip(found, cut, strict=True))
 
     def _tokens(self, index: int, request: Request, ids: list[int], first: int) -> Tokens:
@@ -204,15 +238,16 @@ class RequestEncoder:
             remedy = "its continuation alone is too long: shorten it, or use a model with a longer window"
         else:
             remedy = "shorten it, or set scoring.overflow=truncate_left to drop the beginning of its context"
-        raise RequestError(index, request, f"has {read + 1} tokens, the network reads {self._window}; {remedy}")
+        raise RequestError(
+            index, request, f"has {read + 1} tokens, the network reads {self._window}; {remedy}"
+        )
 
 
 def bos_ids(tokenizer: PreTrainedTokenizerBase, bos: str | int) -> list[int]:
     """The ids before every string.
 
-    Args:
-        tokenizer: The model's tokenizer.
-        bos: `auto`, what the tokenizer itself puts before a text; `none`; `add`, its bos token; or ids, separated by commas.
+    Args: tokenizer: The model's tokenizer. bos: `auto`, what the tokenizer itself puts before a text; `none`;
+        `add`, its bos token; or ids, separated by commas.
 
     Raises:
         FiglangError: `bos` is none of these, or the tokenizer has no such token.
@@ -223,14 +258,18 @@ def bos_ids(tokenizer: PreTrainedTokenizerBase, bos: str | int) -> list[int]:
         return _own_beginning(tokenizer)
     if bos == "add":
         if tokenizer.bos_token_id is None:
-            raise FiglangError("bos=add, but the tokenizer has no bos token; set scoring.bos=none or scoring.bos=<token id>")
+            raise FiglangError(
+                "bos=add, but the tokenizer has no bos token; set scoring.bos=none or scoring.bos=<token id>"
+            )
         return [int(tokenizer.bos_token_id)]
     try:
         numbers = [int(number) for number in str(bos).split(",")]
     except ValueError:
         raise FiglangError(f"bos={bos} is not a choice; choose auto, none, add or a token id") from None
     if any(number not in range(len(tokenizer)) for number in numbers):
-        raise FiglangError(f"bos={bos} is not a token id of this tokenizer, which has {len(tokenizer)} tokens")
+        raise FiglangError(
+            f"bos={bos} is not a token id of this tokenizer, which has {len(tokenizer)} tokens"
+        )
     return numbers
 
 
@@ -241,6 +280,8 @@ def resolved_bos(tokenizer: PreTrainedTokenizerBase, bos: str) -> str:
 
 def _own_beginning(tokenizer: PreTrainedTokenizerBase) -> list[int]:
     """The special tokens that the tokenizer itself puts before a text."""
-    whole, plain = (list(tokenizer("a", add_special_tokens=special)["input_ids"]) for special in (True, False))
+    whole, plain = (
+        list(tokenizer("a", add_special_tokens=special)["input_ids"]) for special in (True, False)
+    )
     starts = (start for start in range(len(whole)) if whole[start : start + len(plain)] == plain)
     return whole[: next(starts, 0)]

@@ -10,22 +10,25 @@ from figlang.types import Item
 
 
 def check_alone(scoring: ScoringConfig, bos: str, examples: int) -> None:
-    """Raises FiglangError where an answer alone would lack its first token, so that subtracting it would not be what it says."""
+    """Raises FiglangError where an answer alone would lack its first token, so that subtracting it would not
+    be what it says."""
     if scoring.minus_alone and scoring.kind == "likelihood" and bos == "none" and not examples:
         raise FiglangError(
-            f"scoring={scoring.name} subtracts the answer alone, whose first token has a probability only after another token; "
+            f"scoring={scoring.name} subtracts the answer alone, whose first token has a probability only "
+            "after another token; "
             "set scoring.bos=add or scoring.bos=<token id>"
         )
 
 
 class Wording:
-    """The requests that a preset and a prompt make of a metaphor and an answer. `shown` is the text before them.
+    """The requests that a preset and a prompt make of a metaphor and an answer. `shown` is the text before
+    them.
 
-    `cut` says that the two are parts of one sentence (see Item), which stay as they are. A template without a metaphor scores the
-    answer behind the template's own words.
+    `cut` says that the two are parts of one sentence (see Item), which stay as they are. A template without a
+    metaphor scores the answer behind the template's own words.
 
-    Raises FiglangError for parts of one sentence in a preset or prompt that would make two of them, and for a template whose
-    scores would all be 0.
+    Raises FiglangError for parts of one sentence in a preset or prompt that would make two of them, and for a
+    template whose scores would all be 0.
     """
 
     def __init__(self, scoring: ScoringConfig, prompt: PromptConfig, cut: bool = False) -> None:
@@ -35,17 +38,24 @@ class Wording:
         self._style = "raw" if cut else scoring.text
         self.template = scoring.template if prompt.template is None else prompt.template
         if cut and (self.template != ScoringConfig.template or prompt.suffix):
-            given = f"prompt={prompt.name}" if prompt.suffix or prompt.template is not None else f"scoring={scoring.name}"
+            given = (
+                f"prompt={prompt.name}"
+                if prompt.suffix or prompt.template is not None
+                else f"scoring={scoring.name}"
+            )
             raise FiglangError(
-                f"{given} puts text between or behind two sentences, and these items are sentences cut at a blank; use "
-                f"scoring=clean or another preset with the template {ScoringConfig.template!r}, and no prompt.suffix"
+                f"{given} puts text between or behind two sentences, and these items are sentences cut at a "
+                "blank; use "
+                f"scoring=clean or another preset with the template {ScoringConfig.template!r}, and no "
+                "prompt.suffix"
             )
         before, self._after = self.template.split("{answer}")
         # Whether the metaphor is part of the strings.
         self.has_context = "{metaphor}" in before
         if not self.has_context and not before.strip() and not prompt.suffix and scoring.minus_alone:
             raise FiglangError(
-                f"the template {self.template!r} holds the answer alone, which scoring={scoring.name} subtracts, so every score "
+                f"the template {self.template!r} holds the answer alone, which scoring={scoring.name} "
+                "subtracts, so every score "
                 "would be 0; use scoring=answer, or a template with {metaphor}"
             )
         self._opening, _, between = before.partition("{metaphor}")
@@ -69,10 +79,13 @@ class Wording:
             return Request(shown + self._opening + self._between, self._answer(answer) + self._after)
         # Nothing stands before a blank at the start of a sentence.
         between = self._between if metaphor else ""
-        return Request(shown + self._opening + self._word(metaphor) + between, self._answer(answer) + self._after)
+        return Request(
+            shown + self._opening + self._word(metaphor) + between, self._answer(answer) + self._after
+        )
 
     def blind(self, span: str, shown: str, answer: str) -> Request:
-        """What `span` scores with the metaphor hidden: the answer alone, or behind the words that a template has of its own."""
+        """What `span` scores with the metaphor hidden: the answer alone, or behind the words that a template
+        has of its own."""
         if not self._blind:
             return self.alone(shown, answer)
         continuation = self._answer(answer) + self._after
@@ -104,6 +117,7 @@ class Wording:
 
 
 def _as_published(text: str) -> str:
-    # The authors looked for a period only, so that "!" and "?" are followed by one. A mark of another script is an end.
+    # The authors looked for a period only, so that "!" and "?" are followed by one. A mark of another script
+    # is an end.
     ended = not text or text.endswith(".") or (not text[-1].isascii() and is_ended(text))
     return titled(text) + ("" if ended else full_stop(text))

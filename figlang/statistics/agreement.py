@@ -1,4 +1,5 @@
-"""Agreement of raters: intraclass correlations of scores, Krippendorff's alpha and Gwet's AC1 of codes, the majority of codes.
+"""Agreement of raters: intraclass correlations of scores, Krippendorff's alpha and Gwet's AC1 of codes, the
+majority of codes.
 
 Shape letters: I items, K raters. A rating that was not given is nan.
 """
@@ -17,7 +18,8 @@ Ratings = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Intraclass:
-    """ICC(2,1), the reliability of one rater's scores, and ICC(2,k), that of the mean of `raters` raters' scores."""
+    """ICC(2,1), the reliability of one rater's scores, and ICC(2,k), that of the mean of `raters` raters'
+    scores."""
 
     single: float
     average: float
@@ -29,9 +31,10 @@ class Intraclass:
 def intraclass(ratings_IK: Ratings) -> Intraclass | None:
     """Two-way random effects (Shrout & Fleiss 1979, cases 2,1 and 2,k), also where ratings are missing.
 
-    Variance components of items, raters and error come from least squares (Henderson's method III: items adjusted for raters,
-    raters adjusted for items). Without missing ratings that is Shrout and Fleiss' formula exactly. None where it is undefined:
-    fewer than two items or raters, parts of the table that no rater joins, no variance at all.
+    Variance components of items, raters and error come from least squares (Henderson's method III: items
+    adjusted for raters, raters adjusted for items). Without missing ratings that is Shrout and Fleiss'
+    formula exactly. None where it is undefined: fewer than two items or raters, parts of the table that no
+    rater joins, no variance at all.
     """
     ratings_IK = ratings_IK[~np.isnan(ratings_IK).all(1)][:, ~np.isnan(ratings_IK).all(0)]
     items, raters = ratings_IK.shape
@@ -88,10 +91,11 @@ def alpha(codes_IK: Ratings, level: str = "nominal") -> float | None:
 
 
 def ac1(codes_IK: Ratings, categories: int) -> float | None:
-    """Gwet's AC1 of nominal codes, also where ratings are missing (Gwet 2008, doi 10.1348/000711006X126600; for missing ratings
-    Gwet 2014, Handbook of Inter-Rater Reliability, chapter 2).
+    """Gwet's AC1 of nominal codes, also where ratings are missing (Gwet 2008, doi 10.1348/000711006X126600;
+    for missing ratings Gwet 2014, Handbook of Inter-Rater Reliability, chapter 2).
 
-    Chance agreement is small where nearly all codes are alike, so that AC1 stays high there and alpha and kappa do not.
+    Chance agreement is small where nearly all codes are alike, so that AC1 stays high there and alpha and
+    kappa do not.
 
     Args:
         codes_IK: a row for each item, a column for each rater; nan where there is no rating.
@@ -120,7 +124,8 @@ def plurality(codes: Sequence[float]) -> float:
 
 
 def majority(codes: Sequence[float]) -> float:
-    """The most frequent code; of several, the smallest (as the authors of Fig-QA, whose majority is a mode)."""
+    """The most frequent code; of several, the smallest (as the authors of Fig-QA, whose majority is a
+    mode)."""
     counts = Counter(code for code in codes if not np.isnan(code))
     most = max(counts.values())
     return min(code for code, count in counts.items() if count == most)

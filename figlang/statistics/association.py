@@ -1,8 +1,10 @@
-"""What right answers go with (MUNCH: Tong et al. 2024, Tables 10 to 12): a quantity, or classes of an attribute.
+"""What right answers go with (MUNCH: Tong et al. 2024, Tables 10 to 12): a quantity, or classes of an
+attribute.
 
-The paper names no test. `p` is that of a classical test, which takes cases as independent. Cases about one sentence are not, so the
-interval and `p_clustered` beside it are over sentences (`figlang.statistics.contrast`). `p_holm` corrects `p` for all tests of a
-family (Holm 1979), for which every two classes are tested, and not only those that turned out highest and lowest.
+The paper names no test. `p` is that of a classical test, which takes cases as independent. Cases about one
+sentence are not, so the interval and `p_clustered` beside it are over sentences
+(`figlang.statistics.contrast`). `p_holm` corrects `p` for all tests of a family (Holm 1979), for which every
+two classes are tested, and not only those that turned out highest and lowest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +45,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class Mean:
-    """Of `n` values, None where there are none; `sd` is the sample standard deviation, None of a single value."""
+    """Of `n` values, None where there are none; `sd` is the sample standard deviation, None of a single
+    value."""
 
     mean: float | None
     sd: float | None
@@ -52,7 +55,8 @@ class Mean:
 
 @dataclass(frozen=True)
 class Means:
-    """A quantity over right and over wrong answers, and the difference of its means, if there are enough of both."""
+    """A quantity over right and over wrong answers, and the difference of its means, if there are enough of
+    both."""
 
     right: Mean
     wrong: Mean
@@ -65,9 +69,11 @@ def cases(predictions: Sequence[Prediction]) -> list[Case]:
 
 
 def means(rows: Sequence[Case], quantity: str, test: str = "welch") -> Means:
-    """A quantity of right against wrong answers, by Welch's t test or Mann and Whitney's; cases without the quantity are left out.
+    """A quantity of right against wrong answers, by Welch's t test or Mann and Whitney's; cases without the
+    quantity are left out.
 
-    With answers about fewer than two sentences on either side, or a single value on both, there is nothing to test.
+    With answers about fewer than two sentences on either side, or a single value on both, there is nothing to
+    test.
     """
     known = [row for row in rows if quantity in row.attributes]
     values = np.array([float(row.attributes[quantity][0]) for row in known])
@@ -79,7 +85,9 @@ def means(rows: Sequence[Case], quantity: str, test: str = "welch") -> Means:
         return Means(_mean(sides[0]), _mean(sides[1]), None)
     found = stats.ttest_ind(*sides, equal_var=False) if test == "welch" else stats.mannwhitneyu(*sides)
     parts = np.stack([right, ~right], 1).astype(float)
-    interval, clustered = _clustered(known, parts * values[:, None], parts, Support(values.min(), values.max()))
+    interval, clustered = _clustered(
+        known, parts * values[:, None], parts, Support(values.min(), values.max())
+    )
     value = float(sides[0].mean() - sides[1].mean())
     difference = Difference("right", "wrong", value, interval, float(found.pvalue), clustered)
     return Means(_mean(sides[0]), _mean(sides[1]), difference)
@@ -94,25 +102,36 @@ def share(rows: Sequence[Case]) -> Estimate:
 def pairs(classes: Mapping[str, Sequence[Case]], test: str = "chi2", least: int = 20) -> list[Difference]:
     """Shares of right answers of every two classes, the higher minus the lower, largest difference first.
 
-    Classes with fewer than `least` cases, or about one sentence only, are not tested. Tests are of the table of right and wrong
-    answers: chi-square without continuity correction (which is the two-sided z test of two proportions), with Yates's correction,
-    or Fisher's exact test.
+    Classes with fewer than `least` cases, or about one sentence only, are not tested. Tests are of the table
+    of right and wrong answers: chi-square without continuity correction (which is the two-sided z test of two
+    proportions), with Yates's correction, or Fisher's exact test.
     """
     found = []
-    for one, other in combinations([name for name, rows in classes.items() if len(rows) >= least and _sentences(rows) > 1], 2):
-        high, low = sorted((one, other), key=lambda name: _right(classes[name]) / len(classes[name]), reverse=True)
+    for one, other in combinations(
+        [name for name, rows in classes.items() if len(rows) >= least and _sentences(rows) > 1], 2
+    ):
+        high, low = sorted(
+            (one, other), key=lambda name: _right(classes[name]) / len(classes[name]), reverse=True
+        )
         rows = [*classes[high], *classes[low]]
         inside = np.array([[1, 0]] * len(classes[high]) + [[0, 1]] * len(classes[low]), float)
         interval, clustered = _clustered(rows, inside * [[row.right] for row in rows], inside)
         counts = [(_right(classes[name]), len(classes[name])) for name in (high, low)]
         value = counts[0][0] / counts[0][1] - counts[1][0] / counts[1][1]
-        found.append(Difference(high, low, value, interval, _p([(right, n - right) for right, n in counts], test), clustered))
+        found.append(
+            Difference(
+                high, low, value, interval, _p([(right, n - right) for right, n in counts], test), clustered
+            )
+        )
     return sorted(found, key=lambda difference: -difference.value)
 
 
 def holm(family: Sequence[Difference]) -> list[Difference]:
     """The differences with p-values that hold for all of them together (Holm 1979)."""
-    return [replace(one, p_holm=p) for one, p in zip(family, comparison.holm([one.p for one in family]), strict=True)]
+    return [
+        replace(one, p_holm=p)
+        for one, p in zip(family, comparison.holm([one.p for one in family]), strict=True)
+    ]
 
 
 def _right(rows: Sequence[Case]) -> int:

@@ -1,24 +1,27 @@
-"""The one rule for intervals and tests: a score test of a ratio over clusters; the interval is all values that it does not reject.
+"""The one rule for intervals and tests: a score test of a ratio over clusters; the interval is all values
+that it does not reject.
 
-A share is a ratio of sums over clusters, hits over sizes, and a paired difference is one whose hits may be negative. Items of a
-cluster depend on each other, in either direction, so only clusters are taken as independent.
+A share is a ratio of sums over clusters, hits over sizes, and a paired difference is one whose hits may be
+negative. Items of a cluster depend on each other, in either direction, so only clusters are taken as
+independent.
 
-The test of a value v asks for the likeliest distribution of clusters whose ratio is v. This is empirical likelihood (Owen 1990) on
-bounded values: to the clusters that were seen it adds one that is all wrong and one that is all right, which have weight only where
-v cannot be reached without them. The squared distance of the ratio from v over its variance under that
-distribution is compared with Student's t of as many degrees of freedom as there are clusters less one (Cameron & Miller 2015).
+The test of a value v asks for the likeliest distribution of clusters whose ratio is v. This is empirical
+likelihood (Owen 1990) on bounded values: to the clusters that were seen it adds one that is all wrong and one
+that is all right, which have weight only where v cannot be reached without them. The squared distance of the
+ratio from v over its variance under that distribution is compared with Student's t of as many degrees of
+freedom as there are clusters less one (Cameron & Miller 2015).
 
-Where every cluster is one item, the test of a paired difference is, but for t in place of the normal distribution, McNemar's
-without a continuity correction (McNemar 1947), and its interval that of Tango (1998). Exact tests of differences reject too seldom
-(Fagerland, Lydersen & Laake 2013). A share of independent cases has the exact binomial test and its interval (Clopper & Pearson
-1934) instead, since near 0 and 1 the score test's (Wilson 1927) holds the share in 91 % of the cases only.
+Where every cluster is one item, the test of a paired difference is, but for t in place of the normal
+distribution, McNemar's without a continuity correction (McNemar 1947), and its interval that of Tango (1998).
+Exact tests of differences reject too seldom (Fagerland, Lydersen & Laake 2013). A share of independent cases
+has the exact binomial test and its interval (Clopper & Pearson 1934) instead, since near 0 and 1 the score
+test's (Wilson 1927) holds the share in 91 % of the cases only.
 
 Shape letters: B statistics, K kinds of clusters (equal hits, equal size) with how many there are of each.
 
-References:
-    Wilson (1927), J. Am. Stat. Assoc. 22. Clopper & Pearson (1934), Biometrika 26. McNemar (1947), Psychometrika 12.
-    Owen (1990), Ann. Stat. 18. Tango (1998), Stat. Med. 17. Fagerland, Lydersen & Laake (2013), BMC Med. Res. Methodol. 13:91.
-    Cameron & Miller (2015), J. Hum. Resour. 50.
+References: Wilson (1927), J. Am. Stat. Assoc. 22. Clopper & Pearson (1934), Biometrika 26. McNemar (1947),
+    Psychometrika 12. Owen (1990), Ann. Stat. 18. Tango (1998), Stat. Med. 17. Fagerland, Lydersen & Laake
+    (2013), BMC Med. Res. Methodol. 13:91. Cameron & Miller (2015), J. Hum. Resour. 50.
 """
 
 from collections.abc import Sequence
@@ -42,11 +45,13 @@ SMALLEST = 1e-12  # a weight, distance or variance that is none
 
 @dataclass(frozen=True)
 class Support:
-    """The least and the largest value of a case, and how far a cluster that was not seen may be from the ratio.
+    """The least and the largest value of a case, and how far a cluster that was not seen may be from the
+    ratio.
 
-    A cluster of m cases is at most m ** `power` of these cases away. Every case of a cluster may be wrong for one system. But two
-    systems are seldom opposed on every case of a cluster, and a power of 1 would reject far too seldom where they seldom differ;
-    2/3 keeps the level for clusters of 1 to 6 cases in simulations (`tests/statistics/test_simulations.py`).
+    A cluster of m cases is at most m ** `power` of these cases away. Every case of a cluster may be wrong for
+    one system. But two systems are seldom opposed on every case of a cluster, and a power of 1 would reject
+    far too seldom where they seldom differ; 2/3 keeps the level for clusters of 1 to 6 cases in simulations
+    (`tests/statistics/test_simulations.py`).
     """
 
     low: float
@@ -61,11 +66,10 @@ SHARE, DIFFERENCE = Support(0.0, 1.0), Support(-1.0, 1.0, 2 / 3)
 class Ratios:
     """B ratios of sums over clusters, each from kinds of clusters.
 
-    Attributes:
-        counts, hits, sizes: Clusters of each kind, and the hits and the size of one, (B, K). Kinds of count 0 fill up rows.
-        support: What a case can be.
-        extra: Variance of each ratio that clusters do not show, that of training seeds for example, (B).
-        freedom: Degrees of freedom of both variances together, (B).
+    Attributes: counts, hits, sizes: Clusters of each kind, and the hits and the size of one, (B, K). Kinds of
+        count 0 fill up rows. support: What a case can be. extra: Variance of each ratio that clusters do not
+        show, that of training seeds for example, (B). freedom: Degrees of freedom of both variances together,
+        (B).
     """
 
     counts: Array
@@ -76,9 +80,13 @@ class Ratios:
     freedom: Array | None = None
 
     @classmethod
-    def of(cls, hits: Sequence[float] | Array, sizes: Sequence[float] | Array, support: Support = SHARE) -> "Ratios":
+    def of(
+        cls, hits: Sequence[float] | Array, sizes: Sequence[float] | Array, support: Support = SHARE
+    ) -> "Ratios":
         """One ratio, from the hits and the size of every cluster."""
-        kinds, counts = np.unique(np.column_stack([np.asarray(hits, float), np.asarray(sizes, float)]), axis=0, return_counts=True)
+        kinds, counts = np.unique(
+            np.column_stack([np.asarray(hits, float), np.asarray(sizes, float)]), axis=0, return_counts=True
+        )
         return cls(counts.astype(float)[None], kinds[None, :, 0], kinds[None, :, 1], support)
 
     @classmethod
@@ -102,7 +110,8 @@ class Ratios:
 
     @property
     def variances(self) -> Array:
-        """The cluster-robust variance of each ratio by linearisation, without what seeds add; infinite for a single cluster."""
+        """The cluster-robust variance of each ratio by linearisation, without what seeds add; infinite for a
+        single cluster."""
         residuals_BK = self.hits - self.values[:, None] * self.sizes
         clusters_B = self.clusters
         correction_B = clusters_B / np.maximum(clusters_B - 1, SMALLEST)
@@ -115,7 +124,9 @@ class Ratios:
         squared_B = np.concatenate([self._rows(rows)._statistic(values_B[rows]) for rows in self._parts()])
         found_B = 2 * student.sf(np.sqrt(squared_B), self._free)
         right_B = (self.counts * self.hits).sum(1)
-        tails_B = np.minimum(binom.cdf(right_B, self.clusters, values_B), binom.sf(right_B - 1, self.clusters, values_B))
+        tails_B = np.minimum(
+            binom.cdf(right_B, self.clusters, values_B), binom.sf(right_B - 1, self.clusters, values_B)
+        )
         return np.asarray(np.where(self._independent, np.minimum(1, 2 * tails_B), found_B))
 
     def intervals(self, level: float = LEVEL) -> tuple[Array, Array]:
@@ -126,7 +137,9 @@ class Ratios:
         # A beta distribution needs a success, or a failure; without one the end is the edge.
         exact_low_B = np.where(right_B > 0, beta.ppf(level / 2, np.maximum(right_B, 1), wrong_B + 1), 0)
         exact_high_B = np.where(wrong_B > 0, beta.isf(level / 2, right_B + 1, np.maximum(wrong_B, 1)), 1)
-        return np.where(self._independent, exact_low_B, low_B), np.where(self._independent, exact_high_B, high_B)
+        return np.where(self._independent, exact_low_B, low_B), np.where(
+            self._independent, exact_high_B, high_B
+        )
 
     def _rows(self, rows: "slice | npt.NDArray[np.int64]") -> "Ratios":
         parts = ("counts", "hits", "sizes", "extra", "freedom")
@@ -141,7 +154,8 @@ class Ratios:
 
     @property
     def _independent(self) -> npt.NDArray[np.bool_]:
-        """Which are shares of independent cases: every cluster is one case, right or wrong, and nothing else varies."""
+        """Which are shares of independent cases: every cluster is one case, right or wrong, and nothing else
+        varies."""
         if self.support != SHARE or self.extra is not None:
             return np.zeros(len(self.counts), bool)
         one_BK = (self.sizes == 1) & ((self.hits == 0) | (self.hits == 1))
@@ -152,10 +166,14 @@ class Ratios:
         return np.maximum(self.clusters - 1, 1) if self.freedom is None else self.freedom
 
     def _ends(self, level: float) -> tuple[Array, Array]:
-        """Both ends of every interval, side by side: where the statistic, 0 at the ratio itself, comes to its critical value."""
+        """Both ends of every interval, side by side: where the statistic, 0 at the ratio itself, comes to its
+        critical value."""
         critical_B = student.isf(level / 2, self._free)
         rows_E = np.tile(np.arange(len(self.counts)), 2)
-        inside_E, outside_E = np.tile(self.values, 2), np.repeat([self.support.low, self.support.high], len(self.counts))
+        inside_E, outside_E = (
+            np.tile(self.values, 2),
+            np.repeat([self.support.low, self.support.high], len(self.counts)),
+        )
 
         def beyond(values: Array, rows: npt.NDArray[np.int64]) -> Array:
             roots = np.sqrt(self._rows(rows)._statistic(values))
@@ -175,13 +193,15 @@ class Ratios:
         return low_B, high_B
 
     def _statistic(self, values_B: Array) -> Array:
-        """The squared distance of each ratio from a value, in units of its variance if the value is the true one."""
+        """The squared distance of each ratio from a value, in units of its variance if the value is the true
+        one."""
         clusters_B = self.clusters
         off_BK = self.hits - values_B[:, None] * self.sizes
         total_B = (self.counts * off_BK).sum(1)
         items_B, squares_B = ((self.counts * self.sizes**power).sum(1) for power in (1, 2))
         up_B = total_B >= 0
-        # Weight has to move towards a cluster that is all wrong, or all right, of the size that a random case lies in.
+        # Weight has to move towards a cluster that is all wrong, or all right, of the size that a random case
+        # lies in.
         reach_B = np.where(up_B, values_B - self.support.low, self.support.high - values_B)
         edge_B = reach_B * (squares_B / items_B) ** self.support.power
         variance_B = _tilted_variance(self.counts, off_BK * np.where(up_B, 1.0, -1.0)[:, None], -edge_B)
@@ -193,10 +213,12 @@ class Ratios:
 
 
 def _tilted_variance(counts_BK: Array, off_BK: Array, edge_B: Array) -> Array:
-    """Variance under the likeliest distribution of mean 0 on the values `off_BK`, whose own mean is >= 0, and `edge_B` <= 0.
+    """Variance under the likeliest distribution of mean 0 on the values `off_BK`, whose own mean is >= 0, and
+    `edge_B` <= 0.
 
-    A value that was seen has the weight count / (1 + tilt * value), by Lagrange's condition. The tilt is the root of the mean. If
-    the mean is still positive at the largest tilt that leaves no weight negative, the edge has what is missing.
+    A value that was seen has the weight count / (1 + tilt * value), by Lagrange's condition. The tilt is the
+    root of the mean. If the mean is still positive at the largest tilt that leaves no weight negative, the
+    edge has what is missing.
     """
     least_B = np.where(counts_BK > 0, off_BK, 0).min(1)
     most_B = 1 / np.maximum(-np.minimum(edge_B, least_B), SMALLEST)

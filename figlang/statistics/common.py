@@ -17,7 +17,8 @@ Wrong = Mapping[str, bool]  # by item id: whether it was got wrong
 
 @dataclass(frozen=True)
 class Common:
-    """Errors on the `n` items that two have both answered. `expected` is how many they would share if theirs were independent."""
+    """Errors on the `n` items that two have both answered. `expected` is how many they would share if theirs
+    were independent."""
 
     n: int
     first: int
@@ -36,7 +37,8 @@ def wrong(predictions: Sequence[Prediction]) -> dict[str, bool]:
 
 
 def in_common(one: Wrong, other: Wrong, groups: Mapping[str, str]) -> Common | None:
-    """Errors that two share, with the phi coefficient of their errors; its interval takes `groups` (by item id) as independent.
+    """Errors that two share, with the phi coefficient of their errors; its interval takes `groups` (by item
+    id) as independent.
 
     None if no item was answered by both.
     """
@@ -57,21 +59,29 @@ def every_two(missed: Mapping[str, Wrong], groups: Mapping[str, str]) -> Iterato
         return
     if any(each.keys() != missed[names[0]].keys() for each in missed.values()):
         raise ValueError("not of the same items")
-    ids_N, wrong_SN = np.array(ids, dtype=object), np.array([[missed[name][one] for one in ids] for name in names], dtype=bool)
+    ids_N, wrong_SN = (
+        np.array(ids, dtype=object),
+        np.array([[missed[name][one] for one in ids] for name in names], dtype=bool),
+    )
     errors_S, groups_N = wrong_SN.sum(1), [groups[one] for one in ids]
     for place, name in enumerate(names):
         others_BN = wrong_SN[place + 1 :]
         correlations = pearsons(wrong_SN[place].astype(float), others_BN.astype(float), groups_N)
         for other, (other_N, correlation) in enumerate(zip(others_BN, correlations, strict=True), place + 1):
             shared = tuple(ids_N[wrong_SN[place] & other_N])
-            yield name, names[other], Common(len(ids), int(errors_S[place]), int(errors_S[other]), shared, correlation)
+            yield (
+                name,
+                names[other],
+                Common(len(ids), int(errors_S[place]), int(errors_S[other]), shared, correlation),
+            )
 
 
 def people(path: Path) -> dict[str, int | None]:
-    """What people chose, by item id: the place of the option, from 0, that most of them chose; None for a tie.
+    """What people chose, by item id: the place of the option, from 0, that most of them chose; None for a
+    tie.
 
-    The file has the columns `id` and `choice`, a row for each answer of a person. A choice is the number of an option, from 1; a
-    blank one is not an answer.
+    The file has the columns `id` and `choice`, a row for each answer of a person. A choice is the number of
+    an option, from 1; a blank one is not an answer.
 
     Raises FiglangError that names the row that cannot be read.
     """
@@ -82,7 +92,9 @@ def people(path: Path) -> dict[str, int | None]:
         if not choice:
             continue
         if not choice.isdecimal() or int(choice) < 1:
-            raise FiglangError(f"{path}: row {number} has the choice {choice!r}; give the number of an option, from 1")
+            raise FiglangError(
+                f"{path}: row {number} has the choice {choice!r}; give the number of an option, from 1"
+            )
         chosen.setdefault(name, Counter())[int(choice) - 1] += 1
     if not chosen:
         raise FiglangError(f"{path} has no answer; fill in the column choice")

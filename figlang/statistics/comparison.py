@@ -1,7 +1,8 @@
-"""Systems beside each other on the same items: paired differences with tests, agreement, correction over several comparisons.
+"""Systems beside each other on the same items: paired differences with tests, agreement, correction over
+several comparisons.
 
-A system is one run or several that differ in their seed only. Seeds are pooled: the system's accuracy is the mean over them. Shape
-letters: N items, G clusters, S runs (seeds), P pairs of systems.
+A system is one run or several that differ in their seed only. Seeds are pooled: the system's accuracy is the
+mean over them. Shape letters: N items, G clusters, S runs (seeds), P pairs of systems.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,10 +28,12 @@ BLOCK = 20_000  # items of all systems whose choices are compared at a time
 
 @dataclass(frozen=True)
 class Difference:
-    """How much better a system is than another on the same cases, with a paired 95 % interval and a two-sided test.
+    """How much better a system is than another on the same cases, with a paired 95 % interval and a two-sided
+    test.
 
-    Both come from one test of the `clusters` (`figlang.statistics.clustered`) and, of pooled systems, of the seeds. Between two
-    single runs `won` and `lost` are the cases that only one of the two has right; with pooled seeds these are None.
+    Both come from one test of the `clusters` (`figlang.statistics.clustered`) and, of pooled systems, of the
+    seeds. Between two single runs `won` and `lost` are the cases that only one of the two has right; with
+    pooled seeds these are None.
     """
 
     value: float
@@ -50,9 +53,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Share of items for which two systems choose the same option, and Cohen's kappa of these choices (mean over pairs of seeds).
+    """Share of items for which two systems choose the same option, and Cohen's kappa of these choices (mean
+    over pairs of seeds).
 
-    A tie is no choice: it agrees with nothing. Kappa is None where both systems always choose the same one option.
+    A tie is no choice: it agrees with nothing. Kappa is None where both systems always choose the same one
+    option.
     """
 
     share: float
@@ -74,7 +79,8 @@ class Compared:
 
 @dataclass(frozen=True)
 class _Cases:
-    """What the runs of one system have right, (S, N), cases of a cluster together; `starts` are their first places, (G)."""
+    """What the runs of one system have right, (S, N), cases of a cluster together; `starts` are their first
+    places, (G)."""
 
     right: npt.NDArray[np.bool_]
     starts: Integers
@@ -145,10 +151,14 @@ def _cases(systems: Sequence[Runs]) -> tuple[list[_Cases], list[_Cases]]:
     groups = by_group(systems[0][0])
     seen = {row.id: (row.group, row.gold) for row in systems[0][0]}
     if any({row.id: (row.group, row.gold) for row in rows} != seen for runs in systems for rows in runs):
-        raise FiglangError("the systems were not evaluated on the same items; evaluate them on the same data and split")
+        raise FiglangError(
+            "the systems were not evaluated on the same items; evaluate them on the same data and split"
+        )
     if not groups:
         raise FiglangError("every label is hidden, so nothing can be compared")
-    place = {row.id: number for number, row in enumerate(row for members in groups.values() for row in members)}
+    place = {
+        row.id: number for number, row in enumerate(row for members in groups.values() for row in members)
+    }
     starts_G = np.cumsum([0, *map(len, groups.values())])[:-1]
     items = []
     for runs in systems:
@@ -170,10 +180,14 @@ def _differences(systems: Sequence[_Cases], places: Places) -> list[Difference]:
     runs = [len(cases.right) for cases in systems]
     ratios = _paired(sums, runs, sizes_G, places)
     first, second = (np.array([each[side] for each in places]) for side in (0, 1))
-    spread, free = (np.array([getattr(cases.seeds, name) for cases in systems]) for name in ("variance", "freedom"))
+    spread, free = (
+        np.array([getattr(cases.seeds, name) for cases in systems]) for name in ("variance", "freedom")
+    )
     if spread.any():
         extras = [spread[first], spread[second]]
-        ratios = replace(ratios, extra=sum(extras), freedom=freedom(ratios, extras, [free[first], free[second]]))
+        ratios = replace(
+            ratios, extra=sum(extras), freedom=freedom(ratios, extras, [free[first], free[second]])
+        )
     low_P, high_P = ratios.intervals()
     p_P, values_P = ratios.p(0.0), ratios.values
     single = [cases.right[0].astype(np.float32) for cases in systems]
@@ -207,7 +221,8 @@ def _paired(sums: Sequence[Integers], runs: Sequence[int], sizes_G: Integers, pl
 
 
 def _counted(codes: Integers) -> tuple[Integers, Integers]:
-    """The whole numbers that occur, and how often; counting is faster than sorting where they are close together."""
+    """The whole numbers that occur, and how often; counting is faster than sorting where they are close
+    together."""
     least, most = int(codes.min()), int(codes.max())
     if most - least > 8 * len(codes):
         return np.unique(codes, return_counts=True)
@@ -226,8 +241,13 @@ def _agreements(systems: Sequence[Runs], places: Places) -> list[Agreement]:
     n = len(place)
     choices_RN = np.full((sum(map(len, systems)), n), -1, np.int16)
     for choices_N, rows in zip(choices_RN, (rows for runs in systems for rows in runs), strict=True):
-        choices_N[[place[row.id] for row in rows]] = [-1 if row.choice is None else row.choice for row in rows]
-    same_RR, chance_RR = np.zeros((len(choices_RN), len(choices_RN))), np.zeros((len(choices_RN), len(choices_RN)))
+        choices_N[[place[row.id] for row in rows]] = [
+            -1 if row.choice is None else row.choice for row in rows
+        ]
+    same_RR, chance_RR = (
+        np.zeros((len(choices_RN), len(choices_RN))),
+        np.zeros((len(choices_RN), len(choices_RN))),
+    )
     for option in range(int(choices_RN.max()) + 1):
         often_R = (choices_RN == option).sum(1) / n
         chance_RR += often_R[:, None] * often_R
@@ -242,12 +262,15 @@ def _agreements(systems: Sequence[Runs], places: Places) -> list[Agreement]:
     for a, b in places:
         own, other = slice(edges[a], edges[a + 1]), slice(edges[b], edges[b + 1])
         kappas = kappa_RR[own, other][~np.isnan(kappa_RR[own, other])]
-        found.append(Agreement(float(same_RR[own, other].mean()), float(kappas.mean()) if kappas.size else None))
+        found.append(
+            Agreement(float(same_RR[own, other].mean()), float(kappas.mean()) if kappas.size else None)
+        )
     return found
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p values corrected for so many comparisons (Holm 1979): the chance of any false alarm among them stays below the level."""
+    """p values corrected for so many comparisons (Holm 1979): the chance of any false alarm among them stays
+    below the level."""
     order = sorted(range(len(p_values)), key=lambda place: p_values[place])
     corrected, largest = [0.0] * len(p_values), 0.0
     for rank, place in enumerate(order):
@@ -256,7 +279,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def every_pair(systems: Sequence[Runs], watch: Callable[[Sequence[Places]], Iterable[Places]] = iter) -> list[Compared]:
+def every_pair(
+    systems: Sequence[Runs], watch: Callable[[Sequence[Places]], Iterable[Places]] = iter
+) -> list[Compared]:
     """Every two of the systems, with p values corrected over all of these comparisons, items and pairs each.
 
     Args:

@@ -1,9 +1,10 @@
-"""The difference of two ratios that share clusters: shares of two classes of items, or means of right and of wrong answers.
+"""The difference of two ratios that share clusters: shares of two classes of items, or means of right and of
+wrong answers.
 
-The interval puts the intervals of both ratios together and recovers the variances from their ends (MOVER: Zou & Donner 2008,
-Stat. Med. 27, with the correlation of Zou 2007, Psychol. Methods 12; for independent shares it is method 10 of Newcombe 1998,
-Stat. Med. 17, with exact ends). So a class that is right throughout still has a width. p is the level at which an end of the
-interval comes to 0.
+The interval puts the intervals of both ratios together and recovers the variances from their ends (MOVER: Zou
+& Donner 2008, Stat. Med. 27, with the correlation of Zou 2007, Psychol. Methods 12; for independent shares it
+is method 10 of Newcombe 1998, Stat. Med. 17, with exact ends). So a class that is right throughout still has
+a width. p is the level at which an end of the interval comes to 0.
 """
 
 import numpy as np
@@ -22,7 +23,10 @@ def contrast(hits_G2: Array, sizes_G2: Array, support: Support = SHARE) -> tuple
         sizes_G2: How many cases of each cluster are on either side; 0 where there are none.
         support: The least and the largest value of a case.
     """
-    kept = [(hits_G[sizes_G > 0], sizes_G[sizes_G > 0]) for hits_G, sizes_G in zip(hits_G2.T, sizes_G2.T, strict=True)]
+    kept = [
+        (hits_G[sizes_G > 0], sizes_G[sizes_G > 0])
+        for hits_G, sizes_G in zip(hits_G2.T, sizes_G2.T, strict=True)
+    ]
     sides = Ratios.stacked([Ratios.of(hits_G, sizes_G, support) for hits_G, sizes_G in kept])
     values = sides.values
     influence_G2 = (hits_G2 - values * sizes_G2) / sizes_G2.sum(0)
@@ -33,7 +37,9 @@ def contrast(hits_G2: Array, sizes_G2: Array, support: Support = SHARE) -> tuple
     def ends(level: float) -> tuple[float, float]:
         lows, highs = sides.intervals(level)
         below, above = values - lows, highs - values
-        return difference - _reach(below[0], above[1], shared), difference + _reach(above[0], below[1], shared)
+        return difference - _reach(below[0], above[1], shared), difference + _reach(
+            above[0], below[1], shared
+        )
 
     nearer = 0 if difference > 0 else 1
 

@@ -36,16 +36,18 @@ def probability(row: Prediction, option: int) -> float:
 def replied(predictions: Sequence[Prediction]) -> bool:
     """Whether scores come from letters in replies: the option that is named has 1 and the others 0.
 
-    Such scores say what was chosen and not how sure the system was, so that their softmax is not a probability.
+    Such scores say what was chosen and not how sure the system was, so that their softmax is not a
+    probability.
     """
     return all(score in (0, 1) for row in predictions for score in row.scores)
 
 
 def pearson(x: Sequence[float], y: Sequence[float], groups: Sequence[str]) -> Correlation | None:
-    """Pearson's r; with a y of 0 and 1 it is the point-biserial correlation. None where a variable is constant.
+    """Pearson's r; with a y of 0 and 1 it is the point-biserial correlation. None where a variable is
+    constant.
 
-    Interval and p are of Fisher's z with a variance over groups, by linearisation, and Student's t of as many degrees of freedom as
-    there are groups less one.
+    Interval and p are of Fisher's z with a variance over groups, by linearisation, and Student's t of as many
+    degrees of freedom as there are groups less one.
     """
     return pearsons(np.asarray(x, float), np.asarray(y, float)[None], groups)[0]
 
@@ -72,7 +74,10 @@ def pearsons(x_N: Array, y_BN: Array, groups: Sequence[str]) -> list[Correlation
         error_P = np.sqrt(clusters / (clusters - 1) * (influence_PG**2).sum(1)) / (1 - inside_P**2)
         z_P, reach_P = np.arctanh(inside_P), float(student.isf(0.025, clusters - 1)) * error_P
         p_P = 2 * student.sf(np.abs(z_P) / np.where(line_P, 1.0, error_P), clusters - 1)
-        low_P, high_P = np.where(line_P, r_P, np.tanh(z_P - reach_P)), np.where(line_P, r_P, np.tanh(z_P + reach_P))
+        low_P, high_P = (
+            np.where(line_P, r_P, np.tanh(z_P - reach_P)),
+            np.where(line_P, r_P, np.tanh(z_P + reach_P)),
+        )
         for place, r, low, high, p in zip(part, r_P, low_P, high_P, np.where(line_P, 0.0, p_P), strict=True):
             found[place] = Correlation(float(r), float(low), float(high), float(p), n)
     return found
@@ -84,7 +89,8 @@ def _standard(values_BN: Array) -> Array:
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> Correlation | None:
-    """Spearman's rank correlation of independent cases, interval and p after Bonett & Wright (2000). None where one is constant."""
+    """Spearman's rank correlation of independent cases, interval and p after Bonett & Wright (2000). None
+    where one is constant."""
     if len(x) < 4 or len(set(x)) == 1 or len(set(y)) == 1:
         return None
     r, n = float(spearmanr(x, y).statistic), len(x)

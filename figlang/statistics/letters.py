@@ -1,7 +1,8 @@
-"""Groups of systems as letters: two systems share a letter if, and only if, no difference was found between them.
+"""Groups of systems as letters: two systems share a letter if, and only if, no difference was found between
+them.
 
-A group is a clique of systems none of which differ. Groups are grown greedily, each from a pair that shares none yet, until every
-such pair shares one; to find the fewest groups would take exponential time.
+A group is a clique of systems none of which differ. Groups are grown greedily, each from a pair that shares
+none yet, until every such pair shares one; to find the fewest groups would take exponential time.
 """
 
 from collections.abc import Sequence
@@ -18,9 +19,8 @@ def letters(apart: npt.ArrayLike, order: Sequence[int]) -> list[str]:
         apart: Whether two systems differ, (N, N), symmetric.
         order: Places from the best system to the last. The first group has the letter a.
 
-    Returns:
-        For example `a`, `ab` and `b`: the first and the last differ, the second from neither. Three letters or more in a row are
-        written as `b–f`, and letters after z as aa, ab, and so on.
+    Returns: For example `a`, `ab` and `b`: the first and the last differ, the second from neither. Three
+        letters or more in a row are written as `b–f`, and letters after z as aa, ab, and so on.
     """
     alike = ~np.asarray(apart, bool)[np.ix_(order, order)]
     shared, groups = np.eye(len(order), dtype=bool), []
@@ -58,7 +58,8 @@ def _written(numbers: Sequence[int]) -> str:
     separated = any(number >= len(ascii_lowercase) for number in numbers)
     between = " " if separated or any(len(run) > 2 for run in runs) else ""
     return between.join(
-        f"{_letter(run[0])}–{_letter(run[-1])}" if len(run) > 2 else between.join(map(_letter, run)) for run in runs
+        f"{_letter(run[0])}–{_letter(run[-1])}" if len(run) > 2 else between.join(map(_letter, run))
+        for run in runs
     )
 
 

@@ -14,9 +14,10 @@ from figlang.types import QUANTITIES, Prediction
 class Estimate:
     """A share with its 95 % interval, the number of cases it is a share of, and what guessing gives.
 
-    `low`, `high` and `p` come from one test (`figlang.statistics.clustered`), which takes the clusters as independent and not the
-    cases. `p` is two-sided, against `chance`, since a share below chance is not guessing either. Both are None where guessing has
-    no fixed rate, as for all orders of a question to be right. `clusters` is None in files of earlier versions.
+    `low`, `high` and `p` come from one test (`figlang.statistics.clustered`), which takes the clusters as
+    independent and not the cases. `p` is two-sided, against `chance`, since a share below chance is not
+    guessing either. Both are None where guessing has no fixed rate, as for all orders of a question to be
+    right. `clusters` is None in files of earlier versions.
     """
 
     value: float
@@ -53,10 +54,15 @@ def accuracy(predictions: Sequence[Prediction]) -> Estimate | None:
 
 
 def accuracies(several: Sequence[Sequence[Prediction]]) -> list[Estimate | None]:
-    """The accuracy of each of several; their intervals are computed at once, which takes little more time than one."""
+    """The accuracy of each of several; their intervals are computed at once, which takes little more time
+    than one."""
     groups = [by_group(predictions).values() for predictions in several]
     known = [[[bool(row.correct) for row in members] for members in each] for each in groups if each]
-    chances = [float(np.mean([1 / len(row.scores) for members in each for row in members])) for each in groups if each]
+    chances = [
+        float(np.mean([1 / len(row.scores) for members in each for row in members]))
+        for each in groups
+        if each
+    ]
     found = iter(ratios([(list(map(sum, each)), list(map(len, each))) for each in known], chances))
     return [next(found) if each else None for each in groups]
 
@@ -69,10 +75,17 @@ def pair_accuracy(predictions: Sequence[Prediction]) -> Estimate | None:
     together = pairs(predictions)
     if not together:
         return None
-    # A network that is blind to the order of the options guesses once for all orders of a question, another one in each.
+    # A network that is blind to the order of the options guesses once for all orders of a question, another
+    # one in each.
     several = any("order" in member.attributes for members in together for member in members)
-    chance = None if several else float(np.mean([np.prod([1 / len(member.scores) for member in members]) for members in together]))
-    return ratio([int(all(member.correct for member in members)) for members in together], [1] * len(together), chance)
+    chance = (
+        None
+        if several
+        else float(np.mean([np.prod([1 / len(member.scores) for member in members]) for members in together]))
+    )
+    return ratio(
+        [int(all(member.correct for member in members)) for members in together], [1] * len(together), chance
+    )
 
 
 def consistency(predictions: Sequence[Prediction]) -> Estimate | None:
@@ -96,7 +109,8 @@ def same_answer(predictions: Sequence[Prediction]) -> Estimate | None:
 def first_option(predictions: Sequence[Prediction]) -> Estimate | None:
     """Share of items whose choice is the first option, where items are asked in every order of their options.
 
-    Those items say so by an attribute `order`; without a bias for a place it is 1 / the number of options. None without any.
+    Those items say so by an attribute `order`; without a bias for a place it is 1 / the number of options.
+    None without any.
     """
     groups = by_group([prediction for prediction in predictions if "order" in prediction.attributes]).values()
     if not groups:
@@ -115,8 +129,11 @@ METRICS = {
 
 
 def measure(predictions: Sequence[Prediction]) -> dict[str, object]:
-    """Every metric, overall and by attribute, as plain data; reproduces metrics.json from a predictions file alone."""
-    overall = {name: asdict(value) for name, metric in METRICS.items() if (value := metric(predictions)) is not None}
+    """Every metric, overall and by attribute, as plain data; reproduces metrics.json from a predictions file
+    alone."""
+    overall = {
+        name: asdict(value) for name, metric in METRICS.items() if (value := metric(predictions)) is not None
+    }
     cells: dict[str, dict[str, list[Prediction]]] = defaultdict(lambda: defaultdict(list))
     for prediction in predictions:
         for attribute in prediction.attributes.keys() - QUANTITIES:
@@ -124,7 +141,9 @@ def measure(predictions: Sequence[Prediction]) -> dict[str, object]:
                 cells[attribute][category].append(prediction)
     places = [(attribute, name) for attribute, values in sorted(cells.items()) for name in sorted(values)]
     attributes: dict[str, dict[str, object]] = {attribute: {} for attribute, _ in places}
-    for (attribute, name), found in zip(places, accuracies([cells[one][other] for one, other in places]), strict=True):
+    for (attribute, name), found in zip(
+        places, accuracies([cells[one][other] for one, other in places]), strict=True
+    ):
         if found:
             attributes[attribute][name] = asdict(found)
     ties = sum(prediction.choice is None for prediction in predictions)
@@ -137,7 +156,9 @@ def spread(values: Sequence[float]) -> tuple[float, float | None]:
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
-def ratio(hits: Sequence[float], sizes: Sequence[float], chance: float | None = None, support: Support = SHARE) -> Estimate:
+def ratio(
+    hits: Sequence[float], sizes: Sequence[float], chance: float | None = None, support: Support = SHARE
+) -> Estimate:
     """The ratio of sums over clusters, with its interval and its test against chance.
 
     Args:
@@ -150,16 +171,30 @@ def ratio(hits: Sequence[float], sizes: Sequence[float], chance: float | None = 
 
 
 def ratios(
-    cases: Sequence[tuple[Sequence[float], Sequence[float]]], chances: Sequence[float | None], support: Support = SHARE
+    cases: Sequence[tuple[Sequence[float], Sequence[float]]],
+    chances: Sequence[float | None],
+    support: Support = SHARE,
 ) -> list[Estimate]:
     """The same of several, each with its hits, sizes and chance."""
     if not cases:
         return []
     found = Ratios.stacked([Ratios.of(hits, sizes, support) for hits, sizes in cases])
-    p_B = found.p(np.array([value if chance is None else chance for chance, value in zip(chances, found.values, strict=True)]))
+    p_B = found.p(
+        np.array(
+            [value if chance is None else chance for chance, value in zip(chances, found.values, strict=True)]
+        )
+    )
     columns = zip(cases, chances, found.values, *found.intervals(), p_B, strict=True)
     return [
-        Estimate(float(value), float(low), float(high), int(sum(sizes)), chance, None if chance is None else float(p), len(sizes))
+        Estimate(
+            float(value),
+            float(low),
+            float(high),
+            int(sum(sizes)),
+            chance,
+            None if chance is None else float(p),
+            len(sizes),
+        )
         for (_, sizes), chance, value, low, high, p in columns
     ]
 

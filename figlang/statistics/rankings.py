@@ -1,9 +1,11 @@
-"""How early the answers that people gave come in a model's ranking (MUNCH: Tong et al. 2024, Table 3), and files of rankings."""
+"""How early the answers that people gave come in a model's ranking (MUNCH: Tong et al. 2024, Table 3), and
+files of rankings."""
 
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,30 +31,47 @@ def within(row: Ranking, depth: int) -> int:
     return sum(rank is not None and rank <= depth for rank in row.ranks)
 
 
-def measure(rows: Sequence[Ranking], max_rank: int | None = None) -> dict[str, Any]:
-    """MRR, recall@k, hit@k and recall@k over all answers together, as plain data; reproduces a table from the file alone.
+def _hit(row: Ranking, depth: int) -> float:
+    return float(within(row, depth) > 0)
 
-    Recall@k of a sentence is the share of its answers that rank k or better, hit@k whether any does; both are averaged over the
-    sentences, `micro_recall@k` over the answers. A sentence whose answers have no rank counts 0. Where ranks are only known up to
-    `max_rank`, measures of a greater depth are not there. Intervals (95 %) are over sentences.
+
+def _recall(row: Ranking, depth: int) -> float:
+    return within(row, depth) / len(row.ranks)
+
+
+def measure(rows: Sequence[Ranking], max_rank: int | None = None) -> dict[str, Any]:
+    """MRR, recall@k, hit@k and recall@k over all answers together, as plain data; reproduces a table from the
+    file alone.
+
+    Recall@k of a sentence is the share of its answers that rank k or better, hit@k whether any does; both are
+    averaged over the sentences, `micro_recall@k` over the answers. A sentence whose answers have no rank
+    counts 0. Where ranks are only known up to `max_rank`, measures of a greater depth are not there.
+    Intervals (95 %) are over sentences.
     """
     known = [depth for depth in DEPTHS if max_rank is None or depth <= max_rank]
     found = {"mrr": _mean(rows, reciprocal)}
     for depth in known:
-        found[f"hit@{depth}"] = _mean(rows, lambda row, depth=depth: float(within(row, depth) > 0))  # type: ignore[misc]
+        found[f"hit@{depth}"] = _mean(rows, partial(_hit, depth=depth))
     for depth in known:
-        found[f"recall@{depth}"] = _mean(rows, lambda row, depth=depth: within(row, depth) / len(row.ranks))  # type: ignore[misc]
+        found[f"recall@{depth}"] = _mean(rows, partial(_recall, depth=depth))
     for depth in known:
-        found[f"micro_recall@{depth}"] = _ratio(rows, lambda row, depth=depth: within(row, depth), lambda row: len(row.ranks))  # type: ignore[misc]
+        found[f"micro_recall@{depth}"] = _ratio(
+            rows, partial(within, depth=depth), lambda row: len(row.ranks)
+        )
     answers = sum(len(row.ranks) for row in rows)
     unranked = sum(rank is None for row in rows for rank in row.ranks)
-    counts = {"items": len(rows), "answers": answers, "unranked": unranked, "without": sum(row.best is None for row in rows)}
+    counts = {
+        "items": len(rows),
+        "answers": answers,
+        "unranked": unranked,
+        "without": sum(row.best is None for row in rows),
+    }
     return {name: asdict(one) for name, one in found.items()} | counts
 
 
 def cases(rows: Sequence[Ranking]) -> list[Case]:
-    """Sentences as cases that are right where an answer is ranked first: the accuracy of the paper's Tables 10 to 12, which do not
-    say what it is."""
+    """Sentences as cases that are right where an answer is ranked first: the accuracy of the paper's Tables
+    10 to 12, which do not say what it is."""
     return [Case(row.group, row.best == 1, row.attributes) for row in rows]
 
 
@@ -60,7 +79,9 @@ def _mean(rows: Sequence[Ranking], value: Callable[[Ranking], float]) -> Estimat
     return _ratio(rows, value, lambda _: 1)
 
 
-def _ratio(rows: Sequence[Ranking], value: Callable[[Ranking], float], size: Callable[[Ranking], int]) -> Estimate:
+def _ratio(
+    rows: Sequence[Ranking], value: Callable[[Ranking], float], size: Callable[[Ranking], int]
+) -> Estimate:
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for row in rows:
         sums[row.group][0] += value(row)
@@ -77,7 +98,9 @@ def write(path: Path, rows: Iterable[Ranking]) -> None:
         with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
     except OSError as error:
-        raise FiglangError(f"cannot write {path} ({error.strerror}); choose another folder with output=DIR") from error
+        raise FiglangError(
+            f"cannot write {path} ({error.strerror}); choose another folder with output=DIR"
+        ) from error
 
 
 def read(path: Path) -> list[Ranking]:
@@ -90,7 +113,8 @@ def read(path: Path) -> list[Ranking]:
         one = Ranking(**{name: row[name] for name in row})
         if len(one.answers) != len(one.ranks):
             raise FiglangError(
-                f"{path}: line {number} is not a ranking ({len(one.answers)} answers, {len(one.ranks)} ranks); {remedy}"
+                f"{path}: line {number} is not a ranking ({len(one.answers)} answers, {len(one.ranks)} "
+                f"ranks); {remedy}"
             )
         if found.setdefault(one.id, one) is not one:
             raise FiglangError(f"{path}: line {number} has the id {one.id} of an earlier line; {remedy}")

@@ -1,4 +1,5 @@
-"""Does a model choose the answer that is likelier by itself? (Liu et al. 2022, §6.1, Table 5 and Figure 3, and §6.2)"""
+"""Does a model choose the answer that is likelier by itself? (Liu et al. 2022, §6.1, Table 5 and Figure 3,
+and §6.2)"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +12,14 @@ from figlang.types import Item, Prediction
 
 LENGTH, ANSWER = "words in the metaphor", "P(right answer alone), per token"
 
-Alone = Mapping[str, Sequence[float]]  # per item id: the normalised log-probability of each of its answers alone
+Alone = Mapping[
+    str, Sequence[float]
+]  # per item id: the normalised log-probability of each of its answers alone
 
 
 def alone(log_probabilities: Mapping[str, Mapping[str, Any]], norm: str) -> dict[str, list[float]]:
-    """log P(y) of every answer by itself, from the rows of log_probabilities.jsonl, as `norm` (sum, mean or byte) has it."""
+    """log P(y) of every answer by itself, from the rows of log_probabilities.jsonl, as `norm` (sum, mean or
+    byte) has it."""
     place = {"mean": 1, "byte": 2}.get(norm)
     found = {}
     for name, row in log_probabilities.items():
@@ -26,14 +30,16 @@ def alone(log_probabilities: Mapping[str, Mapping[str, Any]], norm: str) -> dict
 
 @dataclass(frozen=True)
 class Reliance:
-    """Points (log P(y1)/P(y2), P(y1|x1)) of the first item of every pair, and their rank correlation (Table 5)."""
+    """Points (log P(y1)/P(y2), P(y1|x1)) of the first item of every pair, and their rank correlation (Table
+    5)."""
 
     points: tuple[tuple[float, float], ...]
     correlation: Correlation | None
 
 
 def reliance(predictions: Sequence[Prediction], answers: Alone) -> Reliance:
-    """Table 5 and Figure 3. One item a pair, since its twin has the same answers. Replies have no probabilities, so no points."""
+    """Table 5 and Figure 3. One item a pair, since its twin has the same answers. Replies have no
+    probabilities, so no points."""
     if replied(predictions):
         return Reliance((), None)
     twos = (members for members in pairs(predictions) if len(members) == 2)
@@ -45,11 +51,13 @@ def reliance(predictions: Sequence[Prediction], answers: Alone) -> Reliance:
 def factors(
     predictions: Sequence[Prediction], items: Mapping[str, Item], answers: Alone
 ) -> dict[str, tuple[int, Correlation | None, Correlation | None]]:
-    """§6.2: correlations of the metaphor's length in words, and of P(right answer alone), with whether an item is right.
+    """§6.2: correlations of the metaphor's length in words, and of P(right answer alone), with whether an
+    item is right.
 
-    `answers` are means over tokens, as the paper's are: probabilities of whole answers differ by powers of ten, so that a few would
-    make the coefficient. Each factor has n, the correlation with true correctness (0 or 1) and the one that the paper computed,
-    with the continuous P(right answer | metaphor), which replies do not have.
+    `answers` are means over tokens, as the paper's are: probabilities of whole answers differ by powers of
+    ten, so that a few would make the coefficient. Each factor has n, the correlation with true correctness (0
+    or 1) and the one that the paper computed, with the continuous P(right answer | metaphor), which replies
+    do not have.
     """
     scored = [row for row in predictions if row.gold is not None]
     measured = {

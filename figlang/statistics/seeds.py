@@ -1,8 +1,9 @@
-"""What training seeds add to the variance of a system's mean: systems are sampled twice, by clusters and by seeds.
+"""What training seeds add to the variance of a system's mean: systems are sampled twice, by clusters and by
+seeds.
 
-Variances of a mean over two samplings that cross add up, less what both contain (Cameron, Gelbach & Miller 2011,
-J. Bus. Econ. Stat. 29): the interaction of clusters and seeds, which is in the variance of the seeds' accuracies and in that of the
-clusters' means.
+Variances of a mean over two samplings that cross add up, less what both contain (Cameron, Gelbach & Miller
+2011, J. Bus. Econ. Stat. 29): the interaction of clusters and seeds, which is in the variance of the seeds'
+accuracies and in that of the clusters' means.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,8 @@ from figlang.statistics.clustered import Array, Ratios
 
 @dataclass(frozen=True)
 class Seeds:
-    """Variance of a mean over seeds that clusters do not show, and its degrees of freedom. A single run is taken as it is: 0."""
+    """Variance of a mean over seeds that clusters do not show, and its degrees of freedom. A single run is
+    taken as it is: 0."""
 
     variance: float
     freedom: float
@@ -35,8 +37,11 @@ class Seeds:
 
 
 def freedom(ratios: Ratios, extras: Sequence[Array], freedoms: Sequence[Array]) -> Array:
-    """Degrees of freedom of the variances of clusters and further ones, added up (Satterthwaite 1946, Biometrics Bull. 2)."""
+    """Degrees of freedom of the variances of clusters and further ones, added up (Satterthwaite 1946,
+    Biometrics Bull. 2)."""
     clusters_B, free_B = ratios.variances, np.maximum(ratios.clusters - 1, 1)
     total_B = clusters_B + sum(extras)
-    parts_B = clusters_B**2 / free_B + sum(extra**2 / free for extra, free in zip(extras, freedoms, strict=True))
+    parts_B = clusters_B**2 / free_B + sum(
+        extra**2 / free for extra, free in zip(extras, freedoms, strict=True)
+    )
     return np.where(parts_B > 0, total_B**2 / np.maximum(parts_B, np.finfo(float).tiny), free_B)

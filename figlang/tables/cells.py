@@ -7,7 +7,10 @@ from figlang.statistics.clustered import FEW
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, spread
 
-FEW_CLUSTERS = f"† Fewer than {FEW} clusters (pairs, or groups of dependent items): too few for an interval to be trusted."
+FEW_CLUSTERS = (
+    f"† Fewer than {FEW} clusters (pairs, or groups of dependent items): too few for an interval to be "
+    "trusted."
+)
 
 
 class PValue(float):
@@ -34,7 +37,8 @@ class Range:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean share over seeds or prompts; its standard deviation over them and its 95 % interval where they are known."""
+    """A mean share over seeds or prompts; its standard deviation over them and its 95 % interval where they
+    are known."""
 
     value: float
     sd: float | None = None
@@ -65,7 +69,8 @@ def mark(cell: Cell) -> str:
 
 
 def text(cell: Cell, brief: bool = False) -> str:
-    """A cell as people read it; – for what does not exist. `brief` writes the intervals of shares in whole per cents."""
+    """A cell as people read it; – for what does not exist. `brief` writes the intervals of shares in whole
+    per cents."""
     match cell:
         case None:
             return "–"

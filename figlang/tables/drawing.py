@@ -1,7 +1,7 @@
 """How figures look, and how they get into files and pages.
 
-Colours are told apart by people with any kind of colour vision (after Okabe & Ito 2008, darkened for print). Lines are labelled
-where they end and not in a legend.
+Colours are told apart by people with any kind of colour vision (after Okabe & Ito 2008, darkened for print).
+Lines are labelled where they end and not in a legend.
 """
 
 import io
@@ -40,11 +40,17 @@ STYLE = {
     "text.parse_math": False,  # names are text: a `$` in one does not begin a formula
 }
 # The page's names for these colours; its theme gives their values.
-THEME = {INK: "--ink", MUTED: "--muted", FAINT: "--faint", **{colour: f"--series-{place}" for place, colour in enumerate(SERIES)}}
+THEME = {
+    INK: "--ink",
+    MUTED: "--muted",
+    FAINT: "--faint",
+    **{colour: f"--series-{place}" for place, colour in enumerate(SERIES)},
+}
 
 
 def drawn(width: float, height: float, paint: Callable[[Any, Any], None], panels: int = 1) -> Any:
-    """A matplotlib figure of so many inches, its axes (a list if several panels) painted by `paint(figure, axes)`."""
+    """A matplotlib figure of so many inches, its axes (a list if several panels) painted by `paint(figure,
+    axes)`."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -60,7 +66,9 @@ def drawn(width: float, height: float, paint: Callable[[Any, Any], None], panels
 def _letters_without_font() -> Iterator[None]:
     """Say once what matplotlib says of every letter, in every figure, that no font of this machine has."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.filterwarnings("always", message=r"Glyph \d+ .* missing from|Matplotlib currently does not support \w+ natively")
+        warnings.filterwarnings(
+            "always", message=r"Glyph \d+ .* missing from|Matplotlib currently does not support \w+ natively"
+        )
         yield
     missing = [str(one.message) for one in caught if _of_fonts(one.message)]
     for one in caught:
@@ -77,7 +85,8 @@ def _of_fonts(message: Warning | str) -> bool:
 @cache
 def _say_letters() -> None:
     log.warning(
-        "figures hold letters that no font of matplotlib has here: PDF files show boxes in their place, SVG files use the reader's "
+        "figures hold letters that no font of matplotlib has here: PDF files show boxes in their place, SVG "
+        "files use the reader's "
         "fonts; install a font of the script, for example Noto Sans"
     )
 
@@ -90,7 +99,8 @@ def _svg(figure: Any, metadata: dict[str, None]) -> str:
 
 
 def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
-    """`path` with each of the suffixes, svg, pdf or png, its last part as `files.slug` has it; the folder is made."""
+    """`path` with each of the suffixes, svg, pdf or png, its last part as `files.slug` has it; the folder is
+    made."""
     import matplotlib
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -111,7 +121,8 @@ def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
 
 
 def inline(figure: Any, label: str) -> str:
-    """The figure as an svg element for a page: it is as wide as there is room and takes its colours from the page's theme."""
+    """The figure as an svg element for a page: it is as wide as there is room and takes its colours from the
+    page's theme."""
     import matplotlib
 
     with matplotlib.rc_context(STYLE):
@@ -123,13 +134,17 @@ def inline(figure: Any, label: str) -> str:
     width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)[0]
     svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
     svg = re.sub(
-        r' id="(?:figure|axes|patch|text|line2d|matplotlib|xtick|ytick|LineCollection|PathCollection|PolyCollection)[^"]*"', "", svg
+        r' id="(?:figure|axes|patch|text|line2d|matplotlib|xtick|ytick|LineCollection|PathCollection|PolyCollection)[^"]*"',
+        "",
+        svg,
     )
     svg = re.sub(r"font: ?([\d.]+)px[^;\"]*", r"font-size: \1px", svg)
     for colour, name in THEME.items():
         svg = re.sub(colour, f"var({name})", svg, flags=re.IGNORECASE)
     size = f"max-width: {float(width) / 72 * 96:.0f}px; aspect-ratio: {width} / {height}"
-    return svg.replace("<svg", f'<svg class="figure" role="img" aria-label="{_quoted(label)}" style="{size}"', 1)
+    return svg.replace(
+        "<svg", f'<svg class="figure" role="img" aria-label="{_quoted(label)}" style="{size}"', 1
+    )
 
 
 def _quoted(plain: str) -> str:
@@ -137,13 +152,17 @@ def _quoted(plain: str) -> str:
 
 
 def apart(places: Sequence[float], distance: float) -> list[float]:
-    """Places of labels at least a distance apart, in the order of and as near as can be to those that are wanted."""
+    """Places of labels at least a distance apart, in the order of and as near as can be to those that are
+    wanted."""
     order = sorted(range(len(places)), key=lambda index: places[index])
     # Blocks of labels that touch: each is centred on the mean of what its members want.
     blocks: list[list[int]] = []
     for index in order:
         blocks.append([index])
-        while len(blocks) > 1 and _lower(blocks[-1], places, distance) < _upper(blocks[-2], places, distance) + distance:
+        while (
+            len(blocks) > 1
+            and _lower(blocks[-1], places, distance) < _upper(blocks[-2], places, distance) + distance
+        ):
             last = blocks.pop()
             blocks[-1] += last
     found = [0.0] * len(places)
@@ -169,5 +188,12 @@ def label_ends(axes: Any, ends: Sequence[tuple[float, float, str, str]]) -> None
     right = max((x for x, *_ in ends), default=0)
     for (_, _, name, colour), y in zip(ends, placed, strict=True):
         axes.annotate(
-            name, (right, y), (5, 0), textcoords="offset points", color=colour, va="center", fontsize=8, annotation_clip=False
+            name,
+            (right, y),
+            (5, 0),
+            textcoords="offset points",
+            color=colour,
+            va="center",
+            fontsize=8,
+            annotation_clip=False,
         )

@@ -22,12 +22,22 @@ def markdown(table: Table) -> str:
     lines = [f"| {' | '.join(row)} |" for row in rows]
     rule = f"|---|{'---:|' * (len(table.columns) - 1)}"
     notes = "".join(f"\n{markdown_text(note)}\n" for note in table.footnotes)
-    return f"**{markdown_text(table.title)}**\n\n{lines[0]}\n{rule}\n" + "".join(f"{line}\n" for line in lines[1:]) + notes
+    return (
+        f"**{markdown_text(table.title)}**\n\n{lines[0]}\n{rule}\n"
+        + "".join(f"{line}\n" for line in lines[1:])
+        + notes
+    )
 
 
 def document(title: str, tables: Sequence[Table], below: Sequence[str]) -> str:
     """Several tables, and lines below them, as one Markdown document."""
-    return "\n".join([f"# {markdown_text(title)}\n", *map(markdown, tables), *(f"{markdown_text(line)}\n" for line in below)])
+    return "\n".join(
+        [
+            f"# {markdown_text(title)}\n",
+            *map(markdown, tables),
+            *(f"{markdown_text(line)}\n" for line in below),
+        ]
+    )
 
 
 def _cell(cell: Cell, text: str) -> str:
@@ -35,14 +45,23 @@ def _cell(cell: Cell, text: str) -> str:
 
 
 def comma_separated(table: Table) -> str:
-    """CSV for further computing: shares from 0 to 1 and every part of an estimate or difference in a column of its own."""
+    """CSV for further computing: shares from 0 to 1 and every part of an estimate or difference in a column
+    of its own."""
     parts = [_parts([row[place] for row in table.rows]) for place in range(len(table.columns))]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    headings = (f"{column} {part}".strip() for column, names in zip(table.columns, parts, strict=True) for part in names)
+    headings = (
+        f"{column} {part}".strip()
+        for column, names in zip(table.columns, parts, strict=True)
+        for part in names
+    )
     writer.writerow(map(cell_of_csv, headings))
     for row in table.rows:
-        writer.writerow(cell_of_csv(value) for cell, names in zip(row, parts, strict=True) for value in _values(cell, names))
+        writer.writerow(
+            cell_of_csv(value)
+            for cell, names in zip(row, parts, strict=True)
+            for value in _values(cell, names)
+        )
     return file.getvalue()
 
 

@@ -17,7 +17,8 @@ BETWEEN, EDGES = 3, 2  # characters between columns, and at the ends of a line
 
 
 def show(tables: Sequence[Table], below: Sequence[str], console: Console, left: Sequence[str] = ()) -> None:
-    """Tables, and lines below them. The first column may be folded, and those named in `left`, which hold names too.
+    """Tables, and lines below them. The first column may be folded, and those named in `left`, which hold
+    names too.
 
     A table that is too wide is shown row by row, a line for each column.
     """
@@ -25,7 +26,9 @@ def show(tables: Sequence[Table], below: Sequence[str], console: Console, left: 
         console.print(_screen(table, left) if _width(table, left) <= console.width else _by_rows(table))
     marked = [FEW_CLUSTERS] if any(FEW_CLUSTERS in table.footnotes for table in tables) else []
     for line in (*below, *marked):
-        console.print(printable(line), style="dim", highlight=False, markup=False, emoji=False, soft_wrap=True)
+        console.print(
+            printable(line), style="dim", highlight=False, markup=False, emoji=False, soft_wrap=True
+        )
 
 
 def plain(text: str) -> Text:
@@ -39,8 +42,14 @@ def _is_name(place: int, column: str, left: Sequence[str]) -> bool:
 
 def _width(table: Table, left: Sequence[str]) -> int:
     """Of the narrowest form in which names can be read and nothing else is folded."""
-    longest = [max(map(cell_len, (column, *(row[place] for row in table.texts)))) for place, column in enumerate(table.columns)]
-    widths = (min(size, NAME) if _is_name(place, table.columns[place], left) else size for place, size in enumerate(longest))
+    longest = [
+        max(map(cell_len, (column, *(row[place] for row in table.texts))))
+        for place, column in enumerate(table.columns)
+    ]
+    widths = (
+        min(size, NAME) if _is_name(place, table.columns[place], left) else size
+        for place, size in enumerate(longest)
+    )
     return sum(widths) + BETWEEN * (len(longest) - 1) + EDGES
 
 
@@ -48,7 +57,9 @@ def _screen(table: Table, left: Sequence[str]) -> Screen:
     screen = Screen(title=plain(table.title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for place, column in enumerate(table.columns):
         name = _is_name(place, column, left)
-        screen.add_column(plain(column), justify="left" if name else "right", no_wrap=not name, overflow="fold")
+        screen.add_column(
+            plain(column), justify="left" if name else "right", no_wrap=not name, overflow="fold"
+        )
     for place, row in enumerate(table.texts):
         if place in table.ruled:
             screen.add_section()
@@ -57,7 +68,9 @@ def _screen(table: Table, left: Sequence[str]) -> Screen:
 
 
 def _by_rows(table: Table) -> Screen:
-    screen = Screen(title=plain(table.title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_header=False)
+    screen = Screen(
+        title=plain(table.title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_header=False
+    )
     screen.add_column()
     screen.add_column(overflow="fold")
     for row in table.texts:

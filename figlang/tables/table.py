@@ -8,10 +8,11 @@ from figlang.tables.cells import FEW_CLUSTERS, Cell, mark, text
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells below their headings. `name` is the stem of its files; `notes` say what has to be known to read it.
+    """Rows of cells below their headings. `name` is the stem of its files; `notes` say what has to be known
+    to read it.
 
-    `ruled` are the numbers of the rows that begin a new block, which is set off. `brief` writes intervals in whole per cents, for
-    tables with many columns.
+    `ruled` are the numbers of the rows that begin a new block, which is set off. `brief` writes intervals in
+    whole per cents, for tables with many columns.
     """
 
     name: str
@@ -24,7 +25,12 @@ class Table:
 
     @classmethod
     def of_blocks(
-        cls, name: str, title: str, columns: Sequence[str], blocks: Sequence[Sequence[Sequence[Cell]]], brief: bool = False
+        cls,
+        name: str,
+        title: str,
+        columns: Sequence[str],
+        blocks: Sequence[Sequence[Sequence[Cell]]],
+        brief: bool = False,
     ) -> "Table":
         """A table of blocks of rows; empty ones are left out."""
         rows: list[tuple[Cell, ...]] = []

@@ -1,4 +1,5 @@
-"""Text in the forms that other programs read: one writer for each. Whatever is in a name, it stays text there."""
+"""Text in the forms that other programs read: one writer for each. Whatever is in a name, it stays text
+there."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +15,8 @@ _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 
 def cell_of_csv(value: str | float) -> str | float:
-    """A cell of a CSV file: text that a spreadsheet would run gets an apostrophe before it. Numbers stay numbers."""
+    """A cell of a CSV file: text that a spreadsheet would run gets an apostrophe before it. Numbers stay
+    numbers."""
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
         return value
     text = printable(value, lines=True)
@@ -22,7 +24,8 @@ def cell_of_csv(value: str | float) -> str | float:
 
 
 def markdown_text(plain: str) -> str:
-    """Text that Markdown takes for no mark of its own: emphasis, code, links, images, HTML, headings, cells of a table."""
+    """Text that Markdown takes for no mark of its own: emphasis, code, links, images, HTML, headings, cells
+    of a table."""
     text = re.sub(r"([\\`*\[\]|~])", r"\\\1", printable(plain))
     text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text)  # within a word it is no mark
     text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
@@ -43,7 +46,14 @@ def markdown_code(plain: str) -> str:
 # What LaTeX takes as syntax or has not in its fonts.
 _LATEX = {
     **{char: f"\\{char}" for char in "&%$#_{}"},
-    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", "|": "$|$"},
+    **{
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": "$<$",
+        ">": "$>$",
+        "|": "$|$",
+    },
     **{"`": r"\textasciigrave{}", "'": r"\textquotesingle{}", '"': r"\textquotedbl{}"},
     **{
         "–": "--",
@@ -64,16 +74,21 @@ _LATEX = {
 
 def latex_text(plain: str) -> str:
     """Text that LaTeX sets as it is."""
-    return "".join(_LATEX.get(char, "?" if "\u2400" <= char <= "\u2421" else char) for char in printable(plain))
+    return "".join(
+        _LATEX.get(char, "?" if "\u2400" <= char <= "\u2421" else char) for char in printable(plain)
+    )
 
 
 def latex_row(cells: list[str]) -> str:
-    """A row of a tabular. What begins with a bracket or a star would be an argument of the command before it."""
+    """A row of a tabular. What begins with a bracket or a star would be an argument of the command before
+    it."""
     row = " & ".join(map(latex_text, cells))
     return ("{}" if row.lstrip().startswith(("[", "*")) else "") + row + r" \\"
 
 
 def yaml_text(content: Mapping[str, Any]) -> str:
     """A mapping as YAML, in its own order."""
-    text: str = yaml.safe_dump(dict(content), allow_unicode=True, sort_keys=False, default_flow_style=None, width=10_000)
+    text: str = yaml.safe_dump(
+        dict(content), allow_unicode=True, sort_keys=False, default_flow_style=None, width=10_000
+    )
     return text

@@ -1,4 +1,5 @@
-"""Questions whose options have letters, to be answered by a letter in free text: what chat models are asked."""
+"""Questions whose options have letters, to be answered by a letter in free text: what chat models are
+asked."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,8 @@ FIGQA = {"meaning": '"{metaphor}"\nWhich of the following two statements does th
 
 @dataclass(frozen=True)
 class Lettered:
-    """An item whose options stand in the order in which they are shown, and the message that asks for the letter of one.
+    """An item whose options stand in the order in which they are shown, and the message that asks for the
+    letter of one.
 
     `source` is the item as it was read, `places` says where each of its options is shown.
     """
@@ -29,14 +31,19 @@ class Lettered:
 
 def as_asked(prompted: Sequence[Prompted]) -> list[Lettered]:
     """Questions that show their options with letters already, in the items' own order."""
-    return [Lettered(one.item, one.item, tuple(range(len(one.item.options))), _message(one.prompt, one.item)) for one in prompted]
+    return [
+        Lettered(one.item, one.item, tuple(range(len(one.item.options))), _message(one.prompt, one.item))
+        for one in prompted
+    ]
 
 
-def about_pairs(items: Sequence[Item], prompt: PromptConfig, orders: str, shown: Mapping[str, str]) -> list[Lettered]:
+def about_pairs(
+    items: Sequence[Item], prompt: PromptConfig, orders: str, shown: Mapping[str, str]
+) -> list[Lettered]:
     """Fig-QA's items as questions, after the text `shown` before each, by its id.
 
-    `both` asks each in both orders of its options, as items of their own; `drawn` in one, drawn by the prompt's seed and the
-    item's id, so that other items change nothing.
+    `both` asks each in both orders of its options, as items of their own; `drawn` in one, drawn by the
+    prompt's seed and the item's id, so that other items change nothing.
 
     Raises FiglangError for a prompt that is no question about them.
     """
@@ -44,7 +51,9 @@ def about_pairs(items: Sequence[Item], prompt: PromptConfig, orders: str, shown:
     return [
         Lettered(ordered, item, places, _message(shown[item.id] + _worded(template, ordered), ordered))
         for item in items
-        for ordered, places in ([_in_order(item, _draw(item, prompt.seed))] if orders == "drawn" else _both(item))
+        for ordered, places in (
+            [_in_order(item, _draw(item, prompt.seed))] if orders == "drawn" else _both(item)
+        )
     ]
 
 
@@ -62,22 +71,34 @@ def _message(question: str, item: Item) -> str:
 def _template(prompt: PromptConfig) -> str:
     text = FIGQA.get(str(prompt.question)) if prompt.template is None else prompt.template
     if text is None:
-        raise FiglangError(f"prompt={prompt.name} is no question about Fig-QA's items; use prompt=figqa_meaning, or leave it out")
+        raise FiglangError(
+            f"prompt={prompt.name} is no question about Fig-QA's items; use prompt=figqa_meaning, or leave "
+            "it out"
+        )
     try:
         places = {place for _, place, _, _ in Formatter().parse(text) if place is not None}
     except ValueError as error:
-        raise FiglangError(f"prompt.template={text!r} cannot be read ({error}); write a brace that is text twice") from error
+        raise FiglangError(
+            f"prompt.template={text!r} cannot be read ({error}); write a brace that is text twice"
+        ) from error
     if places - {"metaphor"} != {"a", "b"} or not ("(A)" in text and "(B)" in text):
-        raise FiglangError(f"prompt.template={text!r} must show (A) {{a}} and (B) {{b}} to be answered by a letter")
+        raise FiglangError(
+            f"prompt.template={text!r} must show (A) {{a}} and (B) {{b}} to be answered by a letter"
+        )
     return text
 
 
 def _worded(template: str, item: Item) -> str:
     if len(item.options) != 2:
-        raise FiglangError(f"item {item.id} has {len(item.options)} options, and the question shows two; use another data set")
+        raise FiglangError(
+            f"item {item.id} has {len(item.options)} options, and the question shows two; use another data "
+            "set"
+        )
     if not item.context:
         template = without(template, "{metaphor}")
-    return template.format(metaphor=item.context.strip(), a=item.options[0].strip(), b=item.options[1].strip())
+    return template.format(
+        metaphor=item.context.strip(), a=item.options[0].strip(), b=item.options[1].strip()
+    )
 
 
 def _both(item: Item) -> list[tuple[Item, tuple[int, ...]]]:

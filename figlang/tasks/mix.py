@@ -1,8 +1,8 @@
 """Several data sets to train on as one.
 
-A part's proportion says how often an epoch sees its items: 1 once, 2 twice, 0.25 a quarter of its groups, which `data.seed` draws
-once for all epochs. NLI parts are posed as choices, MUNCH as the choice of a paraphrase. The validation split is that of the first
-part; each benchmark is evaluated on as usual.
+A part's proportion says how often an epoch sees its items: 1 once, 2 twice, 0.25 a quarter of its groups,
+which `data.seed` draws once for all epochs. NLI parts are posed as choices, MUNCH as the choice of a
+paraphrase. The validation split is that of the first part; each benchmark is evaluated on as usual.
 """
 
 import random
@@ -32,13 +32,20 @@ def parts(data: DataConfig) -> tuple[DataConfig, ...]:
 def mixed(data: DataConfig, splits: Sequence[Split]) -> Split:
     """The training splits of `parts(data)`, in that order, in their proportions."""
     shares = [data.mix[part.name] for part in parts(data)]
-    taken = [replace(split, items=tuple(_taken(split, share, data.seed))) for split, share in zip(splits, shares, strict=True)]
-    sizes = ", ".join(f"{part.name} {len(split.items)}" for part, split in zip(parts(data), taken, strict=True))
+    taken = [
+        replace(split, items=tuple(_taken(split, share, data.seed)))
+        for split, share in zip(splits, shares, strict=True)
+    ]
+    sizes = ", ".join(
+        f"{part.name} {len(split.items)}" for part, split in zip(parts(data), taken, strict=True)
+    )
     whole = joined("mix_train", taken)
     named = [f"{part.name}={share:g}" for part, share in zip(parts(data), shares, strict=True)]
     drawn = ",".join([*named, f"seed={data.seed}"])
     dropped = tuple(identifier for split in splits for identifier in split.dropped)
-    return replace(whole, notes=(f"items of each part of data.mix: {sizes}", *whole.notes), drawn=drawn, dropped=dropped)
+    return replace(
+        whole, notes=(f"items of each part of data.mix: {sizes}", *whole.notes), drawn=drawn, dropped=dropped
+    )
 
 
 def joined(name: str, splits: Sequence[Split]) -> Split:

@@ -1,10 +1,12 @@
-"""Training text that evaluation items hold too: n-grams of words, as Brown et al. 2020 (GPT-3, appendix C) look for contamination.
+"""Training text that evaluation items hold too: n-grams of words, as Brown et al. 2020 (GPT-3, appendix C)
+look for contamination.
 
-Compared are lower-case words without punctuation, by Unicode's rules; where a script has no spaces between words, characters,
-CHARACTERS for a word. Of a text with n words or more, any n in a row that a training text has in a row too count as overlap.
-Shorter texts, as most of Fig-QA's are, count if a training text consists of the same words; texts of fewer than SHORTEST words are
-common phrases and are left out. A context also has a near-duplicate if a training context is ALIKE or more alike to it, as sets of
-words. Found are ids, never text.
+Compared are lower-case words without punctuation, by Unicode's rules; where a script has no spaces between
+words, characters, CHARACTERS for a word. Of a text with n words or more, any n in a row that a training text
+has in a row too count as overlap. Shorter texts, as most of Fig-QA's are, count if a training text consists
+of the same words; texts of fewer than SHORTEST words are common phrases and are left out. A context also has
+a near-duplicate if a training context is ALIKE or more alike to it, as sets of words. Found are ids, never
+text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,9 +27,9 @@ ALIKE = 0.75  # Jaccard similarity
 class Overlap:
     """One evaluation split against the training items.
 
-    `context` and `option` map the id of an item whose context (an option of which) overlaps to the id of a training item that
-    holds the same; `near` the id of an item to that of the training item with the most similar context. The options of a sentence
-    cut at its blank are whole sentences, and count as context.
+    `context` and `option` map the id of an item whose context (an option of which) overlaps to the id of a
+    training item that holds the same; `near` the id of an item to that of the training item with the most
+    similar context. The options of a sentence cut at its blank are whole sentences, and count as context.
     """
 
     data: str
@@ -39,7 +41,9 @@ class Overlap:
     near: Mapping[str, str]
 
 
-def check(train: Split, evaluated: Sequence[tuple[str, str, Split]], n: int = N, before: Sequence[Split] = ()) -> dict[str, Any]:
+def check(
+    train: Split, evaluated: Sequence[tuple[str, str, Split]], n: int = N, before: Sequence[Split] = ()
+) -> dict[str, Any]:
     """What metrics.json says about contamination.
 
     Args:
@@ -59,7 +63,10 @@ def check(train: Split, evaluated: Sequence[tuple[str, str, Split]], n: int = N,
         for key in every(item, n):
             if key in wanted:
                 known.setdefault(key, item.id)
-    found = [asdict(against(known, data, role, split, n, near_duplicates(stages, split))) for data, role, split in evaluated]
+    found = [
+        asdict(against(known, data, role, split, n, near_duplicates(stages, split)))
+        for data, role, split in evaluated
+    ]
     dropped = [name for stage in stages for name in stage.dropped]
     about = {
         "n": n,
@@ -71,8 +78,11 @@ def check(train: Split, evaluated: Sequence[tuple[str, str, Split]], n: int = N,
     return about | {"dropped": dropped, "evaluated": found}
 
 
-def against(known: Mapping[Words, str], data: str, role: str, split: Split, n: int, near: Mapping[str, str]) -> Overlap:
-    """The items of a split that hold a key of `known`, which maps keys to training items, and their near-duplicates."""
+def against(
+    known: Mapping[Words, str], data: str, role: str, split: Split, n: int, near: Mapping[str, str]
+) -> Overlap:
+    """The items of a split that hold a key of `known`, which maps keys to training items, and their
+    near-duplicates."""
     found: dict[str, dict[str, str]] = {"context": {}, "option": {}}
     for item in split.items:
         for part, text in texts(item):
@@ -91,7 +101,13 @@ def near_duplicates(stages: Sequence[Split], split: Split, least: float = ALIKE)
             if len(some := tokens(context)) >= SHORTEST:
                 sets[str(len(owners))] = some
                 owners.append(item.id)
-    trained = ((item.id, some) for stage in stages for item in stage.items for some in map(tokens, contexts(item)) if some)
+    trained = (
+        (item.id, some)
+        for stage in stages
+        for item in stage.items
+        for some in map(tokens, contexts(item))
+        if some
+    )
     found = twins(sets, trained, least)
     near: dict[str, str] = {}
     for place, (theirs, _) in sorted(found.items(), key=lambda pair: -pair[1][1]):

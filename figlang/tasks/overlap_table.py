@@ -14,10 +14,13 @@ from figlang.types import Prediction, Split
 SHOWN = 12  # ids that a card lists; all are in metrics.json
 
 
-def evaluated(trained: DataConfig, against: Sequence[DataConfig], paths: PathsConfig) -> list[tuple[str, str, Split]]:
+def evaluated(
+    trained: DataConfig, against: Sequence[DataConfig], paths: PathsConfig
+) -> list[tuple[str, str, Split]]:
     """Names, roles and items of the evaluation splits of some data sets, found where the training data were.
 
-    MUNCH has no training part of its own: where it was trained on, the sentences then held out are looked at, else all of them.
+    MUNCH has no training part of its own: where it was trained on, the sentences then held out are looked at,
+    else all of them.
     """
     held_out = trained.held_out if any(part.dataset == "munch" for part in mix.parts(trained)) else 1.0
     found: dict[tuple[str, str], tuple[str, str, Split]] = {}
@@ -32,29 +35,49 @@ def evaluated(trained: DataConfig, against: Sequence[DataConfig], paths: PathsCo
 def table(found: Mapping[str, Any], title: str) -> Table:
     """The result of `overlap.check` as a table of counts."""
     rows = tuple(
-        (one["data"], one["split"], one["items"], _count(one, "context"), _count(one, "near"), _count(one, "option"))
+        (
+            one["data"],
+            one["split"],
+            one["items"],
+            _count(one, "context"),
+            _count(one, "near"),
+            _count(one, "option"),
+        )
         for one in found["evaluated"]
     )
-    columns = ("data", "split", "items", "context overlaps", "context has a near-duplicate", "an option overlaps")
+    columns = (
+        "data",
+        "split",
+        "items",
+        "context overlaps",
+        "context has a near-duplicate",
+        "an option overlaps",
+    )
     return Table("contamination", f"Overlap with {title}", columns, rows, (method(found),))
 
 
 def method(found: Mapping[str, Any]) -> str:
     """How it was looked for, in a sentence."""
-    left = f"{len(found['dropped'])} training items whose metaphor is one of an evaluation split were left out before."
+    left = (
+        f"{len(found['dropped'])} training items whose metaphor is one of an evaluation split were left "
+        "out before."
+    )
     alike = (
-        f" Near-duplicate: a training context with a Jaccard similarity of {found['alike']:g} or more, by words."
+        f" Near-duplicate: a training context with a Jaccard similarity of {found['alike']:g} or more, by "
+        "words."
         if "alike" in found
         else ""
     )
     return (
-        f"Overlap: {found['n']} words in a row that a training text has too, case and punctuation aside; of texts with fewer, "
+        f"Overlap: {found['n']} words in a row that a training text has too, case and punctuation aside; of "
+        "texts with fewer, "
         f"all (at least {found['shortest']}).{alike} {left}"
     )
 
 
 def ids(found: Mapping[str, Any]) -> list[str]:
-    """Lines that name the evaluation items whose context overlaps, each with the training item that it overlaps with."""
+    """Lines that name the evaluation items whose context overlaps, each with the training item that it
+    overlaps with."""
     lines = []
     for one in found["evaluated"]:
         named = [f"{ours} = {theirs}" for ours, theirs in one["context"].items()]
@@ -65,7 +88,9 @@ def ids(found: Mapping[str, Any]) -> list[str]:
 
 
 def by_cleanness(
-    found: Mapping[str, Any], splits: Sequence[tuple[str, str, Split]], predicted: Sequence[tuple[str, Sequence[Prediction]]]
+    found: Mapping[str, Any],
+    splits: Sequence[tuple[str, str, Split]],
+    predicted: Sequence[tuple[str, Sequence[Prediction]]],
 ) -> Table:
     """Accuracy on the clean items of a split beside the whole.
 
@@ -80,7 +105,16 @@ def by_cleanness(
             known = {item.id for item in split.items}
             if all(prediction.id in known for prediction in predictions):
                 measured = overlap.by_cleanness(one, predictions)
-                rows.append((name, one["data"], one["split"], measured["whole"], measured["clean"], measured["others"]))
+                rows.append(
+                    (
+                        name,
+                        one["data"],
+                        one["split"],
+                        measured["whole"],
+                        measured["clean"],
+                        measured["others"],
+                    )
+                )
     columns = ("system", "data", "split", "all items", "clean items", "other items")
     note = "Clean: the context neither overlaps with a training text nor has a near-duplicate."
     return Table("clean", "Accuracy on clean items beside the whole", columns, tuple(rows), (note,))

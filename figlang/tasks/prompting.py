@@ -1,7 +1,7 @@
 """Examples that stand before what is scored: k correct metaphors with their answers (Liu et al. 2022, §5.1).
 
-The authors drew from a web page's list without a seed (GPT-2) or from the evaluated items themselves (GPT-3); here they
-come from the training items, seeded, and never show an item itself, its twin or its metaphor.
+The authors drew from a web page's list without a seed (GPT-2) or from the evaluated items themselves (GPT-3);
+here they come from the training items, seeded, and never show an item itself, its twin or its metaphor.
 """
 
 import random
@@ -35,8 +35,12 @@ def pool(prompt: PromptConfig, data_config: DataConfig, paths: PathsConfig) -> P
         return Pool()
     if data_config.dataset == "miqa":
         if prompt.source != "train":
-            raise FiglangError(f"prompt.source={prompt.source} is not for MiQA, whose examples are its other rows; leave it out")
-        # MiQA has one set, so that examples come from the other rows of what is evaluated, also of those that a limit leaves out.
+            raise FiglangError(
+                f"prompt.source={prompt.source} is not for MiQA, whose examples are its other rows; leave it "
+                "out"
+            )
+        # MiQA has one set, so that examples come from the other rows of what is evaluated, also of those that
+        # a limit leaves out.
         split = data.load("validation", replace(data_config, limit=None), paths)
         return Pool(split.items, f"other rows@{split.sha256[:8]}")
     if prompt.source == "train":
@@ -47,7 +51,9 @@ def pool(prompt: PromptConfig, data_config: DataConfig, paths: PathsConfig) -> P
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise FiglangError(f"prompt.source={path} cannot be read ({one_line(error)}); give train or a UTF-8 text file") from error
+        raise FiglangError(
+            f"prompt.source={path} cannot be read ({one_line(error)}); give train or a UTF-8 text file"
+        ) from error
     lines = tuple(line.strip() for line in text.splitlines() if line.strip())
     return Pool(lines, f"{path.name}@{sha256(path)[:8]}")
 
@@ -57,8 +63,8 @@ def draw(
 ) -> dict[str, str]:
     """The text before the strings of every item, by the item's id; empty for k = 0.
 
-    A draw is without replacement. It depends on the seed and the pair's (or item's) name alone: other items, their order
-    and their number change nothing. `worded` words an item as an example; a text is one already.
+    A draw is without replacement. It depends on the seed and the pair's (or item's) name alone: other items,
+    their order and their number change nothing. `worded` words an item as an example; a text is one already.
 
     Raises FiglangError if fewer than k examples are left.
     """
@@ -79,8 +85,10 @@ def draw(
         if len(usable) < prompt.k:
             hides_more = prompt.per == "split"
             raise FiglangError(
-                f"prompt.k={prompt.k} examples are wanted and {len(usable)} are left in prompt.source={prompt.source} "
-                f"without the items themselves; lower prompt.k{', or draw with prompt.per=pair' if hides_more else ''}"
+                f"prompt.k={prompt.k} examples are wanted and {len(usable)} are left in "
+                f"prompt.source={prompt.source} "
+                "without the items themselves; lower "
+                f"prompt.k{', or draw with prompt.per=pair' if hides_more else ''}"
             )
         chosen = random.Random(f"{prompt.seed}/{key}").sample(usable, prompt.k)
         shown[key] = "".join(text + prompt.separator for text in chosen)

@@ -1,7 +1,7 @@
 """The published results, and which of them a run may be compared with.
 
-`reference_results.csv` holds the printed numbers of the three papers and, marked as such, numbers from or recomputed
-from the authors' released files. Its `note` column says what to know about a number.
+`reference_results.csv` holds the printed numbers of the three papers and, marked as such, numbers from or
+recomputed from the authors' released files. Its `note` column says what to know about a number.
 """
 
 import csv
@@ -67,23 +67,27 @@ def results() -> tuple[Published, ...]:
 
 
 def fig_qa(data: str, split: str, published_data: bool) -> list[Comparison]:
-    """Published accuracies and pair accuracies of Fig-QA for a run on `split` of `data`, comparable ones first.
+    """Published accuracies and pair accuracies of Fig-QA for a run on `split` of `data`, comparable ones
+    first.
 
-    `published_data` says whether the evaluated file is, byte for byte, the published one: no number on another
-    data set is comparable, and none on another split.
+    `published_data` says whether the evaluated file is, byte for byte, the published one: no number on
+    another data set is comparable, and none on another split.
     """
     rows = [
-        row for row in results() if row.benchmark == "Fig-QA" and row.metric in ("accuracy", "pair_accuracy") and _headline(row)
+        row
+        for row in results()
+        if row.benchmark == "Fig-QA" and row.metric in ("accuracy", "pair_accuracy") and _headline(row)
     ]
     compared = [_compare(row, data, split, published_data) for row in rows]
     return sorted(compared, key=lambda comparison: not comparison.comparable)
 
 
 def figqa_prompts() -> dict[str, dict[str, float]]:
-    """Fig-QA's Figure 2: {model: {prompt: accuracy in per cent}}, with the prompts zero-shot, suffix, k=3, k=5, k=10.
+    """Fig-QA's Figure 2: {model: {prompt: accuracy in per cent}}, with the prompts zero-shot, suffix, k=3,
+    k=5, k=10.
 
-    The numbers are the plot data in the authors' repository. They are test accuracies: nearly all are shares of the 1,146 test
-    items and not of the 1,094 of dev.
+    The numbers are the plot data in the authors' repository. They are test accuracies: nearly all are shares
+    of the 1,146 test items and not of the 1,094 of dev.
     """
     found: dict[str, dict[str, float]] = {}
     for row in results():
@@ -93,16 +97,24 @@ def figqa_prompts() -> dict[str, dict[str, float]]:
 
 
 def miqa(data: str, questions: Collection[str], shots: int | None, published_data: bool) -> list[Comparison]:
-    """Published accuracies of MiQA for a run on these question types after so many examples (None: no prompt, as NLI models)."""
+    """Published accuracies of MiQA for a run on these question types after so many examples (None: no prompt,
+    as NLI models)."""
     wanted = "" if shots is None else str(shots)
     compared = []
     for row in results():
-        if row.benchmark != "MiQA" or row.metric != "accuracy" or "question" not in row.setting or row.model == "Chance":
+        if (
+            row.benchmark != "MiQA"
+            or row.metric != "accuracy"
+            or "question" not in row.setting
+            or row.model == "Chance"
+        ):
             continue
         if not published_data:
             reason = f"measured on the whole of MiQA as published, not on these items of {data}"
         elif {row.setting["question"]} != set(questions):
-            reason = f"measured on {row.setting['question']}-questions alone, this is {' and '.join(questions)}"
+            reason = (
+                f"measured on {row.setting['question']}-questions alone, this is {' and '.join(questions)}"
+            )
         elif "raters" not in row.setting and row.setting.get("shots", "") != wanted:
             reason = "measured after another number of examples, or without a prompt"
         else:
@@ -112,17 +124,23 @@ def miqa(data: str, questions: Collection[str], shots: int | None, published_dat
 
 
 def miqa_table(question: str) -> dict[str, dict[str, float]]:
-    """Rows of MiQA's Table 3 for a question type: {model: {shots: accuracy in per cent}}; shots are "" where there are none."""
+    """Rows of MiQA's Table 3 for a question type: {model: {shots: accuracy in per cent}}; shots are "" where
+    there are none."""
     found: dict[str, dict[str, float]] = {}
     for row in results():
-        if row.table == "Table 3" and row.benchmark == "MiQA" and row.setting.get("question") == question and row.value is not None:
+        if (
+            row.table == "Table 3"
+            and row.benchmark == "MiQA"
+            and row.setting.get("question") == question
+            and row.value is not None
+        ):
             found.setdefault(row.model, {})[row.setting.get("shots", "")] = row.value
     return found
 
 
 def munch(data: str, place: Sequence[str], published_data: bool) -> list[Comparison]:
-    """Published accuracies of single judgement prompts of MUNCH, which follow from Table 9, for a run of the prompt at this `place`
-    of the paper's tables: form, condition, number."""
+    """Published accuracies of single judgement prompts of MUNCH, which follow from Table 9, for a run of the
+    prompt at this `place` of the paper's tables: form, condition, number."""
     compared = []
     for row in results():
         if row.benchmark != "MUNCH" or row.metric != "accuracy" or row.table != "derived from Table 9":
@@ -131,7 +149,10 @@ def munch(data: str, place: Sequence[str], published_data: bool) -> list[Compari
         if not published_data:
             reason = f"measured on the whole of MUNCH as published, not on these items of {data}"
         elif where != tuple(place):
-            reason = f"measured with prompt {where[2]} of {where[0]} judgement, {where[1]}, this is {', '.join(place)}"
+            reason = (
+                f"measured with prompt {where[2]} of {where[0]} judgement, {where[1]}, this is "
+                f"{', '.join(place)}"
+            )
         else:
             reason = ""
         in_percent = replace(row, value=None if row.value is None else 100 * row.value, unit="percent")
@@ -141,7 +162,9 @@ def munch(data: str, place: Sequence[str], published_data: bool) -> list[Compari
 
 def munch_table(table: str) -> list[Published]:
     """Rows of one of MUNCH's tables (Tong et al. 2024) that have a value."""
-    return [row for row in results() if row.benchmark == "MUNCH" and row.table == table and row.value is not None]
+    return [
+        row for row in results() if row.benchmark == "MUNCH" and row.table == table and row.value is not None
+    ]
 
 
 def _headline(row: Published) -> bool:

@@ -21,15 +21,21 @@ LISTED = 50
 
 
 def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
-    """One split (train, validation or test) of the configured data set; of a mixture, but for training, that of its first part."""
+    """One split (train, validation or test) of the configured data set; of a mixture, but for training, that
+    of its first part."""
     if data.dataset == "mix":
         each = mix.parts(data)
-        return mix.mixed(data, [load(split, part, paths) for part in each]) if split == "train" else load(split, each[0], paths)
+        return (
+            mix.mixed(data, [load(split, part, paths) for part in each])
+            if split == "train"
+            else load(split, each[0], paths)
+        )
     if data.dataset == "figqa_csv":
         file = {"train": data.train, "validation": data.validation, "test": data.test}[split]
         if file is None:
             raise FiglangError(
-                f"data.{split} is not set; give data.{split}=FILE.csv with the columns {', '.join(figqa_rows.COLUMNS)}"
+                f"data.{split} is not set; give data.{split}=FILE.csv with the columns "
+                f"{', '.join(figqa_rows.COLUMNS)}"
             )
         loaded = figqa.read(Path(file).expanduser(), data.strict, distinct=data.drop_duplicates)
         if split == "test" and data.test_labels is not None:
@@ -40,19 +46,31 @@ def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
         loaded = nli.load(split, data.dataset, data.root or paths.data, data.strict)
         loaded = nli.choices(loaded) if data.question == "choice" else loaded
     elif data.dataset == "miqa":
-        loaded = miqa.load(split, data.question, data.root or paths.data, paths.cache, data.strict, upstream=data.root is None)
+        loaded = miqa.load(
+            split,
+            data.question,
+            data.root or paths.data,
+            paths.cache,
+            data.strict,
+            upstream=data.root is None,
+        )
     elif data.dataset == "munch":
         loaded = munch.load(split, data, data.root or paths.data, paths.cache)
     else:
-        loaded = figqa.load(split, data.size, data.root or paths.data, paths.cache, data.strict, data.test_labels)
+        loaded = figqa.load(
+            split, data.size, data.root or paths.data, paths.cache, data.strict, data.test_labels
+        )
     if data.limit is None or data.limit >= len(loaded.items):
         return loaded
-    note = f"{loaded.name}: the first {data.limit} of {len(loaded.items)} items, since data.limit={data.limit}"
+    note = (
+        f"{loaded.name}: the first {data.limit} of {len(loaded.items)} items, since data.limit={data.limit}"
+    )
     return replace(loaded, items=loaded.items[: data.limit], notes=(*loaded.notes, note), whole=False)
 
 
 def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
-    """Training and validation split; of Fig-QA, without the training items whose metaphor also occurs in an evaluation split.
+    """Training and validation split; of Fig-QA, without the training items whose metaphor also occurs in an
+    evaluation split.
 
     Raises FiglangError if no training item has a label; some without one are left out with a note.
     """
@@ -66,14 +84,25 @@ def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
     if leaked:
         listed = ", ".join(f"{ours} = {theirs}" for ours, theirs in islice(leaked.items(), LISTED))
         listed += f" and {len(leaked) - LISTED} more" if len(leaked) > LISTED else ""
-        done = "dropped from training" if data.drop_near_duplicates else "kept, since data.drop_near_duplicates=false"
-        train = replace(train, notes=(*train.notes, f"{len(leaked)} metaphors also occur in an evaluation split, {done}: {listed}"))
+        done = (
+            "dropped from training"
+            if data.drop_near_duplicates
+            else "kept, since data.drop_near_duplicates=false"
+        )
+        train = replace(
+            train,
+            notes=(
+                *train.notes,
+                f"{len(leaked)} metaphors also occur in an evaluation split, {done}: {listed}",
+            ),
+        )
         if data.drop_near_duplicates:
             kept = tuple(item for item in train.items if item.id not in leaked)
             train = replace(train, items=kept, dropped=tuple(leaked))
             if not train.items:
                 raise FiglangError(
-                    f"every metaphor of {train.source} also occurs in an evaluation split, so none is left to train on; "
+                    f"every metaphor of {train.source} also occurs in an evaluation split, so none is left "
+                    "to train on; "
                     "use other files, or data.drop_near_duplicates=false"
                 )
     return train, others[0]
@@ -88,7 +117,9 @@ def evaluated(data: DataConfig, paths: PathsConfig) -> list[Split]:
 def _labelled(train: Split) -> Split:
     items = tuple(item for item in train.items if item.gold is not None)
     if not items:
-        raise FiglangError(f"{train.source}: every label is hidden, so nothing can be learnt from it; use a file with labels")
+        raise FiglangError(
+            f"{train.source}: every label is hidden, so nothing can be learnt from it; use a file with labels"
+        )
     if len(items) == len(train.items):
         return train
     note = f"{train.name}: {len(train.items) - len(items)} items with hidden labels left out of training"

@@ -1,7 +1,9 @@
-"""How far the surface of a data set gets one, without a model: rules that look at lengths, words and frequencies only.
+"""How far the surface of a data set gets one, without a model: rules that look at lengths, words and
+frequencies only.
 
-A benchmark that such a rule solves does not measure understanding. Words are those of Unicode's word boundaries (UAX #29),
-so that they are found in any script that separates them; elsewhere every character is one.
+A benchmark that such a rule solves does not measure understanding. Words are those of Unicode's word
+boundaries (UAX #29), so that they are found in any script that separates them; elsewhere every character is
+one.
 """
 
 from collections import Counter
@@ -15,7 +17,8 @@ from figlang.statistics.metrics import Estimate, accuracy
 from figlang.tasks.figqa.rows import plain
 from figlang.types import Inference, Item, Prediction
 
-# WORD: \b is a word boundary of Unicode, which does not cut Devanagari at its vowel signs as a boundary between \w and \W does.
+# WORD: \b is a word boundary of Unicode, which does not cut Devanagari at its vowel signs as a boundary
+# between \w and \W does.
 BOUNDARY = regex.compile(r"\b", regex.WORD | regex.VERSION1)
 
 Scores = tuple[float, ...]
@@ -24,7 +27,8 @@ Feature = Callable[[Item], Scores]
 
 @dataclass(frozen=True)
 class Baseline:
-    """Accuracy of a rule. `ties` items get no choice from it and count as wrong; `decided` is the accuracy on the others."""
+    """Accuracy of a rule. `ties` items get no choice from it and count as wrong; `decided` is the accuracy on
+    the others."""
 
     rule: str
     accuracy: Estimate
@@ -50,13 +54,19 @@ def measure(items: Sequence[Item], training: Iterable[Item] = ()) -> list[Baseli
     if counts:
         scores = [tuple(float(counts[_folded(option)]) for option in item.options) for item in known]
         found.append(_baseline("right most often in training", known, scores))
-    found.append(_baseline("first option", known, [tuple(-float(n) for n in range(len(item.options))) for item in known]))
+    found.append(
+        _baseline(
+            "first option", known, [tuple(-float(n) for n in range(len(item.options))) for item in known]
+        )
+    )
     return sorted((one for one in found if one is not None), key=lambda one: -one.accuracy.value)
 
 
 def words(text: str) -> frozenset[str]:
     """The different words of a text, in lower case, without punctuation."""
-    return frozenset(part for part in BOUNDARY.split(plain(text).lower()) if any(one.isalnum() for one in part))
+    return frozenset(
+        part for part in BOUNDARY.split(plain(text).lower()) if any(one.isalnum() for one in part)
+    )
 
 
 def _baseline(rule: str, items: Sequence[Item], scores: Sequence[Scores]) -> Baseline | None:
@@ -84,7 +94,8 @@ def _folded(option: str) -> str:
     return plain(option).lower()
 
 
-# What an option has more or less of, and the rules that choose the option with the most and with the least of it.
+# What an option has more or less of, and the rules that choose the option with the most and with the least of
+# it.
 FEATURES: dict[tuple[str, str], Feature] = {
     ("longest option", "shortest option"): _lengths,
     ("most words of the context", "fewest words of the context"): _overlaps,

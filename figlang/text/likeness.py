@@ -1,4 +1,5 @@
-"""Texts cut into words by Unicode's rules (UAX 29), to be compared: runs of them, and how alike two texts are as sets of them."""
+"""Texts cut into words by Unicode's rules (UAX 29), to be compared: runs of them, and how alike two texts are
+as sets of them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -10,12 +11,15 @@ Words = tuple[str, ...]
 _EDGE = regex.compile(r"(?V1)(?w)\b")
 _WORD = regex.compile(r"[\p{L}\p{N}]")
 # Scripts without spaces between words: Unicode's rules alone do not find these, and cut them into characters.
-_UNSPACED = regex.compile(r"[\p{Han}\p{Hira}\p{Kana}\p{Thai}\p{Laoo}\p{Khmr}\p{Mymr}\p{Tibt}\p{Java}\p{Bali}]")
+_UNSPACED = regex.compile(
+    r"[\p{Han}\p{Hira}\p{Kana}\p{Thai}\p{Laoo}\p{Khmr}\p{Mymr}\p{Tibt}\p{Java}\p{Bali}]"
+)
 CHARACTERS = 2  # in such a script, so many characters count as one word
 
 
 def words(text: str) -> Words:
-    """The lower-case words of a text without punctuation; characters where a script has no spaces between words."""
+    """The lower-case words of a text without punctuation; characters where a script has no spaces between
+    words."""
     folded = text.casefold().replace("’", "'")
     return tuple(part for part in _EDGE.split(folded) if _WORD.search(part))
 
@@ -26,7 +30,8 @@ def per_word(found: Words) -> int:
 
 
 def tokens(text: str) -> frozenset[str]:
-    """What texts are compared by as sets: words, or the pairs of neighbouring characters of a script without spaces."""
+    """What texts are compared by as sets: words, or the pairs of neighbouring characters of a script without
+    spaces."""
     found = words(text)
     size = per_word(found)
     return frozenset(" ".join(found[start : start + size]) for start in range(len(found) - size + 1))
@@ -35,10 +40,11 @@ def tokens(text: str) -> frozenset[str]:
 def twins(
     evaluated: Mapping[str, frozenset[str]], trained: Iterable[tuple[str, frozenset[str]]], least: float
 ) -> dict[str, tuple[str, float]]:
-    """For every evaluated text the training text that is most like it, if their Jaccard similarity is `least` or more.
+    """For every evaluated text the training text that is most like it, if their Jaccard similarity is `least`
+    or more.
 
-    Exact: two sets that are so alike share one of the rarest tokens of each (Bayardo, Ma & Srikant 2007), so only those are
-    looked up. Of equally similar training texts the first one is named.
+    Exact: two sets that are so alike share one of the rarest tokens of each (Bayardo, Ma & Srikant 2007), so
+    only those are looked up. Of equally similar training texts the first one is named.
 
     Args:
         evaluated: Tokens by id.

@@ -21,7 +21,8 @@ _STOPS = (
 
 
 def titled(text: str) -> str:
-    """The text with its first letter in title case, if its script has one: `ﬁne` is `Fine`, Georgian stays as it is."""
+    """The text with its first letter in title case, if its script has one: `ﬁne` is `Fine`, Georgian stays as
+    it is."""
     return text[:1].title() + text[1:]
 
 
@@ -47,10 +48,11 @@ def full_stop(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """The text as one sentence: first letter in title case, one full stop of its script at the end. No text stays none.
+    """The text as one sentence: first letter in title case, one full stop of its script at the end. No text
+    stays none.
 
-    Other terminals at the end (question marks, ellipses) give way to the full stop. A closing quote after a terminal ends the
-    sentence as it is.
+    Other terminals at the end (question marks, ellipses) give way to the full stop. A closing quote after a
+    terminal ends the sentence as it is.
     """
     if not text.strip():
         return ""

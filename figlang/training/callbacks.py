@@ -40,10 +40,10 @@ DIVERGED = "the training diverged; lower method.lr with overwrite=true"
 class History(Callback):
     """Loss and accuracy of every epoch, and the loss of at most some 500 steps, in log.csv.
 
-    Rows are (step, epoch, split, metric, value). They are part of the checkpoint, so that a resumed run's log is whole;
-    Lightning's CSV logger would begin a new file. `train_accuracy` and `seen`, the choices it is a share of, are those of
-    the last epoch, dropout on; `seen` is 0 where training makes no choices. `seconds` is the time of the epochs, of which
-    `validating` went into validation.
+    Rows are (step, epoch, split, metric, value). They are part of the checkpoint, so that a resumed run's log
+    is whole; Lightning's CSV logger would begin a new file. `train_accuracy` and `seen`, the choices it is a
+    share of, are those of the last epoch, dropout on; `seen` is 0 where training makes no choices. `seconds`
+    is the time of the epochs, of which `validating` went into validation.
     """
 
     def __init__(self, path: Path, validation: tuple[Item, ...], logger: logging.Logger) -> None:
@@ -85,7 +85,9 @@ class History(Callback):
         for metric in self._epoch:
             metric.reset()
 
-    def on_train_batch_end(self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, index: int) -> None:
+    def on_train_batch_end(
+        self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, index: int
+    ) -> None:
         self._loss.update(outputs["mean"], weight=outputs["cases"])
         choices = "correct" in outputs
         self._seen.update(outputs["cases"] if choices else 0)
@@ -96,13 +98,17 @@ class History(Callback):
             for metric, value in now.items():
                 self._add(trainer, "train", metric, value)
             if trainer.logger is not None:
-                trainer.logger.log_metrics({f"train/{metric}": value for metric, value in now.items()}, trainer.global_step)
+                trainer.logger.log_metrics(
+                    {f"train/{metric}": value for metric, value in now.items()}, trainer.global_step
+                )
 
     def on_validation_epoch_start(self, trainer: Trainer, module: LightningModule) -> None:
         self._scores = {}
         self._validated = perf_counter()
 
-    def on_validation_batch_end(self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, *_: Any) -> None:
+    def on_validation_batch_end(
+        self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, *_: Any
+    ) -> None:
         if "scores" not in outputs:
             return
         self._scores.update(zip(outputs["positions"], outputs["scores"].cpu(), strict=True))
@@ -160,10 +166,11 @@ def _over_all_processes(metric: Metric) -> dict[str, Any]:
 
 
 class Preemption(Callback):
-    """Stops the fit where SIGTERM asks for it, with the state saved so that no step is lost; raises SIGTERMException.
+    """Stops the fit where SIGTERM asks for it, with the state saved so that no step is lost; raises
+    SIGTERMException.
 
-    A step, or a validation, is finished first. Processes agree after every step, so that all of them stop at the same one,
-    whichever got the signal. `kept` is the step that was saved.
+    A step, or a validation, is finished first. Processes agree after every step, so that all of them stop at
+    the same one, whichever got the signal. `kept` is the step that was saved.
     """
 
     def __init__(self, path: Path) -> None:
@@ -179,7 +186,8 @@ class Preemption(Callback):
         self._random = state["random"]
 
     def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
-        # In place of Lightning's handler, which leaves a validation half-way and several processes at different steps.
+        # In place of Lightning's handler, which leaves a validation half-way and several processes at
+        # different steps.
         signal.signal(signal.SIGTERM, self._ask)
         # An epoch that is gone on with is not seeded anew.
         if len(self._random) == trainer.world_size:
@@ -191,7 +199,9 @@ class Preemption(Callback):
     def _ask(self, *_: Any) -> None:
         self._asked = True
 
-    def on_train_batch_end(self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, index: int) -> None:
+    def on_train_batch_end(
+        self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, index: int
+    ) -> None:
         if trainer.is_last_batch:
             return  # the validation that follows and the state of the whole epoch come first
         if self._agreed(module):
@@ -231,11 +241,13 @@ class Health(Callback):
 
     - dropout off: training steps run in eval mode, or no dropout is set;
     - head frozen: the new head does not train;
-    - collapsed: after an epoch the training accuracy cannot be told from guessing (two-sided exact binomial, p > 0.01), as
-      large encoders do on some seeds.
+    - collapsed: after an epoch the training accuracy cannot be told from guessing (two-sided exact binomial,
+      p > 0.01), as large encoders do on some seeds.
     """
 
-    def __init__(self, history: History, chance: float, head: list[nn.Parameter], logger: logging.Logger) -> None:
+    def __init__(
+        self, history: History, chance: float, head: list[nn.Parameter], logger: logging.Logger
+    ) -> None:
         self.history = history
         self.chance = chance
         self.head = head
@@ -252,7 +264,11 @@ class Health(Callback):
 
     def setup(self, trainer: Trainer, module: LightningModule, stage: str) -> None:
         # By name, since a strategy that shares the weights out puts other parameters in their place.
-        self._names = [name for name, parameter in module.named_parameters() if any(parameter is part for part in self.head)]
+        self._names = [
+            name
+            for name, parameter in module.named_parameters()
+            if any(parameter is part for part in self.head)
+        ]
 
     def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
         self._before = self._snapshot(module)
@@ -262,17 +278,25 @@ class Health(Callback):
 
     def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Any, index: int) -> None:
         if index == 0:
-            drops = [layer.training and layer.p > 0 for layer in module.modules() if isinstance(layer, nn.Dropout)]
+            drops = [
+                layer.training and layer.p > 0 for layer in module.modules() if isinstance(layer, nn.Dropout)
+            ]
             # Llama and its like have no dropout to switch on.
             if drops and not any(drops):
-                self._find(trainer, "dropout_off", "dropout is off in training; a published recipe usually has it on")
+                self._find(
+                    trainer, "dropout_off", "dropout is off in training; a published recipe usually has it on"
+                )
 
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
         now = self._snapshot(module)
         moved = [not torch.equal(*pair) for pair in zip(self._before, now, strict=True)]
         # Not all: a bias that is common to all options has no gradient under softmax.
         if moved and not any(moved):
-            self._find(trainer, "head_frozen", "the choice head did not change in an epoch: it is frozen or gets no gradient")
+            self._find(
+                trainer,
+                "head_frozen",
+                "the choice head did not change in an epoch: it is frozen or gets no gradient",
+            )
         self._before = now
         if not self.history.seen:
             return
@@ -280,7 +304,9 @@ class Health(Callback):
         if binomtest(right, self.history.seen, self.chance).pvalue > 0.01:
             share = f"{self.history.train_accuracy:.1%} of {self.history.seen}"
             self._find(
-                trainer, "collapsed", f"training accuracy is at chance after an epoch ({share}); try another seed or learning rate"
+                trainer,
+                "collapsed",
+                f"training accuracy is at chance after an epoch ({share}); try another seed or learning rate",
             )
 
     def _find(self, trainer: Trainer, code: str, message: str) -> None:

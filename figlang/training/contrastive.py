@@ -1,7 +1,7 @@
 """Contrastive training: cross-entropy over the scores of an item's options (Liu et al. 2022, §4.2).
 
-The paper trains encoders so; for causal models, whose options are scored by their log-probabilities, it is what the
-paper leaves to future work (§6.1).
+The paper trains encoders so; for causal models, whose options are scored by their log-probabilities, it is
+what the paper leaves to future work (§6.1).
 """
 
 from typing import Any

@@ -7,7 +7,8 @@ import torch
 from pytorch_lightning import LightningDataModule
 from torch.utils.data import DataLoader, Sampler
 
-# Sorting by length within windows of this many batches leaves a few per cent of padding and keeps the order random.
+# Sorting by length within windows of this many batches leaves a few per cent of padding and keeps the order
+# random.
 WINDOW = 16
 EVALUATED_AT_ONCE = 32
 
@@ -25,15 +26,18 @@ class Example(Protocol):
 class LengthBuckets(Sampler[list[int]]):
     """Batches of items of similar length, in an order that depends on seed and epoch alone.
 
-    A batch has at most `batch_size` items and, if `max_tokens` is set, at most that many tokens, padding included (an
-    item longer than the budget is a batch of its own). With a budget the same batches recur every epoch in another
-    order, so that the number of steps is known beforehand.
+    A batch has at most `batch_size` items and, if `max_tokens` is set, at most that many tokens, padding
+    included (an item longer than the budget is a batch of its own). With a budget the same batches recur
+    every epoch in another order, so that the number of steps is known beforehand.
 
-    The first `done` batches of the epoch that is drawn next are left out: a fit that stopped within it has seen them.
-    Of `world` processes, process `rank` gets its share of every batch: a step sees the same items on any number of them.
+    The first `done` batches of the epoch that is drawn next are left out: a fit that stopped within it has
+    seen them. Of `world` processes, process `rank` gets its share of every batch: a step sees the same items
+    on any number of them.
     """
 
-    def __init__(self, examples: Sequence[Example], batch_size: int, max_tokens: int | None, seed: int) -> None:
+    def __init__(
+        self, examples: Sequence[Example], batch_size: int, max_tokens: int | None, seed: int
+    ) -> None:
         self.examples = examples
         self.batch_size = batch_size
         self.max_tokens = max_tokens
@@ -64,11 +68,13 @@ class LengthBuckets(Sampler[list[int]]):
         return (self._share(batches[index]) for index in order)
 
     def repeats(self, index: int) -> bool:
-        """Whether this process's share of a step of the current epoch is another one's too, and must not count."""
+        """Whether this process's share of a step of the current epoch is another one's too, and must not
+        count."""
         return self.rank >= self._sizes[index]
 
     def _share(self, batch: list[int]) -> list[int]:
-        # Where a batch has fewer items than there are processes, the rest repeat one: every process has to step.
+        # Where a batch has fewer items than there are processes, the rest repeat one: every process has to
+        # step.
         return batch[self.rank :: self.world] or [batch[self.rank % len(batch)]]
 
     def _batches(self, epoch: int) -> list[list[int]]:
@@ -76,7 +82,9 @@ class LengthBuckets(Sampler[list[int]]):
         window = self.batch_size * WINDOW
         batches = []
         for start in range(0, len(order), window):
-            batches += self._cut(sorted(order[start : start + window], key=lambda index: self.examples[index].longest))
+            batches += self._cut(
+                sorted(order[start : start + window], key=lambda index: self.examples[index].longest)
+            )
         return batches
 
     def _cut(self, ascending: list[int]) -> list[list[int]]:
@@ -112,7 +120,9 @@ class ChoiceData(LightningDataModule):
         super().__init__()
         self.collate = collate
         self.train = train
-        self.evaluated = [sorted(some, key=lambda example: example.longest) for some in (validation, selection) if some]
+        self.evaluated = [
+            sorted(some, key=lambda example: example.longest) for some in (validation, selection) if some
+        ]
         self.buckets = LengthBuckets(train, batch_size, max_tokens, seed)
 
     def train_dataloader(self) -> DataLoader[Any]:

@@ -9,9 +9,9 @@ from transformers import PreTrainedModel
 class TrimmedEmbedding(nn.Module):
     """The rows of an embedding matrix that occur in the data; other token ids are an IndexError.
 
-    A row that no batch touches has gradient zero, and AdamW without weight decay leaves it as it is. Leaving such rows
-    out of the optimizer is therefore exact, and it spares the dense update of the whole vocabulary: half of a small
-    encoder's weights.
+    A row that no batch touches has gradient zero, and AdamW without weight decay leaves it as it is. Leaving
+    such rows out of the optimizer is therefore exact, and it spares the dense update of the whole vocabulary:
+    half of a small encoder's weights.
     """
 
     def __init__(self, whole: nn.Embedding, used: Tensor) -> None:
@@ -32,8 +32,8 @@ class TrimmedEmbedding(nn.Module):
 def trim(network: PreTrainedModel, used: set[int]) -> nn.Embedding | None:
     """Replace the input embedding by its used rows; returns the whole one for `restore`.
 
-    Returns None and changes nothing where that would not be exact or not possible: frozen or shared weights, or an
-    embedding of another class.
+    Returns None and changes nothing where that would not be exact or not possible: frozen or shared weights,
+    or an embedding of another class.
     """
     try:
         whole = network.get_input_embeddings()

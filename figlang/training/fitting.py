@@ -30,12 +30,14 @@ log = logging.getLogger("figlang")
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a fit reports besides the weights. `seconds` is the time in training steps and validation, of all its parts.
+    """What a fit reports besides the weights. `seconds` is the time in training steps and validation, of all
+    its parts.
 
-    Tokens are those that training steps read, without padding; their rate is over the time without validation.
-    `peak_memory_mb` is that of the first process in the last part; None where the system does not count it anew for each
-    run of a process. `peak_share` is the least share of what matrix products reach on this CPU, measured after the fit
-    (figlang/training/throughput.py); None for a short fit, on another device or with several processes.
+    Tokens are those that training steps read, without padding; their rate is over the time without
+    validation. `peak_memory_mb` is that of the first process in the last part; None where the system does not
+    count it anew for each run of a process. `peak_share` is the least share of what matrix products reach on
+    this CPU, measured after the fit (figlang/training/throughput.py); None for a short fit, on another device
+    or with several processes.
     """
 
     items: int
@@ -55,12 +57,14 @@ class Fitted:
     history: list[tuple[int, int, str, str, float]]
 
     def facts(self) -> dict[str, Any]:
-        """For metrics.json: everything but the curves, which are in log.csv, and the health, which stands on its own."""
+        """For metrics.json: everything but the curves, which are in log.csv, and the health, which stands on
+        its own."""
         return {name: value for name, value in asdict(self).items() if name not in ("history", "health")}
 
 
 def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
-    """Train the prepared network in place, from the run's checkpoint if it has one; of a settled configuration (see runtime).
+    """Train the prepared network in place, from the run's checkpoint if it has one; of a settled
+    configuration (see runtime).
 
     Returns None in the processes of a distributed fit that have nothing left to do.
     """
@@ -94,21 +98,42 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     # Not by what is there alone: under torchrun the first process may be about to clear the folder.
     anew = config.overwrite or config.resume == "never"
     resumed = run.checkpoint if run.checkpoint.exists() and not anew else None
-    name, source, items, precision = config.model.name, config.data.name, len(ready.train.items), config.trainer.precision
-    log.info("training %s on %s: %d items, %d epochs, %d steps, %s", name, source, items, method.epochs, steps, precision)
+    name, source, items, precision = (
+        config.model.name,
+        config.data.name,
+        len(ready.train.items),
+        config.trainer.precision,
+    )
+    log.info(
+        "training %s on %s: %d items, %d epochs, %d steps, %s",
+        name,
+        source,
+        items,
+        method.epochs,
+        steps,
+        precision,
+    )
     if ready.share < 1:
-        log.info("%s trains %.2f %% of the weights, %s of them", config.peft.name, 100 * ready.share, f"{trained:,}")
+        log.info(
+            "%s trains %.2f %% of the weights, %s of them",
+            config.peft.name,
+            100 * ready.share,
+            f"{trained:,}",
+        )
     if resumed:
         log.info("resuming from %s", resumed)
     started = perf_counter()
     try:
-        trainer.fit(module, datamodule=batches, ckpt_path=str(resumed) if resumed else None, weights_only=True)
+        trainer.fit(
+            module, datamodule=batches, ckpt_path=str(resumed) if resumed else None, weights_only=True
+        )
     except FiglangError:
         raise
     except NonFiniteLossError as error:
         batch = ", ".join(ready.train.items[position].id for position in error.positions)
         raise FiglangError(
-            f"{error} in epoch {trainer.current_epoch + 1}, step {trainer.global_step + 1}, on items {batch}; {run.folder} keeps "
+            f"{error} in epoch {trainer.current_epoch + 1}, step {trainer.global_step + 1}, on items "
+            f"{batch}; {run.folder} keeps "
             "the state before it. Look at these items, or lower method.lr with overwrite=true"
         ) from error
     except SystemExit as stop:  # what Lightning makes of SIGTERM and of an interruption by the keyboard
@@ -122,7 +147,9 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         raise SystemExit(0 if "WANDB_SWEEP_ID" in os.environ else TERMINATED) from stop
     except Exception as error:  # a damaged checkpoint can fail in any way
         if resumed and not trainer.global_step:
-            raise FiglangError(f"{resumed} cannot be resumed from ({damage(error)}); overwrite=true starts the run anew") from error
+            raise FiglangError(
+                f"{resumed} cannot be resumed from ({damage(error)}); overwrite=true starts the run anew"
+            ) from error
         raise
     if not trainer.is_global_zero:
         return None
@@ -144,7 +171,9 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         examples_per_second=items * epochs / seconds,
         tokens_per_second=tokens / stepping,
         peak_memory_mb=memory,
-        peak_share=throughput.work(network, tokens) / stepping / throughput.product_rate(throughput.DTYPES[precision])
+        peak_share=throughput.work(network, tokens)
+        / stepping
+        / throughput.product_rate(throughput.DTYPES[precision])
         if measurable
         else None,
         parameters=parameters,
@@ -159,10 +188,12 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
 
 
 def _trim(ready: Prepared) -> nn.Embedding | None:
-    """Leave unused embedding rows alone, where that is exact: without decay only the rows in use ever change."""
+    """Leave unused embedding rows alone, where that is exact: without decay only the rows in use ever
+    change."""
     if ready.recipe.format == "causal" or not isinstance(ready.network, PreTrainedModel):
         return None
     examples = (*ready.examples, *ready.validation_examples, *ready.selection_examples)
     used = {token for example in examples for ids in example.sequences for token in ids}
-    # Rows are filled up with the tokenizer's token, which need not be the one that the embedding was made with.
+    # Rows are filled up with the tokenizer's token, which need not be the one that the embedding was made
+    # with.
     return trim(ready.network, used | {padding(ready.tokenizer)})

@@ -1,4 +1,5 @@
-"""Learning rates by depth: lower layers, which know more that is general, take smaller steps (ELECTRA, arXiv 2003.10555)."""
+"""Learning rates by depth: lower layers, which know more that is general, take smaller steps (ELECTRA, arXiv
+2003.10555)."""
 
 import re
 from collections.abc import Iterable
@@ -16,8 +17,8 @@ BELOW = re.compile(r"embed|(?:^|\.)w[tp]e\.")
 def groups(parameters: Iterable[tuple[str, nn.Parameter]], lr: float, decay: float) -> list[dict[str, Any]]:
     """Groups for an optimizer, the highest rate first, of the parameters that are trained.
 
-    The uppermost layer, and whatever has no number and is no embedding, has `lr`, each layer below `decay` times the rate of the
-    one above it, and embeddings are one layer below the lowest.
+    The uppermost layer, and whatever has no number and is no embedding, has `lr`, each layer below `decay`
+    times the rate of the one above it, and embeddings are one layer below the lowest.
 
     Raises FiglangError for a network without numbered layers.
     """
@@ -25,7 +26,8 @@ def groups(parameters: Iterable[tuple[str, nn.Parameter]], lr: float, decay: flo
     numbers = {name: int(found[1]) for name, _ in trained if (found := NUMBERED.search(name))}
     if not numbers:
         raise FiglangError(
-            f"method.layer_decay={decay:g} needs numbered layers, and none of the trained weights is in one; leave it out"
+            f"method.layer_decay={decay:g} needs numbered layers, and none of the trained weights is in one; "
+            "leave it out"
         )
     top = max(numbers.values())
     depths: dict[int, list[nn.Parameter]] = {}

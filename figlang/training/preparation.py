@@ -39,9 +39,10 @@ from figlang.types import CLASSES, Inference, Item, SentenceVectors, Split
 class Prepared:
     """Data, network and examples of a run.
 
-    `examples` are trained on, `validation_examples` chosen from after every epoch, and `selection_examples`, if there are
-    any, decide which epoch is exported. `kind` is the way of training, `head` what is new on top of the network. `notes`
-    are sentences about the data, for the log and metrics.json. With `merges`, adapters are exported merged.
+    `examples` are trained on, `validation_examples` chosen from after every epoch, and `selection_examples`,
+    if there are any, decide which epoch is exported. `kind` is the way of training, `head` what is new on top
+    of the network. `notes` are sentences about the data, for the log and metrics.json. With `merges`,
+    adapters are exported merged.
     """
 
     train: Split
@@ -62,7 +63,9 @@ class Prepared:
     @property
     def share(self) -> float:
         """Share of the weights that are trained; the frozen copy that PEFT keeps of a head does not count."""
-        counted = [parameter for name, parameter in self.network.named_parameters() if "original_module" not in name]
+        counted = [
+            parameter for name, parameter in self.network.named_parameters() if "original_module" not in name
+        ]
         trained = sum(parameter.numel() for parameter in counted if parameter.requires_grad)
         return float(trained / sum(parameter.numel() for parameter in counted))
 
@@ -77,50 +80,69 @@ def check(config: TrainConfig) -> None:
     model, method, peft = config.model, config.method, config.peft
     causal = model.family == "causal"
     if model.family == "served":
-        raise FiglangError("model=served is behind an endpoint, and only weights that are here can be trained; evaluate it")
+        raise FiglangError(
+            "model=served is behind an endpoint, and only weights that are here can be trained; evaluate it"
+        )
     if config.scoring.kind != "likelihood":
-        raise FiglangError(f"scoring={config.scoring.name} is for zero-shot evaluation, by evaluate.py; use scoring=answer")
+        raise FiglangError(
+            f"scoring={config.scoring.name} is for zero-shot evaluation, by evaluate.py; use scoring=answer"
+        )
     if model.device_map is not None or (model.quantization != "none" and peft.name != "qlora"):
         raise FiglangError(
-            "model.device_map and model.quantization are for evaluation; leave them out of training, or train adapters over 4 bits "
+            "model.device_map and model.quantization are for evaluation; leave them out of training, or "
+            "train adapters over 4 bits "
             "with peft=qlora"
         )
     if peft.name == "qlora" and not (causal and model.quantization == "4bit"):
-        raise FiglangError("peft=qlora trains adapters of a causal model over weights in 4 bits; take peft=lora otherwise")
+        raise FiglangError(
+            "peft=qlora trains adapters of a causal model over weights in 4 bits; take peft=lora otherwise"
+        )
     if peft.name != "none" and peft.stack == "refuse" and weights.has_adapters(model):
         raise FiglangError(
-            f"{model.name_or_path} holds adapters already; peft.stack=continue trains these, peft.stack=merge merges them first "
+            f"{model.name_or_path} holds adapters already; peft.stack=continue trains these, "
+            "peft.stack=merge merges them first "
             "and exports a whole network, peft=none goes on with all weights"
         )
     if _continues(config) and weights.has_adapters(weights.below(model)):
-        raise FiglangError(f"{model.name_or_path}: its adapters lie over other adapters; use peft.stack=merge")
+        raise FiglangError(
+            f"{model.name_or_path}: its adapters lie over other adapters; use peft.stack=merge"
+        )
     if method.name == "lm" and not causal:
-        raise FiglangError(f"method=lm trains causal models, and model={model.name} is an encoder; use method=contrastive")
+        raise FiglangError(
+            f"method=lm trains causal models, and model={model.name} is an encoder; use method=contrastive"
+        )
     inferences = config.data.dataset in NLI and config.data.question != "choice"
     if method.name == "nli" and (causal or not inferences):
         raise FiglangError(
-            f"method=nli trains encoders on premises with hypotheses, not model={model.name} on data={config.data.name}; "
+            f"method=nli trains encoders on premises with hypotheses, not model={model.name} on "
+            f"data={config.data.name}; "
             f"choose an encoder and data={', '.join(NLI)}"
         )
     if method.name != "nli" and inferences:
         raise FiglangError(
-            f"data={config.data.name} has premises with hypotheses, which method=nli trains on; add method=nli or "
+            f"data={config.data.name} has premises with hypotheses, which method=nli trains on; add "
+            "method=nli or "
             "data.question=choice"
         )
     if method.text == "legacy" and method.name != "lm":
         raise FiglangError("method.text=legacy is the authors' wording for method=lm; choose clean or raw")
     if causal and (method.text == "raw" or method.format != "pair"):
         idle = "method.text=raw" if method.text == "raw" else f"method.format={method.format}"
-        raise FiglangError(f"{idle} is for encoders; model={model.name} is trained on the strings of scoring={config.scoring.name}")
+        raise FiglangError(
+            f"{idle} is for encoders; model={model.name} is trained on the strings of "
+            f"scoring={config.scoring.name}"
+        )
     if not causal and config.scoring.name != "answer":
         raise FiglangError(
-            f"scoring={config.scoring.name} is for causal models, and model={model.name} is an encoder; leave it out"
+            f"scoring={config.scoring.name} is for causal models, and model={model.name} is an encoder; "
+            "leave it out"
         )
     if method.direction == "both" and not (causal and method.name == "contrastive"):
         raise FiglangError("method.direction=both is for causal models with method=contrastive; use forward")
     if model.dtype != "float32" and (not causal or peft.name == "none"):
         raise FiglangError(
-            f"model.dtype={model.dtype} would round away the small steps of training; use float32 (trainer.precision=bf16-mixed "
+            f"model.dtype={model.dtype} would round away the small steps of training; use float32 "
+            "(trainer.precision=bf16-mixed "
             "is fast too), or train adapters of a causal model with peft=lora"
         )
 
@@ -148,12 +170,22 @@ def _select(
     if method.selection == "validation":
         labelled = tuple(item for item in validation.items if item.gold is not None)
         if not labelled:
-            raise FiglangError(f"{validation.source}: every label is hidden, so none can select an epoch; use selection=heldout")
-        return train.items, labelled, ["the exported epoch is selected on the validation split: its numbers are optimistic"]
+            raise FiglangError(
+                f"{validation.source}: every label is hidden, so none can select an epoch; use "
+                "selection=heldout"
+            )
+        return (
+            train.items,
+            labelled,
+            ["the exported epoch is selected on the validation split: its numbers are optimistic"],
+        )
     groups = sorted({original(item.group) for item in train.items})
     count = max(1, round(method.held_out * len(groups)))
     if count == len(groups):
-        raise FiglangError(f"{train.source} has {len(groups)} group of items and none can be held out; use method.selection=none")
+        raise FiglangError(
+            f"{train.source} has {len(groups)} group of items and none can be held out; use "
+            "method.selection=none"
+        )
     out = set(random.Random(seed).sample(groups, count))
     selected = tuple(item for item in train.items if original(item.group) in out)
     others = [item for item in train.items if original(item.group) not in out]
@@ -161,9 +193,14 @@ def _select(
     kept = tuple(item for item in others if figqa.twin(item) not in seen)
     notes = [f"{train.name}: {len(selected)} items of {count} groups held out to select the exported epoch"]
     if not kept:
-        raise FiglangError(f"every text of {train.source} is among those held out too; use method.selection=none")
+        raise FiglangError(
+            f"every text of {train.source} is among those held out too; use method.selection=none"
+        )
     if len(kept) < len(others):
-        notes.append(f"{train.name}: {len(others) - len(kept)} items whose text is among those held out are not trained on")
+        notes.append(
+            f"{train.name}: {len(others) - len(kept)} items whose text is among those held out are not "
+            "trained on"
+        )
     return kept, selected, notes
 
 
@@ -209,7 +246,9 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         **_lineage(config, train, validation),
     )
     heads = networks.head_modules(network)
-    adapted, recipe = _adapt(config, network, recipe, [*heads, *(name for name in new if not lora.within(name, heads))])
+    adapted, recipe = _adapt(
+        config, network, recipe, [*heads, *(name for name in new if not lora.within(name, heads))]
+    )
     return Prepared(
         train,
         validation,
@@ -237,17 +276,20 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
     )
     if method.text == "legacy" and any(item.cut for item in train.items):
         raise FiglangError(
-            f"method.text=legacy makes two sentences of each of data={config.data.name}, which is cut at a blank; use clean"
+            f"method.text=legacy makes two sentences of each of data={config.data.name}, which is cut at a "
+            "blank; use clean"
         )
     check_alone(scoring, recipe.bos, 0)
     if method.direction == "both" and not partners_of(train.items):
         raise FiglangError(
-            f"data={config.data.name} has no pairs of metaphors to choose from backward; use method.direction=forward"
+            f"data={config.data.name} has no pairs of metaphors to choose from backward; use "
+            "method.direction=forward"
         )
     wording = Wording(scoring, PromptConfig(), train.items[0].cut)
     if method.direction == "both" and not wording.has_context:
         raise FiglangError(
-            f"scoring.template={scoring.template!r} leaves the metaphor out, so none can be chosen; use method.direction=forward"
+            f"scoring.template={scoring.template!r} leaves the metaphor out, so none can be chosen; use "
+            "method.direction=forward"
         )
     anatomy = dissect(network.eval())
     window = getattr(network.config.get_text_config(), "max_position_embeddings", None)
@@ -259,11 +301,19 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
             return encoder.encode_lines([_line(item, method.text, encoder.wording) for item in items])
         return encoder.encode_pairs(items) if method.direction == "both" else encoder.encode(items)
 
-    examples, validation_examples, selection_examples = encode(train.items), encoder.encode(validation.items), encode(selected)
+    examples, validation_examples, selection_examples = (
+        encode(train.items),
+        encoder.encode(validation.items),
+        encode(selected),
+    )
     longest = max(example.longest for example in (*examples, *validation_examples, *selection_examples))
     if encoder.sharing and anatomy.reason(longest):
         encoder.sharing = False
-        examples, validation_examples, selection_examples = encode(train.items), encoder.encode(validation.items), encode(selected)
+        examples, validation_examples, selection_examples = (
+            encode(train.items),
+            encoder.encode(validation.items),
+            encode(selected),
+        )
     adapted, recipe = _adapt(config, network, recipe, [])
     return Prepared(
         train,
@@ -285,12 +335,15 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
 def _adapt(
     config: TrainConfig, network: PreTrainedModel, recipe: Recipe, kept: list[str]
 ) -> tuple[PreTrainedModel | PeftModel, Recipe]:
-    """The network with the adapters that `peft=` asks for, and the recipe that then says what they belong to."""
+    """The network with the adapters that `peft=` asks for, and the recipe that then says what they belong
+    to."""
     if config.peft.name == "none":
         return network, recipe
     model = _start(config)
     base = lora.OWN if model.init == "tiny" else weights.address(model.name_or_path)
-    recipe = replace(recipe, base_precision=layout.precision(network), base_sha256=lora.fingerprint(network, kept))
+    recipe = replace(
+        recipe, base_precision=layout.precision(network), base_sha256=lora.fingerprint(network, kept)
+    )
     adapted = lora.adapt(network, config.peft, kept, base, model.revision)
     if _continues(config):
         weights.resume(adapted, config.model, recipe.format, recipe.base_sha256)
@@ -301,7 +354,9 @@ def _line(item: Item, text: str, wording: Wording) -> str:
     """The training text of an item under method=lm."""
     assert item.gold is not None, "training items have labels"
     answer = item.options[item.gold]
-    if text == "legacy":  # python-capitalised, which lowers all other letters, and no space between the sentences
+    if (
+        text == "legacy"
+    ):  # python-capitalised, which lowers all other letters, and no space between the sentences
         return f"{item.context.rstrip(',.! ').capitalize()}.{answer.replace('.', '').strip().capitalize()}."
     return "".join(wording.of(item).span("", item.context, answer))
 

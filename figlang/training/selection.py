@@ -1,4 +1,5 @@
-"""Which weights are exported: those of the epoch with the least loss on selected items, or of the last one."""
+"""Which weights are exported: those of the epoch with the least loss on selected items, or of the last
+one."""
 
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
@@ -19,16 +20,28 @@ class Patience(EarlyStopping):
 
 
 class LastWeights(ModelCheckpoint):
-    """The weights after the last epoch, where the processes only have shares of them; written before the state of that epoch."""
+    """The weights after the last epoch, where the processes only have shares of them; written before the
+    state of that epoch."""
 
 
 def callbacks(run: Run, method: MethodConfig, sharded: bool) -> list[Callback]:
-    """Keep the weights of the best epoch and stop after `patience` epochs without a better one, or keep those of the last."""
-    place = {"dirpath": run.best.parent, "filename": run.best.stem, "save_weights_only": True, "enable_version_counter": False}
+    """Keep the weights of the best epoch and stop after `patience` epochs without a better one, or keep those
+    of the last."""
+    place = {
+        "dirpath": run.best.parent,
+        "filename": run.best.stem,
+        "save_weights_only": True,
+        "enable_version_counter": False,
+    }
     if method.selection != "none":
         best = ModelCheckpoint(**place, monitor=SELECTION, mode="min")
-        return [best, Patience(SELECTION, mode="min", patience=method.patience, check_on_train_epoch_end=False)]
-    return [LastWeights(**place, every_n_epochs=method.epochs, save_on_train_epoch_end=True)] if sharded else []
+        return [
+            best,
+            Patience(SELECTION, mode="min", patience=method.patience, check_on_train_epoch_end=False),
+        ]
+    return (
+        [LastWeights(**place, every_n_epochs=method.epochs, save_on_train_epoch_end=True)] if sharded else []
+    )
 
 
 def restore(network: nn.Module, run: Run) -> int:
@@ -39,7 +52,11 @@ def restore(network: nn.Module, run: Run) -> int:
     try:
         content = torch.load(run.best, map_location="cpu", weights_only=True)
     except Exception as error:  # it can fail in any way
-        raise FiglangError(f"{run.best} cannot be read ({damage(error)}); overwrite=true starts the run anew") from error
+        raise FiglangError(
+            f"{run.best} cannot be read ({damage(error)}); overwrite=true starts the run anew"
+        ) from error
     # Frozen weights are not saved.
-    network.load_state_dict({name.removeprefix("network."): value for name, value in content["state_dict"].items()}, strict=False)
+    network.load_state_dict(
+        {name.removeprefix("network."): value for name, value in content["state_dict"].items()}, strict=False
+    )
     return int(content["epoch"]) + 1

@@ -7,7 +7,8 @@ from torch.distributed.tensor import DTensor
 
 
 def shard(module: nn.Module, network: nn.Module, mesh: DeviceMesh) -> None:
-    """Share out the blocks of `network`, each gathered while it computes, and the rest of `module` as a whole.
+    """Share out the blocks of `network`, each gathered while it computes, and the rest of `module` as a
+    whole.
 
     The blocks are the classes that transformers names as not to be split over devices.
     """
@@ -29,5 +30,7 @@ def local(parameter: Tensor) -> Tensor:
     """What this process holds of a parameter that FSDP2 or ZeRO 3 may have shared out."""
     if isinstance(parameter, DTensor):
         return parameter.to_local()
-    held: Tensor | None = getattr(parameter, "ds_tensor", None)  # ZeRO 3 leaves an empty tensor in the parameter's place
+    held: Tensor | None = getattr(
+        parameter, "ds_tensor", None
+    )  # ZeRO 3 leaves an empty tensor in the parameter's place
     return parameter if held is None else held

@@ -1,7 +1,7 @@
 """Several processes: which Lightning strategy a configuration asks for, on CPU processes (gloo) too.
 
-Whatever the strategy, weights alone are saved as one file with all weights that are trained, in float32, so that what is
-exported never depends on it.
+Whatever the strategy, weights alone are saved as one file with all weights that are trained, in float32, so
+that what is exported never depends on it.
 """
 
 import os
@@ -15,7 +15,13 @@ from typing import Any, cast
 import torch
 from pytorch_lightning import LightningModule
 from pytorch_lightning.plugins.environments import SLURMEnvironment, TorchElasticEnvironment
-from pytorch_lightning.strategies import DDPStrategy, DeepSpeedStrategy, ModelParallelStrategy, ParallelStrategy, Strategy
+from pytorch_lightning.strategies import (
+    DDPStrategy,
+    DeepSpeedStrategy,
+    ModelParallelStrategy,
+    ParallelStrategy,
+    Strategy,
+)
 from pytorch_lightning.utilities.seed import isolate_rng
 from torch import Tensor
 
@@ -47,14 +53,18 @@ def strategy(trainer: TrainerConfig) -> str | Strategy:
         # With adapters, the frozen weights stay out of the checkpoints.
         made = kind(exclude_frozen_parameters=True, **ZERO[trainer.strategy])
     except ImportError as error:
-        raise FiglangError(f"trainer={trainer.strategy} needs DeepSpeed: `pip install figlang[deepspeed]`") from error
-    # Offloaded, torch's fused AdamW is as good as DeepSpeed's own for processors, which would have to be compiled first.
+        raise FiglangError(
+            f"trainer={trainer.strategy} needs DeepSpeed: `pip install figlang[deepspeed]`"
+        ) from error
+    # Offloaded, torch's fused AdamW is as good as DeepSpeed's own for processors, which would have to be
+    # compiled first.
     cast(dict[str, Any], made.config)["zero_force_ds_cpu_optimizer"] = False
     return made
 
 
 def places(trainer: TrainerConfig) -> tuple[int | str, int]:
-    """Processes per node and nodes for Lightning: as configured or, where `auto`, as torchrun or SLURM's srun has started them."""
+    """Processes per node and nodes for Lightning: as configured or, where `auto`, as torchrun or SLURM's srun
+    has started them."""
     devices: int | str = int(trainer.devices) if trainer.devices.isdigit() else trainer.devices
     if trainer.strategy == "auto":
         return devices, trainer.nodes or 1
@@ -76,25 +86,30 @@ class FullySharded(ModelParallelStrategy):
     """
 
     def __init__(self) -> None:
-        super().__init__(tensor_parallel_size=1, save_distributed_checkpoint=False, timeout=timedelta(hours=2))
+        super().__init__(
+            tensor_parallel_size=1, save_distributed_checkpoint=False, timeout=timedelta(hours=2)
+        )
 
     def setup_environment(self) -> None:
         self._data_parallel_size = self.num_nodes * self.num_processes
         super().setup_environment()
 
-    # Through the module's own call, whose hooks gather what belongs to no block; Lightning would call the steps directly.
+    # Through the module's own call, whose hooks gather what belongs to no block; Lightning would call the
+    # steps directly.
     def training_step(self, *args: Any, **kwargs: Any) -> Any:
         return self._forward_redirection(self.model, self.lightning_module, "training_step", *args, **kwargs)
 
     def validation_step(self, *args: Any, **kwargs: Any) -> Any:
-        return self._forward_redirection(self.model, self.lightning_module, "validation_step", *args, **kwargs)
+        return self._forward_redirection(
+            self.model, self.lightning_module, "validation_step", *args, **kwargs
+        )
 
 
 class ZeroStrategy(DeepSpeedStrategy):
     """DeepSpeed's ZeRO, with checkpoints that are whole or not there.
 
-    The state to resume from is a folder with a part of every process. The name of the checkpoint is a link to one of two
-    folders: the next state goes into the other one, and the link moves when all of it is written.
+    The state to resume from is a folder with a part of every process. The name of the checkpoint is a link to
+    one of two folders: the next state goes into the other one, and the link moves when all of it is written.
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], filepath: Any, storage_options: Any = None) -> None:
@@ -144,7 +159,8 @@ class CpuZeroStrategy(ZeroStrategy):
 
 
 def gathered(module: LightningModule) -> dict[str, Tensor]:
-    """The trained weights of a module under ZeRO, whole and in float32, in the first process; every process has to call it."""
+    """The trained weights of a module under ZeRO, whole and in float32, in the first process; every process
+    has to call it."""
     from deepspeed.utils import safe_get_full_fp32_param
 
     found = {}
@@ -166,7 +182,9 @@ def _nothing_unpickled() -> Iterator[None]:
     before = os.environ.get("TORCH_FORCE_WEIGHTS_ONLY_LOAD")
     os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"
     try:
-        with torch.serialization.safe_globals([ZeroStageEnum, LossScaler, DynamicLossScaler, fragment_address]):
+        with torch.serialization.safe_globals(
+            [ZeroStageEnum, LossScaler, DynamicLossScaler, fragment_address]
+        ):
             yield
     finally:
         os.environ.pop("TORCH_FORCE_WEIGHTS_ONLY_LOAD")

@@ -1,4 +1,5 @@
-"""What a training took of the machine: memory, tokens a second, and its share of what matrix products can reach."""
+"""What a training took of the machine: memory, tokens a second, and its share of what matrix products can
+reach."""
 
 import re
 import resource
@@ -20,7 +21,8 @@ DTYPES = {"32-true": torch.float32, "bf16-mixed": torch.bfloat16, "16-mixed": to
 
 
 def forget_peak() -> bool:
-    """Begin to count the largest memory anew; False where the system cannot, so that earlier runs of this process count."""
+    """Begin to count the largest memory anew; False where the system cannot, so that earlier runs of this
+    process count."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:  # not Linux, or a container without leave
@@ -29,7 +31,8 @@ def forget_peak() -> bool:
 
 
 def peak_memory() -> float:
-    """Largest resident memory of this process in MB (2**20 bytes), since `forget_peak` if that was possible."""
+    """Largest resident memory of this process in MB (2**20 bytes), since `forget_peak` if that was
+    possible."""
     status = Path("/proc/self/status")
     if status.is_file() and (kept := re.search(r"VmHWM:\s*(\d+) kB", status.read_text())):
         return int(kept[1]) / 2**10
@@ -43,11 +46,15 @@ def product_rate(
     repeats: int = 3,
     kinds: Sequence[type[nn.Linear]] = (nn.Linear, OneDnnLinear),
 ) -> float:
-    """Floating-point operations per second of a square product on this CPU now: the fastest size, by torch or by oneDNN."""
+    """Floating-point operations per second of a square product on this CPU now: the fastest size, by torch or
+    by oneDNN."""
     rates = []
     for size in sizes:
         for kind in kinds:
-            layer, input = kind(size, size, bias=False).to(dtype).requires_grad_(False), torch.randn(size, size).to(dtype)
+            layer, input = (
+                kind(size, size, bias=False).to(dtype).requires_grad_(False),
+                torch.randn(size, size).to(dtype),
+            )
             seconds = []
             for _ in range(repeats + 1):
                 started = perf_counter()
@@ -60,10 +67,17 @@ def product_rate(
 def work(network: nn.Module, tokens: int) -> float:
     """Floating-point operations of training on so many tokens, attention and the vocabulary matrix left out.
 
-    Two for each weight and token forward and two backward, and two more for the gradient of a weight that is trained.
+    Two for each weight and token forward and two backward, and two more for the gradient of a weight that is
+    trained.
     """
     outputs = getattr(network, "get_output_embeddings", lambda: None)()
-    embeddings = [module for module in network.modules() if isinstance(module, nn.Embedding) or module is outputs]
+    embeddings = [
+        module for module in network.modules() if isinstance(module, nn.Embedding) or module is outputs
+    ]
     apart = {id(weight) for module in embeddings for weight in module.parameters()}
-    weights = [weight for name, weight in network.named_parameters() if id(weight) not in apart and "original_module" not in name]
+    weights = [
+        weight
+        for name, weight in network.named_parameters()
+        if id(weight) not in apart and "original_module" not in name
+    ]
     return float(tokens) * sum((6 if weight.requires_grad else 4) * weight.numel() for weight in weights)

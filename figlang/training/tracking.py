@@ -1,4 +1,5 @@
-"""Weights & Biases: one run for one run folder, which a resumed training continues, and what is added to it at the end."""
+"""Weights & Biases: one run for one run folder, which a resumed training continues, and what is added to it
+at the end."""
 
 import json
 import logging
@@ -35,8 +36,14 @@ def logger(config: TrainConfig, run: Run) -> Logger | bool:
     try:
         import wandb
     except ModuleNotFoundError as error:
-        raise FiglangError("logger=wandb needs the wandb package; install it with `pip install figlang[wandb]`") from error
-    name = str(Path(run.folder).name if run.folder.parent.name in ("", ".") else run.folder.relative_to(run.folder.parent.parent))
+        raise FiglangError(
+            "logger=wandb needs the wandb package; install it with `pip install figlang[wandb]`"
+        ) from error
+    name = str(
+        Path(run.folder).name
+        if run.folder.parent.name in ("", ".")
+        else run.folder.relative_to(run.folder.parent.parent)
+    )
     first = rank_zero_only.rank == 0
     if first and wandb.run is not None:  # of a run before it in a multirun, which has failed
         wandb.run.finish(exit_code=1)
@@ -56,14 +63,23 @@ def logger(config: TrainConfig, run: Run) -> Logger | bool:
         with arguments_without_secrets():  # the client notes how it was started
             kept.log_hyperparams(redacted_values(settings))
     except (wandb.errors.Error, ValueError) as error:
-        raise FiglangError(f"logger=wandb: {one_line(error)}; log in with `wandb login`, or take logger.mode=offline") from error
+        raise FiglangError(
+            f"logger=wandb: {one_line(error)}; log in with `wandb login`, or take logger.mode=offline"
+        ) from error
     return kept
 
 
-def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: Sequence[tuple[int, int, str, str, float]]) -> None:
-    """Add metrics with their intervals, predictions and figures to the W&B run, and the model if asked for; end it.
+def finish(
+    config: TrainConfig,
+    run: Run,
+    content: Mapping[str, Any],
+    history: Sequence[tuple[int, int, str, str, float]],
+) -> None:
+    """Add metrics with their intervals, predictions and figures to the W&B run, and the model if asked for;
+    end it.
 
-    `history` are the rows of log.csv. What a sweep compares is the exported epoch, so the summary has its selection loss.
+    `history` are the rows of log.csv. What a sweep compares is the exported epoch, so the summary has its
+    selection loss.
     """
     if config.logger.name != "wandb" or config.logger.mode == "disabled":
         return
@@ -76,7 +92,9 @@ def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: S
         rows = [json.loads(line) for line in run.predictions.read_text(encoding="utf-8").splitlines()]
         columns: list[str | int] = ["id", "group", "gold", "choice", "scores"]
         table = wandb.Table(columns=columns, data=[[row[str(name)] for name in columns] for row in rows])
-        images = {f"figures/{path.stem}": wandb.Image(str(path)) for path in sorted(run.figures.glob("*.png"))}
+        images = {
+            f"figures/{path.stem}": wandb.Image(str(path)) for path in sorted(run.figures.glob("*.png"))
+        }
         current.log({"predictions": table, **images})
         for name, estimate in content["metrics"].items():
             if isinstance(estimate, Mapping) and "value" in estimate:
@@ -84,12 +102,16 @@ def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: S
         if "gain" in content:
             current.summary["final/blind_accuracy"] = dict(content["blind"]["accuracy"])
             current.summary["final/gain"] = dict(content["gain"])
-        if losses := [value for *_, split, metric, value in history if (split, metric) == ("selection", "loss")]:
+        if losses := [
+            value for *_, split, metric, value in history if (split, metric) == ("selection", "loss")
+        ]:
             current.summary[SELECTION] = min(losses)
         current.summary["signature"] = content["signature"]
         if config.logger.model:
             plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", redacted(config.model.name))
-            artifact = wandb.Artifact(f"{plain}-{current.id}", type="model", metadata={"signature": content["signature"]})
+            artifact = wandb.Artifact(
+                f"{plain}-{current.id}", type="model", metadata={"signature": content["signature"]}
+            )
             artifact.add_dir(str(run.model))
             current.log_artifact(artifact)
         current.finish()
@@ -99,7 +121,8 @@ def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: S
 
 
 def preempted() -> None:
-    """Tell W&B that the run of a sweep is stopped from outside and may go on; other runs go on by their own command."""
+    """Tell W&B that the run of a sweep is stopped from outside and may go on; other runs go on by their own
+    command."""
     if "WANDB_SWEEP_ID" not in os.environ or rank_zero_only.rank != 0 or "wandb" not in sys.modules:
         return
     import wandb
@@ -109,7 +132,8 @@ def preempted() -> None:
 
 
 def _identity(run: Run) -> str:
-    """The run's id: a sweep agent's, or one of its own, kept in the folder so that a resumed training goes on in it."""
+    """The run's id: a sweep agent's, or one of its own, kept in the folder so that a resumed training goes on
+    in it."""
     if given := os.environ.get("WANDB_RUN_ID"):
         return given
     path = run.folder / "wandb-id.txt"

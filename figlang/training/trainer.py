@@ -21,8 +21,8 @@ from figlang.training.strategies import SHARDED, ZERO, places, strategy
 class WholeStates(TorchCheckpointIO):
     """Saves a state beside its place and renames it.
 
-    Lightning's way, by fsspec, writes to the system's temporary folder and copies where that is another disk: a full one, or a
-    kill, then leaves half a state in place of the last whole one.
+    Lightning's way, by fsspec, writes to the system's temporary folder and copies where that is another disk:
+    a full one, or a kill, then leaves half a state in place of the last whole one.
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
@@ -42,7 +42,9 @@ def trainer(config: TrainConfig, run: Run, callbacks: list[Callback]) -> Trainer
     Raises FiglangError with Lightning's words for a device or strategy that is not here.
     """
     settings = config.trainer
-    saver = ModelCheckpoint(run.checkpoint.parent, run.checkpoint.stem, save_on_train_epoch_end=True, enable_version_counter=False)
+    saver = ModelCheckpoint(
+        run.checkpoint.parent, run.checkpoint.stem, save_on_train_epoch_end=True, enable_version_counter=False
+    )
     keeping = selection.callbacks(run, config.method, settings.strategy in SHARDED)
     bars: list[Callback] = [RichProgressBar(leave=False)] if settings.progress else []
     devices, nodes = places(settings)

@@ -31,7 +31,10 @@ COMMANDS = (
 )
 MODULES = (
     "tests.attack.warm",
-    *(f"figlang.commands.{name}" for name in (*COMMANDS, "munch_judge", "rate", "release", "report", "transfer")),
+    *(
+        f"figlang.commands.{name}"
+        for name in (*COMMANDS, "munch_judge", "rate", "release", "report", "transfer")
+    ),
 )
 QUIET = ("trainer=cpu", "trainer.progress=false", "trainer.threads=1")
 
@@ -58,7 +61,8 @@ class Attack:
 
 
 def cases(attacks: Iterable[Attack], every: int = 0) -> list[object]:
-    """The attacks as parameters of a test; every so many-th runs in the default suite, the rest under `faults`."""
+    """The attacks as parameters of a test; every so many-th runs in the default suite, the rest under
+    `faults`."""
     found = list(attacks)
     names = [one.name for one in found]
     assert len(set(names)) == len(names), sorted({name for name in names if names.count(name) > 1})
@@ -74,7 +78,9 @@ def check(home: Path, attack: Attack) -> str:
     if attack.damage is not None:
         attack.damage(home)
     before, damaged = contents(home), {path.name for path in half_files(home)}
-    module = attack.command if attack.command in ("train", "evaluate") else f"figlang.commands.{attack.command}"
+    module = (
+        attack.command if attack.command in ("train", "evaluate") else f"figlang.commands.{attack.command}"
+    )
     victim = Victim(home, module, *attack.words)
     assert not victim.kill_after(PATIENCE), f"no end after {PATIENCE} seconds: {victim.said[-1000:]}"
     code, said = victim.process.exitcode, victim.said
@@ -91,7 +97,9 @@ def check(home: Path, attack: Attack) -> str:
         assert 20 < len(errors[0]) < 1200, errors[0]
         assert attack.says is None or re.search(attack.says, errors[0]), errors[0]
         made = contents(home).keys() - before.keys()
-        assert not [name for name in made if name.endswith(("metrics.json", "report.html", "figlang.json"))], made
+        assert not [
+            name for name in made if name.endswith(("metrics.json", "report.html", "figlang.json"))
+        ], made
     return said
 
 

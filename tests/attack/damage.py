@@ -12,7 +12,10 @@ from tests.attack.attacker import Damage
 DEEP = "[" * 100_000
 BINARY = bytes(range(256)) * 40
 PAGE = b"<!DOCTYPE html>\n<html><head><title>404</title></head><body>Not found, really.</body></html>\n"
-POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32\nsize 12345\n"
+POINTER = (
+    b"version https://git-lfs.github.com/spec/v1\noid "
+    b"sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32\nsize 12345\n"
+)
 
 
 def holding(name: str, content: bytes | str) -> Damage:
@@ -101,7 +104,9 @@ def line(name: str, number: int = 2, **values: Any) -> Damage:
     def change(content: bytes) -> bytes:
         lines = content.splitlines()
         whole = json.loads(lines[number - 1]) | values
-        lines[number - 1] = json.dumps({key: value for key, value in whole.items() if value is not ...}).encode()
+        lines[number - 1] = json.dumps(
+            {key: value for key, value in whole.items() if value is not ...}
+        ).encode()
         return b"\n".join(lines) + b"\n"
 
     return changed(name, change)
@@ -109,7 +114,10 @@ def line(name: str, number: int = 2, **values: Any) -> Damage:
 
 def replaced_line(name: str, text: bytes, number: int = 2) -> Damage:
     return changed(
-        name, lambda content: b"\n".join([*content.splitlines()[: number - 1], text, *content.splitlines()[number:], b""])
+        name,
+        lambda content: b"\n".join(
+            [*content.splitlines()[: number - 1], text, *content.splitlines()[number:], b""]
+        ),
     )
 
 

@@ -27,7 +27,10 @@ TABLES: dict[str, tuple[bytes | str, str | None]] = {
     "UTF-16": ((HEAD + PAIR).encode("utf-16"), "UTF-16"),
     "UTF-16 without a mark": ((HEAD + PAIR).encode("utf-16-le"), "own.csv"),
     "UTF-32": ((HEAD + PAIR).encode("utf-32"), "own.csv"),
-    "Latin-1": ((HEAD + "Das Café war ein Grab,Es war still.,Es war laut.,0\n").encode("latin-1"), "line 2 is not UTF-8"),
+    "Latin-1": (
+        (HEAD + "Das Café war ein Grab,Es war still.,Es war laut.,0\n").encode("latin-1"),
+        "line 2 is not UTF-8",
+    ),
     "a cut character": ((HEAD + PAIR + "é").encode()[:-1], "not UTF-8"),
     "a surrogate": (HEAD.encode() + b"a\xed\xa0\x80,b,c,0\n", "not UTF-8"),
     "binary": (damage.BINARY, "own.csv"),
@@ -81,7 +84,10 @@ TABLES: dict[str, tuple[bytes | str, str | None]] = {
     "tabs": ((HEAD + ROW).replace(",", "\t"), None),
     "bars": ((HEAD + ROW).replace(",", "|"), "startphrase"),
     "a formula": (HEAD + "=cmd|' /C calc'!A0,+b,@c,0\n", None),
-    "10,000 columns": ("startphrase,ending1,ending2,labels," + ",".join(f"x{n}" for n in range(10_000)) + "\na\n", "own.csv row 1"),
+    "10,000 columns": (
+        "startphrase,ending1,ending2,labels," + ",".join(f"x{n}" for n in range(10_000)) + "\na\n",
+        "own.csv row 1",
+    ),
     "repeated rows": (HEAD + ROW * 50, None),
     "a contradiction": (HEAD + ROW + ROW.replace(",0\n", ",1\n"), None),
 }
@@ -97,10 +103,24 @@ def own() -> Iterator[Attack]:
         words = (*EVALUATE, "data=figqa_csv", "data.validation=own.csv")
         prepared = [damage.holding("own.csv", HEAD + PAIR), make("own.csv")]
         says = None if name == "cut" else "own.csv"
-        yield Attack(f"file {name}", "evaluate", words, says, lambda home, both=tuple(prepared): [one(home) for one in both])
+        yield Attack(
+            f"file {name}",
+            "evaluate",
+            words,
+            says,
+            lambda home, both=tuple(prepared): [one(home) for one in both],
+        )
     for name, make in (("a pipe", damage.pipe), ("a loop", damage.loop), ("a folder", damage.folder)):
-        yield Attack(name, "evaluate", (*EVALUATE, "data=figqa_csv", "data.validation=own.csv"), "own.csv", make("own.csv"))
-    for place, path in enumerate(("/dev/zero", "/dev/null", "/dev/stdin", "/proc/self/mem", "/", "", "~", "x" * 300, "x/" * 3000)):
+        yield Attack(
+            name,
+            "evaluate",
+            (*EVALUATE, "data=figqa_csv", "data.validation=own.csv"),
+            "own.csv",
+            make("own.csv"),
+        )
+    for place, path in enumerate(
+        ("/dev/zero", "/dev/null", "/dev/stdin", "/proc/self/mem", "/", "", "~", "x" * 300, "x/" * 3000)
+    ):
         words = (*EVALUATE, "data=figqa_csv", f"data.validation={path or chr(39) * 2}")
         yield Attack(f"path {place} {path[:12]}", "evaluate", words, "", None)
 
@@ -117,8 +137,14 @@ FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "snli/snli_1.0_train.jsonl": ("train", (*EVALUATE, "method=nli", "data=snli", "run=run")),
     "mnli/multinli_1.0_train.jsonl": ("train", (*EVALUATE, "method=nli", "data=mnli", "run=run")),
     "anli/R2/train.jsonl": ("train", (*EVALUATE, "method=nli", "data=anli", "run=run")),
-    "munch/correct_answers/for_judgement.csv": ("evaluate", (*EVALUATE, "data=munch_paraphrase", "data.held_out=1")),
-    "munch/correct_answers/for_generation.csv": ("munch_figures", ("debug=fast", *QUIET, "data=munch_sample")),
+    "munch/correct_answers/for_judgement.csv": (
+        "evaluate",
+        (*EVALUATE, "data=munch_paraphrase", "data.held_out=1"),
+    ),
+    "munch/correct_answers/for_generation.csv": (
+        "munch_figures",
+        ("debug=fast", *QUIET, "data=munch_sample"),
+    ),
     "munch/derived/pos_from_vua_seq.tsv": ("munch_figures", ("debug=fast", *QUIET, "data=munch_sample")),
 }
 # Labels are worth less than the rest: without them an evaluation goes on.

@@ -39,7 +39,11 @@ def files() -> Iterator[Attack]:
             name = f"{place}/{file}"
             for kind, make in (damage.ANY | (damage.JSON if file.endswith(".json") else {})).items():
                 # A tokenizer or a recipe is not needed everywhere.
-                says = None if file.startswith("tokenizer") or (file == "figlang.json" and kind == "missing") else ""
+                says = (
+                    None
+                    if file.startswith("tokenizer") or (file == "figlang.json" and kind == "missing")
+                    else ""
+                )
                 yield Attack(f"{name} {kind}", command, words, says, make(name))
 
 
@@ -91,7 +95,12 @@ def entries() -> Iterator[Attack]:
     command, words = READ[RUN]
     for name, (values, says) in ENTRIES.items():
         yield Attack(name, command, words, says, damage.entries(f"{RUN}/config.json", **values))
-    for values in ({"hidden_size": 10**9, "n_embd": 10**9}, {"vocab_size": 10**12}, {"n_positions": 10**12}, {"n_layer": 10**9}):
+    for values in (
+        {"hidden_size": 10**9, "n_embd": 10**9},
+        {"vocab_size": 10**12},
+        {"n_positions": 10**12},
+        {"n_layer": 10**9},
+    ):
         name = next(iter(values))
         yield Attack(f"causal {name}", *READ[CAUSAL], "", damage.entries(f"{CAUSAL}/config.json", **values))
     for entry, value in (
@@ -101,13 +110,25 @@ def entries() -> Iterator[Attack]:
         ("max_length", 10**30),
         ("options", 0),
     ):
-        yield Attack(f"recipe {entry} {value}", command, words, "", damage.entries(f"{RUN}/figlang.json", **{entry: value}))
-    huge = damage.changed(f"{RUN}/figlang.json", lambda content: content.replace(b'"scale": 20.0', b'"scale": 1e400'))
+        yield Attack(
+            f"recipe {entry} {value}",
+            command,
+            words,
+            "",
+            damage.entries(f"{RUN}/figlang.json", **{entry: value}),
+        )
+    huge = damage.changed(
+        f"{RUN}/figlang.json", lambda content: content.replace(b'"scale": 20.0', b'"scale": 1e400')
+    )
     yield Attack("recipe scale 1e400", command, words, "scale", huge)
 
 
 def weights() -> Iterator[Attack]:
-    for place, file in ((RUN, "model.safetensors"), (CAUSAL, "model.safetensors"), (ADAPTED, "adapter_model.safetensors")):
+    for place, file in (
+        (RUN, "model.safetensors"),
+        (CAUSAL, "model.safetensors"),
+        (ADAPTED, "adapter_model.safetensors"),
+    ):
         for change in ("less", "more", "smaller", "whole numbers", "nan", "inf", "none"):
 
             def spoil(home: Path, name: str = f"{place}/{file}", change: str = change) -> None:
@@ -135,8 +156,12 @@ def _headers() -> dict[str, bytes]:
         "header of 2**63": struct.pack("<Q", 2**63) + b"{}",
         "header cut": header(b'{"a": {"dtype": "F32", "shape": [2'),
         "header nested": header(b'{"a":' + b"[" * 100_000),
-        "offsets outside": header(b'{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 800]}}') + bytes(8),
-        "shape of 2**60": header(b'{"a": {"dtype": "F32", "shape": [1152921504606846976], "data_offsets": [0, 8]}}') + bytes(8),
+        "offsets outside": header(b'{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 800]}}')
+        + bytes(8),
+        "shape of 2**60": header(
+            b'{"a": {"dtype": "F32", "shape": [1152921504606846976], "data_offsets": [0, 8]}}'
+        )
+        + bytes(8),
         "shape below 0": header(b'{"a": {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}}') + bytes(8),
         "type unknown": header(b'{"a": {"dtype": "F3", "shape": [2], "data_offsets": [0, 8]}}') + bytes(8),
     }
@@ -197,9 +222,18 @@ def places() -> Iterator[Attack]:
         yield Attack(f"name_or_path {place} {value[:20]}", "evaluate", words, "")
         if place % 3 == 0:
             yield Attack(
-                f"merge {place} {value[:20]}", "merge", (*QUIET, f"checkpoint={value}", "output=merged", "data=figqa_sample"), ""
+                f"merge {place} {value[:20]}",
+                "merge",
+                (*QUIET, f"checkpoint={value}", "output=merged", "data=figqa_sample"),
+                "",
             )
-            words = (*DATA[:-1], "model=minilm", "model.init=pretrained", f"model.name_or_path={value}", "run=new")
+            words = (
+                *DATA[:-1],
+                "model=minilm",
+                "model.init=pretrained",
+                f"model.name_or_path={value}",
+                "run=new",
+            )
             yield Attack(f"train {place} {value[:20]}", "train", words, "")
 
 
@@ -208,7 +242,14 @@ def pickles() -> Iterator[Attack]:
         (home / RUN / "model.safetensors").unlink()
         (home / RUN / name).write_bytes(pickle.dumps(Evil()))
 
-    for name in ("pytorch_model.bin", "model.pt", "model.ckpt", "training_args.bin", "tf_model.h5", "flax_model.msgpack"):
+    for name in (
+        "pytorch_model.bin",
+        "model.pt",
+        "model.ckpt",
+        "training_args.bin",
+        "tf_model.h5",
+        "flax_model.msgpack",
+    ):
         for allow in ((), ("model.allow_bin=true",)):
             spoil: Damage = lambda home, name=name: only(home, name)  # noqa: E731
             words = (*DATA, "model=minilm", "model.init=pretrained", f"model.name_or_path={RUN}", *allow)

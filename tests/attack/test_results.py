@@ -14,18 +14,32 @@ from tests.attack.damage import Damage
 OF_ONE: dict[str, tuple[str, tuple[str, ...]]] = {
     "report": ("report", ("one", "two", "analysis=off", "output=page")),
     "compare": ("compare", ("one", "two", "output=tables")),
-    "contamination": ("contamination", ("data=figqa_sample", "against=[figqa_sample]", "runs=[one]", "output=overlap")),
+    "contamination": (
+        "contamination",
+        ("data=figqa_sample", "against=[figqa_sample]", "runs=[one]", "output=overlap"),
+    ),
 }
 OF_RUN: dict[str, tuple[str, tuple[str, ...]]] = {
     "report run": ("report", ("run/seed0", "analysis=off", "output=page")),
     "average": ("average", (*QUIET, "run/seed0", "run/seed1", "output=mean")),
-    "release": ("release", (*QUIET, "run=run/seed0", "name=released", "against=[figqa_sample]", "seeds=[run/seed0,run/seed1]")),
+    "release": (
+        "release",
+        (*QUIET, "run=run/seed0", "name=released", "against=[figqa_sample]", "seeds=[run/seed0,run/seed1]"),
+    ),
     "show again": ("train", (*world.TINY, "run=run/seed0")),
     "transfer": ("transfer", ("debug=fast", *QUIET, "checkpoint=run/seed0", "data=figqa_sample")),
 }
 # Which of these read a file at all; the others may end well.
 READ_BY = {
-    "predictions.jsonl": ("report", "compare", "contamination", "report run", "average", "release", "show again"),
+    "predictions.jsonl": (
+        "report",
+        "compare",
+        "contamination",
+        "report run",
+        "average",
+        "release",
+        "show again",
+    ),
     "metrics.json": ("report", "compare", "contamination", "report run", "average", "release", "show again"),
     "log_probabilities.jsonl": (),
     "predictions_blind.jsonl": (),
@@ -38,18 +52,28 @@ KINDS = damage.ANY | damage.JSON
 
 def files() -> Iterator[Attack]:
     for readers, place, names in (
-        (OF_ONE, "one", ("predictions.jsonl", "metrics.json", "log_probabilities.jsonl", "predictions_blind.jsonl")),
+        (
+            OF_ONE,
+            "one",
+            ("predictions.jsonl", "metrics.json", "log_probabilities.jsonl", "predictions_blind.jsonl"),
+        ),
         (OF_RUN, "run/seed0", ("predictions.jsonl", "metrics.json", "recipe.json", "config.yaml", "log.csv")),
     ):
         for name in names:
             for number, (kind, make) in enumerate(KINDS.items()):
                 # Each damage by one reader in turn, the two that matter most by all.
-                chosen = list(readers) if kind in ("cut", "a list") else [list(readers)[number % len(readers)]]
+                chosen = (
+                    list(readers) if kind in ("cut", "a list") else [list(readers)[number % len(readers)]]
+                )
                 for reader in chosen:
-                    must = reader in READ_BY[name] and not (kind == "missing" and name in ("metrics.json", "recipe.json"))
+                    must = reader in READ_BY[name] and not (
+                        kind == "missing" and name in ("metrics.json", "recipe.json")
+                    )
                     command, words = readers[reader]
                     says = Path(name).stem if must else None
-                    yield Attack(f"{reader}: {place}/{name} {kind}", command, words, says, make(f"{place}/{name}"))
+                    yield Attack(
+                        f"{reader}: {place}/{name} {kind}", command, words, says, make(f"{place}/{name}")
+                    )
 
 
 ROW: dict[str, dict[str, Any]] = {
@@ -113,23 +137,57 @@ def rows() -> Iterator[Attack]:
     for number, (name, values) in enumerate(ROW.items()):
         reader = list(OF_ONE)[number % 3]
         says = None if name == "gold hidden" else "predictions.jsonl"
-        yield Attack(f"{reader} {name}", *OF_ONE[reader], says, damage.line("one/predictions.jsonl", **values))
+        yield Attack(
+            f"{reader} {name}", *OF_ONE[reader], says, damage.line("one/predictions.jsonl", **values)
+        )
     for name in NAMES:
-        for key, values in (("id", {"id": name}), ("attribute", {"attributes": {name: [name]}}), ("group", {"group": name})):
+        for key, values in (
+            ("id", {"id": name}),
+            ("attribute", {"attributes": {name: [name]}}),
+            ("group", {"group": name}),
+        ):
             spoil = unlisted(damage.line("one/predictions.jsonl", **values))
             yield Attack(f"report {key} {name[:12]!r}", *OF_ONE["report"], None, spoil)
-        yield Attack(f"compare model {name[:12]!r}", *OF_ONE["compare"], None, damage.inside("one/metrics.json", "model", name))
+        yield Attack(
+            f"compare model {name[:12]!r}",
+            *OF_ONE["compare"],
+            None,
+            damage.inside("one/metrics.json", "model", name),
+        )
     for place, (where, value) in enumerate(DOCUMENT.items()):
         reader = list(OF_ONE)[place % 3]
         says = (
-            None if where in ("metrics.accuracy.value", "data.settings", "data.validation", "facts.train_seed") else "metrics.json"
+            None
+            if where in ("metrics.accuracy.value", "data.settings", "data.validation", "facts.train_seed")
+            else "metrics.json"
         )
-        yield Attack(f"{reader} {where}={value}", *OF_ONE[reader], says, damage.inside("one/metrics.json", where, value))
+        yield Attack(
+            f"{reader} {where}={value}",
+            *OF_ONE[reader],
+            says,
+            damage.inside("one/metrics.json", where, value),
+        )
         reader = list(OF_RUN)[place % len(OF_RUN)]
-        yield Attack(f"{reader} {where}={value}", *OF_RUN[reader], None, damage.inside("run/seed0/metrics.json", where, value))
-    for where, value in (("settings", 5), ("settings.model", None), ("settings.data", "x"), ("data", []), ("settings.seed", "x")):
+        yield Attack(
+            f"{reader} {where}={value}",
+            *OF_RUN[reader],
+            None,
+            damage.inside("run/seed0/metrics.json", where, value),
+        )
+    for where, value in (
+        ("settings", 5),
+        ("settings.model", None),
+        ("settings.data", "x"),
+        ("data", []),
+        ("settings.seed", "x"),
+    ):
         for reader in ("average", "release", "show again"):
-            yield Attack(f"{reader} {where}={value}", *OF_RUN[reader], None, damage.inside("run/seed0/recipe.json", where, value))
+            yield Attack(
+                f"{reader} {where}={value}",
+                *OF_RUN[reader],
+                None,
+                damage.inside("run/seed0/recipe.json", where, value),
+            )
 
 
 def unlisted(spoil: Damage) -> Damage:
@@ -147,7 +205,10 @@ RATE: dict[str, tuple[tuple[str, ...], Damage | None, str | None]] = {
         f"answers {kind}": (("runs=[answers]", "folder=new"), make("answers/answers.jsonl"), "answers")
         for kind, make in KINDS.items()
     },
-    **{f"sheet {kind}": (("ratings=[ann.csv]", "folder=sheet"), make("ann.csv"), "ann.csv") for kind, make in damage.ANY.items()},
+    **{
+        f"sheet {kind}": (("ratings=[ann.csv]", "folder=sheet"), make("ann.csv"), "ann.csv")
+        for kind, make in damage.ANY.items()
+    },
     "sheet unrated": (("ratings=[ann.csv]", "folder=sheet"), None, "ann.csv"),
     "sheet twice": (("ratings=[ann.csv,ann.csv]", "folder=sheet"), None, "ann.csv"),
     "sheet of no folder": (("ratings=[ann.csv]", "folder=nowhere"), None, "nowhere"),
@@ -163,8 +224,16 @@ RATE: dict[str, tuple[tuple[str, ...], Damage | None, str | None]] = {
         for ending in (".csv", ".jsonl")
         for kind, make in damage.ANY.items()
     },
-    "texts of another kind": (("texts=[own.xlsx]", "folder=new"), damage.holding("own.xlsx", damage.BINARY), "own.xlsx"),
-    "texts without a column": (("texts=[own.csv]", "folder=new"), damage.holding("own.csv", "a,b\n1,2\n"), "prompt"),
+    "texts of another kind": (
+        ("texts=[own.xlsx]", "folder=new"),
+        damage.holding("own.xlsx", damage.BINARY),
+        "own.xlsx",
+    ),
+    "texts without a column": (
+        ("texts=[own.csv]", "folder=new"),
+        damage.holding("own.csv", "a,b\n1,2\n"),
+        "prompt",
+    ),
     "rank folder": (("runs=[one]", "folder=new"), None, "one"),
 }
 
@@ -174,15 +243,34 @@ def rating() -> Iterator[Attack]:
         yield Attack(f"rate {name}", "rate", words, says, spoil)
     for kind, make in damage.ANY.items():
         words = ("one", "two", "analysis=off", "output=page", "people=people.csv")
-        yield Attack(f"people {kind}", "report", words, None if kind == "cut" else "people", make("people.csv"))
-    for text in ("id,choice\nx,0\n", "id,choice\n,\n", "id,choice\nx,word\n", "choice\n1\n", "id,choice\nx,1e400\n"):
+        yield Attack(
+            f"people {kind}", "report", words, None if kind == "cut" else "people", make("people.csv")
+        )
+    for text in (
+        "id,choice\nx,0\n",
+        "id,choice\n,\n",
+        "id,choice\nx,word\n",
+        "choice\n1\n",
+        "id,choice\nx,1e400\n",
+    ):
         words = ("one", "two", "analysis=off", "output=page", "people=people.csv")
         yield Attack(f"people {text!r}", "report", words, "people", damage.holding("people.csv", text))
 
 
 def places() -> Iterator[Attack]:
     """Runs that are none, and outputs that cannot be written or hold something else."""
-    odd = ("nowhere", "''", ".", "/", "/dev/null", "people.csv", "x" * 300, "run", "one/metrics.json", "package:figlang/data")
+    odd = (
+        "nowhere",
+        "''",
+        ".",
+        "/",
+        "/dev/null",
+        "people.csv",
+        "x" * 300,
+        "run",
+        "one/metrics.json",
+        "package:figlang/data",
+    )
     for place, value in enumerate(odd):
         for command, words in (
             ("report", ("runs=[{}]", "analysis=off")),
@@ -192,7 +280,9 @@ def places() -> Iterator[Attack]:
             ("release", ("run={}", "name=released", *QUIET)),
             ("contamination", ("data=figqa_sample", "against=[figqa_sample]", "runs=[{}]")),
         )[place % 2 :: 2]:
-            yield Attack(f"{command} of {value[:20]}", command, tuple(word.format(value) for word in words), "")
+            yield Attack(
+                f"{command} of {value[:20]}", command, tuple(word.format(value) for word in words), ""
+            )
     for place, value in enumerate(
         ("/proc/x", "/dev/null/x", "people.csv", "people.csv/x", "x" * 300, "''", "two/predictions.jsonl")
     ):
@@ -202,16 +292,27 @@ def places() -> Iterator[Attack]:
             ("evaluate", ("debug=fast", *QUIET, "model=minilm", f"output={value}")),
             ("train", (*world.TINY, f"run={value}")),
         ):
-            yield Attack(f"{command} into {place} {value[:20]}", command, words, None if value == "''" else "")
+            yield Attack(
+                f"{command} into {place} {value[:20]}", command, words, None if value == "''" else ""
+            )
     others = {
         "compare into a run": ("compare", ("one", "two", "output=run/seed0")),
         "evaluate into another's": ("evaluate", ("debug=fast", *QUIET, "model=minilm", "output=one")),
-        "generate into answers": ("generate", ("debug=fast", *QUIET, "model=gpt2", "data=miqa_sample", "seed=9", "output=answers")),
-        "generate elsewhere": ("generate", ("debug=fast", *QUIET, "model=gpt2", "data=miqa_sample", "output=one")),
+        "generate into answers": (
+            "generate",
+            ("debug=fast", *QUIET, "model=gpt2", "data=miqa_sample", "seed=9", "output=answers"),
+        ),
+        "generate elsewhere": (
+            "generate",
+            ("debug=fast", *QUIET, "model=gpt2", "data=miqa_sample", "output=one"),
+        ),
         "train other settings": ("train", (*world.TINY, "run=run/seed0", "method.lr=0.5")),
         "train into an evaluation": ("train", (*world.TINY, "run=one")),
         "train into the home": ("train", (*world.TINY, "run=.")),
-        "merge into a run": ("merge", (*QUIET, "checkpoint=adapted", "output=run/seed0", "data=figqa_sample", "data.limit=4")),
+        "merge into a run": (
+            "merge",
+            (*QUIET, "checkpoint=adapted", "output=run/seed0", "data=figqa_sample", "data.limit=4"),
+        ),
         "average into a run": ("average", (*QUIET, "run/seed0", "run/seed1", "output=one")),
         "average of two recipes": ("average", (*QUIET, "run/seed0", "adapted", "output=mean")),
         "average of one twice": ("average", (*QUIET, "run/seed0", "run/seed0", "output=mean")),
@@ -219,7 +320,9 @@ def places() -> Iterator[Attack]:
         "rate into an evaluation": ("rate", ("runs=[answers]", "folder=one")),
     }
     for name, (command, words) in others.items():
-        yield Attack(name, command, words, None if name in ("compare into a run", "rate into an evaluation") else "")
+        yield Attack(
+            name, command, words, None if name in ("compare into a run", "rate into an evaluation") else ""
+        )
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
-"""Settings that make no sense: every number, every choice and every group of every command, and accidents of Hydra's grammar."""
+"""Settings that make no sense: every number, every choice and every group of every command, and accidents of
+Hydra's grammar."""
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -42,7 +43,8 @@ SCHEMAS = {
 
 
 def settings() -> Iterator[tuple[str, str, Any, str]]:
-    """Each field once: the command, its name on the command line, itself and its type. A group is taken from one command."""
+    """Each field once: the command, its name on the command line, itself and its type. A group is taken from
+    one command."""
     seen = set()
     for command, schema in SCHEMAS.items():
         for name, spec, owner, kind in _fields(schema, ""):
@@ -54,7 +56,9 @@ def settings() -> Iterator[tuple[str, str, Any, str]]:
 def _fields(schema: Any, prefix: str) -> Iterator[tuple[str, Any, type, str]]:
     hints = get_type_hints(schema)
     for spec in fields(schema):
-        group = next((one for one in (hints[spec.name], *get_args(hints[spec.name])) if is_dataclass(one)), None)
+        group = next(
+            (one for one in (hints[spec.name], *get_args(hints[spec.name])) if is_dataclass(one)), None
+        )
         if group is not None:
             yield from _fields(group, f"{spec.name}.")
         elif not prefix or not issubclass(schema, Command):
@@ -75,7 +79,9 @@ def numbers() -> Iterator[Attack]:
             if value in ("-1", "0") and spec.metadata["within"].fault(int(value)) is None:
                 continue
             given = f"[{value}]" if listed else value
-            yield Attack(f"{command}-{name}={value}", command, _words(command, name, given), rf"(^|\b){name}\b|{name}=")
+            yield Attack(
+                f"{command}-{name}={value}", command, _words(command, name, given), rf"(^|\b){name}\b|{name}="
+            )
 
 
 def choices() -> Iterator[Attack]:
@@ -92,7 +98,12 @@ def keys() -> Iterator[Attack]:
         for group in [spec.name for spec in fields(schema) if _is_group(schema, spec.name)]:
             if group not in seen:
                 preset = ("scoring=clean",) if group == "scoring" and command != "train" else ()
-                yield Attack(f"{command}-{group}.nonsense", command, (*needed, *preset, f"{group}.nonsense=1"), "nonsense")
+                yield Attack(
+                    f"{command}-{group}.nonsense",
+                    command,
+                    (*needed, *preset, f"{group}.nonsense=1"),
+                    "nonsense",
+                )
                 yield Attack(f"{command}-{group}=nonsense", command, (*needed, f"{group}=nonsense"), group)
             seen.add(group)
 
@@ -256,7 +267,9 @@ def accidents() -> Iterator[Attack]:
         words = tuple(word.split()) if word.startswith(("data=miqa ", "-m", "_wandb")) else (word,)
         yield Attack(f"{place}-{word[:40]!r}", "train", ("debug=fast", *words), says)
     for word, says in SERVED.items():
-        yield Attack(f"served-{word}", "evaluate", ("model=served", "model.name=x", *filter(None, [word])), says)
+        yield Attack(
+            f"served-{word}", "evaluate", ("model=served", "model.name=x", *filter(None, [word])), says
+        )
 
 
 @pytest.fixture(scope="module", autouse=True)

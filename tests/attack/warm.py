@@ -1,4 +1,5 @@
-"""Imported by the process that all attacks are forked from: a command has been composed once, which halves the rest."""
+"""Imported by the process that all attacks are forked from: a command has been composed once, which halves
+the rest."""
 
 import gc
 

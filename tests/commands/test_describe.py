@@ -37,21 +37,33 @@ def test_a_part_is_whole_pairs_from_all_over_the_split(count: int, most: int) ->
 
 @pytest.mark.parametrize(
     ("text", "answer"),
-    [("The day was a stone", True), ("वह पत्थर है", False), ("石だった", False), ("O día era pedra", True), ("", True)],
+    [
+        ("The day was a stone", True),
+        ("वह पत्थर है", False),
+        ("石だった", False),
+        ("O día era pedra", True),
+        ("", True),
+    ],
 )
 def test_the_script_is_that_of_most_letters(text: str, answer: bool) -> None:
     assert linguistic.latin([text]) is answer
 
 
 def test_texts_in_another_script_are_counted_without_a_parser_and_said_once(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = tmp_path / "hindi.csv"
-    file.write_text(HEADER + "वह पत्थर है,वह भारी है,वह हल्का है,0\nवह पंख है,वह भारी है,वह हल्का है,1\n", encoding="utf-8")
+    file.write_text(
+        HEADER + "वह पत्थर है,वह भारी है,वह हल्का है,0\nवह पंख है,वह भारी है,वह हल्का है,1\n", encoding="utf-8"
+    )
     monkeypatch.setattr(segments, "parser", lambda: pytest.fail("an English parser reads no Hindi"))
     described(monkeypatch, "data=figqa_csv", f"data.train={file}", f"output={tmp_path}/out")
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
-        "without subjects, relations and objects: the parser is English, and most letters of these texts are not Latin"
+        "without subjects, relations and objects: the parser is English, and most letters of these texts are "
+        "not Latin"
     ]
     assert "longest option" in capsys.readouterr().out
     assert (tmp_path / "out" / "surface.csv").is_file()
@@ -66,7 +78,8 @@ def test_without_a_parser_the_counts_are_there_and_the_reason_is_said_once(
     monkeypatch.setattr(segments, "parser", missing)
     described(monkeypatch, "data=figqa_sample", f"output={tmp_path}/out")
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
-        "without subjects, relations and objects: linguistic analyses need spaCy; pip install figlang[analysis]"
+        "without subjects, relations and objects: linguistic analyses need spaCy; pip install "
+        "figlang[analysis]"
     ]
     assert (tmp_path / "out" / "counts.csv").is_file()
 
@@ -74,7 +87,9 @@ def test_without_a_parser_the_counts_are_there_and_the_reason_is_said_once(
 def test_no_more_items_are_parsed_than_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     seen = []
     monkeypatch.setattr(
-        linguistic, "frequencies", lambda rows: seen.append(len(rows)) or {"subject": {"day": 1}, "object": {"stone": 1}}
+        linguistic,
+        "frequencies",
+        lambda rows: seen.append(len(rows)) or {"subject": {"day": 1}, "object": {"stone": 1}},
     )
     described(monkeypatch, "data=figqa_sample", "parsed=100", f"output={tmp_path}/out")
     assert 33 <= seen[0] <= 100
@@ -84,7 +99,10 @@ def test_no_more_items_are_parsed_than_asked_for(monkeypatch: pytest.MonkeyPatch
 
 def test_letters_without_a_font_are_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     drawing._say_letters.cache_clear()
-    found = {"subject": {"\U00012000\U00012001": 3}, "object": {"\U00012000": 2}}  # cuneiform, which DejaVu Sans has not
+    found = {
+        "subject": {"\U00012000\U00012001": 3},
+        "object": {"\U00012000": 2},
+    }  # cuneiform, which DejaVu Sans has not
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for name in ("a", "b"):

@@ -1,4 +1,5 @@
-"""MiQA by command: `evaluate.py data=miqa…` with a prompt, and the table of all prompts, with a tiny random causal network."""
+"""MiQA by command: `evaluate.py data=miqa…` with a prompt, and the table of all prompts, with a tiny random
+causal network."""
 
 import json
 import sys
@@ -20,7 +21,14 @@ from figlang.statistics import metrics
 from figlang.tasks.miqa.prompts import PROMPTS
 from tests.causal_models import network, tokenizer
 
-TINY = ["data=miqa_sample", "data.limit=16", "model=causal", "model.bos=add", "trainer=cpu", "trainer.progress=false"]
+TINY = [
+    "data=miqa_sample",
+    "data.limit=16",
+    "model=causal",
+    "model.bos=add",
+    "trainer=cpu",
+    "trainer.progress=false",
+]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +46,9 @@ Run = Callable[..., dict[str, Any]]
 def run(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     def call(command: Callable[[], None], *overrides: str) -> dict[str, Any]:
         output = tmp_path / "out"
-        monkeypatch.setattr(sys, "argv", ["miqa", *TINY, f"model.name_or_path={folder}", f"output={output}", *overrides])
+        monkeypatch.setattr(
+            sys, "argv", ["miqa", *TINY, f"model.name_or_path={folder}", f"output={output}", *overrides]
+        )
         command()
         content: dict[str, Any] = json.loads((output / "metrics.json").read_text())
         return content
@@ -53,7 +63,10 @@ def test_one_prompt(run: Run, tmp_path: Path) -> None:
     assert content["metrics"] == metrics.measure(rows)
     assert content["metrics"]["first_option"]["n"] == 16
     assert set(content["metrics"]["accuracy_by"]) == {"order", "question"}
-    assert "prompt:qa(reply=statement,case=first,layout=inline,k=2,per=item,separator='\\n\\n',seed=0)" in content["signature"]
+    assert (
+        "prompt:qa(reply=statement,case=first,layout=inline,k=2,per=item,separator='\\n\\n',seed=0)"
+        in content["signature"]
+    )
 
 
 def test_another_normalisation_is_in_the_signature(run: Run) -> None:
@@ -70,12 +83,17 @@ def test_another_normalisation_is_in_the_signature(run: Run) -> None:
         (["prompt=miqa_qa", "prompt.template='{stem} {a} {b} {c}'"], "has the place {c}"),
         (["prompt=miqa_qa", "prompt.k=44"], "44 examples for miqa-1-implies-1, but only 43 other rows"),
         (["prompt=miqa_qa", "prompt.suffix=so"], "has no place in a question"),
-        (["prompt=miqa_qa", "scoring=clean"], "scoring=clean has scoring.span=whole, but of MiQA's questions the answer alone"),
+        (
+            ["prompt=miqa_qa", "scoring=clean"],
+            "scoring=clean has scoring.span=whole, but of MiQA's questions the answer alone",
+        ),
         (["prompt=miqa_qa", "scoring=liu2022"], "scoring=liu2022 has scoring.text=raw"),
         (["prompt=miqa_qa", "data=figqa_sample"], "asks questions of MiQA or MUNCH, and"),
     ],
 )
-def test_a_mistake_is_one_line(run: Run, overrides: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_is_one_line(
+    run: Run, overrides: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         run(evaluate_command, *overrides)
     assert ended.value.code == 2
@@ -86,7 +104,13 @@ def test_a_mistake_is_one_line(run: Run, overrides: list[str], message: str, cap
 
 
 def test_the_table_of_all_prompts(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    content = run(table_command, "shots=[0,2]", "one_by_one=2", "prompt.template='{stem}: {a} / {b}?'", "prompt.per=split")
+    content = run(
+        table_command,
+        "shots=[0,2]",
+        "one_by_one=2",
+        "prompt.template='{stem}: {a} / {b}?'",
+        "prompt.per=split",
+    )
     for question in ("implies", "implied-by"):
         assert set(content["questions"][question]["prompts"]) == {*PROMPTS, "own"}
         assert content["questions"][question]["over_prompts"]["2"]["prompts"] == 5
@@ -106,7 +130,10 @@ def test_a_folder_holds_one_table(run: Run, tmp_path: Path, capsys: pytest.Captu
     finished = run(table_command, "shots=[0,1]", *small)
     with pytest.raises(SystemExit):
         run(table_command, "shots=[0]", *small)
-    assert "out holds a finished result of other settings (shots: [0, 1] → [0]); choose another folder" in capsys.readouterr().err
+    assert (
+        "out holds a finished result of other settings (shots: [0, 1] → [0]); choose another folder"
+        in capsys.readouterr().err
+    )
     assert json.loads((tmp_path / "out" / "metrics.json").read_text()) == finished
     assert run(table_command, "shots=[0,1]", *small)["questions"] == finished["questions"]
     assert {path.name for path in cells.iterdir()} == {"qa-0-shot.jsonl", "qa-1-shot.jsonl", "notes.jsonl"}
@@ -176,8 +203,12 @@ def test_the_table_takes_the_scorings_of_an_answer_only(name: str) -> None:
         grid.grid(compose("miqa_table3", MiqaTable3Config, ["scoring=clean"]))
 
 
-@pytest.mark.parametrize("overrides", ["questions=[]", "shots=[-1]", "prompt.reply=number questions=[or]", "data=figqa_sample"])
-def test_a_table_that_cannot_be_made_is_one_line(run: Run, overrides: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "overrides", ["questions=[]", "shots=[-1]", "prompt.reply=number questions=[or]", "data=figqa_sample"]
+)
+def test_a_table_that_cannot_be_made_is_one_line(
+    run: Run, overrides: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         run(table_command, *overrides.split())
     assert ended.value.code == 2

@@ -1,4 +1,5 @@
-"""MUNCH by command, with tiny random networks: all judgement prompts, one of them, and the choice between paraphrases."""
+"""MUNCH by command, with tiny random networks: all judgement prompts, one of them, and the choice between
+paraphrases."""
 
 import json
 import sys
@@ -39,7 +40,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     def call(command: Callable[[], None], *overrides: str) -> dict[str, Any]:
         output = tmp_path / "out"
-        monkeypatch.setattr(sys, "argv", ["munch", *TINY, f"model.name_or_path={folder}", f"output={output}", *SAMPLE, *overrides])
+        monkeypatch.setattr(
+            sys,
+            "argv",
+            ["munch", *TINY, f"model.name_or_path={folder}", f"output={output}", *SAMPLE, *overrides],
+        )
         command()
         content: dict[str, Any] = json.loads((output / "metrics.json").read_text())
         return content
@@ -67,7 +72,9 @@ def test_all_prompts(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert title in (tmp_path / "out" / "tables.md").read_text()
 
 
-def test_ctrl_c_is_one_word(run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_is_one_word(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
 
@@ -102,7 +109,13 @@ def test_a_conversation(run: Run, folder: Path, tmp_path: Path, chat: str) -> No
     built = tokenizer()
     built.chat_template = TEMPLATE
     built.save_pretrained(chatty)
-    content = run(judge_command, "prompts=[CTWT52]", f"prompt.chat={chat}", f"model.name_or_path={chatty}", "data.limit=4")
+    content = run(
+        judge_command,
+        "prompts=[CTWT52]",
+        f"prompt.chat={chat}",
+        f"model.name_or_path={chatty}",
+        "data.limit=4",
+    )
     assert f"chat={chat}" in content["signature"]
     # The template brings the token that its model expects.
     assert content["facts"]["bos"] == "none"
@@ -110,7 +123,9 @@ def test_a_conversation(run: Run, folder: Path, tmp_path: Path, chat: str) -> No
 
 def test_what_the_model_writes_is_parsed(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = iter([" B", "Both", "(A)"])
-    monkeypatch.setattr(Writer, "write", lambda self, prompts, sampling, **_: [[next(texts)] for _ in prompts])
+    monkeypatch.setattr(
+        Writer, "write", lambda self, prompts, sampling, **_: [[next(texts)] for _ in prompts]
+    )
     content = run(judge_command, "prompts=[CTWT52]", "prompt.reply=greedy")
     rows = read_predictions(tmp_path / "out" / "predictions" / "CTWT52.jsonl")
     assert [row.choice for row in rows] == [1, None, 0]
@@ -122,7 +137,10 @@ def test_a_folder_holds_one_result(run: Run, tmp_path: Path, capsys: pytest.Capt
     finished = run(judge_command, "prompts=[CTWT52]", "ddof=0")
     with pytest.raises(SystemExit):
         run(judge_command, "prompts=[CTWT52]", "data.seed=1")
-    assert "out holds a finished result of other settings (data.seed: 0 → 1, ddof: 0 → 1); choose" in capsys.readouterr().err
+    assert (
+        "out holds a finished result of other settings (data.seed: 0 → 1, ddof: 0 → 1); choose"
+        in capsys.readouterr().err
+    )
     parts = tmp_path / "pos.tsv"  # changes no score, and so no signature
     parts.write_text("idx\ttarget\tupos\n")
     with pytest.raises(SystemExit):
@@ -178,7 +196,10 @@ def test_what_other_settings_left_is_made_again(run: Run, tmp_path: Path) -> Non
     (tmp_path / "out" / "metrics.json").unlink()
     (tmp_path / "out" / MADE_BY).write_text("of another signature")
     content = run(judge_command, "prompts=[CTWT52]")
-    assert (first["prompts"]["CTWT52"]["accuracy"]["n"], content["prompts"]["CTWT52"]["accuracy"]["n"]) == (2, 3)
+    assert (first["prompts"]["CTWT52"]["accuracy"]["n"], content["prompts"]["CTWT52"]["accuracy"]["n"]) == (
+        2,
+        3,
+    )
     assert content["took"]["kept"] == []
 
 
@@ -192,21 +213,35 @@ def test_a_chat_model_here_is_asked_for_a_letter(run: Run, tmp_path: Path) -> No
     content = run(judge_command, "prompts=[CTWT52,GASW94]", *settings)
     assert "|scoring:letter(chat,greedy,orders=as read,max_tokens=4)|" in content["signature"]
     assert "|prompt:CTWT52+GASW94(reply=letter," in content["signature"]
-    rows = [json.loads(line) for line in (tmp_path / "out" / "replies" / "GASW94.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line) for line in (tmp_path / "out" / "replies" / "GASW94.jsonl").read_text().splitlines()
+    ]
     assert len(rows) == 2
     assert rows[0]["message"].endswith("Answer with one letter only: A, B, C or D.")
 
 
 def test_a_letter_is_written_greedily_by_a_network(run: Run, tmp_path: Path) -> None:
     run(judge_command, "prompts=[CTWT52]", "prompt.reply=greedy", "data.limit=2")
-    (row,) = [json.loads(line) for line in (tmp_path / "out" / "replies" / "CTWT52.jsonl").read_text().splitlines()]
+    (row,) = [
+        json.loads(line) for line in (tmp_path / "out" / "replies" / "CTWT52.jsonl").read_text().splitlines()
+    ]
     # A space and a letter are two tokens of this vocabulary.
     assert len(tokenizer()(row["text"])["input_ids"]) <= 2
 
 
 @pytest.mark.parametrize(
     ("text", "letter"),
-    [(" A", 0), ("B.", 1), (" (C)", 2), ("D) Neither", 3), ("All", None), ("", None), ("a", None), ("E", None), ("Option A", None)],
+    [
+        (" A", 0),
+        ("B.", 1),
+        (" (C)", 2),
+        ("D) Neither", 3),
+        ("All", None),
+        ("", None),
+        ("a", None),
+        ("E", None),
+        ("Option A", None),
+    ],
 )
 def test_a_letter_is_the_first_word_of_a_text(text: str, letter: int | None) -> None:
     assert letter_of(text) == letter
@@ -216,32 +251,58 @@ def test_a_letter_is_the_first_word_of_a_text(text: str, letter: int | None) -> 
     ("prompt", "scoring", "message"),
     [
         (PromptConfig("munch", reply="letter", k=3), None, "prompt.k changes no judgement of MUNCH"),
-        (PromptConfig("munch", reply="letter", template="{metaphor} {answer}"), None, "prompt.template changes no judgement"),
+        (
+            PromptConfig("munch", reply="letter", template="{metaphor} {answer}"),
+            None,
+            "prompt.template changes no judgement",
+        ),
         (PromptConfig("munch"), None, "judged by letters, not by prompt.reply=statement; use prompt=munch"),
-        (PromptConfig("munch", reply="letter"), ScoringConfig("pmi", norm="sum", minus_alone=True), "scoring=pmi compares longer"),
+        (
+            PromptConfig("munch", reply="letter"),
+            ScoringConfig("pmi", norm="sum", minus_alone=True),
+            "scoring=pmi compares longer",
+        ),
         (PromptConfig("munch", reply="letter"), ScoringConfig(), "scoring=clean compares longer answers"),
     ],
 )
-def test_settings_without_a_use_are_refused(prompt: PromptConfig, scoring: ScoringConfig | None, message: str) -> None:
+def test_settings_without_a_use_are_refused(
+    prompt: PromptConfig, scoring: ScoringConfig | None, message: str
+) -> None:
     with pytest.raises(FiglangError, match=message):
         check(prompt, scoring)
 
 
 MISTAKES: list[tuple[Callable[[], None], list[str], str]] = [
     (judge_command, ["prompts=[CTWT5]"], "no judgement prompt 'CTWT5' of MUNCH; choose one of CTWT52"),
-    (judge_command, ["data=munch_word", "prompts=[CTCP10]"], "asks about sentences, and these items do not; use data=munch"),
+    (
+        judge_command,
+        ["data=munch_word", "prompts=[CTCP10]"],
+        "asks about sentences, and these items do not; use data=munch",
+    ),
     (judge_command, ["data=miqa_sample"], "these are not MUNCH's judgements; use data=munch"),
     (judge_command, ["data=munch_paraphrase"], "these are not MUNCH's judgements"),
     (judge_command, ["prompt.chat=user"], "has no chat template; use prompt.chat=none"),
     (judge_command, ["prompt.reply=greedy", "one_by_one=2"], "one_by_one= measures"),
-    (judge_command, ["scoring=letter", "prompt.chat=user"], "scoring=letter asks in a chat and reads its replies"),
+    (
+        judge_command,
+        ["scoring=letter", "prompt.chat=user"],
+        "scoring=letter asks in a chat and reads its replies",
+    ),
     (judge_command, ["scoring=letter"], "has no chat format"),
     (judge_command, ["ddof=2"], "ddof=2 is not a choice; choose one of 0, 1"),
     (judge_command, ["class_test=t"], "class_test=t is not a choice"),
     (judge_command, ["prompt.k=2"], "prompt.k changes no judgement"),
     (evaluate_command, ["data=munch_word"], "prompt=none asks no question; MUNCH needs prompt=munch"),
-    (evaluate_command, ["data=munch_word", "prompt.reply=letter"], "prompt=none asks no question; MUNCH needs prompt=munch"),
-    (evaluate_command, ["data=munch_sentence", "prompt=munch"], "prompt CTWT52 asks about words of MUNCH; use data=munch_word"),
+    (
+        evaluate_command,
+        ["data=munch_word", "prompt.reply=letter"],
+        "prompt=none asks no question; MUNCH needs prompt=munch",
+    ),
+    (
+        evaluate_command,
+        ["data=munch_sentence", "prompt=munch"],
+        "prompt CTWT52 asks about words of MUNCH; use data=munch_word",
+    ),
     (evaluate_command, ["data=munch_generation"], "asks for words and gives none to choose from"),
     (evaluate_command, ["data=munch_paraphrase", "prompt=munch"], "asks questions of MiQA or MUNCH, and"),
     (
@@ -254,7 +315,11 @@ MISTAKES: list[tuple[Callable[[], None], list[str], str]] = [
 
 @pytest.mark.parametrize(("command", "overrides", "message"), MISTAKES)
 def test_a_mistake_is_one_line(
-    run: Run, command: Callable[[], None], overrides: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    run: Run,
+    command: Callable[[], None],
+    overrides: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         run(command, *overrides)
@@ -273,17 +338,30 @@ def test_a_causal_model_chooses_between_paraphrases(run: Run, tmp_path: Path) ->
     rows = read_predictions(tmp_path / "out" / "predictions.jsonl")
     assert len(rows) == 6
     assert content["metrics"]["accuracy"]["chance"] == 0.5
-    # Two triples about a sentence are no Winograd pair: nothing to choose backwards, nothing to be consistent in.
+    # Two triples about a sentence are no Winograd pair: nothing to choose backwards, nothing to be consistent
+    # in.
     assert read_predictions(tmp_path / "out" / "predictions_backward.jsonl") == []
     assert not {"pair_accuracy", "consistency", "same_answer"} & content["metrics"].keys()
     assert "held_out=1" in content["signature"]
     assert not content["published_file"]
 
 
-@pytest.mark.parametrize("overrides", [["model=minilm", "method.format=dual"], ["model=minilm"], ["model=smollm2", "peft=lora"]])
-@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # peft 0.21 asks transformers 5.23 for it
-def test_training_on_paraphrases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: list[str]) -> None:
-    fixed = ["debug=fast", "data=munch_paraphrase", "trainer=cpu", "trainer.progress=false", f"run={tmp_path}/run"]
+@pytest.mark.parametrize(
+    "overrides", [["model=minilm", "method.format=dual"], ["model=minilm"], ["model=smollm2", "peft=lora"]]
+)
+@pytest.mark.filterwarnings(
+    "ignore:`is_gradient_checkpointing` is deprecated"
+)  # peft 0.21 asks transformers 5.23 for it
+def test_training_on_paraphrases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: list[str]
+) -> None:
+    fixed = [
+        "debug=fast",
+        "data=munch_paraphrase",
+        "trainer=cpu",
+        "trainer.progress=false",
+        f"run={tmp_path}/run",
+    ]
     monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *overrides])
     train_command()
     content = json.loads((tmp_path / "run" / "metrics.json").read_text())
@@ -293,15 +371,26 @@ def test_training_on_paraphrases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_was_trained_on_is_not_evaluated_on_by_another_draw(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     fixed = ["data.root=package:figlang/samples", "trainer=cpu", "trainer.progress=false"]
     drawn = ["data=munch_paraphrase", "data.seed=1", "data.held_out=0.5"]
-    trained = ["model.init=tiny", "model.max_length=64", "method.epochs=1", "also=[munch_paraphrase]", f"run={tmp_path}/run"]
+    trained = [
+        "model.init=tiny",
+        "model.max_length=64",
+        "method.epochs=1",
+        "also=[munch_paraphrase]",
+        f"run={tmp_path}/run",
+    ]
     monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *drawn, *trained])
     train_command()
     (beside,) = (tmp_path / "run" / "evaluations").iterdir()
-    assert (beside / "predictions.jsonl").read_bytes() == (tmp_path / "run" / "predictions.jsonl").read_bytes()
+    assert (beside / "predictions.jsonl").read_bytes() == (
+        tmp_path / "run" / "predictions.jsonl"
+    ).read_bytes()
 
     asked = [f"checkpoint={tmp_path}/run", f"output={tmp_path}/out"]
     monkeypatch.setattr(sys, "argv", ["evaluate.py", *fixed, "data=munch_paraphrase", *asked])
@@ -310,24 +399,44 @@ def test_what_was_trained_on_is_not_evaluated_on_by_another_draw(
     assert "was trained on MUNCH with data.seed=1 data.held_out=0.5; give both" in capsys.readouterr().err
     monkeypatch.setattr(sys, "argv", ["evaluate.py", *fixed, *drawn, *asked])
     evaluate_command()
-    assert (tmp_path / "out" / "predictions.jsonl").read_bytes() == (tmp_path / "run" / "predictions.jsonl").read_bytes()
+    assert (tmp_path / "out" / "predictions.jsonl").read_bytes() == (
+        tmp_path / "run" / "predictions.jsonl"
+    ).read_bytes()
 
 
 def test_there_are_no_pairs_to_train_backward(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ["debug=fast", "data=munch_paraphrase", "model=smollm2", "method.direction=both", "trainer=cpu", f"run={tmp_path}/run"]
+    given = [
+        "debug=fast",
+        "data=munch_paraphrase",
+        "model=smollm2",
+        "method.direction=both",
+        "trainer=cpu",
+        f"run={tmp_path}/run",
+    ]
     monkeypatch.setattr(sys, "argv", ["train.py", *given])
     with pytest.raises(SystemExit):
         train_command()
-    assert "munch_paraphrase_sample has no pairs of metaphors to choose from backward" in capsys.readouterr().err
+    assert (
+        "munch_paraphrase_sample has no pairs of metaphors to choose from backward" in capsys.readouterr().err
+    )
 
 
 def test_sentences_that_are_too_long_are_counted_and_may_be_read_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     fixed = ["data=munch_paraphrase", *SAMPLE, "trainer=cpu", "trainer.progress=false"]
-    small = ["model.max_length=16", "method.epochs=1", f"run={tmp_path}/run", "method.format=pair", "model.init=tiny"]
+    small = [
+        "model.max_length=16",
+        "method.epochs=1",
+        f"run={tmp_path}/run",
+        "method.format=pair",
+        "model.init=tiny",
+    ]
     monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *small])
     train_command()
     checkpoint = [f"checkpoint={tmp_path}/run", f"output={tmp_path}/out", "overwrite=true"]
@@ -342,4 +451,7 @@ def test_sentences_that_are_too_long_are_counted_and_may_be_read_whole(
         else:
             evaluate_command()
             assert f"were truncated to max_length={length or 16} tokens" in caplog.text
-            assert f"max_length:{length or 16}" in json.loads((tmp_path / "out" / "metrics.json").read_text())["signature"]
+            assert (
+                f"max_length:{length or 16}"
+                in json.loads((tmp_path / "out" / "metrics.json").read_text())["signature"]
+            )

@@ -66,7 +66,13 @@ def test_training_on_nli_measures_classes_and_no_pairs(entailer: Path) -> None:
 
 @pytest.mark.parametrize(("score", "on"), [("entail", "probabilities"), ("not_contradict", "logits")])
 def test_an_nli_run_chooses_answers(home: Path, entailer: Path, score: str, on: str) -> None:
-    words = [f"checkpoint={entailer}", "data.limit=16", f"nli.score={score}", f"nli.on={on}", f"output={home}/{score}"]
+    words = [
+        f"checkpoint={entailer}",
+        "data.limit=16",
+        f"nli.score={score}",
+        f"nli.on={on}",
+        f"output={home}/{score}",
+    ]
     call(home, evaluate_command, *words)
     content = metrics(home / score)
     assert content["metrics"]["accuracy"]["n"] == 16
@@ -87,7 +93,8 @@ def test_a_folder_of_transformers_is_read_as_nli_by_its_labels(
     common = ["model=nli_roberta", f"model.name_or_path={model}", "data.limit=8"]
     call(home, evaluate_command, *common, "scoring=nli", f"output={home}/named")
     assert "|max_length:256|" in metrics(home / "named")["signature"]
-    # Of any other folder or id too, whose preset says nothing about length; a length that is given is taken, within reason.
+    # Of any other folder or id too, whose preset says nothing about length; a length that is given is taken,
+    # within reason.
     anything = [f"model.name_or_path={model}", "data.limit=8", "scoring=nli"]
     call(home, evaluate_command, *anything, f"output={home}/any")
     assert "|max_length:256|" in metrics(home / "any")["signature"]
@@ -129,7 +136,15 @@ def test_a_training_is_evaluated_on_other_data_too(home: Path, capsys: pytest.Ca
     folder = run / "evaluations" / "figqa_medium_sample-validation"
     assert capsys.readouterr().out.index(str(folder.relative_to(home))) > 0
     own = metrics(folder)
-    call(home, evaluate_command, f"checkpoint={run}", "data=figqa_medium", *SAMPLES, "data.limit=32", "name=by_hand")
+    call(
+        home,
+        evaluate_command,
+        f"checkpoint={run}",
+        "data=figqa_medium",
+        *SAMPLES,
+        "data.limit=32",
+        "name=by_hand",
+    )
     by_hand = metrics(run / "evaluations" / "by_hand")
     assert own["metrics"] == by_hand["metrics"]
     assert own["facts"] == by_hand["facts"]
@@ -138,7 +153,9 @@ def test_a_training_is_evaluated_on_other_data_too(home: Path, capsys: pytest.Ca
     assert metrics(folder)["metrics"] == own["metrics"], "what a finished run lacks is made up for"
 
 
-def test_other_data_that_are_none_are_refused_before_training(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_data_that_are_none_are_refused_before_training(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         train(home, "none", "data=winogrande_m", "method.format=pair", "also=[figqa_huge]")
     assert "'figqa_huge' is no preset of data=" in capsys.readouterr().err
@@ -147,7 +164,10 @@ def test_other_data_that_are_none_are_refused_before_training(home: Path, capsys
 
 @pytest.mark.parametrize(
     ("error", "code", "said"),
-    [(KeyboardInterrupt(), 130, "interrupted\n"), (OSError(28, "No space left on device", "x"), 2, "error: no room to write x (")],
+    [
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (OSError(28, "No space left on device", "x"), 2, "error: no room to write x ("),
+    ],
 )
 def test_what_stops_a_matrix_is_one_line(
     home: Path,
@@ -174,7 +194,11 @@ def test_the_matrix_has_every_cell_or_the_reason(
     runs, data = f"checkpoint={entailer},{schemer}", "data=figqa_sample,winogrande_m,snli"
     call(home, transfer_command, runs, data, *SAMPLES, "data.limit=12")
     shown = capsys.readouterr().out
-    for part in ("snli_sample (minilm, seed 0)", "winogrande_m_sample (minilm, seed 0)", "minilm reads its inputs as pair"):
+    for part in (
+        "snli_sample (minilm, seed 0)",
+        "winogrande_m_sample (minilm, seed 0)",
+        "minilm reads its inputs as pair",
+    ):
         assert part in shown
     (folder,) = (home / "runs" / "transfer").iterdir()
     found = json.loads((folder / "matrix.json").read_text())
@@ -184,11 +208,17 @@ def test_the_matrix_has_every_cell_or_the_reason(
         (evaluated,) = (run / "evaluations").glob(f"{name}-validation-*data.limit_12*")
         own = metrics(evaluated)
         assert (cell["column"], cell["signature"]) == (name, own["signature"])
-        assert cell["metrics"] == {key: own["metrics"][key] for key in ("accuracy", "pair_accuracy") if key in own["metrics"]}
-    assert len({cell["metrics"]["accuracy"]["value"] for cell in found[:5]}) > 1, "else swapped cells would not be seen"
+        assert cell["metrics"] == {
+            key: own["metrics"][key] for key in ("accuracy", "pair_accuracy") if key in own["metrics"]
+        }
+    assert len({cell["metrics"]["accuracy"]["value"] for cell in found[:5]}) > 1, (
+        "else swapped cells would not be seen"
+    )
 
 
-def test_an_untrained_network_stands_beside_a_run(home: Path, schemer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_untrained_network_stands_beside_a_run(
+    home: Path, schemer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = set((home / "runs").glob("transfer/*"))
     data = ("data=figqa_sample,winogrande_m", *SAMPLES, "data.limit=12")
     call(home, transfer_command, "debug=fast", f"checkpoint={schemer}", "model=minilm", *data)
@@ -200,7 +230,9 @@ def test_an_untrained_network_stands_beside_a_run(home: Path, schemer: Path, cap
     assert all(row in shown for row in rows)
     assert [cell["column"] for cell in found] == ["figqa_sample", "winogrande_m_sample"] * 2
     for cell in found:
-        assert cell["gain"]["value"] == pytest.approx(cell["metrics"]["accuracy"]["value"] - cell["blind"]["value"])
+        assert cell["gain"]["value"] == pytest.approx(
+            cell["metrics"]["accuracy"]["value"] - cell["blind"]["value"]
+        )
     assert (folder / "tables" / "gain.md").is_file()
     assert (folder / "tables" / "blind.md").is_file()
 
@@ -214,7 +246,9 @@ def test_cells_that_would_overwrite_each_other_are_refused(
     assert "data=figqa_sample and data=winogrande_m would overwrite each other in" in capsys.readouterr().err
 
 
-def test_a_matrix_without_any_number_is_an_error(home: Path, schemer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_matrix_without_any_number_is_an_error(
+    home: Path, schemer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = set((home / "runs").glob("transfer/*"))
     with pytest.raises(SystemExit) as stopped:
         call(home, transfer_command, f"checkpoint={schemer},{home}/gone", "data=snli", *SAMPLES)
@@ -228,7 +262,11 @@ def test_presets_of_all_corpora_train_with_debug_fast(home: Path) -> None:
 
 
 MISTAKES = [
-    (train_command, ["data=snli", *SAMPLES], "data=snli has premises with hypotheses, which method=nli trains on; add method=nli"),
+    (
+        train_command,
+        ["data=snli", *SAMPLES],
+        "data=snli has premises with hypotheses, which method=nli trains on; add method=nli",
+    ),
     (
         train_command,
         ["debug=fast", "data=winogrande_m", "model=gpt2", "method=lm", "method.text=legacy"],
@@ -237,9 +275,21 @@ MISTAKES = [
     (train_command, ["method=nli"], "method=nli trains encoders on premises with hypotheses"),
     (train_command, ["method=nli", "data=snli", "model=gpt2", *SAMPLES], "not model=gpt2 on data=snli"),
     (train_command, ["model=gpt2", "scoring=nli"], "scoring=nli is for zero-shot evaluation"),
-    (train_command, ["data.size=xl"], "data.size=xl is not a training file of Fig-QA; choose one of small, medium, large"),
-    (train_command, ["data=snli", "data.test_labels=x"], "data.test_labels is only read with Fig-QA's test split"),
-    (evaluate_command, ["model=minilm", "scoring=nli"], "scoring=nli needs a classifier of premises and hypotheses"),
+    (
+        train_command,
+        ["data.size=xl"],
+        "data.size=xl is not a training file of Fig-QA; choose one of small, medium, large",
+    ),
+    (
+        train_command,
+        ["data=snli", "data.test_labels=x"],
+        "data.test_labels is only read with Fig-QA's test split",
+    ),
+    (
+        evaluate_command,
+        ["model=minilm", "scoring=nli"],
+        "scoring=nli needs a classifier of premises and hypotheses",
+    ),
     (evaluate_command, ["model=gpt2", "scoring=nli"], "scoring=nli is not for causal models like model=gpt2"),
     (evaluate_command, ["model=minilm", "scoring=pmi"], "scoring=pmi is for causal models"),
     (
@@ -260,7 +310,11 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("command", "words", "expected"), MISTAKES)
 def test_a_mistake_is_one_clear_line_and_exit_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: Callable[[], None], words: list[str], expected: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    command: Callable[[], None],
+    words: list[str],
+    expected: str,
 ) -> None:
     with pytest.raises(SystemExit) as stopped:
         call(tmp_path, command, *words)

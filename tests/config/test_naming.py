@@ -1,4 +1,5 @@
-"""Names of what a command line asks for: what tells two results apart is in them, what does not is left out."""
+"""Names of what a command line asks for: what tells two results apart is in them, what does not is left
+out."""
 
 import pytest
 
@@ -9,7 +10,9 @@ from figlang.errors import FiglangError
 PRESET = DataConfig("figqa_medium", "figqa", size="medium")
 
 
-def train(*overrides: str, choices: dict[str, str] | None = None, preset: DataConfig | None = None, **data: object) -> TrainConfig:
+def train(
+    *overrides: str, choices: dict[str, str] | None = None, preset: DataConfig | None = None, **data: object
+) -> TrainConfig:
     config = TrainConfig(
         model=ModelConfig(name="minilm", name_or_path="package:somewhere/model"),
         data=DataConfig("figqa_medium", "figqa", **data),  # type: ignore[arg-type]
@@ -45,10 +48,13 @@ def test_samples_are_not_called_by_the_name_of_the_data() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "expected"), [("runs/a/seed3/model", "a-seed3"), ("org/other", "other"), ("folder/other/model", "other")]
+    ("source", "expected"),
+    [("runs/a/seed3/model", "a-seed3"), ("org/other", "other"), ("folder/other/model", "other")],
 )
 def test_another_source_gives_the_model_its_name(source: str, expected: str) -> None:
-    config = TrainConfig(model=ModelConfig(name="minilm", name_or_path=source), data=DataConfig("figqa_medium", "figqa"))
+    config = TrainConfig(
+        model=ModelConfig(name="minilm", name_or_path=source), data=DataConfig("figqa_medium", "figqa")
+    )
     name(config, Typed((f"model.name_or_path={source}",), {}, False), None)
     assert config.model.name == expected
 
@@ -66,7 +72,9 @@ def test_what_changes_no_evaluation_is_refused(typed: str) -> None:
 
 @pytest.mark.parametrize("launcher", ["submitit_slurm", "basic"])
 def test_a_multirun_starts_processes_by_slurm_only(launcher: str) -> None:
-    config = TrainConfig(model=ModelConfig(name="minilm", name_or_path="somewhere"), data=DataConfig("figqa_medium", "figqa"))
+    config = TrainConfig(
+        model=ModelConfig(name="minilm", name_or_path="somewhere"), data=DataConfig("figqa_medium", "figqa")
+    )
     config.trainer.devices = "2"
     typed = Typed((), {"hydra/launcher": launcher}, True)
     if launcher == "basic":

@@ -42,8 +42,16 @@ GROUPS = sorted(
 MODELS = [name for group, name in GROUPS if group == "model"]
 TRAINED = [name for name in MODELS if name != "served"]  # its weights are elsewhere
 ADAPTED = ["roberta_lora", "gpt2_lora"]
-CAUSAL = [name for name in MODELS if "family: causal" in (CONF / "model" / f"{name}.yaml").read_text() and name not in ADAPTED]
-HEADS = {name: (CONF / "experiment" / f"{name}.yaml").read_text() for group, name in GROUPS if group == "experiment"}
+CAUSAL = [
+    name
+    for name in MODELS
+    if "family: causal" in (CONF / "model" / f"{name}.yaml").read_text() and name not in ADAPTED
+]
+HEADS = {
+    name: (CONF / "experiment" / f"{name}.yaml").read_text()
+    for group, name in GROUPS
+    if group == "experiment"
+}
 
 
 # The commands that presets are for, by how the head of a preset calls them.
@@ -71,7 +79,9 @@ def test_every_preset_composes_and_says_what_it_is(group: str, name: str) -> Non
         assert compose(command, schema, [f"{group}={name}"]).seed == 0
     else:
         assert compose("train", TrainConfig, [f"{group}={name}", *GIVEN.get(name, [])]).method.epochs > 0
-    first = next(line for line in (CONF / group / f"{name}.yaml").read_text().splitlines() if "@package" not in line)
+    first = next(
+        line for line in (CONF / group / f"{name}.yaml").read_text().splitlines() if "@package" not in line
+    )
     assert first.startswith("# ")
 
 
@@ -85,8 +95,14 @@ def test_a_causal_model_has_a_token_before_every_string(name: str) -> None:
 def test_a_preset_with_adapters_is_for_training(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = compose("train", TrainConfig, [f"model={name}", "peft=dora", "peft.target_modules=[query,value]"])
-    assert (config.model.name, config.peft.name, config.peft.target_modules) == (name, "dora", ["query", "value"])
+    config = compose(
+        "train", TrainConfig, [f"model={name}", "peft=dora", "peft.target_modules=[query,value]"]
+    )
+    assert (config.model.name, config.peft.name, config.peft.target_modules) == (
+        name,
+        "dora",
+        ["query", "value"],
+    )
     assert compose("train", TrainConfig, [f"model={name}"]).peft.name == "lora"
     monkeypatch.setattr(sys, "argv", ["evaluate.py", f"model={name}"])
     with pytest.raises(SystemExit):
@@ -95,22 +111,40 @@ def test_a_preset_with_adapters_is_for_training(
 
 
 def test_the_published_lm_recipe_is_the_specified_one() -> None:
-    # Liu et al. 2022, §4.1, and their scripts: batch 8, no warm-up, no weight decay, clip 1.0, early stopping with patience 1
+    # Liu et al. 2022, §4.1, and their scripts: batch 8, no warm-up, no weight decay, clip 1.0, early stopping
+    # with patience 1
     method = compose("train", TrainConfig, ["model=gpt2", "method=lm"]).method
-    assert (method.batch_size, method.warmup, method.weight_decay, method.clip, method.patience) == (8, 0.0, 0.0, 1.0, 1)
+    assert (method.batch_size, method.warmup, method.weight_decay, method.clip, method.patience) == (
+        8,
+        0.0,
+        0.0,
+        1.0,
+        1,
+    )
     assert method.selection == "heldout"
 
 
 def test_evaluate_composes() -> None:
-    assert compose("evaluate", EvaluateConfig, ["checkpoint=x", "data=figqa_large", "split=test"]).data.size == "large"
+    assert (
+        compose("evaluate", EvaluateConfig, ["checkpoint=x", "data=figqa_large", "split=test"]).data.size
+        == "large"
+    )
 
 
 def test_the_published_recipes_are_the_specified_ones() -> None:
-    # Liu et al. 2022, §4.2, and their scripts: 8 epochs, batch 8, warm-up 10 %, clip 1.0, length 80; BERT 2e-5, RoBERTa 5e-6
+    # Liu et al. 2022, §4.2, and their scripts: 8 epochs, batch 8, warm-up 10 %, clip 1.0, length 80; BERT
+    # 2e-5, RoBERTa 5e-6
     for name, lr in (("bert", 2e-5), ("roberta", 5e-6)):
         config = compose("train", TrainConfig, [f"model={name}", "data=figqa_medium"])
         method = config.method
-        assert (method.lr, method.epochs, method.batch_size, method.warmup, method.clip, method.weight_decay) == (
+        assert (
+            method.lr,
+            method.epochs,
+            method.batch_size,
+            method.warmup,
+            method.clip,
+            method.weight_decay,
+        ) == (
             lr,
             8,
             8,
@@ -137,7 +171,9 @@ MIXED = [
 ]
 
 
-@pytest.mark.parametrize("overrides", [*(" ".join([f"model={name}", *GIVEN.get(name, [])]) for name in TRAINED), *MIXED])
+@pytest.mark.parametrize(
+    "overrides", [*(" ".join([f"model={name}", *GIVEN.get(name, [])]) for name in TRAINED), *MIXED]
+)
 def test_debug_fast_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], overrides: list[str]
 ) -> None:
@@ -186,8 +222,16 @@ def test_every_experiment_is_in_the_table_of_commands() -> None:
 def test_every_experiment_runs_whole_on_the_bundled_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    swept = re.findall(r"^      [\w.]+: (.+)$", HEADS[name].partition("mode: MULTIRUN")[2], flags=re.MULTILINE)
-    words = [f"experiment={name}", "debug=fast", "trainer=cpu", "trainer.progress=false", f"paths.runs={tmp_path}"]
+    swept = re.findall(
+        r"^      [\w.]+: (.+)$", HEADS[name].partition("mode: MULTIRUN")[2], flags=re.MULTILINE
+    )
+    words = [
+        f"experiment={name}",
+        "debug=fast",
+        "trainer=cpu",
+        "trainer.progress=false",
+        f"paths.runs={tmp_path}",
+    ]
     if swept == ["0,1,2,3,4"]:  # two of the five seeds are as good a sweep, and twice as fast
         swept = ["0,1"]
         words.append("hydra.sweeper.params.seed='0,1'")
@@ -195,5 +239,7 @@ def test_every_experiment_runs_whole_on_the_bundled_sample(
     command, schema, run = COMMANDS[command_of(name)]
     run()
     also = getattr(compose(command, schema, [f"experiment={name}"]), "also", [])
-    assert len(list(tmp_path.rglob("metrics.json"))) == prod(len(values.split(",")) for values in swept) * (1 + len(also))
+    assert len(list(tmp_path.rglob("metrics.json"))) == prod(len(values.split(",")) for values in swept) * (
+        1 + len(also)
+    )
     assert capsys.readouterr().out

@@ -1,4 +1,5 @@
-"""Odd settings: every number has a range and every name is one short line, checked by the schema before work starts."""
+"""Odd settings: every number has a range and every name is one short line, checked by the schema before work
+starts."""
 
 from dataclasses import fields, replace
 from math import inf, nan
@@ -8,7 +9,14 @@ from typing import Any, get_type_hints
 import pytest
 
 from figlang import config as schemas
-from figlang.config import DataConfig, EvaluateConfig, MethodConfig, MiqaTable3Config, ModelConfig, TrainerConfig
+from figlang.config import (
+    DataConfig,
+    EvaluateConfig,
+    MethodConfig,
+    MiqaTable3Config,
+    ModelConfig,
+    TrainerConfig,
+)
 from figlang.config.section import LONGEST, Range
 from figlang.errors import FiglangError
 from figlang.tables import drawing
@@ -48,8 +56,12 @@ def test_the_ends_of_a_range(within: Range, good: tuple[float, ...], bad: tuple[
     assert all(within.fault(number) for number in bad)
 
 
-@pytest.mark.parametrize("number", [nan, inf, -inf, 1e30, -1e30, 10**400], ids=["nan", "inf", "-inf", "1e30", "-1e30", "10**400"])
-@pytest.mark.parametrize("name", ["lr", "epochs", "batch_size", "weight_decay", "warmup", "clip", "scale", "held_out"])
+@pytest.mark.parametrize(
+    "number", [nan, inf, -inf, 1e30, -1e30, 10**400], ids=["nan", "inf", "-inf", "1e30", "-1e30", "10**400"]
+)
+@pytest.mark.parametrize(
+    "name", ["lr", "epochs", "batch_size", "weight_decay", "warmup", "clip", "scale", "held_out"]
+)
 def test_no_field_takes_what_is_no_number_of_this_world(name: str, number: float) -> None:
     with pytest.raises(FiglangError, match=rf"^method\.{name}=.* must be (at least|above) ") as error:
         replace(MethodConfig(), **{name: number})
@@ -61,8 +73,12 @@ def test_lists_of_numbers_are_checked() -> None:
         MiqaTable3Config(shots=[0, -1])
 
 
-@pytest.mark.parametrize("name", ["x" * 300, "é" * (LONGEST // 2 + 1), "a\nb", "a\x1b[31mb", "a\x00b", "a\u2028b", "a/b", ".."])
-@pytest.mark.parametrize("section", [DataConfig, ModelConfig, schemas.ScoringConfig, schemas.PromptConfig, schemas.SamplingConfig])
+@pytest.mark.parametrize(
+    "name", ["x" * 300, "é" * (LONGEST // 2 + 1), "a\nb", "a\x1b[31mb", "a\x00b", "a\u2028b", "a/b", ".."]
+)
+@pytest.mark.parametrize(
+    "section", [DataConfig, ModelConfig, schemas.ScoringConfig, schemas.PromptConfig, schemas.SamplingConfig]
+)
 def test_a_name_is_one_short_line(section: Any, name: str) -> None:
     with pytest.raises(FiglangError, match="name") as error:
         section(name=name)
@@ -99,15 +115,25 @@ def test_threads_beyond_any_machine_are_refused() -> None:
         ("train.py", [f"data.name={'x' * 300}"], "has 300 bytes"),
         ("train.py", ["model.max_length=1"], "max_length=1 leaves no room"),
         ("train.py", ["model.max_length=2", "method.format=dual"], "max_length=2 leaves no room"),
-        ("train.py", ["model.architecture=t5", "method.format=dual"], "T5Model cannot read the input format dual"),
+        (
+            "train.py",
+            ["model.architecture=t5", "method.format=dual"],
+            "T5Model cannot read the input format dual",
+        ),
         ("train.py", ["model.architecture=t5"], "T5Model cannot read the input format dual"),
         ("evaluate.py", ["max_length=1", "model=minilm", "model.init=tiny"], "max_length=1 leaves no room"),
         ("evaluate.py", ["batch_size=0"], "batch_size=0 must be above 0"),
         ("evaluate.py", [f"name={'x' * 300}"], "has 300 bytes"),
     ],
 )
-def test_odd_settings_are_one_line_before_work_starts(tmp_path: Path, script: str, arguments: list[str], message: str) -> None:
-    own = TINY if script == "train.py" else ["trainer=cpu", "trainer.progress=false", "trainer.threads=1", "data=figqa_sample"]
+def test_odd_settings_are_one_line_before_work_starts(
+    tmp_path: Path, script: str, arguments: list[str], message: str
+) -> None:
+    own = (
+        TINY
+        if script == "train.py"
+        else ["trainer=cpu", "trainer.progress=false", "trainer.threads=1", "data=figqa_sample"]
+    )
     ended = run(tmp_path, script, *own, *arguments)
     assert ended.returncode == 2, ended.stderr
     lines = ended.stderr.strip().splitlines()

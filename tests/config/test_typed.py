@@ -14,7 +14,12 @@ from figlang.commands import describe
 from figlang.config.typed import advice, without_configuration
 from tests.running import ROOT
 
-PRESETS = {"model": ["bert", "roberta"], "method": ["contrastive"], "data": ["figqa_medium"], "peft": ["none"]}
+PRESETS = {
+    "model": ["bert", "roberta"],
+    "method": ["contrastive"],
+    "data": ["figqa_medium"],
+    "peft": ["none"],
+}
 TOP = ("data", "model", "method", "seed", "run", "resume", "overwrite", "also", "nli")
 UNREADABLE = [
     "data.train=a=b.csv",
@@ -66,7 +71,14 @@ def test_the_configuration_that_an_agent_gives_back_becomes_presets_and_swept_ke
         "seed=2",
     ]
     kept = without_configuration([*fixed, *given], PRESETS, TOP)
-    assert kept == [*fixed, "method.lr=1e-05", "run=runs/sweep/s/r", "seed=2", "method=contrastive", "model=bert"]
+    assert kept == [
+        *fixed,
+        "method.lr=1e-05",
+        "run=runs/sweep/s/r",
+        "seed=2",
+        "method=contrastive",
+        "model=bert",
+    ]
 
 
 def test_a_group_whose_name_is_no_preset_is_left_to_what_was_typed() -> None:
@@ -79,7 +91,9 @@ def test_any_other_command_line_stays_as_it_is() -> None:
     assert without_configuration(words, PRESETS, TOP) == words
 
 
-@pytest.mark.parametrize("words", [["train.py"], ["evaluate.py"], ["-m", "figlang", "describe"], ["-m", "figlang", "generate"]])
+@pytest.mark.parametrize(
+    "words", [["train.py"], ["evaluate.py"], ["-m", "figlang", "describe"], ["-m", "figlang", "generate"]]
+)
 def test_ctrl_c_while_modules_are_imported_is_one_word(tmp_path: Path, words: list[str]) -> None:
     for name in ("torch", "hydra"):  # whichever comes first
         (tmp_path / f"{name}.py").write_text("raise KeyboardInterrupt\n")
@@ -87,7 +101,13 @@ def test_ctrl_c_while_modules_are_imported_is_one_word(tmp_path: Path, words: li
     # The folder of the script goes before PYTHONPATH only for modules that it has.
     known = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}
     result = subprocess.run(
-        [sys.executable, *first], cwd=tmp_path, env=known, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, *first],
+        cwd=tmp_path,
+        env=known,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert result.stderr == "interrupted\n"
     assert result.returncode in (-2, 130)

@@ -79,14 +79,18 @@ def test_the_gradient_of_dropout_is_its_mask() -> None:
 
 
 @pytest.mark.skipif(not linear.pays(), reason="MKL is as fast here")
-@pytest.mark.parametrize("plain", [nn.Linear(12, 6), nn.Linear(12, 6, bias=False), Conv1D(6, 12)], ids=["bias", "none", "gpt2"])
+@pytest.mark.parametrize(
+    "plain", [nn.Linear(12, 6), nn.Linear(12, 6, bias=False), Conv1D(6, 12)], ids=["bias", "none", "gpt2"]
+)
 @pytest.mark.parametrize("shape", [(7, 12), (2, 5, 12), (12,), (3, 0, 12)])
 def test_products_and_their_gradients_are_those_of_linear(shape: tuple[int, ...], plain: nn.Module) -> None:
     plain = copy.deepcopy(plain)
     other = copy.deepcopy(plain)
     exchange(other, linear.FASTER)
     assert type(other) is not type(plain)
-    left, right = (torch.randn(shape, generator=torch.Generator().manual_seed(0)).requires_grad_() for _ in range(2))
+    left, right = (
+        torch.randn(shape, generator=torch.Generator().manual_seed(0)).requires_grad_() for _ in range(2)
+    )
     outputs = plain(left), other(right)
     torch.testing.assert_close(*outputs)
     for output in outputs:
@@ -120,8 +124,19 @@ def test_attention_with_dropout_has_the_mean_of_attention_without() -> None:
 
 
 def network(architecture: str, dropout: float) -> PreTrainedModel:
-    sizes = {"vocab_size": 50, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
-    named = ("hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout", "summary_last_dropout")
+    sizes = {
+        "vocab_size": 50,
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
+    named = (
+        "hidden_dropout_prob",
+        "attention_probs_dropout_prob",
+        "attention_dropout",
+        "summary_last_dropout",
+    )
     drops = dict.fromkeys(named, dropout)
     torch.manual_seed(0)
     config = AutoConfig.for_model(architecture, **sizes, **drops, pad_token_id=0, max_position_embeddings=40)
@@ -169,16 +184,27 @@ def test_freed_memory_is_kept_where_the_library_is_glibc() -> None:
 
 
 @pytest.mark.parametrize(("given", "found"), [({}, "1"), ({"THP_MEM_ALLOC_ENABLE": "0"}, "0")])
-def test_large_tensors_are_asked_onto_huge_pages_unless_the_user_said_otherwise(given: dict[str, str], found: str) -> None:
+def test_large_tensors_are_asked_onto_huge_pages_unless_the_user_said_otherwise(
+    given: dict[str, str], found: str
+) -> None:
     plain = {name: value for name, value in os.environ.items() if name != "THP_MEM_ALLOC_ENABLE"}
     code = "import os, sys, figlang; print(os.environ['THP_MEM_ALLOC_ENABLE'], 'torch' in sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], env=plain | given, capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        [sys.executable, "-c", code], env=plain | given, capture_output=True, text=True, check=True
+    )
     assert said.stdout.split() == [found, "False"]  # before torch could make a tensor
 
 
-# Queries 0 to 2 see some of keys 0 to 4; query 3 (there twice) keys 0 and 5; queries 4 and 5 some of keys 0, 1, 6 and 7.
-WIDE = Blocks(torch.tensor([[0, 1, 2]]), torch.tensor([[0, 1, 2, 3, 4]]), torch.ones(1, 3, 5, dtype=torch.bool))
-NARROW = Blocks(torch.tensor([[3, 3], [4, 5]]), torch.tensor([[0, 5, 2, 3], [0, 1, 6, 7]]), torch.ones(2, 2, 4, dtype=torch.bool))
+# Queries 0 to 2 see some of keys 0 to 4; query 3 (there twice) keys 0 and 5; queries 4 and 5 some of keys 0,
+# 1, 6 and 7.
+WIDE = Blocks(
+    torch.tensor([[0, 1, 2]]), torch.tensor([[0, 1, 2, 3, 4]]), torch.ones(1, 3, 5, dtype=torch.bool)
+)
+NARROW = Blocks(
+    torch.tensor([[3, 3], [4, 5]]),
+    torch.tensor([[0, 5, 2, 3], [0, 1, 6, 7]]),
+    torch.ones(2, 2, 4, dtype=torch.bool),
+)
 WIDE.visible[0, 1, 3] = NARROW.visible[1, 1, 1] = NARROW.visible[0, :, 2:] = False
 BLOCKS = [NARROW, WIDE]
 
@@ -192,7 +218,8 @@ def tree_mask(dtype: torch.dtype) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "error"), [(torch.float64, 1e-12), (torch.float32, 1e-6), (torch.float16, 0.003), (torch.bfloat16, 0.02)]
+    ("dtype", "error"),
+    [(torch.float64, 1e-12), (torch.float32, 1e-6), (torch.float16, 0.003), (torch.bfloat16, 0.02)],
 )
 @pytest.mark.parametrize("heads", [2, 4])
 @pytest.mark.parametrize("cast", [False, True])
@@ -201,7 +228,9 @@ def test_blocks_give_the_attention_of_all_at_once(
 ) -> None:
     monkeypatch.setattr("figlang.cpu.blocks.in_bf16", lambda: True)
     torch.manual_seed(0)
-    query, key, value = (torch.randn(1, count, size, 8).to(dtype) for count, size in ((4, 6), (heads, 8), (heads, 8)))
+    query, key, value = (
+        torch.randn(1, count, size, 8).to(dtype) for count, size in ((4, 6), (heads, 8), (heads, 8))
+    )
     module = nn.Module()
     module.num_key_value_groups = 4 // heads  # type: ignore[assignment]
     usual = ALL_ATTENTION_FUNCTIONS["sdpa"]
@@ -225,7 +254,9 @@ def test_blocks_take_values_of_another_size_and_few_at_a_time(monkeypatch: pytes
     for most in (2**18, 4 * 2 * 4, 1):
         monkeypatch.setattr("figlang.cpu.blocks.SCORES", most)
         with in_blocks(BLOCKS, 6):
-            found = ALL_ATTENTION_FUNCTIONS["sdpa"](nn.Module(), query, key, value, tree_mask(torch.float32))[0]
+            found = ALL_ATTENTION_FUNCTIONS["sdpa"](nn.Module(), query, key, value, tree_mask(torch.float32))[
+                0
+            ]
         torch.testing.assert_close(found, expected)
 
 
@@ -239,7 +270,9 @@ def test_autocast_does_not_round_the_scores_of_blocks() -> None:
     assert torch.equal(found, expected)
 
 
-def test_what_is_not_the_attention_of_that_tree_is_left_to_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_the_attention_of_that_tree_is_left_to_the_usual_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked = []
     monkeypatch.setitem(ALL_ATTENTION_FUNCTIONS, "sdpa", lambda *inputs, **options: asked.append(options))
     query, key = torch.randn(1, 4, 6, 8), torch.randn(1, 4, 8, 8)
@@ -279,13 +312,17 @@ def test_rotated_is_the_rotation_of_llama(heads_at: int) -> None:
     # Of bf16 that of the same values, keys rounded once.
     half = query.bfloat16(), key.bfloat16()
     exact = modeling_llama.apply_rotary_pos_emb(half[0].float(), half[1].float(), cos, sin, heads_at)
-    for found, wanted, dtype in zip(rotated(*half, cos, sin, heads_at), exact, (torch.float32, torch.bfloat16), strict=True):
+    for found, wanted, dtype in zip(
+        rotated(*half, cos, sin, heads_at), exact, (torch.float32, torch.bfloat16), strict=True
+    ):
         assert found.dtype == dtype
         assert torch.allclose(found.float(), wanted, rtol=2**-8 if dtype == torch.bfloat16 else 0, atol=1e-6)
 
 
 def test_only_a_rotation_of_the_same_code_is_exchanged_and_only_within() -> None:
-    before = {module: module.apply_rotary_pos_emb for module in (modeling_llama, modeling_mistral, modeling_phi3)}
+    before = {
+        module: module.apply_rotary_pos_emb for module in (modeling_llama, modeling_mistral, modeling_phi3)
+    }
     parts = nn.ModuleList(norm(4) for norm in (modeling_mistral.MistralRMSNorm, modeling_phi3.Phi3RMSNorm))
     with rotating_in_place(parts):
         assert modeling_mistral.apply_rotary_pos_emb is rotated

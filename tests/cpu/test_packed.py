@@ -50,12 +50,17 @@ def test_a_packed_layer_is_the_layer(kind: str, shape: tuple[int, ...], dtype: t
     assert "packed" not in vars(layer)
     assert found.dtype == dtype
     torch.testing.assert_close(
-        found, expected, atol=1e-5 if dtype == torch.float32 else 0.05, rtol=1e-5 if dtype == torch.float32 else 0.01
+        found,
+        expected,
+        atol=1e-5 if dtype == torch.float32 else 0.05,
+        rtol=1e-5 if dtype == torch.float32 else 0.01,
     )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_what_is_large_or_learns_or_is_of_another_kind_is_left_alone(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_large_or_learns_or_is_of_another_kind_is_left_alone(
+    dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
     needs(dtype)
 
     class Own(nn.Linear):
@@ -99,13 +104,17 @@ def test_a_hastened_network_gives_the_same_states(family: str, dtype: torch.dtyp
     assert not any("forward" in vars(part) for part in plain.modules())
     error = (found - expected).float().square().mean().sqrt() / expected.float().std()
     assert float(error) < (1e-5 if dtype == torch.float32 else 0.05)
-    assert count == (2 if family not in ("gpt_neox", "opt") and faster(plain.get_output_embeddings().weight) else 0)
+    assert count == (
+        2 if family not in ("gpt_neox", "opt") and faster(plain.get_output_embeddings().weight) else 0
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("family", ["gpt2", "llama", "gemma", "qwen2", "gpt_neo"])
 @pytest.mark.parametrize("count", [0, 1, FEW])
-def test_the_last_layer_is_finished_for_the_tokens_that_are_asked_for(family: str, count: int, dtype: torch.dtype) -> None:
+def test_the_last_layer_is_finished_for_the_tokens_that_are_asked_for(
+    family: str, count: int, dtype: torch.dtype
+) -> None:
     needs(dtype)
     plain = network(family, **TREE[family]).to(dtype)
     ids, chosen = torch.arange(2 * FEW)[None] % 300, torch.arange(2 * FEW) < count
@@ -134,7 +143,9 @@ def test_only_a_single_sequence_of_that_length_is_left_unfinished(count: int) ->
     assert rows == [count, 10, 6]
     assert found.dtype == torch.bfloat16
     assert torch.equal(found, torch.where(chosen[:, None], 2 * one, 0).bfloat16())
-    assert all(torch.equal(other, 2 * states.bfloat16()) for other, states in zip(others, (two, longer), strict=True))
+    assert all(
+        torch.equal(other, 2 * states.bfloat16()) for other, states in zip(others, (two, longer), strict=True)
+    )
     assert torch.equal(_of_asked(double, one), 2 * one.bfloat16())
 
 
@@ -173,7 +184,11 @@ def test_a_last_layer_that_is_not_known_is_finished_for_all() -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rotation_is_exchanged_in_float32_alone_and_put_back(dtype: torch.dtype) -> None:
-    usual, plain, other = modeling_llama.apply_rotary_pos_emb, network("llama").to(dtype), network("llama").to(dtype)
+    usual, plain, other = (
+        modeling_llama.apply_rotary_pos_emb,
+        network("llama").to(dtype),
+        network("llama").to(dtype),
+    )
     outer, inner = hastened(plain), hastened(other)
     outer.__enter__()
     assert (modeling_llama.apply_rotary_pos_emb is rotated) == (dtype == torch.float32)
@@ -200,10 +215,16 @@ def test_layers_are_laid_out_beforehand_as_they_would_be_when_they_meet_many_row
         assert torch.equal(plain(inputs).logits, expected)
 
 
-@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # peft 0.21 asks transformers 5.23 for it
+@pytest.mark.filterwarnings(
+    "ignore:`is_gradient_checkpointing` is deprecated"
+)  # peft 0.21 asks transformers 5.23 for it
 def test_a_part_with_an_adapter_inside_is_not_fused() -> None:
     needs(torch.float32)
-    settings: dict[str, Any] = {"init_lora_weights": False, "target_modules": ["up_proj"], "layers_to_transform": [0]}
+    settings: dict[str, Any] = {
+        "init_lora_weights": False,
+        "target_modules": ["up_proj"],
+        "layers_to_transform": [0],
+    }
     adapted = get_peft_model(network("llama"), LoraConfig(**settings))
     ids = torch.arange(FEW)[None]
     with torch.no_grad():

@@ -1,4 +1,5 @@
-"""Laws of jobs at the same time: all run to their ends, each on its share of the threads, and an error stops the others."""
+"""Laws of jobs at the same time: all run to their ends, each on its share of the threads, and an error stops
+the others."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
-"""Laws of figlang/evaluation/choosing.py: predictions in the order of the items, and a file that holds all there is to know."""
+"""Laws of figlang/evaluation/choosing.py: predictions in the order of the items, and a file that holds all
+there is to know."""
 
 import json
 from pathlib import Path
@@ -24,7 +25,9 @@ ROWS = [
 
 
 def line(**changes: object) -> str:
-    return json.dumps({"id": "9", "group": "9", "gold": 0, "scores": [1.0, 0.0], "attributes": {}, "choice": 0} | changes)
+    return json.dumps(
+        {"id": "9", "group": "9", "gold": 0, "scores": [1.0, 0.0], "attributes": {}, "choice": 0} | changes
+    )
 
 
 # The file
@@ -48,7 +51,9 @@ def test_a_line_says_what_was_chosen(tmp_path: Path) -> None:
     assert [json.loads(text)["choice"] for text in lines] == [0, 1, 1, 0, 1, None]
 
 
-@pytest.mark.parametrize("name", ["naïve 🙂", "line\u2028separator", "next\x85line", "tab\tand\nbreak", 'quo"te'])
+@pytest.mark.parametrize(
+    "name", ["naïve 🙂", "line\u2028separator", "next\x85line", "tab\tand\nbreak", 'quo"te']
+)
 def test_any_text_may_be_an_id(tmp_path: Path, name: str) -> None:
     rows = [Prediction(name, name, 0, (1.0, 0.0), {name: (name,)})]
     write_predictions(tmp_path / "predictions.jsonl", rows)
@@ -76,7 +81,9 @@ def test_a_file_that_is_being_written_does_not_have_the_name(tmp_path: Path) -> 
 def test_a_row_whose_id_came_before_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "predictions.jsonl"
     write_predictions(path, [*ROWS, ROWS[0], ROWS[1]])
-    with pytest.raises(FiglangError, match=f"line {len(ROWS) + 1} has the id {ROWS[0].id} of an earlier line"):
+    with pytest.raises(
+        FiglangError, match=f"line {len(ROWS) + 1} has the id {ROWS[0].id} of an earlier line"
+    ):
         read_predictions(path)
 
 
@@ -137,13 +144,18 @@ class Letters:
         self.truncated = truncated
 
     def encode(self, items: list[Item]) -> tuple[list[Encoded], int]:
-        encoded = [Encoded(place, 0, (list(map(ord, item.context)),), None, (0, 0), None) for place, item in enumerate(items)]
+        encoded = [
+            Encoded(place, 0, (list(map(ord, item.context)),), None, (0, 0), None)
+            for place, item in enumerate(items)
+        ]
         return encoded, self.truncated
 
     def collate(self, batch: list[Encoded]) -> Batch:
         lengths = torch.tensor([[float(example.longest)] for example in batch])
         positions = [example.position for example in batch]
-        return Batch({"lengths": lengths}, torch.zeros(len(batch), 2), None, torch.zeros(len(batch)), positions)
+        return Batch(
+            {"lengths": lengths}, torch.zeros(len(batch), 2), None, torch.zeros(len(batch)), positions
+        )
 
 
 class Same(nn.Module):
@@ -158,13 +170,17 @@ class Same(nn.Module):
 
 
 def by_length(network: nn.Module, batch: Batch) -> Tensor:
-    """Scores (B, 3): the length of the context, its negative, and one place more than the items have options."""
+    """Scores (B, 3): the length of the context, its negative, and one place more than the items have
+    options."""
     lengths = network(batch.inputs["lengths"])
     return torch.cat([lengths, -lengths, torch.full_like(lengths, -torch.inf)], 1)
 
 
 def items(*contexts: str) -> list[Item]:
-    return [Item(f"i{place}", "g", context, ("x", "y"), 0, {"kind": ("k",)}) for place, context in enumerate(contexts)]
+    return [
+        Item(f"i{place}", "g", context, ("x", "y"), 0, {"kind": ("k",)})
+        for place, context in enumerate(contexts)
+    ]
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 64])
@@ -196,7 +212,9 @@ def test_a_prediction_carries_what_the_item_says_of_itself() -> None:
 
 
 def test_truncated_sequences_are_counted_in_a_note() -> None:
-    assert encode_all(Letters(3), items("a"))[1] == ["3 sequences were truncated to model.max_length=7 tokens"]
+    assert encode_all(Letters(3), items("a"))[1] == [
+        "3 sequences were truncated to model.max_length=7 tokens"
+    ]
 
 
 def test_no_truncation_is_no_note() -> None:

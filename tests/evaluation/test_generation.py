@@ -1,4 +1,5 @@
-"""Answers in a model's own words: what is asked, written and rated, and the two commands, on a tiny random network."""
+"""Answers in a model's own words: what is asked, written and rated, and the two commands, on a tiny random
+network."""
 
 import csv
 import json
@@ -47,8 +48,14 @@ def test_a_row_is_asked_about_once() -> None:
 
 
 def test_a_metaphor_is_asked_about_once_with_one_period_and_no_space_at_the_end() -> None:
-    items = [Item(str(n), "g", text, ("x", "y"), 0) for n, text in enumerate(["He is a rock.", "He is a rock.", "She is gold"])]
-    assert [one.prompt for one in questions.ask(items, [])] == ["He is a rock. That is to say,", "She is gold. That is to say,"]
+    items = [
+        Item(str(n), "g", text, ("x", "y"), 0)
+        for n, text in enumerate(["He is a rock.", "He is a rock.", "She is gold"])
+    ]
+    assert [one.prompt for one in questions.ask(items, [])] == [
+        "He is a rock. That is to say,",
+        "She is gold. That is to say,",
+    ]
 
 
 def test_examples_are_answered_questions_of_other_rows() -> None:
@@ -61,7 +68,9 @@ def test_examples_are_answered_questions_of_other_rows() -> None:
         assert len(before) == len(set(before)) == 5
         assert all(text.endswith('"? No.') for text in before)
         assert f"{plain.prompt} No." not in before
-    with pytest.raises(FiglangError, match="6 rated answers are wanted before a question, and 5 of other rows are there"):
+    with pytest.raises(
+        FiglangError, match="6 rated answers are wanted before a question, and 5 of other rows are there"
+    ):
         questions.with_examples(asked[:1], pool, 6)
 
 
@@ -113,7 +122,10 @@ def test_greedy_writing_takes_the_likeliest_token_whatever_the_batch() -> None:
 
 def test_drawn_answers_follow_the_seed() -> None:
     writer = Writer(network("llama"), TOKENIZER)
-    draws = [writer.write(PROMPTS, SamplingConfig(temperature=1.0, n=3, max_tokens=8, seed=seed)) for seed in (0, 0, 1)]
+    draws = [
+        writer.write(PROMPTS, SamplingConfig(temperature=1.0, n=3, max_tokens=8, seed=seed))
+        for seed in (0, 0, 1)
+    ]
     assert draws[0] == draws[1] != draws[2]
     assert [len(several) for several in draws[0]] == [3, 3, 3]
     assert len(set(draws[0][0])) > 1
@@ -147,7 +159,10 @@ def test_a_models_own_penalties_are_left_out() -> None:
 
 def test_the_part_that_is_rated_follows_the_benchmark() -> None:
     text = "He is. She is.\nMore"
-    assert [rated_part(kind, text) for kind in ("literal-literal", questions.FIGQA)] == ["He is. She is.", "He is."]
+    assert [rated_part(kind, text) for kind in ("literal-literal", questions.FIGQA)] == [
+        "He is. She is.",
+        "He is.",
+    ]
     assert rated_part(questions.FIGQA, "It cost 3.50.", "period") == "It cost 3"
 
 
@@ -171,8 +186,18 @@ def test_the_proxys_interval_resamples_rows() -> None:
 
 
 def test_the_proxy_counts_beginnings() -> None:
-    texts = {"No, it means x.": True, "no": True, '"No".': True, "Nobody knows": False, "Yes": False, "": False}
-    rows = [Generation(f"r{n}", f"r{n}", "metaphorical-literal", 0, "?", text, text) for n, text in enumerate(texts)]
+    texts = {
+        "No, it means x.": True,
+        "no": True,
+        '"No".': True,
+        "Nobody knows": False,
+        "Yes": False,
+        "": False,
+    }
+    rows = [
+        Generation(f"r{n}", f"r{n}", "metaphorical-literal", 0, "?", text, text)
+        for n, text in enumerate(texts)
+    ]
     found = answers.begins_as_expected(rows)
     assert found is not None
     assert (found["value"], found["n"]) == (0.5, 6)
@@ -188,7 +213,13 @@ Run = Callable[..., Path]
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     network("llama", max_position_embeddings=2048).save_pretrained(tmp_path / "tiny")
     TOKENIZER.save_pretrained(tmp_path / "tiny")
-    fixed = ["model=causal", f"model.name_or_path={tmp_path}/tiny", "model.bos=add", "trainer=cpu", "trainer.progress=false"]
+    fixed = [
+        "model=causal",
+        f"model.name_or_path={tmp_path}/tiny",
+        "model.bos=add",
+        "trainer=cpu",
+        "trainer.progress=false",
+    ]
 
     def call(name: str, *overrides: str) -> Path:
         words = ["data=miqa_sample", "sampling.max_tokens=8", *fixed, f"output={tmp_path}/{name}", *overrides]
@@ -205,7 +236,9 @@ def fill_in(folder: Path, name: str, word: str) -> Path:
     with (folder / name).open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
-        writer.writerows(row | {"rating": word if place % 5 else "ambiguous"} for place, row in enumerate(rows))
+        writer.writerows(
+            row | {"rating": word if place % 5 else "ambiguous"} for place, row in enumerate(rows)
+        )
     return folder / name
 
 
@@ -218,7 +251,9 @@ def test_from_answers_to_ratings_to_examples(
     assert len(written) == 20
     assert json.loads((first / "metrics.json").read_text())["answers"] == 20
     sheets = [fill_in(first, "ann.csv", "correct"), fill_in(first, "ben.csv", "correct")]
-    monkeypatch.setattr(sys, "argv", ["rate.py", f"folder={first}", f"ratings=[{','.join(map(str, sheets))}]"])
+    monkeypatch.setattr(
+        sys, "argv", ["rate.py", f"folder={first}", f"ratings=[{','.join(map(str, sheets))}]"]
+    )
     rate_command()
     found = json.loads((first / "ratings.json").read_text())
     assert found["models"]["tiny"]["score"] == pytest.approx(0.9)
@@ -231,7 +266,10 @@ def test_from_answers_to_ratings_to_examples(
 
     for overrides, message in (
         (["data=figqa_sample"], "has answers to other questions"),
-        ([f"output={first}"], ", shots: 0 → 5); choose another folder with output=DIR, or replace it with overwrite=true"),
+        (
+            [f"output={first}"],
+            ", shots: 0 → 5); choose another folder with output=DIR, or replace it with overwrite=true",
+        ),
     ):
         with pytest.raises(SystemExit):
             run("third", "data.limit=8", "shots=5", f"rated={first}", f"ratings=[{sheets[0]}]", *overrides)
@@ -247,7 +285,9 @@ def test_figqa_has_several_answers_to_a_metaphor(run: Run) -> None:
     written = answers.read(run("figqa", "data=figqa_sample", "data.limit=3", "sampling=liu2022"))
     assert [one.sample for one in written] == [0, 1, 2, 3] * 3
     assert {one.kind for one in written} == {questions.FIGQA}
-    contexts = [item.context for item in figqa.load("validation", "medium", "package:figlang/samples", "").items[:3]]
+    contexts = [
+        item.context for item in figqa.load("validation", "medium", "package:figlang/samples", "").items[:3]
+    ]
     assert written[0].prompt == contexts[0].rstrip(".") + ". That is to say,"
 
 
@@ -265,7 +305,9 @@ def test_figqa_has_several_answers_to_a_metaphor(run: Run) -> None:
         (["data=winogrande_l"], "has no open questions"),
     ],
 )
-def test_a_mistake_is_one_line(run: Run, overrides: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_is_one_line(
+    run: Run, overrides: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         run("out", *overrides)
     assert ended.value.code == 2
@@ -274,7 +316,9 @@ def test_a_mistake_is_one_line(run: Run, overrides: list[str], message: str, cap
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize("overrides", [[], ["runs=[a]", "ratings=[b]"], ["runs=[/nowhere]"], ["ratings=[/nowhere.csv]"]])
+@pytest.mark.parametrize(
+    "overrides", [[], ["runs=[a]", "ratings=[b]"], ["runs=[/nowhere]"], ["ratings=[/nowhere.csv]"]]
+)
 def test_a_sheet_that_cannot_be_is_one_line(
     overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

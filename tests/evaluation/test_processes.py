@@ -50,7 +50,9 @@ def test_processes_that_cannot_be_joined_are_one_line(monkeypatch: pytest.Monkey
 
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setattr(distributed, "init_process_group", init_process_group)
-    with pytest.raises(FiglangError, match=r"WORLD_SIZE=2 is set, but .* \(environment .* not set\); start them by torchrun"):
+    with pytest.raises(
+        FiglangError, match=r"WORLD_SIZE=2 is set, but .* \(environment .* not set\); start them by torchrun"
+    ):
         join()
 
 
@@ -60,15 +62,25 @@ def evaluate(output: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch
 
 
 def by_torchrun(output: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(ROOT / "evaluate.py")]
+    torchrun = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node=2",
+        str(ROOT / "evaluate.py"),
+    ]
     command = [*torchrun, *QUIET, f"output={output}", *arguments]
-    result = subprocess.run(command, env=environment(output.parent), capture_output=True, text=True, timeout=300, check=False)
+    result = subprocess.run(
+        command, env=environment(output.parent), capture_output=True, text=True, timeout=300, check=False
+    )
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("signature") == 1
 
 
 def by_this_process_and_another(output: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """As torchrun would start them, without the seconds that its own process and another one take to import torch."""
+    """As torchrun would start them, without the seconds that its own process and another one take to import
+    torch."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
@@ -76,7 +88,9 @@ def by_this_process_and_another(output: Path, arguments: list[str], monkeypatch:
     second = {**environment(output.parent), **shared, "RANK": "1", "LOCAL_RANK": "1"}
     for name, value in (shared | {"RANK": "0", "LOCAL_RANK": "0"}).items():
         monkeypatch.setenv(name, value)
-    with subprocess.Popen(command, env=second, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(
+        command, env=second, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as other:
         try:
             evaluate(output, arguments, monkeypatch)
         finally:
@@ -96,9 +110,11 @@ def causal(tmp_path: Path) -> list[str]:
     return ["model=causal", f"model.name_or_path={tmp_path / 'llama'}", "model.bos=add"]
 
 
-# 27 items: 13 pairs and an item alone, so the processes get 14 and 13. The examples are drawn once for the whole split and
-# leave out all its metaphors, those of the other process too.
-@pytest.mark.parametrize("start", [by_this_process_and_another, pytest.param(by_torchrun, marks=pytest.mark.slow)])
+# 27 items: 13 pairs and an item alone, so the processes get 14 and 13. The examples are drawn once for the
+# whole split and leave out all its metaphors, those of the other process too.
+@pytest.mark.parametrize(
+    "start", [by_this_process_and_another, pytest.param(by_torchrun, marks=pytest.mark.slow)]
+)
 def test_two_processes_give_the_numbers_of_one(
     tmp_path: Path, causal: list[str], monkeypatch: pytest.MonkeyPatch, start: Callable[..., None]
 ) -> None:
@@ -108,7 +124,12 @@ def test_two_processes_give_the_numbers_of_one(
     one, two = (json.loads((tmp_path / name / "metrics.json").read_text()) for name in ("one", "two"))
     for name in ("signature", "metrics", "backward", "blind", "gain", "facts", "data"):
         assert one[name] == two[name]
-    for file in ("predictions.jsonl", "predictions_backward.jsonl", "predictions_blind.jsonl", "log_probabilities.jsonl"):
+    for file in (
+        "predictions.jsonl",
+        "predictions_backward.jsonl",
+        "predictions_blind.jsonl",
+        "log_probabilities.jsonl",
+    ):
         rows, others = lines(tmp_path / "one" / file), lines(tmp_path / "two" / file)
         assert [row["id"] for row in rows] == [row["id"] for row in others]
         for row, other in zip(rows, others, strict=True):
@@ -126,7 +147,9 @@ class Idle(Processes):
 @pytest.mark.parametrize("format", ["causal", "pll", "dual"])
 def test_a_process_without_items_finds_and_writes_nothing(tmp_path: Path, format: str) -> None:
     tokenizer = masked_models.word_pieces()
-    network = masked_models.network("bert", tokenizer) if format != "causal" else causal_models.network("llama")
+    network = (
+        masked_models.network("bert", tokenizer) if format != "causal" else causal_models.network("llama")
+    )
     scoring = None if format == "dual" else asdict(ScoringConfig())
     recipe = Recipe("tiny", "nothing", "none", format, "clean", 80, 20.0, 2, "nothing", "none", None, scoring)
     loaded = Loaded(network.base_model if format == "dual" else network, tokenizer, recipe)

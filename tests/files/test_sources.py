@@ -1,4 +1,5 @@
-"""Where files come from (figlang/files/sources.py): packages, folders, pinned downloads. Every request stays on this machine."""
+"""Where files come from (figlang/files/sources.py): packages, folders, pinned downloads. Every request stays
+on this machine."""
 
 import gzip
 import hashlib
@@ -22,7 +23,9 @@ CONTENT = b"startphrase,ending1,ending2,labels\na,x,y,0\n"
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
 
 
-def data_file(relative: str, root: str | None, url: str, digest: str, cache: str, size: int = len(CONTENT)) -> Path:
+def data_file(
+    relative: str, root: str | None, url: str, digest: str, cache: str, size: int = len(CONTENT)
+) -> Path:
     return sources.data_file(relative, root, url, digest, cache, size)
 
 
@@ -48,7 +51,9 @@ def test_a_package_is_located_and_never_imported(package: str) -> None:
     assert package not in sys.modules
 
 
-@pytest.mark.parametrize("source", ["package:no_such_package/model", "package:/model", "package:", "package:no.such.package/x"])
+@pytest.mark.parametrize(
+    "source", ["package:no_such_package/model", "package:/model", "package:", "package:no.such.package/x"]
+)
 def test_a_package_that_is_not_installed_is_named_with_the_remedy(source: str) -> None:
     with pytest.raises(FiglangError, match="no installed package") as error:
         package_path(source)
@@ -62,7 +67,9 @@ def test_a_module_that_is_no_package_carries_no_files() -> None:
 
 
 def test_a_path_that_a_package_does_not_hold_is_named(package: str, tmp_path: Path) -> None:
-    with pytest.raises(FiglangError, match=f"package '{package}' is installed but holds no 'weights'") as error:
+    with pytest.raises(
+        FiglangError, match=f"package '{package}' is installed but holds no 'weights'"
+    ) as error:
         package_path(f"package:{package}/weights")
     assert str(tmp_path / "site" / package / "weights") in str(error.value)
 
@@ -97,7 +104,13 @@ def test_a_local_file_is_used_as_it_is_even_if_it_differs_from_upstream(tmp_path
 def test_a_local_folder_without_the_file_names_folder_address_and_setting(tmp_path: Path) -> None:
     with pytest.raises(FiglangError) as error:
         data_file("filtered/dev.csv", str(tmp_path), "http://upstream.invalid/dev.csv", DIGEST, "")
-    for part in ("filtered/dev.csv", str(tmp_path), "paths.data=DIR", "FIGLANG_DATA", "http://upstream.invalid/dev.csv"):
+    for part in (
+        "filtered/dev.csv",
+        str(tmp_path),
+        "paths.data=DIR",
+        "FIGLANG_DATA",
+        "http://upstream.invalid/dev.csv",
+    ):
         assert part in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -218,7 +231,9 @@ def check_sentence(message: str, url: str, cache: Path) -> None:
     assert files(cache) == []
 
 
-def test_an_address_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_address_that_does_not_answer_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     online(monkeypatch)
     url = f"http://127.0.0.1:{closed_port()}/dev.csv"
     check_sentence(unreachable(url, tmp_path), url, tmp_path)
@@ -229,7 +244,9 @@ def test_an_address_that_is_gone_is_one_sentence(upstream: Upstream, tmp_path: P
     check_sentence(unreachable(url, tmp_path), url, tmp_path)
 
 
-def test_offline_mode_is_one_sentence(upstream: Upstream, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_offline_mode_is_one_sentence(
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     check_sentence(unreachable(upstream.url, tmp_path), upstream.url, tmp_path)
     assert upstream.requests == []
@@ -244,7 +261,8 @@ def test_a_cache_that_is_a_file_is_one_sentence(upstream: Upstream, tmp_path: Pa
 
 
 class Hostile(BaseHTTPRequestHandler):
-    """Sends without end at /endless, a little and then nothing at /stalled, a byte now and then at /slow, gzip at /packed."""
+    """Sends without end at /endless, a little and then nothing at /stalled, a byte now and then at /slow,
+    gzip at /packed."""
 
     def do_GET(self) -> None:
         self.send_response(200)
@@ -273,7 +291,9 @@ class Hostile(BaseHTTPRequestHandler):
         ("slow", "FIGLANG_DOWNLOAD_TIMEOUT=SECONDS waits longer"),
     ],
 )
-def test_a_hostile_server_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, message: str) -> None:
+def test_a_hostile_server_is_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, message: str
+) -> None:
     online(monkeypatch)
     monkeypatch.setenv("FIGLANG_DOWNLOAD_TIMEOUT", "0.5")
     with ThreadingHTTPServer(("127.0.0.1", 0), Hostile) as server:
@@ -282,7 +302,9 @@ def test_a_hostile_server_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         with pytest.raises(FiglangError, match=message):
-            data_file("data.csv", None, f"http://127.0.0.1:{server.server_port}/{path}", DIGEST, str(tmp_path), 42)
+            data_file(
+                "data.csv", None, f"http://127.0.0.1:{server.server_port}/{path}", DIGEST, str(tmp_path), 42
+            )
         server.waiting.set()  # type: ignore[attr-defined]
         server.shutdown()
         thread.join()
@@ -290,7 +312,9 @@ def test_a_hostile_server_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "soon", "nan", "inf"])
-def test_a_time_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seconds: str) -> None:
+def test_a_time_that_is_none_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seconds: str
+) -> None:
     monkeypatch.setenv("FIGLANG_DOWNLOAD_TIMEOUT", seconds)
     with pytest.raises(FiglangError, match="is not a number of seconds above 0"):
         data_file("data.csv", None, "http://unused.invalid", DIGEST, str(tmp_path))
@@ -308,7 +332,13 @@ def test_what_a_killed_download_left_is_removed_by_the_next(upstream: Upstream, 
 
 
 def test_rows_of_the_hub_have_the_names_of_their_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    features = Features({"premise": Value("string"), "n": Value("int64"), "label": ClassLabel(names=["entailment", "neutral"])})
+    features = Features(
+        {
+            "premise": Value("string"),
+            "n": Value("int64"),
+            "label": ClassLabel(names=["entailment", "neutral"]),
+        }
+    )
     columns = {"premise": ["a", "b", None], "n": [7, 8, 9], "label": [1, -1, 0]}
     asked = []
 
@@ -335,5 +365,8 @@ def test_a_hub_that_cannot_be_reached_names_the_remedy(monkeypatch: pytest.Monke
     monkeypatch.setattr("datasets.load_dataset", load_dataset)
     with pytest.raises(FiglangError) as error:
         hub_rows("some/data", None, "train")
-    for part in ("train of the hub's some/data could not be fetched (ConnectionError: no way out)", "paths.data=DIR"):
+    for part in (
+        "train of the hub's some/data could not be fetched (ConnectionError: no way out)",
+        "paths.data=DIR",
+    ):
         assert part in str(error.value)

@@ -1,4 +1,5 @@
-"""Damaged files of finished evaluations: refused in one line that names the file, or shown as the predictions have it."""
+"""Damaged files of finished evaluations: refused in one line that names the file, or shown as the predictions
+have it."""
 
 import json
 import logging
@@ -40,7 +41,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory, split: Split) -> Path:
     write_predictions(path / "predictions_backward.jsonl", rows)
     sums = [[-3.0, 4, 20], [-5.0, 4, 21]]
     measured = [
-        {"id": row.id, "whole": sums, "answer": sums, "answer_alone": sums, "metaphor_alone": [-9.0, 7, 30]} for row in rows
+        {"id": row.id, "whole": sums, "answer": sums, "answer_alone": sums, "metaphor_alone": [-9.0, 7, 30]}
+        for row in rows
     ]
     replies = [{"id": row.id, "message": "Which?", "reply": "A", "letter": "A", "cut": False} for row in rows]
     for name, lines in (("log_probabilities.jsonl", measured), ("replies.jsonl", replies)):
@@ -67,7 +69,8 @@ def refused(folder: Path) -> str:
 
 
 def of_line(name: str, change: Change, number: int = 2) -> Callable[[Path], None]:
-    """Damage to one line of a JSONL file: what `change` makes of its object, as JSON or, of a text, as it is."""
+    """Damage to one line of a JSONL file: what `change` makes of its object, as JSON or, of a text, as it
+    is."""
 
     def damage(folder: Path) -> None:
         lines = (folder / name).read_text(encoding="utf-8").splitlines()
@@ -156,13 +159,19 @@ ROWS: list[tuple[str, Change, str]] = [
             (put(scores={"0": 1.0}), "scores: input should be a valid"),
             (put(attributes=["obj"]), "attributes: input should be"),
             (put(attributes={"commonsense": "obj"}), "attributes.commonsense: input should be a valid"),
-            (put(attributes={"commonsense": [1]}), "attributes.commonsense.0: input should be a valid string"),
+            (
+                put(attributes={"commonsense": [1]}),
+                "attributes.commonsense.0: input should be a valid string",
+            ),
             (put(paired="yes"), "paired: input should be a valid boolean"),
             (put(choice="0"), "choice: input should be a valid integer"),
             (put(scores=[3.0, 1.0], choice=1), "its choice is 1, and its scores say 0"),
             (put(scores=[1.0, 1.0], choice=1), "its choice is 1, and its scores say None"),
             (put(scores=[1.0, 3.0, 2.0], choice=1), "3 scores, and others of its group"),
-            *((without(key), f"{key}: field required") for key in ("id", "group", "gold", "scores", "attributes")),
+            *(
+                (without(key), f"{key}: field required")
+                for key in ("id", "group", "gold", "scores", "attributes")
+            ),
             (lambda row: "", "invalid JSON"),
             (lambda row: "null", "is not a prediction"),
             (lambda row: "[]", "is not a prediction"),
@@ -200,23 +209,44 @@ DOCUMENTS: list[tuple[str, Change, str]] = [
     *[
         ("metrics.json", change, said)
         for change, said in (
-            (inside("metrics.accuracy.value", 99), "metrics.accuracy.value: input should be less than or equal to 1"),
-            (inside("metrics.accuracy.value", -0.1), "metrics.accuracy.value: input should be greater than or equal to 0"),
+            (
+                inside("metrics.accuracy.value", 99),
+                "metrics.accuracy.value: input should be less than or equal to 1",
+            ),
+            (
+                inside("metrics.accuracy.value", -0.1),
+                "metrics.accuracy.value: input should be greater than or equal to 0",
+            ),
             (inside("metrics.accuracy.value", float("nan")), "is damaged"),
             (inside("metrics.accuracy.low", float("inf")), "is damaged"),
-            (inside("metrics.accuracy.value", "0.5"), "metrics.accuracy.value: input should be a valid number"),
-            (inside("metrics.accuracy.n", 0), "metrics.accuracy.n: input should be greater than or equal to 1"),
+            (
+                inside("metrics.accuracy.value", "0.5"),
+                "metrics.accuracy.value: input should be a valid number",
+            ),
+            (
+                inside("metrics.accuracy.n", 0),
+                "metrics.accuracy.n: input should be greater than or equal to 1",
+            ),
             (inside("metrics.accuracy", 0.5), "metrics.accuracy: input should be"),
             (inside("metrics.pair_accuracy", {"value": 0.5}), "metrics.pair_accuracy.low: field required"),
             (inside("metrics.accuracy_by", []), "metrics.accuracy_by: input should be"),
-            (inside("metrics.accuracy_by", {"a": {"b": {"value": 2}}}), "metrics.accuracy_by.a.b.value: input should be less"),
+            (
+                inside("metrics.accuracy_by", {"a": {"b": {"value": 2}}}),
+                "metrics.accuracy_by.a.b.value: input should be less",
+            ),
             (inside("metrics.items", "23"), "metrics.items: input should be a valid integer"),
             (inside("metrics.items", 22), "rows were added"),
             (inside("metrics.items", 1000), "rows are missing"),
             (inside("metrics.accuracy.chance", 0.25), "other numbers of options"),
-            (inside("backward.accuracy.value", 99), "backward.accuracy.value: input should be less than or equal to 1"),
+            (
+                inside("backward.accuracy.value", 99),
+                "backward.accuracy.value: input should be less than or equal to 1",
+            ),
             (inside("backward.items", 2), "rows were added"),
-            (inside("replies.invalid.value", 3), "replies.invalid.value: input should be less than or equal to 1"),
+            (
+                inside("replies.invalid.value", 3),
+                "replies.invalid.value: input should be less than or equal to 1",
+            ),
             (inside("seed", "0"), "seed: input should be a valid integer"),
             (inside("model", ["m"]), "model: input should be a valid string"),
             (inside("facts", ["m"]), "facts: input should be"),
@@ -228,7 +258,10 @@ DOCUMENTS: list[tuple[str, Change, str]] = [
             (inside("training", []), "training: input should be"),
             (inside("data", 3), "data: input should be"),
             (inside("command", 3), "command: input should be a valid string"),
-            *((without(key), f"{key}: field required") for key in ("signature", "metrics", "model", "data_name", "split", "seed")),
+            *(
+                (without(key), f"{key}: field required")
+                for key in ("signature", "metrics", "model", "data_name", "split", "seed")
+            ),
             (lambda content: DEEP, "recursion limit"),
             (lambda content: "", "is damaged"),
             (lambda content: "[]", "holds no object"),
@@ -241,7 +274,12 @@ DOCUMENTS: list[tuple[str, Change, str]] = [
 ]
 
 
-def line_of(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: Callable[[], None], *words: str) -> str:
+def line_of(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: Callable[[], None],
+    *words: str,
+) -> str:
     """What a command says that refuses."""
     monkeypatch.setattr("sys.argv", ["figlang", *words])
     with pytest.raises(SystemExit) as stopped:
@@ -289,9 +327,14 @@ def test_a_damaged_document_is_named(
         (cut, "invalid JSON"),
         (lambda folder: (folder / PREDICTIONS).write_bytes(b"\xff\xfe\x00"), "line 1 is not a prediction"),
         (lambda folder: (folder / BACKWARD).unlink(), "has 'backward', and the predictions"),
-        (lambda folder: (folder / "log.csv").write_text("step,epoch\n1,2\n"), "line 1 does not name the columns"),
         (
-            lambda folder: (folder / "log.csv").write_text("step,epoch,split,metric,value\n1,0,train,loss,nan\n"),
+            lambda folder: (folder / "log.csv").write_text("step,epoch\n1,2\n"),
+            "line 1 does not name the columns",
+        ),
+        (
+            lambda folder: (folder / "log.csv").write_text(
+                "step,epoch,split,metric,value\n1,0,train,loss,nan\n"
+            ),
             "line 2 is not a row of a log",
         ),
         (
@@ -299,7 +342,9 @@ def test_a_damaged_document_is_named(
             "line 2 is not a row of a log",
         ),
         (
-            lambda folder: (folder / "log.csv").write_text("step,epoch,split,metric,value\nx,0,train,loss,1\n"),
+            lambda folder: (folder / "log.csv").write_text(
+                "step,epoch,split,metric,value\nx,0,train,loss,1\n"
+            ),
             "line 2 is not a row of a log",
         ),
         # Sound by itself, but not of these items.
@@ -321,7 +366,9 @@ def test_compare_reads_as_strictly(
 ) -> None:
     other = run(folder.parent / "two", split, 3)
     of_line(PREDICTIONS, put(choice=7))(folder)
-    assert "its choice is 7, and its scores say" in line_of(capsys, monkeypatch, compare_command, str(folder), other)
+    assert "its choice is 7, and its scores say" in line_of(
+        capsys, monkeypatch, compare_command, str(folder), other
+    )
 
 
 def test_a_sound_metrics_json_that_says_something_else_is_not_shown(
@@ -338,14 +385,18 @@ def test_a_sound_metrics_json_that_says_something_else_is_not_shown(
     assert "99.0" not in summary
 
 
-def test_intervals_of_an_earlier_method_are_no_difference(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_intervals_of_an_earlier_method_are_no_difference(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     of_document("metrics.json", inside("metrics.accuracy.low", 0.0))(folder)
     assert recomputed.checked(folder / "metrics.json")["metrics"]["accuracy"]["low"] > 0
     assert not caplog.text
 
 
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in ROOT.glob("checkpoints/*/metrics.json")))
-def test_released_results_are_read_and_are_what_their_predictions_give(name: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_released_results_are_read_and_are_what_their_predictions_give(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = ROOT / "checkpoints" / name
     assert recomputed.checked(folder / "metrics.json")["metrics"]["items"] == 1094
     assert not caplog.text
@@ -368,7 +419,9 @@ def test_a_damaged_answer_is_named(tmp_path: Path, line: str, message: str) -> N
 
 
 def test_reading_is_linear_and_holds_no_second_copy(tmp_path: Path) -> None:
-    rows = [Prediction(f"q{number}", f"g{number // 2}", 1, (0.25, 1.5), {"a": ("b",)}) for number in range(2000)]
+    rows = [
+        Prediction(f"q{number}", f"g{number // 2}", 1, (0.25, 1.5), {"a": ("b",)}) for number in range(2000)
+    ]
     write_predictions(tmp_path / "predictions.jsonl", rows)
     assert read_predictions(tmp_path / "predictions.jsonl") == rows
     lines = stored.rows(tmp_path / "predictions.jsonl", stored.PREDICTION, "a prediction", "evaluate again")

@@ -1,4 +1,5 @@
-"""Adapters: what they train, the folder they are exported to, the network they are read back over, and merging without loss."""
+"""Adapters: what they train, the folder they are exported to, the network they are read back over, and
+merging without loss."""
 
 import json
 import re
@@ -41,10 +42,14 @@ def base(folder: Path, format: str, architecture: str) -> ModelConfig:
     )
     network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    return ModelConfig(name="tiny", name_or_path=str(folder), family="causal" if kind == "causal" else "encoder")
+    return ModelConfig(
+        name="tiny", name_or_path=str(folder), family="causal" if kind == "causal" else "encoder"
+    )
 
 
-def trained(model: ModelConfig, format: str, peft: PeftConfig, options: int = 2) -> tuple[PeftModel, Any, Recipe]:
+def trained(
+    model: ModelConfig, format: str, peft: PeftConfig, options: int = 2
+) -> tuple[PeftModel, Any, Recipe]:
     """Adapters with weights that matter, their tokenizer and recipe."""
     torch.manual_seed(2)
     if format == "causal":
@@ -56,10 +61,22 @@ def trained(model: ModelConfig, format: str, peft: PeftConfig, options: int = 2)
         kept = [*heads, *(name for name in new if not lora.within(name, heads))]
     where = lora.OWN if model.init == "tiny" else model.name_or_path
     recipe = Recipe(
-        "tiny", networks.describe(model), "contrastive+lora", format, "clean", 80, 20.0, options, "figqa_sample", "0" * 12, 0
+        "tiny",
+        networks.describe(model),
+        "contrastive+lora",
+        format,
+        "clean",
+        80,
+        20.0,
+        options,
+        "figqa_sample",
+        "0" * 12,
+        0,
     )
     if format == "causal":
-        recipe = replace(checkpoint.causal_recipe(model, checkpoint.ScoringConfig(), "add"), settings="0" * 12)
+        recipe = replace(
+            checkpoint.causal_recipe(model, checkpoint.ScoringConfig(), "add"), settings="0" * 12
+        )
     recipe = replace(recipe, base_precision="float32", base_sha256=lora.fingerprint(network, kept))
     adapted = lora.adapt(network, peft, kept, where, None)
     with torch.no_grad():
@@ -78,7 +95,9 @@ def scores(network: Any, tokenizer: Any, recipe: Recipe) -> list[float]:
     return list(predict(network, scorer(recipe.format, recipe.scale), encoder, [ITEM])[0].scores)
 
 
-def exported(tmp_path: Path, format: str = "pair", architecture: str = "bert", kind: str = "lora") -> tuple[list[float], Path]:
+def exported(
+    tmp_path: Path, format: str = "pair", architecture: str = "bert", kind: str = "lora"
+) -> tuple[list[float], Path]:
     model = base(tmp_path / "base", format, architecture)
     adapted, tokenizer, recipe = trained(model, format, PeftConfig(name=kind, dropout=0.0))
     before = scores(adapted, tokenizer, recipe)
@@ -93,20 +112,33 @@ def loaded_scores(folder: Path) -> list[float]:
 
 @pytest.mark.parametrize(
     ("format", "kind"),
-    [("pair", "lora"), ("pair", "dora"), ("joint", "rslora"), ("dual", "lora"), ("causal", "lora"), ("causal", "dora")],
+    [
+        ("pair", "lora"),
+        ("pair", "dora"),
+        ("joint", "rslora"),
+        ("dual", "lora"),
+        ("causal", "lora"),
+        ("causal", "dora"),
+    ],
 )
 def test_an_adapter_folder_scores_as_the_trained_network_did(tmp_path: Path, format: str, kind: str) -> None:
     before, folder = exported(tmp_path, format, FORMATS[format], kind)
     written = {"adapter_config.json", "adapter_model.safetensors", "config.json", "figlang.json", "README.md"}
-    assert {path.name for path in folder.iterdir()} == written | {OWN}, "neither the network below nor its tokenizer"
+    assert {path.name for path in folder.iterdir()} == written | {OWN}, (
+        "neither the network below nor its tokenizer"
+    )
     assert loaded_scores(folder) == pytest.approx(before, abs=1e-5)
     apart = checkpoint.load_unmerged(str(folder))
     assert isinstance(apart.network, PeftModel)
     assert scores(apart.network, apart.tokenizer, apart.recipe) == pytest.approx(before, abs=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # by peft 0.21, which the lines call
-@pytest.mark.parametrize(("format", "own"), [("pair", False), ("joint", False), ("dual", False), ("pair", True)])
+@pytest.mark.filterwarnings(
+    "ignore:`is_gradient_checkpointing` is deprecated"
+)  # by peft 0.21, which the lines call
+@pytest.mark.parametrize(
+    ("format", "own"), [("pair", False), ("joint", False), ("dual", False), ("pair", True)]
+)
 def test_the_lines_on_the_card_load_adapters_with_plain_peft(tmp_path: Path, format: str, own: bool) -> None:
     if own:
         model = ModelConfig(init="tiny", architecture=FORMATS[format])
@@ -118,10 +150,17 @@ def test_the_lines_on_the_card_load_adapters_with_plain_peft(tmp_path: Path, for
         before, folder = exported(tmp_path, format, FORMATS[format])
     found = re.search(r"```python\n(.*?)```", (folder / "README.md").read_text(), flags=re.DOTALL)
     assert found is not None
-    names: dict[str, Any] = {"folder": str(folder), **dict(zip(("metaphor", "answer1", "answer2"), TEXTS, strict=True))}
+    names: dict[str, Any] = {
+        "folder": str(folder),
+        **dict(zip(("metaphor", "answer1", "answer2"), TEXTS, strict=True)),
+    }
     names["metaphor"] += "."
     exec(found[1], names)
-    expected = [before[ITEM.options.index(option)] for option in sorted(ITEM.options)] if format == "joint" else before
+    expected = (
+        [before[ITEM.options.index(option)] for option in sorted(ITEM.options)]
+        if format == "joint"
+        else before
+    )
     assert names["scores"].tolist() == pytest.approx(expected, abs=1e-5)
 
 
@@ -138,7 +177,9 @@ def test_modules_that_the_base_lacks_are_trained_and_written_whole(tmp_path: Pat
     _, folder = exported(tmp_path)
     stored = load_file(folder / "adapter_model.safetensors")
     assert {name for name in stored if "lora_" not in name} == {
-        f"base_model.model.{module}.{part}" for module in ("classifier", "bert.pooler.dense") for part in ("weight", "bias")
+        f"base_model.model.{module}.{part}"
+        for module in ("classifier", "bert.pooler.dense")
+        for part in ("weight", "bias")
     }
     assert not any("classifier" in name or "pooler" in name for name in stored if "lora_" in name)
 
@@ -156,13 +197,19 @@ def test_modules_that_the_base_lacks_are_trained_and_written_whole(tmp_path: Pat
 def test_target_modules(architecture: str, asked: Any, found: set[str]) -> None:
     causal = architecture in ("llama", "gpt2")
     model = ModelConfig(init="tiny", architecture=architecture, family="causal" if causal else "encoder")
-    adapted, _, _ = trained(model, "causal" if causal else "pair", PeftConfig(name="lora", target_modules=asked))
-    names = [name for name, parameter in adapted.named_parameters() if parameter.requires_grad and "lora_A" in name]
+    adapted, _, _ = trained(
+        model, "causal" if causal else "pair", PeftConfig(name="lora", target_modules=asked)
+    )
+    names = [
+        name for name, parameter in adapted.named_parameters() if parameter.requires_grad and "lora_A" in name
+    ]
     assert {name.split(".")[-4] for name in names} == found
 
 
 def test_target_modules_that_are_not_there_are_named_with_those_that_are() -> None:
-    with pytest.raises(FiglangError, match=r"fits no layer of .*choose auto, all-linear or some of dense, key, query, value$"):
+    with pytest.raises(
+        FiglangError, match=r"fits no layer of .*choose auto, all-linear or some of dense, key, query, value$"
+    ):
         trained(ModelConfig(init="tiny"), "pair", PeftConfig(name="lora", target_modules=["q_proj"]))
 
 
@@ -177,7 +224,9 @@ def test_another_base_under_the_same_name_is_found_out(tmp_path: Path) -> None:
     stored = load_file(tmp_path / "base" / "model.safetensors")
     stored["encoder.layer.0.output.dense.weight"][0, 0] += 0.5
     save_file(stored, tmp_path / "base" / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(FiglangError, match=r"has other weights than the network that its adapters were trained on"):
+    with pytest.raises(
+        FiglangError, match=r"has other weights than the network that its adapters were trained on"
+    ):
         checkpoint.load(str(folder))
 
 
@@ -234,7 +283,9 @@ def test_nothing_in_a_pickle_is_run(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "it ran" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("broken", [{"megatron_config": {"a": 1}}, {"peft_type": "IA3"}, {"base_model_name_or_path": None}])
+@pytest.mark.parametrize(
+    "broken", [{"megatron_config": {"a": 1}}, {"peft_type": "IA3"}, {"base_model_name_or_path": None}]
+)
 def test_adapter_settings_that_cannot_be_trusted_are_refused(tmp_path: Path, broken: dict[str, Any]) -> None:
     _, folder = exported(tmp_path)
     path = folder / "adapter_config.json"
@@ -261,7 +312,9 @@ def test_a_training_with_other_inputs_starts_from_adapters(tmp_path: Path) -> No
     whole = checkpoint.load(str(folder)).network
     network, _, new = networks.begin(ModelConfig(name_or_path=str(folder)), "dual", [], 2)
     assert new == []
-    assert torch.equal(network.encoder.layer[0].output.dense.weight, whole.bert.encoder.layer[0].output.dense.weight)
+    assert torch.equal(
+        network.encoder.layer[0].output.dense.weight, whole.bert.encoder.layer[0].output.dense.weight
+    )
     _, _, new = networks.begin(ModelConfig(name_or_path=str(folder)), "nli", [], 3)
     assert new == ["classifier"]
 
@@ -274,10 +327,17 @@ def test_adapters_are_told_from_whole_networks(tmp_path: Path) -> None:
         weights.unmerged(ModelConfig(name_or_path=str(tmp_path / "base")), "")
 
 
-ITEMS = Split(name="tiny", items=(ITEM, Item("b", "a", "The room was an igloo", ITEM.options, 1)), source="here", sha256="0" * 64)
+ITEMS = Split(
+    name="tiny",
+    items=(ITEM, Item("b", "a", "The room was an igloo", ITEM.options, 1)),
+    source="here",
+    sha256="0" * 64,
+)
 
 
-@pytest.mark.parametrize(("format", "kind"), [("pair", "lora"), ("joint", "dora"), ("dual", "lora"), ("causal", "rslora")])
+@pytest.mark.parametrize(
+    ("format", "kind"), [("pair", "lora"), ("joint", "dora"), ("dual", "lora"), ("causal", "rslora")]
+)
 def test_merged_scores_are_equal_and_the_folder_is_plain(tmp_path: Path, format: str, kind: str) -> None:
     before, folder = exported(tmp_path, format, FORMATS[format], kind)
     merging.merge(checkpoint.load_unmerged(str(folder)), ITEMS, tmp_path / "whole")
@@ -286,11 +346,17 @@ def test_merged_scores_are_equal_and_the_folder_is_plain(tmp_path: Path, format:
     assert loaded_scores(tmp_path / "whole") == pytest.approx(before, abs=1e-5)
 
 
-@pytest.mark.parametrize(("before", "after"), [("pair", "pair"), ("pair", "joint"), ("dual", "dual"), ("causal", "causal")])
-def test_adapters_over_a_run_with_adapters_are_merged_with_them(tmp_path: Path, before: str, after: str) -> None:
+@pytest.mark.parametrize(
+    ("before", "after"), [("pair", "pair"), ("pair", "joint"), ("dual", "dual"), ("causal", "causal")]
+)
+def test_adapters_over_a_run_with_adapters_are_merged_with_them(
+    tmp_path: Path, before: str, after: str
+) -> None:
     _, below = exported(tmp_path, before, FORMATS[before])
     model = ModelConfig(name_or_path=str(below), family="causal" if after == "causal" else "encoder")
-    adapted, tokenizer, recipe = trained(model, after, PeftConfig(name="dora", dropout=0.0), options=3 if after == "joint" else 2)
+    adapted, tokenizer, recipe = trained(
+        model, after, PeftConfig(name="dora", dropout=0.0), options=3 if after == "joint" else 2
+    )
     expected = scores(adapted, tokenizer, recipe)
     checkpoint.export(adapted, tokenizer, recipe, tmp_path / "above")
     merging.merge(checkpoint.load_unmerged(str(tmp_path / "above")), ITEMS, tmp_path / "merged")
@@ -302,7 +368,13 @@ def test_the_command_writes_a_plain_folder_with_a_card(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, folder = exported(tmp_path)
-    about = {"model": "tiny", "data_name": "figqa_sample", "split": "validation", "seed": 0, "published_file": False}
+    about = {
+        "model": "tiny",
+        "data_name": "figqa_sample",
+        "split": "validation",
+        "seed": 0,
+        "published_file": False,
+    }
     counted = {"items": 0, "hidden": 0, "ties": 0, "accuracy_by": {}, **DOCUMENT["metrics"]}
     (tmp_path / "metrics.json").write_text(json.dumps(DOCUMENT | about | {"metrics": counted}))
     monkeypatch.setattr(sys, "argv", ["merge", f"checkpoint={folder}", f"output={tmp_path / 'whole'}"])
@@ -329,7 +401,9 @@ def test_a_merge_that_changes_scores_writes_nothing(tmp_path: Path, monkeypatch:
     assert not (tmp_path / "whole").exists()
 
 
-@pytest.mark.parametrize(("format", "kind"), [("pair", "lora"), ("joint", "rslora"), ("dual", "dora"), ("causal", "lora")])
+@pytest.mark.parametrize(
+    ("format", "kind"), [("pair", "lora"), ("joint", "rslora"), ("dual", "dora"), ("causal", "lora")]
+)
 def test_a_merge_may_change_scores_by_what_float32_rounds(
     tmp_path: Path, format: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,7 +416,9 @@ def test_a_merge_may_change_scores_by_what_float32_rounds(
     assert merging._scores(whole, ITEMS) == pytest.approx(before, abs=1e-5)
 
 
-def test_a_merge_that_changes_scores_by_more_than_rounding_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_merge_that_changes_scores_by_more_than_rounding_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, folder = exported(tmp_path)
     right = lora.merge
 
@@ -353,15 +429,22 @@ def test_a_merge_that_changes_scores_by_more_than_rounding_is_refused(tmp_path: 
 
     monkeypatch.setattr(lora, "merge", wrong)
     monkeypatch.setattr(merging, "TOLERANCE", -1.0)
-    with pytest.raises(FiglangError, match=r"merging changes a score by .*, and float32 rounds by .* only; nothing was written"):
+    with pytest.raises(
+        FiglangError,
+        match=r"merging changes a score by .*, and float32 rounds by .* only; nothing was written",
+    ):
         merging.merge(checkpoint.load_unmerged(str(folder)), ITEMS, tmp_path / "whole")
 
 
 def test_adapters_over_four_bits_are_read_back_over_the_same_values(tmp_path: Path) -> None:
     pytest.importorskip("bitsandbytes", reason="needs figlang[large]")
-    causal_models.network("llama", hidden_size=64, intermediate_size=128, head_dim=16).save_pretrained(tmp_path / "base")
+    causal_models.network("llama", hidden_size=64, intermediate_size=128, head_dim=16).save_pretrained(
+        tmp_path / "base"
+    )
     causal_models.tokenizer().save_pretrained(tmp_path / "base")
-    model = ModelConfig(name="tiny", name_or_path=str(tmp_path / "base"), family="causal", quantization="4bit")
+    model = ModelConfig(
+        name="tiny", name_or_path=str(tmp_path / "base"), family="causal", quantization="4bit"
+    )
     adapted, tokenizer, recipe = trained(model, "causal", PeftConfig(name="qlora"))
     recipe = replace(recipe, base_precision=layout.precision(adapted.get_base_model()))
     assert recipe.base_precision == "float32+4bit"

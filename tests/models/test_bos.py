@@ -1,4 +1,5 @@
-"""The token before every string: by default what the tokenizer itself puts there, and recorded by its number."""
+"""The token before every string: by default what the tokenizer itself puts there, and recorded by its
+number."""
 
 import json
 import sys
@@ -23,7 +24,8 @@ from tests.running import train
 
 
 def beginning_with(*tokens: str, end: str = "") -> PreTrainedTokenizerFast:
-    """The tests' tokenizer, which puts these tokens before a text when it adds special tokens, and `end` behind it."""
+    """The tests' tokenizer, which puts these tokens before a text when it adds special tokens, and `end`
+    behind it."""
     made = tokenizer()
     made.add_special_tokens({"additional_special_tokens": [*{*tokens, "<s>"}]})
     known = [(token, made.convert_tokens_to_ids(token)) for token in {*tokens, *([end] if end else [])}]
@@ -33,7 +35,8 @@ def beginning_with(*tokens: str, end: str = "") -> PreTrainedTokenizerFast:
 
 
 @pytest.mark.parametrize(
-    ("tokens", "end"), [(("<s>",), ""), (("<s>",), "</s>"), ((), "</s>"), ((), ""), (("<mask>", "<begin>"), "")]
+    ("tokens", "end"),
+    [(("<s>",), ""), (("<s>",), "</s>"), ((), "</s>"), ((), ""), (("<mask>", "<begin>"), "")],
 )
 def test_auto_is_what_the_tokenizer_puts_before_a_text(tokens: tuple[str, ...], end: str) -> None:
     made = beginning_with(*tokens, end=end)
@@ -53,7 +56,9 @@ def test_a_preset_may_say_otherwise_and_so_may_a_scoring() -> None:
         ("auto", "none", "none"),
         ("7", "auto", own),
     ):
-        assert beginning(ModelConfig(family="causal", bos=model), ScoringConfig(bos=scoring), made) == expected
+        assert (
+            beginning(ModelConfig(family="causal", bos=model), ScoringConfig(bos=scoring), made) == expected
+        )
 
 
 @pytest.fixture(scope="module")
@@ -69,17 +74,32 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         (evaluate_command, ["data=figqa_sample", "data.limit=4", "scoring=pmi"], "predictions.jsonl"),
         (evaluate_command, ["data=miqa_sample", "data.limit=4", "prompt=miqa_qa"], "predictions.jsonl"),
-        (judge_command, ["data=munch_sample", "data.limit=4", "prompts=[CTWT52]"], "predictions/CTWT52.jsonl"),
+        (
+            judge_command,
+            ["data=munch_sample", "data.limit=4", "prompts=[CTWT52]"],
+            "predictions/CTWT52.jsonl",
+        ),
         (
             rank_command,
-            ["data=munch_sample", "data.question=generation", "data.limit=4", "prompts=[GASW45]", "max_tokens=2"],
+            [
+                "data=munch_sample",
+                "data.question=generation",
+                "data.limit=4",
+                "prompts=[GASW45]",
+                "max_tokens=2",
+            ],
             "rankings/GASW45.jsonl",
         ),
         (generate_command, ["data=miqa_sample", "data.limit=8", "sampling.max_tokens=8"], "answers.jsonl"),
     ],
 )
 def test_every_command_takes_it(
-    command: Callable[[], None], words: list[str], file: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Callable[[], None],
+    words: list[str],
+    file: str,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found: dict[str, Any] = {}
     for name, bos in (("auto", []), ("add", ["model.bos=add"]), ("none", ["model.bos=none"])):
@@ -90,7 +110,9 @@ def test_every_command_takes_it(
         command()
         found[name] = (tmp_path / name / file).read_text()
     assert found["auto"] == found["add"] != found.get("none")
-    signatures = [json.loads((tmp_path / name / "metrics.json").read_text())["signature"] for name in ("auto", "add")]
+    signatures = [
+        json.loads((tmp_path / name / "metrics.json").read_text())["signature"] for name in ("auto", "add")
+    ]
     assert signatures[0] == signatures[1]
     assert f"|bos:{tokenizer().bos_token_id}" in signatures[0]
 
@@ -100,7 +122,8 @@ def test_a_run_keeps_the_token_that_it_was_trained_with(tmp_path: Path) -> None:
     assert train(tmp_path, *tiny, "run=auto").returncode == 0
     assert train(tmp_path, *tiny, "model.bos=none", "run=none").returncode == 0
     recorded = {
-        name: Recipe(**json.loads((tmp_path / name / "model" / "figlang.json").read_text())).bos for name in ("auto", "none")
+        name: Recipe(**json.loads((tmp_path / name / "model" / "figlang.json").read_text())).bos
+        for name in ("auto", "none")
     }
     assert recorded["none"] == "none"
     assert recorded["auto"].isdigit()

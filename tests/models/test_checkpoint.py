@@ -1,4 +1,5 @@
-"""Exports: loaded by us, by plain transformers as the card says, never half-written; adapters merged without loss."""
+"""Exports: loaded by us, by plain transformers as the card says, never half-written; adapters merged without
+loss."""
 
 import dataclasses
 import json
@@ -18,7 +19,9 @@ from figlang.scoring.encode import Encoder, word
 from figlang.scoring.head import scorer
 from figlang.types import Item
 
-ITEM = Item("a", "a", "The room was an oven", ("It was hot.", "It was cold and rather dark in every corner."), 0)
+ITEM = Item(
+    "a", "a", "The room was an oven", ("It was hot.", "It was cold and rather dark in every corner."), 0
+)
 TEXTS = [ITEM.context, *ITEM.options]
 
 
@@ -48,7 +51,9 @@ def exported(folder: Path, format: str, architecture: str = "bert") -> tuple[tup
     model = ModelConfig(init="tiny", architecture=architecture)
     network, tokenizer = networks.build(model, format, TEXTS, 2)
     encoder = Encoder(tokenizer, format, "clean", 80)
-    recipe = Recipe("tiny", "nothing", "contrastive", format, "clean", 80, 20.0, 2, "figqa_sample", "0" * 12, 0)
+    recipe = Recipe(
+        "tiny", "nothing", "contrastive", format, "clean", 80, 20.0, 2, "figqa_sample", "0" * 12, 0
+    )
     checkpoint.export(network, tokenizer, recipe, folder)
     return predict(network, scorer(format, 20.0), encoder, [ITEM])[0].scores, recipe
 
@@ -81,7 +86,11 @@ def test_the_lines_on_the_card_give_the_same_scores(tmp_path: Path, format: str)
     exec(found[1], names)
     scores = names["scores"]
     assert isinstance(scores, torch.Tensor)
-    expected = [before[ITEM.options.index(option)] for option in sorted(ITEM.options)] if format == "joint" else before
+    expected = (
+        [before[ITEM.options.index(option)] for option in sorted(ITEM.options)]
+        if format == "joint"
+        else before
+    )
     assert scores.tolist() == pytest.approx(expected, abs=1e-5)
 
 
@@ -97,7 +106,9 @@ def test_a_network_of_another_kind_without_figlang_json_is_refused(tmp_path: Pat
     exported(tmp_path / "model", "joint")
     (tmp_path / "model" / "figlang.json").unlink()
     config = json.loads((tmp_path / "model" / "config.json").read_text())
-    (tmp_path / "model" / "config.json").write_text(json.dumps(config | {"architectures": ["BertForTokenClassification"]}))
+    (tmp_path / "model" / "config.json").write_text(
+        json.dumps(config | {"architectures": ["BertForTokenClassification"]})
+    )
     with pytest.raises(FiglangError, match=r"BertForTokenClassification has no figlang\.json"):
         checkpoint.load(str(tmp_path / "model"))
 
@@ -126,7 +137,9 @@ def test_a_broken_figlang_json_is_one_sentence(tmp_path: Path, content: str) -> 
         {"nowhere": 1},
     ],
 )
-def test_figlang_json_with_values_that_cannot_be_is_one_sentence(tmp_path: Path, broken: dict[str, object]) -> None:
+def test_figlang_json_with_values_that_cannot_be_is_one_sentence(
+    tmp_path: Path, broken: dict[str, object]
+) -> None:
     exported(tmp_path / "model", "pair")
     path = tmp_path / "model" / "figlang.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | broken))
@@ -141,7 +154,9 @@ def test_broken_weights_are_one_sentence(tmp_path: Path) -> None:
         checkpoint.load(str(tmp_path / "model"))
 
 
-@pytest.mark.parametrize("broken", [{"hidden_size": -4}, {"hidden_size": "wide"}, {"num_attention_heads": 0}, {"id2label": 3}])
+@pytest.mark.parametrize(
+    "broken", [{"hidden_size": -4}, {"hidden_size": "wide"}, {"num_attention_heads": 0}, {"id2label": 3}]
+)
 def test_sizes_that_no_network_has_are_one_sentence(tmp_path: Path, broken: dict[str, object]) -> None:
     exported(tmp_path / "model", "pair")
     path = tmp_path / "model" / "config.json"

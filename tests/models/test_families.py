@@ -1,4 +1,5 @@
-"""Every family of networks trains a step, is exported, read back and merged, or is refused in one line with a remedy."""
+"""Every family of networks trains a step, is exported, read back and merged, or is refused in one line with a
+remedy."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -32,10 +33,58 @@ ITEMS = (
 )
 SPLIT = Split("train", ITEMS, "here", "0" * 64)
 FAMILIES = (
-    *("albert", "bart", "bert", "big_bird", "bigbird_pegasus", "bloom", "camembert", "canine", "convbert", "ctrl", "deberta"),
-    *("deberta-v2", "distilbert", "electra", "ernie", "falcon", "flaubert", "fnet", "funnel", "gemma", "gpt2", "gpt_neo"),
-    *("gpt_neox", "ibert", "led", "llama", "longformer", "luke", "mamba", "mbart", "megatron-bert", "mistral", "mobilebert"),
-    *("modernbert", "mpnet", "mra", "mt5", "nystromformer", "openai-gpt", "opt", "perceiver", "phi", "qwen2", "rembert"),
+    *(
+        "albert",
+        "bart",
+        "bert",
+        "big_bird",
+        "bigbird_pegasus",
+        "bloom",
+        "camembert",
+        "canine",
+        "convbert",
+        "ctrl",
+        "deberta",
+    ),
+    *(
+        "deberta-v2",
+        "distilbert",
+        "electra",
+        "ernie",
+        "falcon",
+        "flaubert",
+        "fnet",
+        "funnel",
+        "gemma",
+        "gpt2",
+        "gpt_neo",
+    ),
+    *(
+        "gpt_neox",
+        "ibert",
+        "led",
+        "llama",
+        "longformer",
+        "luke",
+        "mamba",
+        "mbart",
+        "megatron-bert",
+        "mistral",
+        "mobilebert",
+    ),
+    *(
+        "modernbert",
+        "mpnet",
+        "mra",
+        "mt5",
+        "nystromformer",
+        "openai-gpt",
+        "opt",
+        "perceiver",
+        "phi",
+        "qwen2",
+        "rembert",
+    ),
     *(
         "roberta",
         "roberta-prelayernorm",
@@ -64,14 +113,18 @@ QUICK = {
 
 def cases() -> list[object]:
     return [
-        pytest.param(format, family, peft, marks=() if (format, family, peft) in QUICK else pytest.mark.faults)
+        pytest.param(
+            format, family, peft, marks=() if (format, family, peft) in QUICK else pytest.mark.faults
+        )
         for format in ("pair", "joint", "dual", "causal")
         for family in FAMILIES
         for peft in ("none", "lora")
     ]
 
 
-@pytest.mark.filterwarnings("ignore")  # of a hundred families, which torch and transformers have much to say about
+@pytest.mark.filterwarnings(
+    "ignore"
+)  # of a hundred families, which torch and transformers have much to say about
 @pytest.mark.parametrize(("format", "family", "peft"), cases())
 def test_a_family_works_or_is_refused(format: str, family: str, peft: str, tmp_path: Path) -> None:
     refusal = None
@@ -145,16 +198,29 @@ def test_joint_takes_the_end_token_where_there_is_no_separator_and_never_the_wor
 def test_a_decoder_of_an_encoder_and_decoder_scores_as_by_itself() -> None:
     torch.manual_seed(0)
     tokenizer = causal_models.tokenizer()
-    sizes = {"d_model": 32, "decoder_layers": 2, "decoder_ffn_dim": 48, "decoder_attention_heads": 2, "is_decoder": True}
+    sizes = {
+        "d_model": 32,
+        "decoder_layers": 2,
+        "decoder_ffn_dim": 48,
+        "decoder_attention_heads": 2,
+        "is_decoder": True,
+    }
     config = BartConfig(
-        vocab_size=len(tokenizer), **sizes, pad_token_id=0, bos_token_id=0, eos_token_id=0, decoder_start_token_id=0
+        vocab_size=len(tokenizer),
+        **sizes,
+        pad_token_id=0,
+        bos_token_id=0,
+        eos_token_id=0,
+        decoder_start_token_id=0,
     )
     network = BartForCausalLM(config).eval()
     engine = CausalScorer(network, tokenizer)
     found = engine.score(causal_models.requests())
     sequences, _ = engine.encoder.encode(causal_models.requests())
     for tokens, log_probs in zip(sequences, found.log_probs, strict=True):
-        assert log_probs.tolist() == pytest.approx(causal_models.values(network, tokens.ids, tokens.start), abs=1e-4)
+        assert log_probs.tolist() == pytest.approx(
+            causal_models.values(network, tokens.ids, tokens.start), abs=1e-4
+        )
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
@@ -162,7 +228,9 @@ def test_a_classifier_that_reads_the_last_word_finds_it_behind_no_padding(family
     torch.manual_seed(0)
     network, tokenizer = networks.build(ModelConfig(init="tiny", architecture=family), "joint", TEXTS, 2)
     encoder = Encoder(tokenizer, "joint", "clean", 80)
-    items = [replace(item, options=options) for item, options in zip(ITEMS, (WARM, SLOW, WARM, SLOW), strict=True)]
+    items = [
+        replace(item, options=options) for item, options in zip(ITEMS, (WARM, SLOW, WARM, SLOW), strict=True)
+    ]
     assert network.config.pad_token_id == padding(tokenizer)
     together = predict(network, scorer("joint", 1.0), encoder, items)
     alone = [predict(network, scorer("joint", 1.0), encoder, [item])[0] for item in items]

@@ -1,4 +1,5 @@
-"""No code that comes with a model is run without model.trust_remote_code=true, whatever stdin says (figlang/models/opening.py)."""
+"""No code that comes with a model is run without model.trust_remote_code=true, whatever stdin says
+(figlang/models/opening.py)."""
 
 import ast
 import contextlib
@@ -23,7 +24,13 @@ from tests.models.test_gguf import tiny as tiny_gguf  # noqa: F401  a fixture
 CODE = """
 from pathlib import Path
 Path({marker!r}).write_text("ran")
-from transformers import BertConfig, BertForMultipleChoice, BertModel, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import (
+    BertConfig,
+    BertForMultipleChoice,
+    BertModel,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
 class Config(BertConfig):
     model_type = "foreign"
 class Network(BertModel):
@@ -31,7 +38,12 @@ class Network(BertModel):
 class Tokenizer(PreTrainedTokenizerFast):
     pass
 """
-AUTO = ("AutoModel", "AutoModelForMultipleChoice", "AutoModelForSequenceClassification", "AutoModelForMaskedLM")
+AUTO = (
+    "AutoModel",
+    "AutoModelForMultipleChoice",
+    "AutoModelForSequenceClassification",
+    "AutoModelForMaskedLM",
+)
 NETWORKS = dict.fromkeys([*AUTO, "AutoModelForCausalLM"], "code.Network")
 
 
@@ -62,7 +74,13 @@ def encoder(folder: Path, architecture: str = "bert", format: str = "dual") -> P
 
 
 def config(folder: Path, marker: Path) -> Path:
-    infect(encoder(folder), marker, "config.json", model_type="foreign", auto_map={"AutoConfig": "code.Config"} | NETWORKS)
+    infect(
+        encoder(folder),
+        marker,
+        "config.json",
+        model_type="foreign",
+        auto_map={"AutoConfig": "code.Config"} | NETWORKS,
+    )
     return folder
 
 
@@ -73,14 +91,23 @@ def network(folder: Path, marker: Path) -> Path:
 
 
 def tokenizer(folder: Path, marker: Path) -> Path:
-    named = {"tokenizer_class": "Tokenizer", "auto_map": {"AutoTokenizer": ["code.Tokenizer", "code.Tokenizer"]}}
+    named = {
+        "tokenizer_class": "Tokenizer",
+        "auto_map": {"AutoTokenizer": ["code.Tokenizer", "code.Tokenizer"]},
+    }
     infect(encoder(folder), marker, "tokenizer_config.json", **named)
     return folder
 
 
 def processor(folder: Path, marker: Path) -> Path:
     for file in ("processor_config.json", "preprocessor_config.json", "video_preprocessor_config.json"):
-        infect(encoder(folder), marker, file, processor_class="Tokenizer", auto_map={"AutoProcessor": "code.Tokenizer"})
+        infect(
+            encoder(folder),
+            marker,
+            file,
+            processor_class="Tokenizer",
+            auto_map={"AutoProcessor": "code.Tokenizer"},
+        )
     return folder
 
 
@@ -123,13 +150,22 @@ def adapter_tokenizer(folder: Path, marker: Path) -> Path:
 
 def base_network(folder: Path, marker: Path) -> Path:
     _, made = adapters(folder, "pair")
-    infect(folder / "base", marker, "config.json", model_type="foreign", auto_map={"AutoConfig": "code.Config"} | NETWORKS)
+    infect(
+        folder / "base",
+        marker,
+        "config.json",
+        model_type="foreign",
+        auto_map={"AutoConfig": "code.Config"} | NETWORKS,
+    )
     return made
 
 
 def base_tokenizer(folder: Path, marker: Path) -> Path:
     _, made = adapters(folder, "pair")
-    named = {"tokenizer_class": "Tokenizer", "auto_map": {"AutoTokenizer": ["code.Tokenizer", "code.Tokenizer"]}}
+    named = {
+        "tokenizer_class": "Tokenizer",
+        "auto_map": {"AutoTokenizer": ["code.Tokenizer", "code.Tokenizer"]},
+    }
     infect(folder / "base", marker, "tokenizer_config.json", **named)
     return made
 
@@ -162,9 +198,13 @@ def everything(folder: Path, cache: Path) -> list[str]:
     return refused
 
 
-@pytest.mark.filterwarnings("ignore:Unexpected keyword arguments")  # PEFT about the auto_map, which it ignores
+@pytest.mark.filterwarnings(
+    "ignore:Unexpected keyword arguments"
+)  # PEFT about the auto_map, which it ignores
 @pytest.mark.parametrize("place", PLACES)
-def test_no_place_runs_code_though_stdin_says_yes(place: Callable[[Path, Path], Path], tmp_path: Path, marker: Path) -> None:
+def test_no_place_runs_code_though_stdin_says_yes(
+    place: Callable[[Path, Path], Path], tmp_path: Path, marker: Path
+) -> None:
     folder = place(tmp_path / "model", marker)
     refused = everything(folder, tmp_path / "cache")
     assert not marker.exists()
@@ -181,7 +221,14 @@ def test_nor_does_the_folder_around_a_gguf_file(
 ) -> None:
     foreign = {"AutoTokenizer": ["code.Tokenizer", "code.Tokenizer"], "AutoConfig": "code.Config"} | NETWORKS
     for file in ("config.json", "tokenizer_config.json", "generation_config.json"):
-        infect(tiny_gguf.parent, marker, file, model_type="foreign", tokenizer_class="Tokenizer", auto_map=foreign)
+        infect(
+            tiny_gguf.parent,
+            marker,
+            file,
+            model_type="foreign",
+            tokenizer_class="Tokenizer",
+            auto_map=foreign,
+        )
     with contextlib.suppress(FiglangError):
         gguf.folder(str(tiny_gguf), str(tmp_path / "cache"))
     assert not marker.exists()
@@ -189,7 +236,9 @@ def test_nor_does_the_folder_around_a_gguf_file(
 
 
 @pytest.mark.parametrize("place", [config, adapter, tokenizer])
-def test_a_command_ends_in_one_line(place: Callable[[Path, Path], Path], tmp_path: Path, marker: Path) -> None:
+def test_a_command_ends_in_one_line(
+    place: Callable[[Path, Path], Path], tmp_path: Path, marker: Path
+) -> None:
     folder = place(tmp_path / "model", marker)
     ended = commands.run(tmp_path, "evaluate.py", f"checkpoint={folder}", "data=figqa_sample", "trainer=cpu")
     assert not marker.exists()
@@ -221,12 +270,17 @@ def test_who_trusts_code_has_it_run_and_in_the_signature(tmp_path: Path, marker:
     assert "remote_code" not in predicting.origin(plain)
 
 
-def test_code_that_transformers_can_do_without_is_named(tmp_path: Path, marker: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_code_that_transformers_can_do_without_is_named(
+    tmp_path: Path, marker: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = encoder(tmp_path / "model")
     infect(folder, marker, "config.json", auto_map={"AutoConfig": "code.Config"} | NETWORKS)
     checkpoint.pretrained(ModelConfig(name="tiny", name_or_path=str(folder)), None, str(tmp_path / "cache"))
     assert not marker.exists()
-    assert f"{folder} brings code of its own, which was not run: BertModel is transformers' own" in caplog.messages
+    assert (
+        f"{folder} brings code of its own, which was not run: BertModel is transformers' own"
+        in caplog.messages
+    )
 
 
 def test_models_are_opened_at_one_door() -> None:

@@ -25,7 +25,8 @@ def tiny(tmp_path: Path) -> Path:
 
 
 def written(path: Path, adds_bos: bool | None = None) -> Path:
-    """A Llama-shaped network of one layer with a byte-level tokenizer of eight tokens, which may say whether it adds a bos."""
+    """A Llama-shaped network of one layer with a byte-level tokenizer of eight tokens, which may say whether
+    it adds a bos."""
     writers = pytest.importorskip("gguf")
     writer = writers.GGUFWriter(path, "llama")
     writer.add_context_length(64)
@@ -48,7 +49,11 @@ def written(path: Path, adds_bos: bool | None = None) -> Path:
     draw = np.random.default_rng(0)
     shapes = {"token_embd": (len(WORDS), HIDDEN), "output": (len(WORDS), HIDDEN), "output_norm": (HIDDEN,)}
     shapes |= {f"blk.0.attn_{name}": (HIDDEN, HIDDEN) for name in ("q", "k", "v", "output")}
-    shapes |= {"blk.0.ffn_gate": (INNER, HIDDEN), "blk.0.ffn_up": (INNER, HIDDEN), "blk.0.ffn_down": (HIDDEN, INNER)}
+    shapes |= {
+        "blk.0.ffn_gate": (INNER, HIDDEN),
+        "blk.0.ffn_up": (INNER, HIDDEN),
+        "blk.0.ffn_down": (HIDDEN, INNER),
+    }
     shapes |= {"blk.0.attn_norm": (HIDDEN,), "blk.0.ffn_norm": (HIDDEN,)}
     for name, shape in shapes.items():
         writer.add_tensor(f"{name}.weight", draw.normal(size=shape).astype(np.float32))
@@ -71,12 +76,16 @@ def test_the_folder_holds_what_transformers_reads_from_the_file(tiny: Path, tmp_
 
 
 @pytest.mark.parametrize(("adds_bos", "expected"), [(None, []), (True, [0]), (False, [])])
-def test_the_tokenizer_puts_before_a_text_what_the_file_says(tmp_path: Path, adds_bos: bool | None, expected: list[int]) -> None:
+def test_the_tokenizer_puts_before_a_text_what_the_file_says(
+    tmp_path: Path, adds_bos: bool | None, expected: list[int]
+) -> None:
     made = gguf.folder(str(written(tmp_path / "tiny.gguf", adds_bos)), str(tmp_path / "cache"))
     assert bos_ids(AutoTokenizer.from_pretrained(made), "auto") == expected
 
 
-def test_it_is_converted_once_per_content(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_converted_once_per_content(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = gguf.folder(str(tiny), str(tmp_path / "cache"))
     assert [path.name for path in made.parent.iterdir()] == [made.name]  # nothing half-written is left
     monkeypatch.setattr(gguf, "_convert", lambda *_: pytest.fail("converted again"))
@@ -104,7 +113,9 @@ def test_a_process_that_comes_second_takes_the_folder_of_the_first(
 def test_missing_packages_are_named(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "gguf" else found(name))
-    with pytest.raises(FiglangError, match=r"tiny.gguf needs gguf; install with `pip install figlang\[gguf\]`"):
+    with pytest.raises(
+        FiglangError, match=r"tiny.gguf needs gguf; install with `pip install figlang\[gguf\]`"
+    ):
         gguf.folder(str(tiny), str(tmp_path / "cache"))
 
 
@@ -114,7 +125,9 @@ def test_a_missing_or_broken_file_is_one_line(tmp_path: Path) -> None:
         gguf.folder(str(tmp_path / "none.gguf"), str(tmp_path / "cache"))
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"not a model")
-    with pytest.raises(FiglangError, match=r"transformers cannot read .*broken.gguf, which may be cut short .*: .+"):
+    with pytest.raises(
+        FiglangError, match=r"transformers cannot read .*broken.gguf, which may be cut short .*: .+"
+    ):
         gguf.folder(str(broken), str(tmp_path / "cache"))
     assert not list((tmp_path / "cache" / "gguf").iterdir())
 
@@ -125,7 +138,9 @@ def test_a_damaged_conversion_is_named(tmp_path: Path) -> None:
     made = tmp_path / "cache" / "gguf" / sha256(file)[:16]
     made.mkdir(parents=True)
     (made / "config.json").write_text("{")
-    with pytest.raises(FiglangError, match=rf"cannot load model .*mine\.gguf' .*; if {re.escape(str(made))}, made of it, is"):
+    with pytest.raises(
+        FiglangError, match=rf"cannot load model .*mine\.gguf' .*; if {re.escape(str(made))}, made of it, is"
+    ):
         networks.causal(ModelConfig(name_or_path=str(file)), str(tmp_path / "cache"))
 
 

@@ -1,4 +1,5 @@
-"""Model folders that are wrong on purpose end in one line, in time (figlang/models/soundness.py, figlang/machine/limits.py)."""
+"""Model folders that are wrong on purpose end in one line, in time (figlang/models/soundness.py,
+figlang/machine/limits.py)."""
 
 import json
 import time
@@ -92,7 +93,9 @@ def test_a_billion_layers_are_not_built(name: str, tmp_path: Path) -> None:
     assert f"its config.json has {name}=1000000000, and its files hold" in refused(tmp_path / "model")
 
 
-@pytest.mark.parametrize("name", ["hidden_size", "vocab_size", "intermediate_size", "type_vocab_size", "num_attention_heads"])
+@pytest.mark.parametrize(
+    "name", ["hidden_size", "vocab_size", "intermediate_size", "type_vocab_size", "num_attention_heads"]
+)
 def test_sizes_that_the_files_cannot_hold_are_not_built(name: str, tmp_path: Path) -> None:
     exported(tmp_path / "model", "dual")
     change(tmp_path / "model" / "config.json", **{name: 10**12})
@@ -112,7 +115,10 @@ def test_weights_that_are_no_numbers_are_named(value: float, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "takes more than 0.5 seconds"),
+        (
+            "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+            "takes more than 0.5 seconds",
+        ),
         ("{{ raise_exception('no') }}", "fails"),
         ("{% macro again() %}{{ again() }}{% endmacro %}{{ again() }}", "fails"),
         ("{{ ''.__class__.__mro__ }}", "fails"),
@@ -124,7 +130,9 @@ def test_a_chat_template_ends_in_time(template: str, message: str, monkeypatch: 
     monkeypatch.setattr(generation, "PATIENCE", 0.5)
     tokenizer = causal_models.tokenizer()
     tokenizer.chat_template = template
-    recipe = checkpoint.causal_recipe(ModelConfig(name="chat", family="causal"), checkpoint.ScoringConfig(), bos="none")
+    recipe = checkpoint.causal_recipe(
+        ModelConfig(name="chat", family="causal"), checkpoint.ScoringConfig(), bos="none"
+    )
     loaded = checkpoint.Loaded(causal_models.network("gpt2"), tokenizer, recipe)
     with pytest.raises(FiglangError, match=rf"chat: its chat template {message}") as error:
         generation.converse(loaded, ["Is it hot?"], SamplingConfig(max_tokens=2))

@@ -30,7 +30,11 @@ def absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
 def test_a_hub_that_is_not_there_is_one_line_that_says_what_would_work(absent: str) -> None:
     with pytest.raises(FiglangError) as failed:
         locate("some/model")
-    for part in ("some/model is not a folder here", absent, "give a folder, package:<module>/<path>, or internet access"):
+    for part in (
+        "some/model is not a folder here",
+        absent,
+        "give a folder, package:<module>/<path>, or internet access",
+    ):
         assert part in str(failed.value)
     assert "\n" not in str(failed.value)
 
@@ -45,7 +49,9 @@ def test_what_was_kept_is_used_without_asking_again(
 
 
 @pytest.mark.parametrize("name", ["runs/name", "./name", "/no/name", "~/name", "here/name", "a/b/c"])
-def test_a_misspelt_folder_is_not_asked_of_the_hub(absent: str, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_misspelt_folder_is_not_asked_of_the_hub(
+    absent: str, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     Path("here").mkdir()
     monkeypatch.setattr(hub, "check", lambda *_: pytest.fail("asked the hub"))
     with pytest.raises(FiglangError, match="no such model folder"):

@@ -1,4 +1,5 @@
-"""Starting from trained networks (figlang/models/networks.py): what is kept, what is new, and that the log says so."""
+"""Starting from trained networks (figlang/models/networks.py): what is kept, what is new, and that the log
+says so."""
 
 import logging
 from pathlib import Path
@@ -41,7 +42,9 @@ def _log(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize(("format", "options"), [("pair", 2), ("joint", 2), ("nli", 3)])
-def test_a_head_of_the_same_shape_is_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture, format: str, options: int) -> None:
+def test_a_head_of_the_same_shape_is_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, format: str, options: int
+) -> None:
     source = saved(tmp_path, format, options)
     network = start(tmp_path, format, options)
     assert equal(source, network, "bert")
@@ -49,7 +52,9 @@ def test_a_head_of_the_same_shape_is_kept(tmp_path: Path, caplog: pytest.LogCapt
     assert said(caplog) == [f"weights of {tmp_path}, head included"]
 
 
-@pytest.mark.parametrize(("before", "after"), [("nli", "pair"), ("pair", "nli"), ("joint", "pair"), ("nli", "joint")])
+@pytest.mark.parametrize(
+    ("before", "after"), [("nli", "pair"), ("pair", "nli"), ("joint", "pair"), ("nli", "joint")]
+)
 def test_a_head_of_another_shape_is_new_and_the_encoder_is_kept(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, before: str, after: str
 ) -> None:
@@ -69,7 +74,9 @@ def test_a_dual_encoder_gets_pooler_and_head(tmp_path: Path, caplog: pytest.LogC
     source = saved(tmp_path, "dual")
     network = start(tmp_path, "pair")
     assert equal(source, network.bert, "encoder")
-    assert said(caplog) == [f"weights of {tmp_path}; new, since it has none in this shape: bert.pooler.dense, classifier"]
+    assert said(caplog) == [
+        f"weights of {tmp_path}; new, since it has none in this shape: bert.pooler.dense, classifier"
+    ]
 
 
 def test_a_new_nli_head_has_the_names_of_its_classes(tmp_path: Path) -> None:
@@ -89,7 +96,9 @@ def test_an_nli_head_keeps_the_order_it_has(tmp_path: Path) -> None:
 def test_what_is_evaluated_has_no_random_head(tmp_path: Path) -> None:
     saved(tmp_path, "pair")
     assert start(tmp_path, "pair", trained=True) is not None
-    with pytest.raises(FiglangError, match=r"as AutoModelForSequenceClassification it has no trained weights for classifier"):
+    with pytest.raises(
+        FiglangError, match=r"as AutoModelForSequenceClassification it has no trained weights for classifier"
+    ):
         start(tmp_path, "nli", 3, trained=True)
 
 

@@ -1,4 +1,5 @@
-"""Sentence encoders as their folders say: equal to sentence-transformers (figlang/models/sentences.py, scoring/head.py)."""
+"""Sentence encoders as their folders say: equal to sentence-transformers (figlang/models/sentences.py,
+scoring/head.py)."""
 
 import json
 import os
@@ -26,8 +27,11 @@ LIBRARY = "sentence_transformers.models"
 MPNET = os.environ.get("FIGLANG_MPNET", "")  # a folder of all-mpnet-base-v2
 
 
-def folder(path: Path, pooling: dict[str, Any], normalise: bool = True, architecture: str = "bert", **settings: Any) -> Path:
-    """A sentence-transformers folder around a tiny encoder, whose config names a class with a masked-LM head."""
+def folder(
+    path: Path, pooling: dict[str, Any], normalise: bool = True, architecture: str = "bert", **settings: Any
+) -> Path:
+    """A sentence-transformers folder around a tiny encoder, whose config names a class with a masked-LM
+    head."""
     torch.manual_seed(0)
     network, tokenizer = networks.build(ModelConfig(init="tiny", architecture=architecture), "dual", TEXTS, 2)
     for parameter in network.parameters():
@@ -39,8 +43,15 @@ def folder(path: Path, pooling: dict[str, Any], normalise: bool = True, architec
     (path / "config.json").write_text(json.dumps(config | {"architectures": ["BertForMaskedLM"]}))
     (path / "1_Pooling").mkdir()
     (path / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": 32} | pooling))
-    modules = [("", "Transformer"), ("1_Pooling", "Pooling"), *([("2_Normalize", "Normalize")] if normalise else [])]
-    listed = [{"idx": n, "name": str(n), "path": at, "type": f"{LIBRARY}.{kind}"} for n, (at, kind) in enumerate(modules)]
+    modules = [
+        ("", "Transformer"),
+        ("1_Pooling", "Pooling"),
+        *([("2_Normalize", "Normalize")] if normalise else []),
+    ]
+    listed = [
+        {"idx": n, "name": str(n), "path": at, "type": f"{LIBRARY}.{kind}"}
+        for n, (at, kind) in enumerate(modules)
+    ]
     (path / "modules.json").write_text(json.dumps(listed))
     reading = {"max_seq_length": 80, "do_lower_case": settings.pop("do_lower_case", False)}
     (path / "sentence_bert_config.json").write_text(json.dumps(reading))
@@ -75,7 +86,10 @@ CASES: dict[str, dict[str, Any]] = {
     "dot of length one": {"pooling": {"pooling_mode": "cls"}, "similarity_fn_name": "dot"},
     "cosine by default": {"pooling": {"pooling_mode": "mean"}, "normalise": False},
     "prompt": {"pooling": {"pooling_mode": "mean"}, **PROMPTS},
-    "prompt that is not the default": {"pooling": {"pooling_mode": "mean"}, "prompts": {"query": "Represent: "}},
+    "prompt that is not the default": {
+        "pooling": {"pooling_mode": "mean"},
+        "prompts": {"query": "Represent: "},
+    },
     "small letters": {"pooling": {"pooling_mode": "mean"}, "do_lower_case": True},
     "causal, last token": {"pooling": {"pooling_mode": "lasttoken"}, "architecture": "llama"},
 }
@@ -85,7 +99,9 @@ CASES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_zero_shot_scores_are_those_of_sentence_transformers(case: str, tmp_path: Path) -> None:
     path = folder(tmp_path / "model", **CASES[case])
-    loaded = checkpoint.pretrained(ModelConfig(name="tiny", name_or_path=str(path)), None, str(tmp_path / "cache"))
+    loaded = checkpoint.pretrained(
+        ModelConfig(name="tiny", name_or_path=str(path)), None, str(tmp_path / "cache")
+    )
     assert loaded.recipe.format == "dual"
     items = [ITEM, Item("b", "b", "Cold", ("hot", "It was a rather dark room."), 1)]
     for ours, theirs in zip(scores(loaded, items), reference(path, items), strict=True):
@@ -124,8 +140,20 @@ def test_a_run_keeps_the_way_of_its_folder_and_its_card_says_it(case: str, tmp_p
     ended = commands.run(
         tmp_path,
         "train.py",
-        *("data=figqa_sample", "model=encoder", f"model.name_or_path={path}", "method.format=dual", "method.epochs=1"),
-        *("trainer=cpu", "trainer.progress=false", "trainer.threads=1", "trainer.precision=32-true", f"run={tmp_path / 'run'}"),
+        *(
+            "data=figqa_sample",
+            "model=encoder",
+            f"model.name_or_path={path}",
+            "method.format=dual",
+            "method.epochs=1",
+        ),
+        *(
+            "trainer=cpu",
+            "trainer.progress=false",
+            "trainer.threads=1",
+            "trainer.precision=32-true",
+            f"run={tmp_path / 'run'}",
+        ),
     )
     assert ended.returncode == 0, ended.stderr
     loaded = checkpoint.load(str(tmp_path / "run"))
@@ -177,7 +205,12 @@ def test_what_has_no_equal_is_one_line(change: Any, message: str, tmp_path: Path
         "similarity": {"similarity_fn_name": "manhattan"},
         "default": {"prompts": {}, "default_prompt_name": "none"},
     }.get(str(change), {})
-    path = folder(tmp_path / "st", {"pooling_mode": "median" if change == "pooling" else "mean"}, normalise=False, **settings)
+    path = folder(
+        tmp_path / "st",
+        {"pooling_mode": "median" if change == "pooling" else "mean"},
+        normalise=False,
+        **settings,
+    )
     if isinstance(change, dict):
         modules = json.loads((path / "modules.json").read_text())
         modules[1] |= change

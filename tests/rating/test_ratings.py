@@ -1,4 +1,5 @@
-"""Rating sheets (figlang/rating/): blind, read back with errors by row, statistics by hand, a page that needs nothing else."""
+"""Rating sheets (figlang/rating/): blind, read back with errors by row, statistics by hand, a page that needs
+nothing else."""
 
 import csv
 import html
@@ -79,7 +80,9 @@ def test_ratings_come_back_to_their_answers(folder: Path) -> None:
     two = rate(folder, "ben.csv", {0: "Wrong ", 1: "ambiguous"})
     scale, rated = sheets.read(folder, [one, two])
     assert scale == "miqa"
-    assert {(each.model, each.generation) for each in rated} == {(m, one) for m, several in MODELS.items() for one in several}
+    assert {(each.model, each.generation) for each in rated} == {
+        (m, one) for m, several in MODELS.items() for one in several
+    }
     assert [each.codes[0] for each in rated] == [1] * 12
     assert rated[0].codes[1] == 0
     assert rated[1].codes[1] == 0.5
@@ -127,7 +130,9 @@ def test_a_sheet_is_not_written_over(folder: Path) -> None:
         sheets.write(folder, MODELS, "miqa")
 
 
-@pytest.mark.parametrize("text", ["[]", "{", '{"scale": "miqa", "answers": [1]}', '{"scale": "miqa", "answers": {"r1": {}}}'])
+@pytest.mark.parametrize(
+    "text", ["[]", "{", '{"scale": "miqa", "answers": [1]}', '{"scale": "miqa", "answers": {"r1": {}}}']
+)
 def test_a_damaged_key_is_one_line(folder: Path, text: str) -> None:
     (folder / sheets.KEY).write_text(text)
     with pytest.raises(FiglangError, match=r"key\.json cannot be read") as error:
@@ -156,7 +161,8 @@ def test_rows_left_out_are_told(folder: Path, caplog: pytest.LogCaptureFixture) 
 def rated(codes: list[list[float]], items: list[str] | None = None) -> list[Rated]:
     names = items or [f"a{place}-1" for place in range(len(codes))]
     return [
-        Rated("m", generation(name, sample=place), tuple(row)) for place, (name, row) in enumerate(zip(names, codes, strict=True))
+        Rated("m", generation(name, sample=place), tuple(row))
+        for place, (name, row) in enumerate(zip(names, codes, strict=True))
     ]
 
 
@@ -184,30 +190,49 @@ def test_codes_have_no_icc_and_each_level_its_alpha() -> None:
 
 def test_agreement_on_every_answer() -> None:
     content = ratings.statistics(rated([[1, 1, 0], [1, 1, 1], [1, nan, nan], [nan, nan, nan]]), "miqa")
-    assert [(one["raters"], one["agreeing"]) for one in content["by_answer"]] == [(3, 2 / 3), (3, 1), (1, None), (0, None)]
+    assert [(one["raters"], one["agreeing"]) for one in content["by_answer"]] == [
+        (3, 2 / 3),
+        (3, 1),
+        (1, None),
+        (0, None),
+    ]
 
 
 def test_a_scores_interval_resamples_rows() -> None:
     # Nine answers to each of two rows that all agree say no more than one answer to each.
-    found = ratings.scores(rated([[1]] * 9 + [[0]] * 9, [f"a-{n}" for n in range(9)] + [f"b-{n}" for n in range(9)]))
+    found = ratings.scores(
+        rated([[1]] * 9 + [[0]] * 9, [f"a-{n}" for n in range(9)] + [f"b-{n}" for n in range(9)])
+    )
     once = ratings.scores(rated([[1], [0]], ["a-0", "b-0"]))
     assert 0 < found["low"] <= once["low"] < once["high"] <= found["high"] < 1
 
 
 def test_only_metaphors_with_several_answers_all_rated_are_counted() -> None:
     found = ratings.shares(rated([[1], [1], [1], [nan], [1]], ["a-1", "a-1", "b-1", "b-1", "c-1"]))
-    assert (found["all_correct"], found["any_correct"], found["metaphors"], found["incomplete"]) == (1, 1, 1, 1)
+    assert (found["all_correct"], found["any_correct"], found["metaphors"], found["incomplete"]) == (
+        1,
+        1,
+        1,
+        1,
+    )
     assert found["majority"]["correct"] == 4
 
 
 def test_majorities_of_figqa_by_hand() -> None:
-    # Two metaphors, two answers each. a: correct (2 of 3) and incorrect (a three-way tie falls to the smallest code but ambiguous).
-    # b: literal, ambiguous.
-    found = ratings.shares(rated([[1, 1, 0], [0, 1, 2], [2, 2, 1], [-1, 1, -1]], ["a-1", "a-1", "b-1", "b-1"]))
+    # Two metaphors, two answers each. a: correct (2 of 3) and incorrect (a three-way tie falls to the
+    # smallest code but ambiguous). b: literal, ambiguous.
+    found = ratings.shares(
+        rated([[1, 1, 0], [0, 1, 2], [2, 2, 1], [-1, 1, -1]], ["a-1", "a-1", "b-1", "b-1"])
+    )
     assert found["majority"] == {"correct": 1, "incorrect": 1, "literal": 1, "ambiguous": 1}
     assert found["correct_of_unambiguous"] == pytest.approx(1 / 3)
     assert found["correct_of_figurative"] == pytest.approx(1 / 2)
-    assert (found["contradictory"], found["any_correct"], found["all_correct"], found["metaphors"]) == (1, 1, 0, 2)
+    assert (found["contradictory"], found["any_correct"], found["all_correct"], found["metaphors"]) == (
+        1,
+        1,
+        0,
+        2,
+    )
 
 
 def test_what_all_raters_found_correct_by_kind() -> None:
@@ -232,7 +257,9 @@ def test_the_page_needs_nothing_else(folder: Path) -> None:
     assert text.count("</script>") == 2
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, flags=re.DOTALL)
     content = json.loads(data)
-    assert [row["answer"] for row in content["rows"]] == [row["answer"] for row in rows(folder / sheets.SHEET)]
+    assert [row["answer"] for row in content["rows"]] == [
+        row["answer"] for row in rows(folder / sheets.SHEET)
+    ]
     assert content["codes"] == ["correct", "wrong", "ambiguous"]
 
 
@@ -253,12 +280,15 @@ def test_the_page_rates_by_keys_and_saves_a_sheet(folder: Path) -> None:
     saved = folder / "ann.csv"
     saved.write_bytes(run.stdout.encode())
     _, found = sheets.read(folder, [saved])
-    # The driver presses 1 and 2, goes back to press 3 instead, presses 3 on the third answer, and takes that back.
+    # The driver presses 1 and 2, goes back to press 3 instead, presses 3 on the third answer, and takes that
+    # back.
     assert [each.codes[0] for each in found[:2]] == [1, 0.5]
     assert np.isnan([each.codes[0] for each in found[2:]]).all()
 
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
+)
 KEYS = """<script>
 window.addEventListener("load", async () => {
   let saved = null;
@@ -279,7 +309,13 @@ window.addEventListener("load", async () => {
 def test_the_page_in_a_browser(folder: Path, tmp_path: Path) -> None:
     page = (folder / sheets.PAGE).read_text(encoding="utf-8").replace("</html>", KEYS)
     (tmp_path / "pressed.html").write_text(page, encoding="utf-8")
-    words = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile", "--virtual-time-budget=5000"]
+    words = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path}/profile",
+        "--virtual-time-budget=5000",
+    ]
     command = [str(BROWSER), *words, "--dump-dom", (tmp_path / "pressed.html").as_uri()]
     run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     (body,) = re.findall(r"<body[^>]*>(.*?)</body>", run.stdout, flags=re.DOTALL)

@@ -1,4 +1,5 @@
-"""Answers from elsewhere (figlang/rating/texts.py), MUNCH's unexpected words (substitutions.py), and their sheets."""
+"""Answers from elsewhere (figlang/rating/texts.py), MUNCH's unexpected words (substitutions.py), and their
+sheets."""
 
 import json
 import sys
@@ -20,8 +21,13 @@ from figlang.types import Generation, Ranking
 from tests.conftest import published
 
 nan = float("nan")
-ROWS = "prompt,answer\nThe lake was a mirror. That is to say:,It was calm\nThe lake was a mirror. That is to say:,It was a mirror\n"
-SAMPLES = DataConfig(name="munch_generation", dataset="munch", question="generation", root="package:figlang/samples")
+ROWS = (
+    "prompt,answer\nThe lake was a mirror. That is to say:,It was calm\nThe lake was a mirror. That is "
+    "to say:,It was a mirror\n"
+)
+SAMPLES = DataConfig(
+    name="munch_generation", dataset="munch", question="generation", root="package:figlang/samples"
+)
 
 
 def test_texts_are_answers_by_model_and_question(tmp_path: Path) -> None:
@@ -33,18 +39,30 @@ def test_texts_are_answers_by_model_and_question(tmp_path: Path) -> None:
     assert [one.sample for one in answers] == [0, 1, 0]
     assert answers[0].item == answers[1].item != answers[2].item
     assert {one.kind for one in answers} == {FIGQA}
-    assert answers[2] == Generation(answers[2].item, answers[2].item, FIGQA, 0, "His word was a wall", "He kept it", "He kept it")
+    assert answers[2] == Generation(
+        answers[2].item, answers[2].item, FIGQA, 0, "His word was a wall", "He kept it", "He kept it"
+    )
 
 
 def test_lines_of_json_may_say_more(tmp_path: Path) -> None:
     path = tmp_path / "all.jsonl"
     rows = [
-        {"q": "Is it?", "a": f"No {n}", "model": f"m{n % 2}", "item": "i1", "group": "g1", "kind": "literal-literal"}
+        {
+            "q": "Is it?",
+            "a": f"No {n}",
+            "model": f"m{n % 2}",
+            "item": "i1",
+            "group": "g1",
+            "kind": "literal-literal",
+        }
         for n in range(3)
     ]
     path.write_text("\n".join(map(json.dumps, rows)) + "\n")
     found = texts.read(path, "miqa", "q", "a")
-    assert {model: [one.sample for one in several] for model, several in found.items()} == {"m0": [0, 1], "m1": [0]}
+    assert {model: [one.sample for one in several] for model, several in found.items()} == {
+        "m0": [0, 1],
+        "m1": [0],
+    }
     assert (found["m0"][0].group, found["m0"][0].kind) == ("g1", "literal-literal")
 
 
@@ -71,7 +89,13 @@ def test_what_is_not_a_text_is_named(tmp_path: Path, name: str, content: str | N
 def test_the_authors_own_completions_can_be_rated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = "figqa/generations/davinci_generation.csv"
     path = Path(published(file)) / file
-    arguments = [f"folder={tmp_path}", f"texts=[{path}]", "prompt_column=startphrase", "answer_column=completion", "limit=10"]
+    arguments = [
+        f"folder={tmp_path}",
+        f"texts=[{path}]",
+        "prompt_column=startphrase",
+        "answer_column=completion",
+        "limit=10",
+    ]
     monkeypatch.setattr(sys, "argv", ["rate.py", *arguments])
     rate_command()
     scale, rated = sheets.read(tmp_path, [])
@@ -83,7 +107,8 @@ def test_the_authors_own_completions_can_be_rated(tmp_path: Path, monkeypatch: p
 
 @pytest.fixture
 def ranked(tmp_path: Path) -> Path:
-    """A folder of figlang munch_generate whose model gives people's first word for all sentences but the first two."""
+    """A folder of figlang munch_generate whose model gives people's first word for all sentences but the
+    first two."""
     split = data.load("validation", SAMPLES, PathsConfig())
     rows = []
     for place, item in enumerate(split.items):
@@ -91,12 +116,18 @@ def ranked(tmp_path: Path) -> Path:
         ranks = tuple(1 if place > 1 and not n else None for n in range(len(item.options)))
         rows.append(Ranking(item.id, item.group, item.options, ranks, word, (word,)))
     rankings.write(tmp_path / "words" / "rankings" / "PTGS54.jsonl", rows)
-    content = {"best": "PTGS54", "split": "validation", "data": results.about_data(SAMPLES, {"validation": split}, ())}
+    content = {
+        "best": "PTGS54",
+        "split": "validation",
+        "data": results.about_data(SAMPLES, {"validation": split}, ()),
+    }
     results.write(tmp_path / "words" / "metrics.json", content)
     return tmp_path / "words"
 
 
-def test_words_that_no_person_gave_are_put_into_categories(ranked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_that_no_person_gave_are_put_into_categories(
+    ranked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (one,) = substitutions.unexpected(ranked, PathsConfig())
     first = data.load("validation", SAMPLES, PathsConfig()).items[0]
     assert (one.answer, one.kind, one.item) == ("qqq", SUBSTITUTION, first.id)
@@ -113,13 +144,19 @@ def test_words_that_no_person_gave_are_put_into_categories(ranked: Path, tmp_pat
 def test_shares_of_categories_by_hand() -> None:
     pytest.importorskip("krippendorff", reason="needs the package krippendorff (figlang[ratings])")
     codes = [(1, 1, 2), (4, 4, nan), (1, 2, nan), (4, nan, nan), (nan, nan, nan)]
-    rated = [Rated("m", Generation(f"i{n}", f"g{n}", SUBSTITUTION, 0, "p", "w", "w"), given) for n, given in enumerate(codes)]
+    rated = [
+        Rated("m", Generation(f"i{n}", f"g{n}", SUBSTITUTION, 0, "p", "w", "w"), given)
+        for n, given in enumerate(codes)
+    ]
     found = ratings.statistics(rated, "munch")
     of_model = found["models"]["m"]
     assert (of_model["decided"], of_model["undecided"]) == (3, 1)
     shares = {word: of_model[word]["value"] for word in sheets.SCALES["munch"]}
-    assert shares == pytest.approx({"nonsensical": 1 / 3, "context": 0, "ungrammatical": 0, "preference": 2 / 3})
-    # Agreement of three answers with several ratings: 1/3, 1, 0. Shares of codes over four answers: 1: 7/24, 2: 5/24, 4: 1/2.
+    assert shares == pytest.approx(
+        {"nonsensical": 1 / 3, "context": 0, "ungrammatical": 0, "preference": 2 / 3}
+    )
+    # Agreement of three answers with several ratings: 1/3, 1, 0. Shares of codes over four answers: 1: 7/24,
+    # 2: 5/24, 4: 1/2.
     shares_C = np.array([2 / 3 + 1 / 2, 1 / 3 + 1 / 2, 2]) / 4
     chance = (shares_C * (1 - shares_C)).sum() / 3
     assert found["agreement"]["gwet_ac1"] == pytest.approx((4 / 9 - chance) / (1 - chance))

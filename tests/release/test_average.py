@@ -1,4 +1,5 @@
-"""The mean of seeds: exact for whole weights and for adapters, nearest at a lower rank, and a run that can be released."""
+"""The mean of seeds: exact for whole weights and for adapters, nearest at a lower rank, and a run that can be
+released."""
 
 import json
 import logging
@@ -27,9 +28,19 @@ def adapters(folder: Path, seed: int, **settings: Any) -> Path:
     """An adapter of rank 2 for a layer from 5 to 4, and a head, as an export has them."""
     folder.mkdir()
     drawn = torch.Generator().manual_seed(seed)
-    weights = {name: torch.randn(shape, generator=drawn) for name, shape in ((A, (2, 5)), (B, (4, 2)), (HEAD, (1, 4)))}
+    weights = {
+        name: torch.randn(shape, generator=drawn)
+        for name, shape in ((A, (2, 5)), (B, (4, 2)), (HEAD, (1, 4)))
+    }
     save_file(weights, folder / "adapter_model.safetensors")
-    plain = {"r": 2, "lora_alpha": 4, "use_dora": False, "use_rslora": False, "rank_pattern": {}, "alpha_pattern": {}}
+    plain = {
+        "r": 2,
+        "lora_alpha": 4,
+        "use_dora": False,
+        "use_rslora": False,
+        "rank_pattern": {},
+        "alpha_pattern": {},
+    }
     (folder / CONFIG_NAME).write_text(json.dumps({**plain, **settings}))
     return folder
 
@@ -42,7 +53,9 @@ def added(weights: Any, settings: dict[str, Any]) -> torch.Tensor:
 
 @pytest.mark.parametrize("rslora", [False, True])
 @pytest.mark.parametrize("rank", [None, 4])
-def test_the_mean_of_adapters_adds_the_mean_of_what_they_add(tmp_path: Path, rslora: bool, rank: int | None) -> None:
+def test_the_mean_of_adapters_adds_the_mean_of_what_they_add(
+    tmp_path: Path, rslora: bool, rank: int | None
+) -> None:
     folders = [adapters(tmp_path / str(seed), seed, use_rslora=rslora) for seed in range(3)]
     each = [load_file(folder / "adapter_model.safetensors") for folder in folders]
     expected = sum(added(one, json.loads((folders[0] / CONFIG_NAME).read_text())) for one in each) / 3
@@ -52,7 +65,14 @@ def test_the_mean_of_adapters_adds_the_mean_of_what_they_add(tmp_path: Path, rsl
     # Four is the rank of what is added, so that nothing is lost by it.
     torch.testing.assert_close(added(weights, settings), expected, atol=1e-5, rtol=0)
     torch.testing.assert_close(weights[HEAD], sum(one[HEAD] for one in each) / 3)
-    apart = settings["lora_alpha"] / settings["r"] * sum(one[B] for one in each) / 3 @ sum(one[A] for one in each) / 3
+    apart = (
+        settings["lora_alpha"]
+        / settings["r"]
+        * sum(one[B] for one in each)
+        / 3
+        @ sum(one[A] for one in each)
+        / 3
+    )
     assert not torch.allclose(apart, expected, atol=0.1), "A and B may not be averaged apart"
 
 
@@ -63,11 +83,15 @@ def test_shares_weigh_what_is_averaged(tmp_path: Path, rank: int | None) -> None
     plain = json.loads((folders[0] / CONFIG_NAME).read_text())
     weights, settings = averaging.mean(folders, rank, shares)
     assert settings is not None
-    torch.testing.assert_close(added(weights, settings), 0.25 * added(each[0], plain) + 0.75 * added(each[1], plain))
+    torch.testing.assert_close(
+        added(weights, settings), 0.25 * added(each[0], plain) + 0.75 * added(each[1], plain)
+    )
     torch.testing.assert_close(weights[HEAD], 0.25 * each[0][HEAD] + 0.75 * each[1][HEAD])
 
 
-def test_a_lower_rank_keeps_the_largest_part_and_says_how_much(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_lower_rank_keeps_the_largest_part_and_says_how_much(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "figlang")
     folders = [adapters(tmp_path / str(seed), seed) for seed in range(3)]
     whole = added(*averaging.mean(folders, None))  # type: ignore[arg-type]
@@ -81,7 +105,10 @@ def test_a_lower_rank_keeps_the_largest_part_and_says_how_much(tmp_path: Path, c
 def test_whole_weights_are_averaged_and_counters_are_kept(tmp_path: Path) -> None:
     for seed in (0, 1):
         (tmp_path / str(seed)).mkdir()
-        save_file({"w": torch.full((2,), float(seed)), "n": torch.tensor(7)}, tmp_path / str(seed) / "model.safetensors")
+        save_file(
+            {"w": torch.full((2,), float(seed)), "n": torch.tensor(7)},
+            tmp_path / str(seed) / "model.safetensors",
+        )
     weights, settings = averaging.mean([tmp_path / "0", tmp_path / "1"], None)
     assert (weights["w"].tolist(), weights["n"].item(), settings) == ([0.5, 0.5], 7, None)
     with pytest.raises(FiglangError, match="rank=2 is for adapters"):
@@ -97,7 +124,9 @@ def test_what_has_no_mean_is_refused(tmp_path: Path) -> None:
     save_file({"w": torch.zeros(1)}, plain / "adapter_model.safetensors")
     with pytest.raises(FiglangError, match="hold different weights"):
         averaging.mean([dora, plain], None)
-    with pytest.raises(FiglangError, match=r"holds neither adapter_model\.safetensors nor model\.safetensors"):
+    with pytest.raises(
+        FiglangError, match=r"holds neither adapter_model\.safetensors nor model\.safetensors"
+    ):
         averaging.mean([tmp_path], None)
 
 
@@ -120,7 +149,14 @@ def test_seeds_become_one_run_that_can_be_released(
     found = load_file(tmp_path / "mean" / "model" / "model.safetensors")
     name = next(name for name, value in found.items() if value.is_floating_point())
     torch.testing.assert_close(found[name], (each[0][name] + each[1][name]) / 2)
-    call(monkeypatch, release_command, f"run={tmp_path}/mean", "name=soup", f"output={tmp_path}", "against=[figqa_sample]")
+    call(
+        monkeypatch,
+        release_command,
+        f"run={tmp_path}/mean",
+        "name=soup",
+        f"output={tmp_path}",
+        "against=[figqa_sample]",
+    )
     released = json.loads((tmp_path / "soup" / "metrics.json").read_text())["release"]
     assert [one["seed"] for one in released["seeds"]] == [0, 1]
     card = (tmp_path / "soup" / "README.md").read_text()
@@ -164,13 +200,27 @@ def test_seeds_that_are_each_averaged_with_their_start_are_released_as_one_recip
     words = ["debug=fast", "data.limit=8", "model.init=pretrained", f"model.name_or_path={tmp_path}/before"]
     for seed in (0, 1):
         call(monkeypatch, train_command, *words, f"seed={seed}", f"run={tmp_path}/on/seed{seed}")
-        call(monkeypatch, average_command, f"{tmp_path}/on/seed{seed}", "start=0.5", f"output={tmp_path}/half/seed{seed}")
+        call(
+            monkeypatch,
+            average_command,
+            f"{tmp_path}/on/seed{seed}",
+            "start=0.5",
+            f"output={tmp_path}/half/seed{seed}",
+        )
     before, after, half = (
-        load_file(tmp_path / one / "model" / "model.safetensors") for one in ("before", "on/seed1", "half/seed1")
+        load_file(tmp_path / one / "model" / "model.safetensors")
+        for one in ("before", "on/seed1", "half/seed1")
     )
     for name in (name for name, value in half.items() if value.is_floating_point()):
         torch.testing.assert_close(half[name], (before[name] + after[name]) / 2)
-    call(monkeypatch, release_command, f"run={tmp_path}/half/seed1", "name=wise", f"output={tmp_path}", "against=[figqa_sample]")
+    call(
+        monkeypatch,
+        release_command,
+        f"run={tmp_path}/half/seed1",
+        "name=wise",
+        f"output={tmp_path}",
+        "against=[figqa_sample]",
+    )
     released = json.loads((tmp_path / "wise" / "metrics.json").read_text())["release"]
     each = [json.loads((tmp_path / "half" / f"seed{seed}" / "metrics.json").read_text()) for seed in (0, 1)]
     expected = [(seed, one["metrics"]["accuracy"]["value"]) for seed, one in enumerate(each)]

@@ -1,4 +1,5 @@
-"""The checkpoints that come with figlang: each says what its files say, loads by its card alone, and makes its numbers again."""
+"""The checkpoints that come with figlang: each says what its files say, loads by its card alone, and makes
+its numbers again."""
 
 import json
 import re
@@ -56,7 +57,9 @@ def test_its_intervals_are_those_of_its_predictions(folder: Path) -> None:
         assert (found is None) == (name not in stated)
         if found is not None:
             numbers = {field: value for field, value in asdict(found).items() if value is not None}
-            assert numbers == pytest.approx({field: value for field, value in stated[name].items() if value is not None}, rel=1e-6)
+            assert numbers == pytest.approx(
+                {field: value for field, value in stated[name].items() if value is not None}, rel=1e-6
+            )
 
 
 @every
@@ -71,7 +74,9 @@ def test_the_seeds_of_its_recipe_stand_on_its_card(folder: Path) -> None:
     assert [one["seed"] for one in seeds] == list(range(len(seeds)))
     text = (folder / "README.md").read_text()
     mean, deviation = (100 * value for value in spread([one["accuracy"] for one in seeds]))
-    assert f"| {mean:.1f} ± {deviation:.1f} |" in text or (len(seeds) == 1 and "**One seed was trained**" in text)
+    assert f"| {mean:.1f} ± {deviation:.1f} |" in text or (
+        len(seeds) == 1 and "**One seed was trained**" in text
+    )
 
 
 @every
@@ -84,12 +89,24 @@ def test_it_is_small_and_names_no_place_of_the_machine_that_made_it(folder: Path
 
 
 @every
-def test_it_makes_its_first_predictions_again(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_makes_its_first_predictions_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with_base(folder)
-    where = [f"paths.data={published('figqa/filtered/dev.csv')}", f"output={tmp_path}", "trainer=cpu", "trainer.progress=false"]
-    monkeypatch.setattr(sys, "argv", ["evaluate.py", f"checkpoint={folder}", "data=figqa_large", "data.limit=40", *where])
+    where = [
+        f"paths.data={published('figqa/filtered/dev.csv')}",
+        f"output={tmp_path}",
+        "trainer=cpu",
+        "trainer.progress=false",
+    ]
+    monkeypatch.setattr(
+        sys, "argv", ["evaluate.py", f"checkpoint={folder}", "data=figqa_large", "data.limit=40", *where]
+    )
     evaluate_command()
-    again, stated = read_predictions(tmp_path / "predictions.jsonl"), read_predictions(folder / "predictions.jsonl")
+    again, stated = (
+        read_predictions(tmp_path / "predictions.jsonl"),
+        read_predictions(folder / "predictions.jsonl"),
+    )
     for one, other in zip(again, stated[:40], strict=True):
         assert one.id == other.id
         # Processors multiply in different orders.
@@ -97,11 +114,15 @@ def test_it_makes_its_first_predictions_again(folder: Path, tmp_path: Path, monk
 
 
 @every
-@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # by peft 0.21, which the lines call
+@pytest.mark.filterwarnings(
+    "ignore:`is_gradient_checkpointing` is deprecated"
+)  # by peft 0.21, which the lines call
 def test_the_lines_of_its_card_score_as_it_does(folder: Path) -> None:
     with_base(folder)
     root = published("figqa/filtered/dev.csv")
-    item = data.load("validation", DataConfig(name="figqa_large", size="large"), PathsConfig(data=root)).items[0]
+    item = data.load(
+        "validation", DataConfig(name="figqa_large", size="large"), PathsConfig(data=root)
+    ).items[0]
     found = re.search(r"```python\n(.*?)```", (folder / "README.md").read_text(), flags=re.DOTALL)
     assert found is not None
     names: dict[str, Any] = {"folder": str(folder), "metaphor": word(item.context, "clean")}

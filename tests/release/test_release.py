@@ -45,7 +45,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def release(monkeypatch: pytest.MonkeyPatch, run: Path, output: Path, *words: str) -> Path:
-    call(monkeypatch, release_command, f"run={run}", "name=tiny", f"output={output}", "against=[figqa_sample,miqa_sample]", *words)
+    call(
+        monkeypatch,
+        release_command,
+        f"run={run}",
+        "name=tiny",
+        f"output={output}",
+        "against=[figqa_sample,miqa_sample]",
+        *words,
+    )
     return output / "tiny"
 
 
@@ -60,9 +68,20 @@ def test_a_checkpoint_is_what_its_numbers_were_measured_with(
     released: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     expected = {"adapter_model.safetensors", "adapter_config.json", "figlang.json", "config.yaml"}
-    assert expected | {"README.md", "metrics.json", "predictions.jsonl"} <= {path.name for path in released.iterdir()}
-    assert {str(value.dtype) for value in load_file(released / "adapter_model.safetensors").values()} == {"torch.float16"}
-    call(monkeypatch, evaluate_command, f"checkpoint={released}", "data=figqa_sample", "data.limit=32", f"output={tmp_path}")
+    assert expected | {"README.md", "metrics.json", "predictions.jsonl"} <= {
+        path.name for path in released.iterdir()
+    }
+    assert {str(value.dtype) for value in load_file(released / "adapter_model.safetensors").values()} == {
+        "torch.float16"
+    }
+    call(
+        monkeypatch,
+        evaluate_command,
+        f"checkpoint={released}",
+        "data=figqa_sample",
+        "data.limit=32",
+        f"output={tmp_path}",
+    )
     before, after = (read_predictions(place / "predictions.jsonl") for place in (released, tmp_path))
     assert [row.id for row in before] == [row.id for row in after]
     for one, other in zip(before, after, strict=True):
@@ -70,15 +89,23 @@ def test_a_checkpoint_is_what_its_numbers_were_measured_with(
 
 
 def test_metrics_and_card_name_training_seeds_and_contamination(home: Path, released: Path) -> None:
-    content, run = (json.loads((place / "metrics.json").read_text()) for place in (released, home / "runs" / "seed0"))
+    content, run = (
+        json.loads((place / "metrics.json").read_text()) for place in (released, home / "runs" / "seed0")
+    )
     assert content["training"] == run["training"]
     assert content["command"] == run["command"].replace(str(home), ".")
-    assert [one["seed"] for one in content["release"]["seeds"]] == [0, 1], "the third run has another learning rate"
+    assert [one["seed"] for one in content["release"]["seeds"]] == [0, 1], (
+        "the third run has another learning rate"
+    )
     assert content["signature"] != run["signature"], "rounded weights are others"
     assert content["release"]["seeds"][0]["accuracy"] == run["metrics"]["accuracy"]["value"]
     assert [one["data_name"] for one in content["release"]["evaluations"]] == ["miqa_sample"]
     looked_in = [(one["data"], one["split"]) for one in content["contamination"]["evaluated"]]
-    assert looked_in == [("figqa_sample", "validation"), ("figqa_sample", "test"), ("miqa_sample", "validation")]
+    assert looked_in == [
+        ("figqa_sample", "validation"),
+        ("figqa_sample", "test"),
+        ("miqa_sample", "validation"),
+    ]
     text = (released / "README.md").read_text()
     assert content["command"] in text
     assert "\nChosen without a look.\n" in text
@@ -87,7 +114,9 @@ def test_metrics_and_card_name_training_seeds_and_contamination(home: Path, rele
     assert "| miqa_sample | validation | " in text
 
 
-@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # by peft 0.21, which the lines call
+@pytest.mark.filterwarnings(
+    "ignore:`is_gradient_checkpointing` is deprecated"
+)  # by peft 0.21, which the lines call
 def test_the_lines_on_the_card_need_no_figlang(released: Path) -> None:
     first = data.load("validation", DataConfig(root=SAMPLES), PathsConfig()).items[0]
     found = re.search(r"```python\n(.*?)```", (released / "README.md").read_text(), flags=re.DOTALL)
@@ -96,15 +125,27 @@ def test_the_lines_on_the_card_need_no_figlang(released: Path) -> None:
     names: dict[str, Any] = {"folder": str(released), "metaphor": word(first.context, "clean")}
     names["answer1"], names["answer2"] = (word(option, "clean") for option in first.options)
     exec(found[1], names)
-    assert names["scores"].tolist() == pytest.approx(read_predictions(released / "predictions.jsonl")[0].scores, abs=1e-4)
+    assert names["scores"].tolist() == pytest.approx(
+        read_predictions(released / "predictions.jsonl")[0].scores, abs=1e-4
+    )
 
 
-def test_neither_text_of_a_data_set_nor_a_folder_of_this_machine_is_released(home: Path, released: Path) -> None:
-    items = [item for split in ("train", "validation") for item in data.load(split, DataConfig(root=SAMPLES), PathsConfig()).items]
-    written = [path for path in released.rglob("*") if path.suffix in (".json", ".jsonl", ".md", ".yaml", ".txt")]
+def test_neither_text_of_a_data_set_nor_a_folder_of_this_machine_is_released(
+    home: Path, released: Path
+) -> None:
+    items = [
+        item
+        for split in ("train", "validation")
+        for item in data.load(split, DataConfig(root=SAMPLES), PathsConfig()).items
+    ]
+    written = [
+        path for path in released.rglob("*") if path.suffix in (".json", ".jsonl", ".md", ".yaml", ".txt")
+    ]
     for path in written:
         text = path.read_text()
-        assert not any(item.context in text or any(option in text for option in item.options) for item in items), path
+        assert not any(
+            item.context in text or any(option in text for option in item.options) for item in items
+        ), path
         assert str(home) not in text, path
     assert len(written) >= 8
 
@@ -123,10 +164,21 @@ def test_neither_text_of_a_data_set_nor_a_folder_of_this_machine_is_released(hom
     ],
 )
 def test_what_cannot_be_released_is_one_line_and_leaves_nothing(
-    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    said: str,
 ) -> None:
     given = dict(word.replace("HOME", str(home)).split("=", 1) for word in words)
-    whole = {"run": f"{home}/runs/seed0", "name": "tiny", "output": str(tmp_path), "against": "[figqa_sample]", **given}
+    whole = {
+        "run": f"{home}/runs/seed0",
+        "name": "tiny",
+        "output": str(tmp_path),
+        "against": "[figqa_sample]",
+        **given,
+    }
     with pytest.raises(SystemExit) as stopped:
         call(monkeypatch, release_command, *(f"{key}={value}" for key, value in whole.items()))
     assert stopped.value.code == 2
@@ -146,8 +198,12 @@ def test_other_data_a_taken_name_and_a_base_that_nobody_else_has_are_refused(
     home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     content = json.loads((home / "runs" / "seed0" / "metrics.json").read_text())["data"]
-    other = changed(home, tmp_path / "other", "metrics.json", {"data": {**content, "train": {"sha256": "0" * 64}}})
-    based = changed(home, tmp_path / "based", "model/adapter_config.json", {"base_model_name_or_path": str(home)})
+    other = changed(
+        home, tmp_path / "other", "metrics.json", {"data": {**content, "train": {"sha256": "0" * 64}}}
+    )
+    based = changed(
+        home, tmp_path / "based", "model/adapter_config.json", {"base_model_name_or_path": str(home)}
+    )
     (tmp_path / "taken" / "tiny").mkdir(parents=True)
     for run, output, said in (
         (other, "new", "is not the train data of the run"),
@@ -162,21 +218,30 @@ def test_other_data_a_taken_name_and_a_base_that_nobody_else_has_are_refused(
 
 @pytest.fixture
 def beside(released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path, Path]:
-    """A copy of the checkpoint, an evaluation of it, and one of what stands for its base, which has every item right."""
+    """A copy of the checkpoint, an evaluation of it, and one of what stands for its base, which has every
+    item right."""
     folder, own, base = tmp_path / "checkpoints" / "tiny", tmp_path / "own", tmp_path / "base"
     shutil.copytree(released, folder)
     call(monkeypatch, evaluate_command, f"checkpoint={folder}", "data=miqa_sample", f"output={own}")
     shutil.copytree(own, base)
     content = json.loads((own / "metrics.json").read_text())
     content["facts"]["trained"] = "nothing@none"
-    rows = [replace(row, scores=tuple(float(place == row.gold) for place in (0, 1))) for row in read_predictions(own / FORWARD)]
+    rows = [
+        replace(row, scores=tuple(float(place == row.gold) for place in (0, 1)))
+        for row in read_predictions(own / FORWARD)
+    ]
     write_predictions(base / FORWARD, rows)
-    content["metrics"], content["gain"] = measure(rows), asdict(compare(rows, read_predictions(own / BLIND))[0])
+    content["metrics"], content["gain"] = (
+        measure(rows),
+        asdict(compare(rows, read_predictions(own / BLIND))[0]),
+    )
     results.write(base / "metrics.json", content)
     return folder, own, base
 
 
-def test_a_card_says_what_was_won_and_lost(beside: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_card_says_what_was_won_and_lost(
+    beside: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, own, base = beside
     before = json.loads((folder / "metrics.json").read_text())
     call(monkeypatch, release_command, "name=tiny", f"output={folder.parent}", f"beside=[{own},{base}]")
@@ -193,7 +258,10 @@ def test_a_card_says_what_was_won_and_lost(beside: tuple[Path, Path, Path], monk
 
 
 def test_what_is_not_beside_it_is_refused(
-    beside: tuple[Path, Path, Path], home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    beside: tuple[Path, Path, Path],
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder, own, base = beside
     for words, said in (
@@ -204,6 +272,9 @@ def test_what_is_not_beside_it_is_refused(
     ):
         with pytest.raises(SystemExit):
             call(
-                monkeypatch, release_command, f"output={folder.parent}", *(words if "name=gone" in words else ["name=tiny", *words])
+                monkeypatch,
+                release_command,
+                f"output={folder.parent}",
+                *(words if "name=gone" in words else ["name=tiny", *words]),
             )
         assert said in capsys.readouterr().err

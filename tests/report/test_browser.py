@@ -40,7 +40,10 @@ def test_on_a_phone_no_table_or_figure_is_cut(written: Path, chromium: Any) -> N
         assert chromium.execute_script(CUT) == []
         value = chromium.find_element("css selector", "table.stacked td.number")
         assert value.is_displayed()
-        assert chromium.execute_script("return getComputedStyle(arguments[0], '::before').content", value) == '"n"'
+        assert (
+            chromium.execute_script("return getComputedStyle(arguments[0], '::before').content", value)
+            == '"n"'
+        )
         chromium.execute_script("document.querySelector('.row').click()")
         assert chromium.execute_script(
             "const one = document.querySelector('dialog[open]'); return one.scrollWidth <= one.clientWidth"
@@ -75,7 +78,10 @@ def test_the_item_browser_filters(written: Path, sample: Split, chromium: Any, w
     chromium.get(f"file://{written}/report.html")
     count = lambda: chromium.find_element("css selector", ".count").text  # noqa: E731
     do = chromium.execute_script
-    choose = "const one = document.querySelector(arguments[0]); one.value = arguments[1]; one.dispatchEvent(new Event('change'));"
+    choose = (
+        "const one = document.querySelector(arguments[0]); one.value = arguments[1]; "
+        "one.dispatchEvent(new Event('change'));"
+    )
     n = len(sample.items)
     assert count() == f"{n} of {n} items"
     assert 0 < len(chromium.find_elements("css selector", ".row")) < 30  # only what is in view
@@ -86,11 +92,20 @@ def test_the_item_browser_filters(written: Path, sample: Split, chromium: Any, w
     do(choose, ".outcome", "differ")
     assert count().startswith(f"{sum((place % 4 == 0) != (place % 3 == 0) for place in range(n))} of")
     do(choose, ".outcome", "all")
-    do("const one = document.querySelector('.pairs'); one.checked = true; one.dispatchEvent(new Event('change'));")
+    do(
+        "const one = document.querySelector('.pairs'); one.checked = true; one.dispatchEvent(new "
+        "Event('change'));"
+    )
     assert f"in {n // 2} whole pairs" in count()
     word = next(word for word in sample.items[0].context.split() if len(word) > 5)
-    do("const one = document.querySelector('.search'); one.value = arguments[0]; one.dispatchEvent(new Event('input'));", word)
-    found = sum(word.lower() in " ".join((item.id, item.context, *item.options)).lower() for item in sample.items)
+    do(
+        "const one = document.querySelector('.search'); one.value = arguments[0]; one.dispatchEvent(new "
+        "Event('input'));",
+        word,
+    )
+    found = sum(
+        word.lower() in " ".join((item.id, item.context, *item.options)).lower() for item in sample.items
+    )
     from selenium.webdriver.support.ui import WebDriverWait
 
     WebDriverWait(chromium, 10).until(lambda _: count().startswith(f"{found} of"))
@@ -99,7 +114,9 @@ def test_the_item_browser_filters(written: Path, sample: Split, chromium: Any, w
     assert do("return document.documentElement.scrollWidth <= window.innerWidth"), "the page scrolls sideways"
     assert not chromium.get_log("browser"), "something is on the console"
     asked = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
-    addresses = [one["params"]["request"]["url"] for one in asked if one["method"] == "Network.requestWillBeSent"]
+    addresses = [
+        one["params"]["request"]["url"] for one in asked if one["method"] == "Network.requestWillBeSent"
+    ]
     assert all(address.startswith(("file:", "data:")) for address in addresses), addresses
 
 
@@ -107,14 +124,25 @@ def test_the_item_browser_filters(written: Path, sample: Split, chromium: Any, w
 def test_a_report_over_100_000_rows_opens_in_under_three_seconds(tmp_path: Path, chromium: Any) -> None:
     draw = random.Random(0)
     metaphors = [f"The plan was like a house of cards, number {number}" for number in range(100_000)]
-    lines = [f'"{text}","It was firm, {place // 2}","It was not, {place // 2}",{place % 2}' for place, text in enumerate(metaphors)]
+    lines = [
+        f'"{text}","It was firm, {place // 2}","It was not, {place // 2}",{place % 2}'
+        for place, text in enumerate(metaphors)
+    ]
     (tmp_path / "mine.csv").write_text("\n".join(["startphrase,ending1,ending2,labels", *lines]) + "\n")
-    settings = DataConfig(dataset="figqa_csv", train=str(tmp_path / "mine.csv"), validation=str(tmp_path / "mine.csv"))
+    settings = DataConfig(
+        dataset="figqa_csv", train=str(tmp_path / "mine.csv"), validation=str(tmp_path / "mine.csv")
+    )
     items = data.load("validation", settings, PathsConfig()).items
     write_predictions(
         tmp_path / "big.jsonl",
         [
-            Prediction(item.id, item.group, item.gold, (draw.random(), draw.random()), {"kind": (draw.choice("abc"),)})
+            Prediction(
+                item.id,
+                item.group,
+                item.gold,
+                (draw.random(), draw.random()),
+                {"kind": (draw.choice("abc"),)},
+            )
             for item in items
         ],
     )

@@ -1,4 +1,5 @@
-"""Names with whatever another program would read as its own: CSV, Markdown, LaTeX, SVG, YAML and terminal have them as text."""
+"""Names with whatever another program would read as its own: CSV, Markdown, LaTeX, SVG, YAML and terminal
+have them as text."""
 
 import csv
 import io
@@ -76,7 +77,13 @@ def test_csv_has_no_formula_and_numbers_stay_numbers() -> None:
         assert float(row[2]) == -1.5
         assert not row[0].lstrip().startswith(("=", "+", "-", "@"))
     assert rows[0][1] == f"'{NAMES[0]}"
-    assert [tables.cell_of_csv(text) for text in ("-1", "+2.5e-3", "-.5", -1.5, 3)] == ["-1", "+2.5e-3", "-.5", -1.5, 3]
+    assert [tables.cell_of_csv(text) for text in ("-1", "+2.5e-3", "-.5", -1.5, 3)] == [
+        "-1",
+        "+2.5e-3",
+        "-.5",
+        -1.5,
+        3,
+    ]
 
 
 def test_markdown_has_names_as_text() -> None:
@@ -212,7 +219,9 @@ def test_every_file_of_a_report_and_a_comparison_is_read_by_its_program(
 ) -> None:
     split = data.load("validation", SAMPLE, PathsConfig())
     folders = []
-    for place, name in enumerate(("=1+1 [red] :skull: <b> $x^{$", "[2pt] \x1b[31m \\input{x} & m: [x]\n# y", "*x ![i](u) `c`")):
+    for place, name in enumerate(
+        ("=1+1 [red] :skull: <b> $x^{$", "[2pt] \x1b[31m \\input{x} & m: [x]\n# y", "*x ![i](u) `c`")
+    ):
         folder = Path(run(tmp_path / f"run{place}", split, 3 + place, model=name))
         content = json.loads((folder / "metrics.json").read_text())
         (folder / "metrics.json").write_text(json.dumps(content | {"model": name}))
@@ -224,7 +233,9 @@ def test_every_file_of_a_report_and_a_comparison_is_read_by_its_program(
     said = capsys.readouterr().out
     assert "\x1b[31m" not in said
     assert ":skull:" in said
-    written = [path for place in ("compare", "page") for path in (tmp_path / place).rglob("*") if path.is_file()]
+    written = [
+        path for place in ("compare", "page") for path in (tmp_path / place).rglob("*") if path.is_file()
+    ]
     for path in written:
         text = path.read_text(encoding="utf-8") if path.suffix != ".pdf" else ""
         assert "\x1b" not in text, path

@@ -1,4 +1,5 @@
-"""Reports about many systems: the same numbers however they are computed, small pages, whole tables in files."""
+"""Reports about many systems: the same numbers however they are computed, small pages, whole tables in
+files."""
 
 import csv
 import json
@@ -24,7 +25,9 @@ SYSTEMS, ITEMS = 13, 40
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    return [str(folder) for folder in evaluations.write(tmp_path_factory.mktemp("many") / "runs", SYSTEMS, ITEMS)]
+    return [
+        str(folder) for folder in evaluations.write(tmp_path_factory.mktemp("many") / "runs", SYSTEMS, ITEMS)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +47,18 @@ def test_accuracies_at_once_are_those_one_by_one() -> None:
             assert at_once is None
             continue
         assert at_once is not None
-        found, wanted = ([one.value, one.low, one.high, one.n, one.chance, one.p, one.clusters] for one in (at_once, alone))
+        found, wanted = (
+            [one.value, one.low, one.high, one.n, one.chance, one.p, one.clusters] for one in (at_once, alone)
+        )
         assert found == pytest.approx(wanted, abs=1e-9)
 
 
 def test_correlations_at_once_are_those_one_by_one() -> None:
     draw = np.random.default_rng(0)
     x_N, groups = draw.normal(size=50), [f"g{place // 3 % 9}" for place in range(50)]
-    y_BN = np.stack([draw.normal(size=50), np.ones(50), x_N > 0, -2 * x_N, draw.random(50) > 0.9]).astype(float)
+    y_BN = np.stack([draw.normal(size=50), np.ones(50), x_N > 0, -2 * x_N, draw.random(50) > 0.9]).astype(
+        float
+    )
     found = pearsons(x_N, y_BN, groups)
     assert found == [pearson(list(x_N), list(y_N), groups) for y_N in y_BN]
     assert found[1] is None
@@ -82,18 +89,26 @@ def test_scores_are_packed_in_steps_that_no_one_sees() -> None:
     assert set(np.frombuffer(b64decode(browser.packed([2.0, 2.0])["codes"]), "<u2")) == {0}
 
 
-def test_many_systems_are_ranked_on_the_page_and_all_pairs_are_in_the_files(runs: list[str], page: str) -> None:
+def test_many_systems_are_ranked_on_the_page_and_all_pairs_are_in_the_files(
+    runs: list[str], page: str
+) -> None:
     tables = Path(runs[0]).parent / "report" / "tables"
     pairs = SYSTEMS * (SYSTEMS - 1) // 2
 
     def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader((tables / f"{name}.csv").read_text().splitlines()))
 
-    assert len(rows("comparison")) == len(rows("errors_in_common")) - len(shown_published(rows("errors_in_common"))) == pairs
+    assert (
+        len(rows("comparison"))
+        == len(rows("errors_in_common")) - len(shown_published(rows("errors_in_common")))
+        == pairs
+    )
     assert f"Every two systems: all {pairs} rows are in comparison.csv" in page
     ranking = rows("systems")
     assert len(ranking) == SYSTEMS
-    assert [float(row["accuracy"]) for row in ranking] == sorted((float(row["accuracy"]) for row in ranking), reverse=True)
+    assert [float(row["accuracy"]) for row in ranking] == sorted(
+        (float(row["accuracy"]) for row in ranking), reverse=True
+    )
     assert ranking[0]["group"].startswith("a")
     errors = rows("errors_in_common")[len(shown_published(rows("errors_in_common"))) :]
     phi = [float(row["phi"]) for row in errors if row["phi"]]
@@ -109,11 +124,19 @@ def test_accuracy_by_attribute_is_a_spread_over_many_systems(runs: list[str], pa
     tables = Path(runs[0]).parent / "report" / "tables"
     whole = list(csv.reader((tables / "by_commonsense.csv").read_text().splitlines()))
     first = next(csv.DictReader((tables / "by_commonsense_over_systems.csv").read_text().splitlines()))
-    shares = [float(cell) for heading, cell in zip(whole[0], whole[1], strict=True) if re.fullmatch(r"model-\d+", heading)]
+    shares = [
+        float(cell)
+        for heading, cell in zip(whole[0], whole[1], strict=True)
+        if re.fullmatch(r"model-\d+", heading)
+    ]
     assert len(shares) == SYSTEMS
     assert float(first[f"mean ± sd of {SYSTEMS} systems"]) == pytest.approx(np.mean(shares))
     assert (float(first["lowest"]), float(first["highest"])) == (min(shares), max(shares))
-    assert whole[0][2 + 6 * [heading for heading in whole[0] if re.fullmatch(r"model-\d+", heading)].index(first["its system"])]
+    assert whole[0][
+        2
+        + 6
+        * [heading for heading in whole[0] if re.fullmatch(r"model-\d+", heading)].index(first["its system"])
+    ]
     assert "Accuracy by commonsense, over systems" in page
 
 
@@ -123,18 +146,25 @@ def test_the_page_grows_by_little_with_each_system(page: str) -> None:
     columns = json.loads(data[1])
     assert {len(letters) for letters in columns["choices"]} == {ITEMS}
     assert sum(len(one["codes"]) for one in columns["scores"]) <= SYSTEMS * (2 * ITEMS * 2 * 4 / 3 + 4)
-    most = max(page.count(f'data-label="{heading}"') for heading in ("pair accuracy", "phi", "ECE", "against"))
+    most = max(
+        page.count(f'data-label="{heading}"') for heading in ("pair accuracy", "phi", "ECE", "against")
+    )
     assert most <= max(3 * SYSTEMS, ROWS)
 
 
 def test_long_tables_are_cut_on_the_page_only() -> None:
-    short, long = (Table("t", "T", ("a",), tuple((str(row),) for row in range(rows))) for rows in (ROWS, ROWS + 1))
+    short, long = (
+        Table("t", "T", ("a",), tuple((str(row),) for row in range(rows))) for rows in (ROWS, ROWS + 1)
+    )
     assert fitted(short) is short
     assert fitted(long) == Long(long, ROWS)
 
 
 def test_systems_without_room_for_their_names_are_drawn_by_rank() -> None:
-    rows = [(f"s{place}", {"accuracy": Estimate(place / 50, place / 60, (place + 9) / 60, 50, 0.5)}) for place in range(50)]
+    rows = [
+        (f"s{place}", {"accuracy": Estimate(place / 50, place / 60, (place + 9) / 60, 50, 0.5)})
+        for place in range(50)
+    ]
     figure = plots.ranked(rows)
     (line,) = [one for one in figure.axes[0].lines if len(one.get_xdata()) == 50]
     assert list(line.get_ydata()) == sorted((place / 50 for place in range(50)), reverse=True)

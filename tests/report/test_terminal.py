@@ -1,4 +1,5 @@
-"""What a person sees of an evaluation in the terminal (figlang/report/terminal.py), and the curves of a training."""
+"""What a person sees of an evaluation in the terminal (figlang/report/terminal.py), and the curves of a
+training."""
 
 import io
 import json
@@ -52,8 +53,12 @@ ROWS = [
 ]
 
 
-def number(model: str, metric: str, value: float | None, comparable: bool = True, reason: str = "") -> Comparison:
-    published = Published("p", "Table 4", "Fig-QA", model, {"regime": "finetuned", "train": "L"}, metric, value, "percent", "")
+def number(
+    model: str, metric: str, value: float | None, comparable: bool = True, reason: str = ""
+) -> Comparison:
+    published = Published(
+        "p", "Table 4", "Fig-QA", model, {"regime": "finetuned", "train": "L"}, metric, value, "percent", ""
+    )
     return Comparison(published, comparable, reason)
 
 
@@ -80,13 +85,16 @@ def test_accuracy_is_shown_with_interval_n_chance_and_p() -> None:
 
 
 def test_too_few_clusters_are_said_to_be_too_few() -> None:
-    many = [replace(one, id=f"{one.id}{copy}", group=f"{one.group}{copy}") for one in ROWS for copy in range(5)]
+    many = [
+        replace(one, id=f"{one.id}{copy}", group=f"{one.group}{copy}") for one in ROWS for copy in range(5)
+    ]
     assert "Fewer than 10 clusters" in words(summary(ROWS))
     assert "Fewer than 10 clusters" not in words(summary([replace(one, attributes={}) for one in many]))
 
 
 def test_pair_accuracy_is_shown_with_the_number_of_pairs() -> None:
-    # 1 of 2 pairs right: P(X >= 1) = 1 − (3/4)² = 0.4375, and twice that. The interval of two pairs holds next to everything.
+    # 1 of 2 pairs right: P(X >= 1) = 1 − (3/4)² = 0.4375, and twice that. The interval of two pairs holds
+    # next to everything.
     assert line(summary(ROWS), "pair accuracy").startswith("50.00 % 1.3 – 98.7 † 2 25.00 % 0.875")
 
 
@@ -95,7 +103,9 @@ def test_a_metric_without_chance_shows_none(name: str) -> None:
     assert line(summary(ROWS), name).startswith("50.00 % 1.3 – 98.7 † 2 – –")
 
 
-@pytest.mark.parametrize(("category", "shown"), [("NEWS", "100.00 % 15.8 – 100.0 † 2"), ("FICTION", "0.00 % 0.0 – 97.5 † 1")])
+@pytest.mark.parametrize(
+    ("category", "shown"), [("NEWS", "100.00 % 15.8 – 100.0 † 2"), ("FICTION", "0.00 % 0.0 – 97.5 † 1")]
+)
 def test_every_category_has_a_line_with_its_n(category: str, shown: str) -> None:
     assert line(summary(ROWS), category).startswith(shown)
 
@@ -113,7 +123,9 @@ def test_hidden_labels_are_said_to_be_hidden() -> None:
 def test_where_there_is_no_room_beside_the_metric_the_best_number_stands_below() -> None:
     screen = Console(file=io.StringIO(), width=80)
     model = "a model of a long name that would be folded, letter by letter"
-    report.summary({"metrics": measure(ROWS)}, [number(model, "accuracy", 83.16)], "minilm on mine, validation", screen)
+    report.summary(
+        {"metrics": measure(ROWS)}, [number(model, "accuracy", 83.16)], "minilm on mine, validation", screen
+    )
     assert line(screen, "accuracy").startswith("75.00 % 0.5 – 99.9 † 4 50.00 % 0.608")
     assert line(screen, "published accuracy:") == f"83.16 % {model}"
     assert line(screen, "published pair accuracy:") == "none comparable"
@@ -181,16 +193,26 @@ def test_without_comparable_numbers_there_is_no_table() -> None:
 # Seeds
 
 
-def run(folder: Path, seed: int, right: int, health: list[dict[str, Any]] | None = None, lr: float = 1e-4) -> None:
+def run(
+    folder: Path, seed: int, right: int, health: list[dict[str, Any]] | None = None, lr: float = 1e-4
+) -> None:
     """A finished run of three epochs with `right` of ten items right."""
     rows = [row(item, str(item), 0, int(item >= right)) for item in range(10)]
     (folder / f"seed{seed}").mkdir(parents=True)
     write_predictions(folder / f"seed{seed}" / "predictions.jsonl", rows)
-    about = {"signature": "a:b", "model": "tiny", "data_name": "sample", "split": "validation", "published_file": False}
+    about = {
+        "signature": "a:b",
+        "model": "tiny",
+        "data_name": "sample",
+        "split": "validation",
+        "published_file": False,
+    }
     findings = [{"message": "", **finding} for finding in health or []]
     content = {**about, "seed": seed, "metrics": measure(rows), "training": {"epochs": 3}, "health": findings}
     (folder / f"seed{seed}" / "metrics.json").write_text(json.dumps(content))
-    (folder / f"seed{seed}" / "recipe.json").write_text(json.dumps({"settings": {"method": {"lr": lr}, "seed": seed}, "data": {}}))
+    (folder / f"seed{seed}" / "recipe.json").write_text(
+        json.dumps({"settings": {"method": {"lr": lr}, "seed": seed}, "data": {}})
+    )
 
 
 def seeds(folder: Path, own: int = 0) -> Console:
@@ -255,12 +277,21 @@ def test_a_seed_that_left_chance_is_not_named(tmp_path: Path, finding: dict[str,
 # Figures
 
 
-HISTORY = [(1, 0, "train", "step_loss", 0.7), (2, 0, "train", "loss", 0.69), (2, 0, "validation", "accuracy", 0.5)]
+HISTORY = [
+    (1, 0, "train", "step_loss", 0.7),
+    (2, 0, "train", "loss", 0.69),
+    (2, 0, "validation", "accuracy", 0.5),
+]
 
 
 def test_curves_are_drawn_as_vector_and_pixels(tmp_path: Path) -> None:
     figures.curves(HISTORY, 0.5, tmp_path / "figures")
-    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"loss.svg", "loss.png", "accuracy.svg", "accuracy.png"}
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {
+        "loss.svg",
+        "loss.png",
+        "accuracy.svg",
+        "accuracy.png",
+    }
 
 
 def test_the_axes_of_a_figure_are_named(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""What can go wrong with a machine or a file while a run is made: what is kept, what is said, and with which exit code."""
+"""What can go wrong with a machine or a file while a run is made: what is kept, what is said, and with which
+exit code."""
 
 import errno
 import os

@@ -1,4 +1,5 @@
-"""What identifies a run (figlang/runs/training.py): whatever may change its numbers does, and nothing else."""
+"""What identifies a run (figlang/runs/training.py): whatever may change its numbers does, and nothing
+else."""
 
 from dataclasses import replace
 from pathlib import Path

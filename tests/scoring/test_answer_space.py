@@ -16,19 +16,26 @@ from figlang.types import Item
 from tests.causal_models import network
 
 TOMB = Item("t", "t", "The hall was a tomb", ("3 guests came.", "Nobody came at all."), 0)
-TEXTS = ["The hall was a tomb. 3 guests came.", "The hall was a tomb. Nobody came at all.", "It is what it was: a tomb."]
+TEXTS = [
+    "The hall was a tomb. 3 guests came.",
+    "The hall was a tomb. Nobody came at all.",
+    "It is what it was: a tomb.",
+]
 
 
 @pytest.fixture(scope="module")
 def splitting() -> PreTrainedTokenizerFast:
-    """A byte-level tokenizer that takes digits by themselves, so that the space before one is a token of its own."""
+    """A byte-level tokenizer that takes digits by themselves, so that the space before one is a token of its
+    own."""
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )
     made.decoder = decoders.ByteLevel()
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    made.train_from_iterator(TEXTS * 3, trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False))
+    made.train_from_iterator(
+        TEXTS * 3, trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
+    )
     return PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>")
 
 
@@ -36,8 +43,12 @@ def scored_text(tokenizer: PreTrainedTokenizerFast, ids: Sequence[int]) -> str:
     return str(tokenizer.decode(ids, clean_up_tokenization_spaces=False))
 
 
-@pytest.mark.parametrize("template", ["{metaphor} {answer}", "{metaphor}, that is,  {answer}", "{metaphor}\n{answer}"])
-def test_the_tokens_of_an_answer_spell_it_with_its_space(splitting: PreTrainedTokenizerFast, template: str) -> None:
+@pytest.mark.parametrize(
+    "template", ["{metaphor} {answer}", "{metaphor}, that is,  {answer}", "{metaphor}\n{answer}"]
+)
+def test_the_tokens_of_an_answer_spell_it_with_its_space(
+    splitting: PreTrainedTokenizerFast, template: str
+) -> None:
     wording = Wording(ScoringConfig(template=template, span="answer"), PromptConfig())
     requests = [wording.span("", TOMB.context, option) for option in TOMB.options]
     encoded, _ = RequestEncoder(splitting, "add").encode(requests)
@@ -65,11 +76,15 @@ def test_metaphor_and_answer_make_the_whole(splitting: PreTrainedTokenizerFast) 
 
 def test_training_scores_what_evaluation_does(splitting: PreTrainedTokenizerFast) -> None:
     encoder = StringEncoder(
-        RequestEncoder(splitting, "add"), Wording(ScoringConfig(span="answer", norm="sum"), PromptConfig()), True
+        RequestEncoder(splitting, "add"),
+        Wording(ScoringConfig(span="answer", norm="sum"), PromptConfig()),
+        True,
     )
     (example,) = encoder.encode([TOMB])
     counted = torch.bincount(example.scored[:, 3]).tolist()
-    found = SpanFinder(splitting).find([encoder.wording.span("", TOMB.context, option) for option in TOMB.options])
+    found = SpanFinder(splitting).find(
+        [encoder.wording.span("", TOMB.context, option) for option in TOMB.options]
+    )
     assert counted == [len(encoding.ids) - first for encoding, first in found]
 
 

@@ -1,4 +1,5 @@
-"""Choices among answers to a prompt (figlang/scoring/choices.py): worked by hand, and equal to a network's own loss."""
+"""Choices among answers to a prompt (figlang/scoring/choices.py): worked by hand, and equal to a network's
+own loss."""
 
 from collections.abc import Iterable
 
@@ -25,10 +26,13 @@ class TableScorer:
 
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
         self.asked = list(requests)
-        return Scored([torch.tensor(self.table[tuple(request)]) for request in self.asked], 0, 40, 20, 0, None)
+        return Scored(
+            [torch.tensor(self.table[tuple(request)]) for request in self.asked], 0, 40, 20, 0, None
+        )
 
 
-# The short answer has the larger sum, the long one the larger mean per token and per byte, and it gains more by the prompt.
+# The short answer has the larger sum, the long one the larger mean per token and per byte, and it gains more
+# by the prompt.
 WORKED = {
     ("Which?", " hot"): [-4.0],
     ("Which?", " freezing"): [-2.0, -1.0, -1.5],
@@ -56,7 +60,11 @@ def test_scores_by_hand(norm: str, minus_alone: bool, scores: tuple[float, float
 
 def test_one_measurement_serves_every_normalisation() -> None:
     measured = measure(TableScorer(WORKED), [ASKED], alone=True)
-    choices = {(norm, alone): measured.predictions(norm, alone)[0].choice for norm in ("sum", "mean") for alone in (False, True)}
+    choices = {
+        (norm, alone): measured.predictions(norm, alone)[0].choice
+        for norm in ("sum", "mean")
+        for alone in (False, True)
+    }
     assert choices == {("sum", False): 0, ("mean", False): 1, ("sum", True): 1, ("mean", True): 1}
     assert measured.records() == [
         {"id": "1", "after": ((-4.0, 1, 4), (-4.5, 3, 9)), "alone": ((-3.0, 1, 4), (-8.5, 3, 9))},
@@ -74,7 +82,14 @@ def test_every_string_is_asked_for_once(alone: bool) -> None:
 def test_scores_are_the_networks_own_loss(name: str) -> None:
     plain = network("llama")
     items = [
-        Item(f"{row}-{kind}", str(row), f"the so {row}", ("the oven", f"as {row} is"), row % 2, {"question": (kind,)})
+        Item(
+            f"{row}-{kind}",
+            str(row),
+            f"the so {row}",
+            ("the oven", f"as {row} is"),
+            row % 2,
+            {"question": (kind,)},
+        )
         for row in range(4)
         for kind in ("implies", "implied-by")
     ]
@@ -89,7 +104,10 @@ def test_scores_are_the_networks_own_loss(name: str) -> None:
 
 
 def test_what_options_share_is_read_once() -> None:
-    items = [Item(f"{row}", str(row), f"{row} the so", ("the oven", "as is"), 0, {"question": ("implies",)}) for row in range(30)]
+    items = [
+        Item(f"{row}", str(row), f"{row} the so", ("the oven", "as is"), 0, {"question": ("implies",)})
+        for row in range(30)
+    ]
     scorer = CausalScorer(network("llama"), tokenizer(), bos="add")
     ratios = {}
     for per in ("item", "split"):

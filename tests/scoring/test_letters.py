@@ -1,5 +1,5 @@
-"""Letters as a closed choice (figlang/scoring/letters.py) in vocabularies of several kinds: by hand, and by the network's own
-probabilities."""
+"""Letters as a closed choice (figlang/scoring/letters.py) in vocabularies of several kinds: by hand, and by
+the network's own probabilities."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,8 @@ def fast(tokenizer: Tokenizer) -> Built:
 
 
 def bpe(merged: bool = False) -> Built:
-    """GPT-2's kind: a space belongs to the word after it (`ĠA`). `merged` joins the prompt's last letter with an A after it."""
+    """GPT-2's kind: a space belongs to the word after it (`ĠA`). `merged` joins the prompt's last letter with
+    an A after it."""
     pieces = ["<s>", *sorted(ByteLevel.alphabet())]
     merges = [("Ġ", letter) for letter in "ABCD"] + ([("n", "A")] if merged else [])
     pieces += ["".join(pair) for pair in merges]
@@ -37,10 +38,13 @@ def bpe(merged: bool = False) -> Built:
 
 
 def sentencepiece() -> Built:
-    """LLaMA's kind: a word begins with `▁`, which is put before every text too, and a letter without it is another token."""
+    """LLaMA's kind: a word begins with `▁`, which is put before every text too, and a letter without it is
+    another token."""
     texts = {"▁": -9.0, "<0x0A>": -9.0, "(": -9.0, "1": -9.0, ":": -9.0}
     texts |= {f"{space}{letter}": -1.0 for space in ("", "▁") for letter in "ABCD"}
-    texts |= dict.fromkeys(("▁Correct", "▁answer", "▁Option"), -1.0) | dict.fromkeys("abcdefghijklmnopqrstuvwxyzO", -9.0)
+    texts |= dict.fromkeys(("▁Correct", "▁answer", "▁Option"), -1.0) | dict.fromkeys(
+        "abcdefghijklmnopqrstuvwxyzO", -9.0
+    )
     built = Tokenizer(models.Unigram([("<unk>", -99.0), ("<s>", 0.0), *texts.items()], unk_id=0))
     built.pre_tokenizer = pre_tokenizers.Metaspace()
     built.decoder = decoders.Metaspace()
@@ -49,14 +53,19 @@ def sentencepiece() -> Built:
 
 def bytes_only() -> Built:
     """A vocabulary of bytes: a space is a token of its own."""
-    built = Tokenizer(models.BPE({piece: number for number, piece in enumerate(["<s>", *sorted(ByteLevel.alphabet())])}, []))
+    built = Tokenizer(
+        models.BPE({piece: number for number, piece in enumerate(["<s>", *sorted(ByteLevel.alphabet())])}, [])
+    )
     built.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     built.decoder = decoders.ByteLevel()
     return fast(built)
 
 
 def pieces(tokenizer: Built, answer: str, prompt: str = PROMPT) -> dict[str, list[str]]:
-    return {text: tokenizer.convert_ids_to_tokens(list(tokens)) for text, tokens in forms(SpanFinder(tokenizer), prompt, answer)}
+    return {
+        text: tokenizer.convert_ids_to_tokens(list(tokens))
+        for text, tokens in forms(SpanFinder(tokenizer), prompt, answer)
+    }
 
 
 @pytest.mark.parametrize(
@@ -79,7 +88,10 @@ def test_a_letter_that_would_merge_with_the_prompt_is_found_after_other_text() -
 
 def test_a_tokenizer_that_knows_no_space_has_one_form() -> None:
     built = Tokenizer(
-        models.WordLevel({"<unk>": 0, "<s>": 1, **{letter: place for place, letter in enumerate("ABCD", 2)}}, unk_token="<unk>")
+        models.WordLevel(
+            {"<unk>": 0, "<s>": 1, **{letter: place for place, letter in enumerate("ABCD", 2)}},
+            unk_token="<unk>",
+        )
     )
     built.pre_tokenizer = pre_tokenizers.Whitespace()
     assert pieces(fast(built), " A") == {" A": ["A"]}
@@ -89,14 +101,19 @@ def test_a_tokenizer_that_knows_no_space_has_one_form() -> None:
 def test_letters_without_tokens_of_their_own_are_refused(unknown: str | None) -> None:
     # Without a token for what is unknown the letter vanishes; with one all letters are the same token.
     built = Tokenizer(
-        models.BPE({"<unk>": 0, **{letter: place for place, letter in enumerate("Option", 1)}}, [], unk_token=unknown)
+        models.BPE(
+            {"<unk>": 0, **{letter: place for place, letter in enumerate("Option", 1)}}, [], unk_token=unknown
+        )
     )
     with pytest.raises(FiglangError, match=r"no tokens of its own for '[AB]'"):
         answer_forms(SpanFinder(fast(built)), asked("Option"))
 
 
 def asked(*prompts: str) -> list[Prompted]:
-    return [Prompted(Item(str(number), "g", "", ("",) * 4, 0), prompt, LETTERS) for number, prompt in enumerate(prompts)]
+    return [
+        Prompted(Item(str(number), "g", "", ("",) * 4, 0), prompt, LETTERS)
+        for number, prompt in enumerate(prompts)
+    ]
 
 
 @pytest.mark.parametrize("build", [bpe, sentencepiece, bytes_only])
@@ -107,11 +124,15 @@ def test_a_letters_probability_is_the_sum_of_its_forms(build: Callable[[], Built
     prompts = (PROMPT, "Option A: a\n" + PROMPT, "Option A: b\n" + PROMPT)
     rows = measure(CausalScorer(plain, tokenizer, bos), asked(*prompts)).predictions()
     for prompt, row in zip(prompts, rows, strict=True):
-        before = ([tokenizer.bos_token_id] if bos == "add" else []) + tokenizer(prompt, add_special_tokens=False)["input_ids"]
+        before = ([tokenizer.bos_token_id] if bos == "add" else []) + tokenizer(
+            prompt, add_special_tokens=False
+        )["input_ids"]
         for letter, score in zip("ABCD", row.scores, strict=True):
             spaced = {bpe: f"Ġ{letter}", sentencepiece: f"▁{letter}"}.get(build)
             together = probability(plain, before, tokenizer.convert_tokens_to_ids([letter]))
-            together += probability(plain, before, tokenizer.convert_tokens_to_ids([spaced] if spaced else ["Ġ", letter]))
+            together += probability(
+                plain, before, tokenizer.convert_tokens_to_ids([spaced] if spaced else ["Ġ", letter])
+            )
             assert score == pytest.approx(together.log().item(), abs=1e-4)
 
 
@@ -142,7 +163,9 @@ def test_letters_of_the_same_probability_are_no_choice() -> None:
 def test_a_prompt_is_read_once_and_so_is_what_prompts_share() -> None:
     tokenizer = bpe()
     prompts = [f"One long instruction for all. {number}\n{PROMPT}" for number in range(8)]
-    scored = measure(CausalScorer(network("llama", vocabulary=len(tokenizer)), tokenizer, "add"), asked(*prompts)).scored
+    scored = measure(
+        CausalScorer(network("llama", vocabulary=len(tokenizer)), tokenizer, "add"), asked(*prompts)
+    ).scored
     lengths = [1 + len(tokenizer(prompt, add_special_tokens=False)["input_ids"]) for prompt in prompts]
     assert scored.tokens == sum(lengths)
     assert scored.read < sum(lengths) / 1.5

@@ -32,7 +32,9 @@ class TableScorer:
 
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
         self.asked = list(requests)
-        values = [torch.tensor([self.table.get(tuple(request), self.default) / 2] * 2) for request in self.asked]
+        values = [
+            torch.tensor([self.table.get(tuple(request), self.default) / 2] * 2) for request in self.asked
+        ]
         return Scored(values, 0, 0, 0, 0, None)
 
 
@@ -69,7 +71,9 @@ def test_the_strings_of_a_preset(name: str, whole: str) -> None:
 
 def test_a_suffix_stands_between_metaphor_and_answer() -> None:
     wording = worded(ScoringConfig(), suffix="That is to say, ")
-    assert wording.span("", HOT.context, HOT.options[0]) == Request("The room was an oven. That is to say, ", "It was hot.")
+    assert wording.span("", HOT.context, HOT.options[0]) == Request(
+        "The room was an oven. That is to say, ", "It was hot."
+    )
     lower = worded(ScoringConfig(), suffix="That is to say, ", answer="lower")
     assert lower.span("", HOT.context, HOT.options[0]).continuation == "it was hot."
     assert lower.alone("", HOT.options[0]).continuation == "It was hot.", "by itself an answer is a sentence"
@@ -78,7 +82,10 @@ def test_a_suffix_stands_between_metaphor_and_answer() -> None:
 def test_the_suffix_of_the_authors_gpt2_script() -> None:
     # The authors' script: "Phrase. That is to say, The answer." where nothing is stripped or re-cased
     wording = worded(preset("liu2022"), suffix="That is to say, ")
-    assert wording.whole("", "Time crawled", "It was slow").continuation == "Time crawled. That is to say, It was slow."
+    assert (
+        wording.whole("", "Time crawled", "It was slow").continuation
+        == "Time crawled. That is to say, It was slow."
+    )
 
 
 def test_a_template_of_ones_own() -> None:
@@ -91,7 +98,9 @@ def test_a_template_of_ones_own() -> None:
         "{metaphor} {answer} {}",
         "{METAPHOR} {answer}",
     ):
-        with pytest.raises(FiglangError, match=r"must hold \{answer\} once, and before it \{metaphor\} once or not"):
+        with pytest.raises(
+            FiglangError, match=r"must hold \{answer\} once, and before it \{metaphor\} once or not"
+        ):
             PromptConfig(template=template)
         with pytest.raises(FiglangError, match=r"scoring\.template"):
             ScoringConfig(template=template)
@@ -108,17 +117,26 @@ def test_examples_stand_before_and_are_scored_only_if_asked_for() -> None:
 def test_both_metaphors_of_a_backward_choice_get_the_items_own_examples() -> None:
     scorer = TableScorer({})
     choose(scorer, [HOT, COLD], worded(ScoringConfig()), {"1": "one\n", "2": "two\n"})
-    contexts = {request.context for request in scorer.asked if request.continuation == "The room was a fridge. It was hot."}
-    assert contexts == {"one\n", "two\n"}, "the oven's answer is asked of the fridge after the oven's examples"
+    contexts = {
+        request.context
+        for request in scorer.asked
+        if request.continuation == "The room was a fridge. It was hot."
+    }
+    assert contexts == {"one\n", "two\n"}, (
+        "the oven's answer is asked of the fridge after the oven's examples"
+    )
 
 
 def test_gpt3_wording_adds_a_period_after_an_exclamation_mark_too() -> None:
-    assert worded(ScoringConfig(text="gpt3")).span("", "what a room!", "hot.") == Request("What a room!. ", "Hot.")
+    assert worded(ScoringConfig(text="gpt3")).span("", "what a room!", "hot.") == Request(
+        "What a room!. ", "Hot."
+    )
 
 
 def test_forward_and_backward_by_hand() -> None:
-    # Of the four whole strings, the oven prefers hot; the fridge prefers hot as well (wrong); backward, hot fits the oven
-    # better and cold fits the fridge better: forward 1 of 2 and no pair, backward 2 of 2 and the pair.
+    # Of the four whole strings, the oven prefers hot; the fridge prefers hot as well (wrong); backward, hot
+    # fits the oven better and cold fits the fridge better: forward 1 of 2 and no pair, backward 2 of 2 and
+    # the pair.
     scorer = TableScorer(
         {
             ("", "The room was an oven. It was hot."): -4.0,
@@ -173,7 +191,9 @@ def test_items_without_partner_or_label_have_no_backward_prediction() -> None:
 def test_every_string_is_asked_for_once_and_kept() -> None:
     scorer = TableScorer({})
     found = choose(scorer, [HOT, COLD], worded(ScoringConfig()))
-    assert len(scorer.asked) == len(set(scorer.asked)) == 4 + 4 + 2 + 2  # whole, answer, answers alone, metaphors alone
+    assert (
+        len(scorer.asked) == len(set(scorer.asked)) == 4 + 4 + 2 + 2
+    )  # whole, answer, answers alone, metaphors alone
     assert found.measured[0]["id"] == "1"
     assert len(found.measured[0]["answer_alone"]) == 2
     assert found.measured[0]["metaphor_alone"] == (-10.0, 2, len("The room was an oven."))
@@ -182,5 +202,7 @@ def test_every_string_is_asked_for_once_and_kept() -> None:
 def test_what_cannot_be_scored_is_refused_by_the_name_of_its_item() -> None:
     scorer = CausalScorer(network("gpt2", max_position_embeddings=64), tokenizer())
     long = Item("dev-5", "3", "time crawled", ("it was slow", "it was fast " * 20), 0)
-    with pytest.raises(FiglangError, match=r"item dev-5: request \d+ \('Time crawled\. It was fast.* has \d+ tokens"):
+    with pytest.raises(
+        FiglangError, match=r"item dev-5: request \d+ \('Time crawled\. It was fast.* has \d+ tokens"
+    ):
         choose(scorer, [HOT, COLD, long], worded(preset("clean")))

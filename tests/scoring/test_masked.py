@@ -1,4 +1,5 @@
-"""Laws of masked scoring: it equals masking one token at a time in one string at a time, however the work is shared and cut."""
+"""Laws of masked scoring: it equals masking one token at a time in one string at a time, however the work is
+shared and cut."""
 
 import pytest
 import torch
@@ -28,7 +29,9 @@ ASKED = [
 ]
 
 
-def check(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, masking: str, **settings: int) -> None:
+def check(
+    network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, masking: str, **settings: int
+) -> None:
     scored = MaskedScorer(network, tokenizer, masking, **settings).score(ASKED)
     for request, found in zip(ASKED, scored.log_probs, strict=True):
         assert found.dtype == torch.float32
@@ -60,7 +63,10 @@ def test_the_later_pieces_of_a_word_are_masked_with_it() -> None:
         scorer = MaskedScorer(plain, tokenizer, masking, batch_tokens=1)
         rows = seen[masking] = []
         hook = plain.register_forward_pre_hook(
-            lambda _, __, inputs, rows=rows: rows.append(tokenizer.convert_ids_to_tokens(inputs["input_ids"][0])), with_kwargs=True
+            lambda _, __, inputs, rows=rows: rows.append(
+                tokenizer.convert_ids_to_tokens(inputs["input_ids"][0])
+            ),
+            with_kwargs=True,
         )
         scorer.score([Request("it was ", "wet.")])
         hook.remove()
@@ -92,7 +98,13 @@ def test_words_of_one_token_have_the_same_score_under_both() -> None:
 @pytest.mark.parametrize(("batch_tokens", "logits"), [(1, 1), (40, 10**6), (4096, 200), (4096, 10**6)])
 def test_budgets_change_no_value(batch_tokens: int, logits: int) -> None:
     tokenizer = word_pieces()
-    check(network("modernbert", tokenizer), tokenizer, "within_word_l2r", batch_tokens=batch_tokens, logits=logits)
+    check(
+        network("modernbert", tokenizer),
+        tokenizer,
+        "within_word_l2r",
+        batch_tokens=batch_tokens,
+        logits=logits,
+    )
 
 
 @pytest.mark.parametrize("family", ["roberta", "modernbert", "deberta-v2"])
@@ -112,13 +124,19 @@ def test_every_distinct_masked_sequence_is_read_once() -> None:
     plain = network("bert", tokenizer)
     scorer = MaskedScorer(plain, tokenizer, batch_tokens=1)
     rows: list[tuple[int, ...]] = []
-    plain.register_forward_pre_hook(lambda _, __, inputs: rows.append(tuple(inputs["input_ids"][0].tolist())), with_kwargs=True)
+    plain.register_forward_pre_hook(
+        lambda _, __, inputs: rows.append(tuple(inputs["input_ids"][0].tolist())), with_kwargs=True
+    )
     scored = scorer.score(ASKED)
     assert len(rows) == len(set(rows)) == scored.positions
     assert sum(map(len, rows)) == scored.read < scored.tokens
     # "hot" and "cold" stand behind one and the same mask.
     hot, cold = (scorer.score([Request("It was ", word)]).positions for word in ("hot", "cold"))
-    assert (hot, cold, scorer.score([Request("It was ", word) for word in ("hot", "cold")]).positions) == (1, 1, 1)
+    assert (hot, cold, scorer.score([Request("It was ", word) for word in ("hot", "cold")]).positions) == (
+        1,
+        1,
+        1,
+    )
 
 
 @pytest.mark.parametrize("logits", [1, 400, 10**6])
@@ -141,7 +159,9 @@ def test_a_head_that_needs_the_whole_sequence_is_found_out(caplog: pytest.LogCap
         fallback = MaskedScorer(plain, tokenizer).score(ASKED).fallback
     assert fallback is not None
     assert "its head makes something else of single states" in fallback
-    assert [record.message for record in caplog.records] == [f"masked scoring computes the logits of every token: {fallback}"]
+    assert [record.message for record in caplog.records] == [
+        f"masked scoring computes the logits of every token: {fallback}"
+    ]
     check(plain, tokenizer, "original", logits=len(tokenizer) * 100)
 
 
@@ -171,7 +191,9 @@ def test_a_string_may_fill_the_window_and_no_more(family: str, positions: int) -
     tokenizer = word_pieces()
     scorer = MaskedScorer(network(family, tokenizer, max_position_embeddings=positions), tokenizer)
     assert len(scorer.score([Request("It was ", "a" * 60)]).log_probs[0]) == 60
-    with pytest.raises(FiglangError, match=r"request 1 \('It was a+'\) has 65 tokens .* the network reads 64; shorten it"):
+    with pytest.raises(
+        FiglangError, match=r"request 1 \('It was a+'\) has 65 tokens .* the network reads 64; shorten it"
+    ):
         scorer.score([Request("", "hot"), Request("It was ", "a" * 61)])
 
 
@@ -179,7 +201,10 @@ def test_a_string_may_fill_the_window_and_no_more(family: str, positions: int) -
     ("request_", "message"),
     [
         (Request("The room", ""), "request 1 .'The room'. has an empty continuation"),
-        (Request("The room", "  "), "request 1 .'The room'. has no token of its own for its continuation '  '"),
+        (
+            Request("The room", "  "),
+            "request 1 .'The room'. has no token of its own for its continuation '  '",
+        ),
     ],
 )
 def test_what_cannot_be_scored_is_refused_by_name(request_: Request, message: str) -> None:
@@ -191,7 +216,9 @@ def test_what_cannot_be_scored_is_refused_by_name(request_: Request, message: st
 def test_wrong_settings_are_refused() -> None:
     tokenizer = word_pieces()
     plain = network("bert", tokenizer)
-    with pytest.raises(FiglangError, match="masking=l2r is not a choice; choose one of original, within_word_l2r"):
+    with pytest.raises(
+        FiglangError, match="masking=l2r is not a choice; choose one of original, within_word_l2r"
+    ):
         MaskedScorer(plain, tokenizer, "l2r")
     tokenizer.mask_token = None
     with pytest.raises(FiglangError, match="has no mask token"):
@@ -213,7 +240,9 @@ def test_choices_are_made_of_it_as_of_any_log_probabilities() -> None:
 
     def by_hand(metaphor: str, answer: str, alone: bool = False) -> float:
         given = sum(values(plain, tokenizer, Request(f"{metaphor} ", answer), within_word=False))
-        return given - sum(values(plain, tokenizer, Request("", answer), within_word=False)) if alone else given
+        return (
+            given - sum(values(plain, tokenizer, Request("", answer), within_word=False)) if alone else given
+        )
 
     for row, metaphor in zip(found.forward, ("The room was an oven.", "The room was a fridge."), strict=True):
         expected = [by_hand(metaphor, answer, alone=True) for answer in ("It was hot.", "It was cold.")]

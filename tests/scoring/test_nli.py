@@ -1,4 +1,5 @@
-"""Laws of NLI networks: the order of their classes, hand-worked choices and three-way judgements, two-class networks, training."""
+"""Laws of NLI networks: the order of their classes, hand-worked choices and three-way judgements, two-class
+networks, training."""
 
 from itertools import permutations
 
@@ -73,7 +74,9 @@ def test_the_order_is_read_from_the_names(names: dict[int, str], order: tuple[in
     ],
 )
 def test_names_that_do_not_tell_are_refused_with_the_sentence_that_sets_them(names: dict[int, str]) -> None:
-    with pytest.raises(FiglangError, match=r"some/model: its labels are .* cannot be told; .* nli\.labels=\["):
+    with pytest.raises(
+        FiglangError, match=r"some/model: its labels are .* cannot be told; .* nli\.labels=\["
+    ):
         label_order(labelled(names), None, "some/model")
 
 
@@ -91,16 +94,23 @@ def test_labels_that_are_given_go_before_the_names() -> None:
     assert label_order(labelled(YNIE), ["neutral", "contradiction", "entailment"], "x") == (2, 0, 1)
 
 
-def test_given_labels_that_contradict_clear_ones_are_obeyed_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_given_labels_that_contradict_clear_ones_are_obeyed_and_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     label_order(labelled(YNIE), list(YNIE.values()), "some/model")
     label_order(labelled({index: f"LABEL_{index}" for index in range(3)}), list(YNIE.values()), "some/model")
     assert caplog.messages == []
     label_order(labelled(YNIE), ["neutral", "contradiction", "entailment"], "some/model")
     (said,) = caplog.messages
-    assert said.startswith("some/model: nli.labels=[neutral,contradiction,entailment] goes before the labels that it names itself")
+    assert said.startswith(
+        "some/model: nli.labels=[neutral,contradiction,entailment] goes before the labels that it names "
+        "itself"
+    )
 
 
-@pytest.mark.parametrize("given", [["entailment", "neutral"], ["entailment", "neutral", "neutral"], ["a", "b", "c"], []])
+@pytest.mark.parametrize(
+    "given", [["entailment", "neutral"], ["entailment", "neutral", "neutral"], ["a", "b", "c"], []]
+)
 def test_given_labels_that_do_not_fit_are_refused(given: list[str]) -> None:
     with pytest.raises(FiglangError, match=r"nli\.labels=\[.*so which of its 3 outputs"):
         label_order(labelled(YNIE), given, "x")
@@ -133,7 +143,9 @@ def test_all_six_orders_give_one_result(order: tuple[int, ...]) -> None:
 
 
 def test_companions_and_padding_change_no_score() -> None:
-    for one, other in zip(class_scores(*network_in_order((0, 1, 2)), 1), class_scores(*network_in_order((0, 1, 2))), strict=True):
+    for one, other in zip(
+        class_scores(*network_in_order((0, 1, 2)), 1), class_scores(*network_in_order((0, 1, 2))), strict=True
+    ):
         assert one == pytest.approx(other, abs=1e-5)
 
 
@@ -159,7 +171,14 @@ def test_every_option_is_judged_as_a_hypothesis_about_its_context() -> None:
 
 
 def test_what_a_statement_is_implied_by_is_the_premise() -> None:
-    item = Item("m", "m", "The lecture was boring.", ("It was a sleeping pill.", "It was short."), 0, {"question": ("implied-by",)})
+    item = Item(
+        "m",
+        "m",
+        "The lecture was boring.",
+        ("It was a sleeping pill.", "It was short."),
+        0,
+        {"question": ("implied-by",)},
+    )
     assert [(row.context, row.hypothesis) for row in judgements([item], 3)] == [
         ("It was a sleeping pill.", "The lecture was boring."),
         ("It was short.", "The lecture was boring."),
@@ -179,7 +198,8 @@ def test_the_three_way_protocol_counts_every_judgement() -> None:
 
 E = np.e
 EXPECTED = {
-    # P(entailment) − P(contradiction) and its parts, worked by hand from LOGITS; Z is each row's sum of powers.
+    # P(entailment) − P(contradiction) and its parts, worked by hand from LOGITS; Z is each row's sum of
+    # powers.
     ("entail_minus_contradict", "probabilities"): [
         (E**2 - E**-1) / (E**2 + 1 + E**-1),
         (E**-1 - E**2) / (E**2 + 1 + E**-1),
@@ -219,7 +239,8 @@ def test_the_forced_choice_is_always_made_where_the_three_way_one_says_neutral()
 
 
 def test_probabilities_and_logits_may_choose_differently() -> None:
-    # Option 0 has the larger odds of entailment to contradiction, option 1 the larger difference of probabilities.
+    # Option 0 has the larger odds of entailment to contradiction, option 1 the larger difference of
+    # probabilities.
     logits = [(0.0, 9.0, -3.0), (1.0, 0.0, 0.0)]
     item = [PAIR[0]]
     rows = [Prediction("a/0", "p", 0, logits[0]), Prediction("a/1", "p", 2, logits[1])]
@@ -228,7 +249,9 @@ def test_probabilities_and_logits_may_choose_differently() -> None:
 
 
 def test_contradictions_that_are_nearly_impossible_are_still_told_apart() -> None:
-    scores = option_scores(np.array([[40.0, 0.0, -10.0], [40.0, 0.0, -11.0]]), "not_contradict", "probabilities")
+    scores = option_scores(
+        np.array([[40.0, 0.0, -10.0], [40.0, 0.0, -11.0]]), "not_contradict", "probabilities"
+    )
     assert np.float32(scores[0]) < np.float32(scores[1])
 
 
@@ -239,7 +262,9 @@ def test_a_two_class_network_has_the_score_it_supports() -> None:
     assert chosen[0].scores == pytest.approx([E**2 / (E**2 + 1), 1 / (1 + E)])
     assert {row.options for row in judgements(PAIR, 2)} == {TWO_CLASSES}
     for score in ("entail_minus_contradict", "not_contradict"):
-        with pytest.raises(FiglangError, match=r"nli\.score=.* needs a class for contradiction.*use nli\.score=entail"):
+        with pytest.raises(
+            FiglangError, match=r"nli\.score=.* needs a class for contradiction.*use nli\.score=entail"
+        ):
             choices(PAIR, judged(two), NliConfig(score=score))
 
 

@@ -1,4 +1,5 @@
-"""The letter protocol (figlang/evaluation/asking.py, scoring/replies.py): messages by hand, replies read strictly."""
+"""The letter protocol (figlang/evaluation/asking.py, scoring/replies.py): messages by hand, replies read
+strictly."""
 
 import re
 import time
@@ -22,7 +23,14 @@ PAIR = [
     Item("p-1", "p", "Her word is steel", ("It can be trusted", "It cannot be trusted"), 0),
     Item("p-2", "p", "Her word is sand", ("It can be trusted", "It cannot be trusted"), 1),
 ]
-MIQA = Item("m-1", "m", "my future is bright", ("there is hope", "there is light"), 0, {"question": ("implies",), "order": ("x",)})
+MIQA = Item(
+    "m-1",
+    "m",
+    "my future is bright",
+    ("there is hope", "there is light"),
+    0,
+    {"question": ("implies",), "order": ("x",)},
+)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +120,8 @@ WRITTEN = [
     "B<end_of_turn>\n<start_of_turn>user\nThe answer is A",
     "B<｜end▁of▁sentence｜>",
     "<|im_start|>assistant\nB<|im_end|>\n<|im_start|>user\nA",
-    "<|channel|>analysis<|message|>The answer is A.<|end|><|start|>assistant<|channel|>final<|message|>B<|return|>",
+    "<|channel|>analysis<|message|>The answer is "
+    "A.<|end|><|start|>assistant<|channel|>final<|message|>B<|return|>",
     "The best interpretation is (B).",
     "The most likely meaning is B.",
     "The correct statement is: (B) She is kind.",
@@ -206,7 +215,8 @@ def test_what_is_no_answer_gives_no_letter(reply: str) -> None:
 
 @pytest.mark.parametrize("reply", WRITTEN)
 @pytest.mark.parametrize(
-    "around", ["I do not think so: it cannot be said.\n{}", "{}<|im_end|>\n<|im_start|>user\nThe answer is A."]
+    "around",
+    ["I do not think so: it cannot be said.\n{}", "{}<|im_end|>\n<|im_start|>user\nThe answer is A."],
 )
 def test_a_written_answer_stays_the_same_letter_or_none(reply: str, around: str) -> None:
     """Whatever stands around an answer, another letter than its own is never read."""
@@ -260,7 +270,8 @@ def test_miqa_is_asked_as_it_comes_in_the_published_words() -> None:
     (one,) = ask([MIQA])
     assert one.item == MIQA
     assert one.message == (
-        '"My future is bright". Which of the following two statements could that imply?\n(A) there is hope\n(B) there is light\n\n'
+        '"My future is bright". Which of the following two statements could that imply?\n(A) there is '
+        "hope\n(B) there is light\n\n"
         "Answer with one letter only: A or B."
     )
 
@@ -294,7 +305,11 @@ def test_both_orders_are_items_of_their_own(gold_letters: str, value: float) -> 
 def test_always_the_first_letter_is_half_right_and_seen() -> None:
     asked = ask(PAIR)
     measured = measure(choose(asked, [Reply("A")] * 4)[0])
-    assert (measured["accuracy"]["value"], measured["first_option"]["value"], measured["ties"]) == (0.5, 1.0, 0)  # type: ignore[index]
+    assert (measured["accuracy"]["value"], measured["first_option"]["value"], measured["ties"]) == (
+        0.5,
+        1.0,
+        0,
+    )  # type: ignore[index]
 
 
 def test_a_drawn_order_gives_scores_in_the_items_own_order() -> None:
@@ -314,7 +329,12 @@ def test_an_invalid_reply_is_a_tie_and_wrong() -> None:
 
 def test_letters_are_named_beside_scores() -> None:
     def told(*evaluations: tuple[str, str]) -> list[str]:
-        return names([System("", Path(), {"model": model, "facts": {"scoring": how}}, (), "") for model, how in evaluations])
+        return names(
+            [
+                System("", Path(), {"model": model, "facts": {"scoring": how}}, (), "")
+                for model, how in evaluations
+            ]
+        )
 
     assert told(("a", "letter(chat,greedy)"), ("b", "clean(span=string)")) == ["a · letter", "b · clean"]
     assert told(("a", "letter(chat,greedy)"), ("a", "clean(span=string)")) == ["a · letter", "a · clean"]
@@ -331,5 +351,7 @@ def test_letters_are_named_beside_scores() -> None:
     ],
 )
 def test_a_prompt_without_letters_is_refused(fields: dict[str, str], items: list[Item], message: str) -> None:
-    with pytest.raises(FiglangError, match=message.replace("(", r"\(").replace(")", r"\)").replace("{", r"\{")):
+    with pytest.raises(
+        FiglangError, match=message.replace("(", r"\(").replace(")", r"\)").replace("{", r"\{")
+    ):
         ask(items, **fields)

@@ -1,4 +1,5 @@
-"""Laws of every scorer: companions, padding and the order of options change no score; training moves scores the right way."""
+"""Laws of every scorer: companions, padding and the order of options change no score; training moves scores
+the right way."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -20,9 +21,19 @@ from figlang.types import Item
 
 FORMATS = ("pair", "joint", "dual")
 ITEMS = [
-    Item("a", "a", "The room was an oven", ("It was hot.", "It was cold and rather dark in every corner."), 0),
-    Item("b", "a", "The room was a fridge.", ("It was hot.", "It was cold and rather dark in every corner."), 1),
-    Item("c", "c", "His memory, of all the things he had ever owned, was a sieve!", ("He forgot.", "He knew."), 0),
+    Item(
+        "a", "a", "The room was an oven", ("It was hot.", "It was cold and rather dark in every corner."), 0
+    ),
+    Item(
+        "b", "a", "The room was a fridge.", ("It was hot.", "It was cold and rather dark in every corner."), 1
+    ),
+    Item(
+        "c",
+        "c",
+        "His memory, of all the things he had ever owned, was a sieve!",
+        ("He forgot.", "He knew."),
+        0,
+    ),
     Item("d", "d", "Time crawled", ("It was slow.", "It was fast."), 0),
 ]
 THREE = Item("e", "e", "Her voice was velvet", ("It was soft.", "It was harsh.", "It was blue."), 0)
@@ -78,7 +89,10 @@ def test_a_dual_score_is_the_scaled_cosine_of_the_means() -> None:
     network, encoder = build("dual")
     item = ITEMS[0]
     with torch.no_grad():
-        inputs = [encoder.tokenizer(word(text, "clean"), return_tensors="pt") for text in (item.context, *item.options)]
+        inputs = [
+            encoder.tokenizer(word(text, "clean"), return_tensors="pt")
+            for text in (item.context, *item.options)
+        ]
         means = [network.eval()(**encoded).last_hidden_state[0].mean(0) for encoded in inputs]
     expected = [20 * float(torch.cosine_similarity(means[0], option, dim=0)) for option in means[1:]]
     assert scores("dual", [item])[0] == pytest.approx(expected, abs=1e-5)
@@ -95,7 +109,9 @@ def test_the_contrastive_loss_falls_as_the_gold_score_rises() -> None:
 def test_one_step_of_training_raises_the_gold_score_against_the_other(format: str) -> None:
     network, encoder = build(format)
     batch = encoder.collate(encoder.encode(ITEMS[:1])[0])
-    module = ContrastiveModule(network.eval(), MethodConfig(format=format), scorer(format, 20.0), steps=10, seed=0)
+    module = ContrastiveModule(
+        network.eval(), MethodConfig(format=format), scorer(format, 20.0), steps=10, seed=0
+    )
 
     def margin() -> float:
         row = module.score(network, batch)[0].detach()
@@ -113,7 +129,9 @@ def test_four_items_can_be_learnt_by_heart(format: str) -> None:
     network, encoder = build(format)
     items = [dataclasses.replace(item, group=item.id) for item in ITEMS]
     batch = encoder.collate(encoder.encode(items)[0])
-    module = ContrastiveModule(network.train(), MethodConfig(format=format), scorer(format, 20.0), steps=1, seed=0)
+    module = ContrastiveModule(
+        network.train(), MethodConfig(format=format), scorer(format, 20.0), steps=1, seed=0
+    )
     optimizer = torch.optim.AdamW(network.parameters(), lr=2e-3)
     for _ in range(150):
         optimizer.zero_grad()
@@ -128,13 +146,19 @@ def test_joint_puts_all_options_into_one_sequence() -> None:
     text = encoder.tokenizer.decode(encoded[0].sequences[0])
     assert text.count("[SEP]") == 3
     assert text.startswith(
-        "[CLS] the room was an oven . [SEP] it was cold and rather dark in every corner . [SEP] it was hot . [SEP]"
+        "[CLS] the room was an oven . [SEP] it was cold and rather dark in every corner . [SEP] it was hot . "
+        "[SEP]"
     )
 
 
 @pytest.mark.parametrize(
     ("raw", "clean"),
-    [("it was hot", "It was hot."), ("It was hot.", "It was hot."), ("it was hot!? ", "It was hot."), ("I am Ann", "I am Ann.")],
+    [
+        ("it was hot", "It was hot."),
+        ("It was hot.", "It was hot."),
+        ("it was hot!? ", "It was hot."),
+        ("I am Ann", "I am Ann."),
+    ],
 )
 def test_clean_wording(raw: str, clean: str) -> None:
     assert word(raw, "clean") == clean
@@ -174,9 +198,14 @@ def test_hidden_gold_is_minus_one_in_a_batch() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_items_are_encoded_alike_in_one_call_and_in_several(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_items_are_encoded_alike_in_one_call_and_in_several(
+    format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, encoder = build(format)
-    items = [Item(str(n), str(n), f"The night was ink {n}.", ("It was dark.", "It was very bright."), n % 2) for n in range(7)]
+    items = [
+        Item(str(n), str(n), f"The night was ink {n}.", ("It was dark.", "It was very bright."), n % 2)
+        for n in range(7)
+    ]
     whole = encoder.encode(items)
     monkeypatch.setattr("figlang.scoring.encode.AT_ONCE", 3)
     assert encoder.encode(items) == whole

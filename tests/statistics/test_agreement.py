@@ -5,9 +5,13 @@ import pytest
 
 from figlang.statistics.agreement import ac1, alpha, intraclass, majority, plurality
 
-# Six targets, four judges: Shrout & Fleiss 1979, Table 2; their Table 4 has ICC(2,1) = .29 and ICC(2,4) = .62.
-SHROUT_FLEISS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], float)
-# Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", example C: four observers, twelve units, values missing.
+# Six targets, four judges: Shrout & Fleiss 1979, Table 2; their Table 4 has ICC(2,1) = .29 and ICC(2,4) =
+# .62.
+SHROUT_FLEISS = np.array(
+    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], float
+)
+# Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", example C: four observers, twelve units,
+# values missing.
 nan = np.nan
 KRIPPENDORFF = np.array(
     [
@@ -35,16 +39,23 @@ def test_complete_tables_follow_the_formula() -> None:
     error = (((ratings - total) ** 2).sum() - rows * (n - 1) - columns * (k - 1)) / ((n - 1) * (k - 1))
     found = intraclass(ratings)
     assert found is not None
-    assert found.single == pytest.approx((rows - error) / (rows + (k - 1) * error + k * (columns - error) / n))
+    assert found.single == pytest.approx(
+        (rows - error) / (rows + (k - 1) * error + k * (columns - error) / n)
+    )
     assert found.average == pytest.approx((rows - error) / (rows + (columns - error) / n))
 
 
 def test_incomplete_tables_estimate_the_same_reliability() -> None:
-    # Known variances: items 1, raters 0.25, error 0.5, so that ICC(2,1) is 1 / 1.75 and ICC(2,8) is 1 / (1 + 0.75 / 8).
+    # Known variances: items 1, raters 0.25, error 0.5, so that ICC(2,1) is 1 / 1.75 and ICC(2,8) is 1 / (1 +
+    # 0.75 / 8).
     draw = np.random.default_rng(1)
     singles = []
     for _ in range(20):
-        ratings = draw.normal(size=(60, 1)) + 0.5 * draw.normal(size=(1, 8)) + np.sqrt(0.5) * draw.normal(size=(60, 8))
+        ratings = (
+            draw.normal(size=(60, 1))
+            + 0.5 * draw.normal(size=(1, 8))
+            + np.sqrt(0.5) * draw.normal(size=(60, 8))
+        )
         ratings[draw.random(ratings.shape) < 1 / 3] = nan
         found = intraclass(ratings)
         assert found is not None
@@ -100,7 +111,8 @@ def test_alpha_without_variety_is_none(codes: np.ndarray) -> None:
 
 
 def test_ac1_by_hand() -> None:
-    # 125 items: both raters say 1 of 118, one of them of 7. Agreement 118/125; code 1 has (123 + 120) / 250 of the ratings.
+    # 125 items: both raters say 1 of 118, one of them of 7. Agreement 118/125; code 1 has (123 + 120) / 250
+    # of the ratings.
     codes = np.array([[1, 1]] * 118 + [[1, 2]] * 5 + [[2, 1]] * 2, dtype=float)
     share = 243 / 250
     chance = 2 * share * (1 - share)
@@ -111,7 +123,8 @@ def test_ac1_by_hand() -> None:
 
 
 def test_ac1_of_the_published_example_with_missing_ratings() -> None:
-    # The same ratings are the example of Gwet's own package irrCAC, which has 0.77544 (agreement 0.81818, chance 0.19032).
+    # The same ratings are the example of Gwet's own package irrCAC, which has 0.77544 (agreement 0.81818,
+    # chance 0.19032).
     assert ac1(KRIPPENDORFF, 5) == pytest.approx(0.77544, abs=5e-6)
 
 

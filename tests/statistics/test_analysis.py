@@ -1,4 +1,5 @@
-"""Analyses of predictions: hand-worked breakdowns, correlations against scipy, reliance, calibration against torchmetrics."""
+"""Analyses of predictions: hand-worked breakdowns, correlations against scipy, reliance, calibration against
+torchmetrics."""
 
 from collections import Counter
 from math import exp, log
@@ -33,7 +34,10 @@ ROWS = [row(number, right=number % 4 != 0) for number in range(40)]
 def test_a_value_has_its_own_accuracy_and_n() -> None:
     values = {f"i{number}": ("NEWS",) if number < 20 else ("FICTION",) for number in range(40)}
     cells = by_attribute([ROWS], values)
-    assert [(cell.value, cell.estimate.n, cell.estimate.value) for cell in cells] == [("FICTION", 20, 0.75), ("NEWS", 20, 0.75)]
+    assert [(cell.value, cell.estimate.n, cell.estimate.value) for cell in cells] == [
+        ("FICTION", 20, 0.75),
+        ("NEWS", 20, 0.75),
+    ]
     assert all(cell.estimate.low <= 0.75 <= cell.estimate.high for cell in cells)
 
 
@@ -41,7 +45,10 @@ def test_rare_values_are_one_cell_and_an_item_counts_once_in_it() -> None:
     values = {f"i{number}": ("frequent",) for number in range(30)}
     values |= {f"i{number}": ("rare", "also rare") for number in range(30, 34)}
     cells = by_attribute([ROWS], values)
-    assert [(cell.value, cell.estimate.n, cell.merged) for cell in cells] == [("frequent", 30, 0), ("2 rare values", 4, 2)]
+    assert [(cell.value, cell.estimate.n, cell.merged) for cell in cells] == [
+        ("frequent", 30, 0),
+        ("2 rare values", 4, 2),
+    ]
 
 
 def test_a_single_rare_value_keeps_its_name() -> None:
@@ -50,8 +57,12 @@ def test_a_single_rare_value_keeps_its_name() -> None:
 
 
 def test_an_interval_of_few_pairs_is_marked() -> None:
-    values = {f"i{number}": ("many",) for number in range(40)} | {f"i{number}": ("many", "few") for number in range(18)}
-    assert [(cell.value, cell.estimate.clusters, cell.estimate.few) for cell in by_attribute([ROWS], values)] == [
+    values = {f"i{number}": ("many",) for number in range(40)} | {
+        f"i{number}": ("many", "few") for number in range(18)
+    }
+    assert [
+        (cell.value, cell.estimate.clusters, cell.estimate.few) for cell in by_attribute([ROWS], values)
+    ] == [
         ("many", 20, False),
         ("few", 9, True),
     ]
@@ -67,7 +78,12 @@ def test_a_number_is_broken_down_by_quarters() -> None:
 
 def test_hidden_labels_are_not_counted() -> None:
     hidden = [Prediction("h", "h", None, (1.0, 0.0))]
-    assert by_attribute([[*ROWS[:12], *hidden]], {**{r.id: ("x",) for r in ROWS[:12]}, "h": ("x",)})[0].estimate.n == 12
+    assert (
+        by_attribute([[*ROWS[:12], *hidden]], {**{r.id: ("x",) for r in ROWS[:12]}, "h": ("x",)})[
+            0
+        ].estimate.n
+        == 12
+    )
 
 
 def test_seeds_are_averaged() -> None:
@@ -100,7 +116,13 @@ def test_the_interval_of_independent_cases_is_that_of_scipys_bootstrap() -> None
     y = 0.5 * x + draw.normal(size=120)
     found = pearson(list(x), list(y), [str(place) for place in range(120)])
     rng = np.random.default_rng(8)
-    theirs = bootstrap((x, y), lambda a, b, axis: pearsonr(a, b, axis=axis).statistic, paired=True, method="percentile", rng=rng)
+    theirs = bootstrap(
+        (x, y),
+        lambda a, b, axis: pearsonr(a, b, axis=axis).statistic,
+        paired=True,
+        method="percentile",
+        rng=rng,
+    )
     assert found is not None
     assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval), abs=0.015)
 
@@ -161,7 +183,9 @@ def test_figure_3_has_the_papers_limits_unless_they_lose_points() -> None:
 
 def test_factors_have_the_true_and_the_continuous_correlation() -> None:
     rows = [row(number, right=number % 3 != 0, margin=1 + number / 10) for number in range(30)]
-    items = {r.id: Item(r.id, r.group, "word " * (1 + number % 7), ("a", "b"), 0) for number, r in enumerate(rows)}
+    items = {
+        r.id: Item(r.id, r.group, "word " * (1 + number % 7), ("a", "b"), 0) for number, r in enumerate(rows)
+    }
     answers = {r.id: [-float(1 + number % 5), -2.0] for number, r in enumerate(rows)}
     found = factors(rows, items, answers)
     lengths = [1 + number % 7 for number in range(30)]
@@ -180,7 +204,8 @@ def test_factors_have_the_true_and_the_continuous_correlation() -> None:
 
 
 def test_calibration_by_hand() -> None:
-    # Confidence 0.75 four times, right three times: calibrated. Brier 2/4·..: right (0.25² + 0.25²), wrong (0.75² + 0.75²).
+    # Confidence 0.75 four times, right three times: calibrated. Brier 2/4·..: right (0.25² + 0.25²), wrong
+    # (0.75² + 0.75²).
     rows = [row(number, right=number != 3, margin=log(3)) for number in range(4)]
     found = calibration(rows, bins=1)
     assert found is not None
@@ -196,7 +221,9 @@ def test_one_bin_has_the_calibration_error_of_torchmetrics() -> None:
     found = calibration(rows, bins=1)
     confidence = torch.tensor([probability(r, r.choice) for r in rows])  # type: ignore[arg-type]
     # All confidences are in the upper half: two bins of torchmetrics are one of ours.
-    theirs = binary_calibration_error(confidence, torch.tensor([int(bool(r.correct)) for r in rows]), n_bins=2)
+    theirs = binary_calibration_error(
+        confidence, torch.tensor([int(bool(r.correct)) for r in rows]), n_bins=2
+    )
     assert found is not None
     assert found.ece == pytest.approx(float(theirs), abs=1e-6)
 

@@ -1,4 +1,5 @@
-"""What right answers go with (figlang/statistics/association.py): worked by hand, by scipy, and as the paper's text says."""
+"""What right answers go with (figlang/statistics/association.py): worked by hand, by scipy, and as the
+paper's text says."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -62,7 +63,12 @@ def test_cases_of_one_sentence_are_no_independent_evidence() -> None:
 
 
 def test_small_classes_are_not_tested_and_the_largest_difference_comes_first() -> None:
-    classes = {"a": some(10, 30, name="a"), "b": some(20, 20, name="b"), "c": some(30, 10, name="c"), "d": some(5, 0, name="d")}
+    classes = {
+        "a": some(10, 30, name="a"),
+        "b": some(20, 20, name="b"),
+        "c": some(30, 10, name="c"),
+        "d": some(5, 0, name="d"),
+    }
     found = pairs(classes, least=20)
     assert [(one.high, one.low) for one in found] == [("c", "a"), ("b", "a"), ("c", "b")]
     assert len(pairs(classes, least=5)) == 6
@@ -78,13 +84,19 @@ def test_classes_that_are_all_right_or_all_wrong_do_not_differ(right: int) -> No
 @pytest.mark.parametrize("test", ["welch", "mann_whitney"])
 def test_means_of_right_and_wrong_answers(test: str) -> None:
     draw = np.random.default_rng(0)
-    rows = [Case(str(place), place < 60, {"novelty": (str(draw.normal(0.1 * (place < 60), 0.2)),)}) for place in range(150)]
+    rows = [
+        Case(str(place), place < 60, {"novelty": (str(draw.normal(0.1 * (place < 60), 0.2)),)})
+        for place in range(150)
+    ]
     values = np.array([float(row.attributes["novelty"][0]) for row in rows])
     sides = values[:60], values[60:]
     found = means(rows, "novelty", test)
     assert (found.right.mean, found.wrong.mean) == pytest.approx((sides[0].mean(), sides[1].mean()))
     assert (found.right.sd, found.right.n, found.wrong.n) == (pytest.approx(sides[0].std(ddof=1)), 60, 90)
-    reference = {"welch": stats.ttest_ind(*sides, equal_var=False), "mann_whitney": stats.mannwhitneyu(*sides)}[test]
+    reference = {
+        "welch": stats.ttest_ind(*sides, equal_var=False),
+        "mann_whitney": stats.mannwhitneyu(*sides),
+    }[test]
     assert found.difference is not None
     assert found.difference.p == pytest.approx(reference.pvalue)
     assert found.difference.value == pytest.approx(sides[0].mean() - sides[1].mean())

@@ -1,4 +1,5 @@
-"""Laws of figlang/statistics/: well-known tests and intervals as special cases, brute-force references, invariances."""
+"""Laws of figlang/statistics/: well-known tests and intervals as special cases, brute-force references,
+invariances."""
 
 from collections.abc import Sequence
 
@@ -33,7 +34,8 @@ def test_one_item_a_cluster_has_the_exact_interval_and_test(right: int, n: int) 
 
 @pytest.mark.parametrize(("right", "n"), [(7, 10), (40, 40), (530, 1000), (99, 100)])
 def test_clusters_that_are_wholly_right_or_wrong_have_wilsons_interval(right: int, n: int) -> None:
-    # Wilson's interval of n clusters with a normal quantile z; ours has Student's t and n - 1, which is a wider z.
+    # Wilson's interval of n clusters with a normal quantile z; ours has Student's t and n - 1, which is a
+    # wider z.
     z = t.isf(0.025, n - 1) * np.sqrt(n / (n - 1))
     wilson = proportion_confint(right, n, alpha=2 * norm.sf(z), method="wilson")
     assert ends(Ratios.of([2] * right + [0] * (n - right), [2] * n)) == pytest.approx(wilson, abs=1e-8)
@@ -47,7 +49,8 @@ def test_an_interval_of_all_or_nothing_has_a_width(hits: int, n: int) -> None:
 
 
 def test_pairs_with_exactly_one_right_item_leave_something_open() -> None:
-    # All of ten pairs are half right. What an eleventh may be is not known: 50.0 (50.0 – 50.0) would be a lie.
+    # All of ten pairs are half right. What an eleventh may be is not known: 50.0 (50.0 – 50.0) would be a
+    # lie.
     low, high = ends(Ratios.of([1] * 10, [2] * 10))
     assert low == pytest.approx(1 - high)
     assert low < 0.45
@@ -99,7 +102,9 @@ def test_the_statistic_is_that_of_a_general_optimiser(
     hits: list[float], sizes: list[float], value: float, support: Support
 ) -> None:
     p = float(Ratios.of(hits, sizes, support).p(value)[0])
-    assert p == pytest.approx(2 * t.sf(np.sqrt(brute_force(hits, sizes, value, support)), len(hits) - 1), rel=1e-3)
+    assert p == pytest.approx(
+        2 * t.sf(np.sqrt(brute_force(hits, sizes, value, support)), len(hits) - 1), rel=1e-3
+    )
 
 
 def drawn(seed: int, clusters: int, largest: int) -> tuple[Numbers, Numbers]:
@@ -138,7 +143,9 @@ def test_many_clusters_have_the_interval_of_the_normal_distribution() -> None:
 
 def test_the_size_of_a_chunk_changes_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = [Ratios.of(2 * hits, 2 * sizes) for hits, sizes in (drawn(seed, 60, 1) for seed in range(7))]
-    together = Ratios(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("counts", "hits", "sizes")))
+    together = Ratios(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("counts", "hits", "sizes"))
+    )
     whole = together.intervals()
     monkeypatch.setattr(clustered, "CHUNK", 4)  # two ratios of two kinds at a time
     for one, other in zip(together.intervals(), whole, strict=True):
@@ -151,7 +158,9 @@ def test_the_difference_of_independent_shares_is_newcombes_with_exact_ends() -> 
     hits[:56, 0], hits[70:118, 1] = 1, 1
     sizes[:70, 0], sizes[70:, 1] = 1, 1
     (low, high), p = contrast(hits, sizes)
-    (low_one, high_one), (low_other, high_other) = (proportion_confint(*each, method="beta") for each in ((56, 70), (48, 80)))
+    (low_one, high_one), (low_other, high_other) = (
+        proportion_confint(*each, method="beta") for each in ((56, 70), (48, 80))
+    )
     assert low == pytest.approx(0.2 - np.hypot(0.8 - low_one, high_other - 0.6))
     assert high == pytest.approx(0.2 + np.hypot(high_one - 0.8, 0.6 - low_other))
     assert (low, high) == pytest.approx((0.0524, 0.3339), abs=0.011)

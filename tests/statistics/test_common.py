@@ -20,7 +20,9 @@ from tests.report_runs import SAMPLE, report, run
 def system(letters: str) -> list[Prediction]:
     """A prediction a letter, r(ight), w(rong) or t(ie), two to a pair."""
     scores = {"r": (1.0, 0.0), "w": (0.0, 1.0), "t": (0.5, 0.5)}
-    return [Prediction(f"i{place}", f"g{place // 2}", 0, scores[letter]) for place, letter in enumerate(letters)]
+    return [
+        Prediction(f"i{place}", f"g{place // 2}", 0, scores[letter]) for place, letter in enumerate(letters)
+    ]
 
 
 GROUPS = {f"i{place}": f"g{place // 2}" for place in range(12)}
@@ -56,7 +58,8 @@ def test_people_have_the_choice_of_most_of_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"), [("i0,both\n", "row 1 has the choice 'both'"), ("i0,0\n", "row 1 has"), ("i0,\n", "has no answer")]
+    ("rows", "message"),
+    [("i0,both\n", "row 1 has the choice 'both'"), ("i0,0\n", "row 1 has"), ("i0,\n", "has no answer")],
 )
 def test_what_is_no_choice_is_named(tmp_path: Path, rows: str, message: str) -> None:
     path = tmp_path / "people.csv"
@@ -88,7 +91,10 @@ def test_a_report_says_what_systems_and_people_miss(tmp_path: Path) -> None:
 
 def test_nothing_is_said_of_one_system_or_hidden_labels_and_strangers_are_refused() -> None:
     def task(*several: list[Prediction]) -> Task:
-        pools = (Pool(str(place), (System(str(place), Path(), {}, tuple(rows), ""),)) for place, rows in enumerate(several))
+        pools = (
+            Pool(str(place), (System(str(place), Path(), {}, tuple(rows), ""),))
+            for place, rows in enumerate(several)
+        )
         return Task("t", tuple(pools), {})
 
     hidden = [Prediction("i0", "g0", None, (1.0, 0.0))]

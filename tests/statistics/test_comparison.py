@@ -18,7 +18,15 @@ from figlang.commands.compare import main
 from figlang.errors import FiglangError
 from figlang.runs import systems
 from figlang.runs.predictions import read_predictions, write_predictions
-from figlang.statistics.comparison import agreement, compare, compare_pooled, every_pair, holm, mean_accuracy, mean_pair_accuracy
+from figlang.statistics.comparison import (
+    agreement,
+    compare,
+    compare_pooled,
+    every_pair,
+    holm,
+    mean_accuracy,
+    mean_pair_accuracy,
+)
 from figlang.statistics.metrics import accuracy, measure
 from figlang.types import Prediction
 
@@ -40,7 +48,9 @@ def test_differences_by_hand() -> None:
     assert items.low <= items.value <= items.high
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [("rrrwrwrrwwrr", "rwwwrrwrwwwr"), ("rrrr", "wwrr"), ("rwrw", "wrwr")])
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [("rrrwrwrrwwrr", "rwwwrrwrwwwr"), ("rrrr", "wwrr"), ("rwrw", "wrwr")]
+)
 def test_the_test_of_independent_items_is_mcnemars_of_statsmodels(ours: str, theirs: str) -> None:
     alone = [[replace(row, group=row.id) for row in system(right)] for right in (ours, theirs)]
     both = [(a == "r", b == "r") for a, b in zip(ours, theirs, strict=True)]
@@ -105,7 +115,9 @@ def test_different_files_with_equal_ids_are_refused(tmp_path: Path) -> None:
         (tmp_path / name / "metrics.json").write_text(json.dumps(document))
     read = systems.read([str(tmp_path / "one"), str(tmp_path / "two")])
     for together in (systems.check_data, systems.tasks):
-        with pytest.raises(FiglangError, match=r"one and .*two were evaluated on different files \(11111111, 22222222\)"):
+        with pytest.raises(
+            FiglangError, match=r"one and .*two were evaluated on different files \(11111111, 22222222\)"
+        ):
             together(read)
     systems.check_data(read[:1])
 
@@ -158,12 +170,17 @@ def test_the_interval_of_a_difference_is_that_of_scipys_paired_bootstrap() -> No
     found = compare(ours, theirs)[0]
     paired = (per_pair(ours), per_pair(theirs))
     rng = np.random.default_rng(3)
-    one = bootstrap(paired, lambda a, b, axis: a.mean(axis) - b.mean(axis), paired=True, method="percentile", rng=rng)
+    one = bootstrap(
+        paired, lambda a, b, axis: a.mean(axis) - b.mean(axis), paired=True, method="percentile", rng=rng
+    )
     assert (found.low, found.high) == pytest.approx(tuple(one.confidence_interval), abs=0.006)
 
 
 def test_the_interval_of_pooled_seeds_is_near_that_of_a_plain_bootstrap_of_pairs_and_seeds() -> None:
-    ours, theirs = [drawn(seed, 0.7 + seed / 400) for seed in range(12)], [drawn(seed + 20, 0.6) for seed in range(10)]
+    ours, theirs = (
+        [drawn(seed, 0.7 + seed / 400) for seed in range(12)],
+        [drawn(seed + 20, 0.6) for seed in range(10)],
+    )
     found = compare_pooled(ours, theirs)[0]
     rng = np.random.default_rng(4)
     ours_SG, theirs_TG = (np.array([per_pair(rows) for rows in runs]) for runs in (ours, theirs))
@@ -235,7 +252,10 @@ def test_the_command_prints_and_writes_tables(
 
 @pytest.mark.parametrize("scorings", [("clean", "clean"), ("clean", "answer")])
 def test_language_models_that_were_scored_in_different_ways_are_said_to_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scorings: tuple[str, str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    scorings: tuple[str, str],
 ) -> None:
     folders = [write(tmp_path / name, "rrwr") for name in ("one", "two")]
     for folder, scoring in zip(map(Path, folders), scorings, strict=True):
@@ -251,13 +271,22 @@ def test_language_models_that_were_scored_in_different_ways_are_said_to_be(
         (folder / "metrics.json").write_text(json.dumps(content | {"seed": 0, "facts": facts}))
         (folder / "log_probabilities.jsonl").touch()
     run(monkeypatch, *folders)
-    said = "Scored in different ways: one by clean(span=whole), mean; two by answer(span=whole), mean." in capsys.readouterr().out
+    said = (
+        "Scored in different ways: one by clean(span=whole), mean; two by answer(span=whole), mean."
+        in capsys.readouterr().out
+    )
     assert said == (scorings[0] != scorings[1])
 
 
-@pytest.mark.parametrize(("words", "message"), [(["one"], "two runs or more"), (["one", "absent"], "no predictions file")])
+@pytest.mark.parametrize(
+    ("words", "message"), [(["one"], "two runs or more"), (["one", "absent"], "no predictions file")]
+)
 def test_what_cannot_be_compared_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "one", "rrwr")

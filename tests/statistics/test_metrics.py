@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from figlang.statistics import metrics
-from figlang.statistics.metrics import accuracy, consistency, first_option, measure, pair_accuracy, ratio, same_answer, spread
+from figlang.statistics.metrics import (
+    accuracy,
+    consistency,
+    first_option,
+    measure,
+    pair_accuracy,
+    ratio,
+    same_answer,
+    spread,
+)
 from figlang.types import Prediction
 
 Metric = Callable[[Sequence[Prediction]], metrics.Estimate]
@@ -21,15 +30,18 @@ def row(name: str, group: str, gold: int | None, *scores: float, **attributes: t
 
 def pair(group: str, first: Sequence[float], second: Sequence[float]) -> list[Prediction]:
     """A Winograd pair: option 0 is gold for the first metaphor, option 1 for the second."""
-    return [row(f"{group}1", group, 0, *first, order=("x",)), row(f"{group}2", group, 1, *second, order=("y",))]
+    return [
+        row(f"{group}1", group, 0, *first, order=("x",)),
+        row(f"{group}2", group, 1, *second, order=("y",)),
+    ]
 
 
 # Option chosen, by pair (gold is 0 then 1), and a single item:
 #   a: 0 1  both right, flips        b: 0 0  one right, same answer
 #   c: 1 0  both wrong, flips        d: 0 -  one right, a tie
 #   s: 0    right, no partner
-# Right: 2 + 1 + 0 + 1 + 1 = 5 of 9 items. Pairs right: a, 1 of 4. Flips: a and c, 2 of 4. Same answer: b, 1 of 4.
-# First option: 1 + 2 + 1 + 1 = 5 of the 8 items that were asked in both orders.
+# Right: 2 + 1 + 0 + 1 + 1 = 5 of 9 items. Pairs right: a, 1 of 4. Flips: a and c, 2 of 4. Same answer: b, 1
+# of 4. First option: 1 + 2 + 1 + 1 = 5 of the 8 items that were asked in both orders.
 WORKED = [
     *pair("a", RIGHT, WRONG),
     *pair("b", RIGHT, RIGHT),
@@ -62,7 +74,11 @@ def test_the_order_of_the_rows_changes_no_value(name: str) -> None:
 
 
 def test_orders_of_one_question_are_one_cluster_with_a_p_of_its_own() -> None:
-    rows = [one for group in "abcdefghijkl" for one in pair(group, RIGHT, WRONG if group in "abcdefghi" else RIGHT)]
+    rows = [
+        one
+        for group in "abcdefghijkl"
+        for one in pair(group, RIGHT, WRONG if group in "abcdefghi" else RIGHT)
+    ]
     alone = [replace(prediction, group=prediction.id) for prediction in rows]
     # Twelve clusters say less than twenty-four items would.
     assert 0 < accuracy(alone).p < accuracy(rows).p < 0.05  # type: ignore[operator]
@@ -140,7 +156,9 @@ def test_the_bound_is_reached_where_no_pair_is_wholly_wrong() -> None:
     ("options", "chance"),
     [((2, 2), 1 / 2), ((4, 4), 1 / 4), ((2, 4), 3 / 8)],  # (1/2 + 1/4) / 2 = 3/8
 )
-def test_chance_is_the_mean_of_one_over_the_number_of_options(options: tuple[int, ...], chance: float) -> None:
+def test_chance_is_the_mean_of_one_over_the_number_of_options(
+    options: tuple[int, ...], chance: float
+) -> None:
     rows = [row(str(index), str(index), 0, *range(count)) for index, count in enumerate(options)]
     assert accuracy(rows).chance == chance
 
@@ -171,13 +189,15 @@ def test_p_of_independent_items_is_exact_and_two_sided(right: int, n: int, p: fl
 
 
 def test_p_of_pair_accuracy_counts_pairs_against_a_quarter() -> None:
-    # Of 4 pairs at most 1: (3/4)^4 + 4 · 1/4 · (3/4)^3 = 189/256; at least 1: 175/256. Twice the smaller is above 1.
+    # Of 4 pairs at most 1: (3/4)^4 + 4 · 1/4 · (3/4)^3 = 189/256; at least 1: 175/256. Twice the smaller is
+    # above 1.
     paired = [replace(prediction, attributes={}) for prediction in WORKED]
     assert pair_accuracy(paired).p == 1
 
 
 def test_all_orders_of_a_question_have_no_chance_and_no_p() -> None:
-    # Two questions in two orders each: 1/16 for who guesses anew each time, 1/4 for who is blind to the order.
+    # Two questions in two orders each: 1/16 for who guesses anew each time, 1/4 for who is blind to the
+    # order.
     estimate = pair_accuracy([*pair("a", RIGHT, WRONG), *pair("a", RIGHT, WRONG)])
     assert (estimate.value, estimate.chance, estimate.p) == (1, None, None)
 
@@ -186,14 +206,18 @@ def test_all_orders_of_a_question_have_no_chance_and_no_p() -> None:
 
 
 def test_dependent_items_have_a_wider_interval_than_independent_ones() -> None:
-    # 50 groups of 4 items that are right or wrong together are 50 cases, not 200: the interval is √4 = 2 times as wide.
+    # 50 groups of 4 items that are right or wrong together are 50 cases, not 200: the interval is √4 = 2
+    # times as wide.
     right = np.random.default_rng(2).random(50) < 0.6
     one, naive = ratio((4 * right).tolist(), [4] * 50), ratio(np.repeat(right, 4).tolist(), [1] * 200)
     assert (one.high - one.low) / (naive.high - naive.low) == pytest.approx(2, rel=0.15)
 
 
 def test_a_share_over_unequal_groups_is_of_items_not_of_groups() -> None:
-    assert accuracy([row("1", "a", 0, *RIGHT), *(row(f"b{index}", "b", 0, *WRONG) for index in range(3))]).value == 1 / 4
+    assert (
+        accuracy([row("1", "a", 0, *RIGHT), *(row(f"b{index}", "b", 0, *WRONG) for index in range(3))]).value
+        == 1 / 4
+    )
 
 
 @pytest.mark.parametrize(("clusters", "few"), [(9, True), (10, False)])
@@ -202,7 +226,9 @@ def test_fewer_than_ten_clusters_are_said_to_be_few(clusters: int, few: bool) ->
 
 
 def test_an_estimate_of_an_earlier_version_can_be_read() -> None:
-    old = metrics.as_row({"accuracy": {"value": 0.5, "low": 0.4, "high": 0.6, "n": 90, "chance": 0.5, "p": 0.5}}, "accuracy")
+    old = metrics.as_row(
+        {"accuracy": {"value": 0.5, "low": 0.4, "high": 0.6, "n": 90, "chance": 0.5, "p": 0.5}}, "accuracy"
+    )
     assert old is not None
     assert (old.clusters, old.few) == (None, False)
 
@@ -244,11 +270,16 @@ def test_an_item_counts_in_every_category_it_is_in() -> None:
         row("3", "3", 0, *WRONG),
     ]
     cells = measure(rows)["accuracy_by"]["commonsense"]
-    assert {name: (cell["value"], cell["n"]) for name, cell in cells.items()} == {"objects": (0.5, 2), "visual": (1, 1)}
+    assert {name: (cell["value"], cell["n"]) for name, cell in cells.items()} == {
+        "objects": (0.5, 2),
+        "visual": (1, 1),
+    }
 
 
 def test_a_category_whose_labels_are_hidden_has_no_accuracy() -> None:
-    measured = measure([row("1", "1", 0, *RIGHT, genre=("NEWS",)), row("2", "2", None, *RIGHT, genre=("FICTION",))])
+    measured = measure(
+        [row("1", "1", 0, *RIGHT, genre=("NEWS",)), row("2", "2", None, *RIGHT, genre=("FICTION",))]
+    )
     assert list(measured["accuracy_by"]["genre"]) == ["NEWS"]
 
 

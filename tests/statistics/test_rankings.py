@@ -11,9 +11,19 @@ from figlang.types import Ranking
 
 # Three sentences: two answers of three ranked; none; four, of which two share a token's rank.
 ROWS = [
-    Ranking("s1", "g1", ("a", "b", "c"), (2, None, 7), "x", ("x", "a"), {"novelty": ("0.1",), "genre": ("NEWS",)}),
+    Ranking(
+        "s1", "g1", ("a", "b", "c"), (2, None, 7), "x", ("x", "a"), {"novelty": ("0.1",), "genre": ("NEWS",)}
+    ),
     Ranking("s2", "g1", ("a",), (None,), "", (), {"novelty": ("-0.2",), "genre": ("NEWS",)}),
-    Ranking("s3", "g2", ("a", "b", "c", "d"), (1, 1, 5, 12), "a", ("a",), {"novelty": ("0.3",), "genre": ("FICTION",)}),
+    Ranking(
+        "s3",
+        "g2",
+        ("a", "b", "c", "d"),
+        (1, 1, 5, 12),
+        "a",
+        ("a",),
+        {"novelty": ("0.3",), "genre": ("FICTION",)},
+    ),
 ]
 
 
@@ -57,16 +67,24 @@ def test_what_lies_beyond_known_ranks_is_not_measured() -> None:
 
 
 def test_a_case_is_right_where_an_answer_is_first() -> None:
-    assert [(case.group, case.right) for case in rankings.cases(ROWS)] == [("g1", False), ("g1", False), ("g2", True)]
+    assert [(case.group, case.right) for case in rankings.cases(ROWS)] == [
+        ("g1", False),
+        ("g1", False),
+        ("g2", True),
+    ]
 
 
 def test_over_prompts() -> None:
-    second = [Ranking(row.id, row.group, row.answers, (1, *row.ranks[1:]), "", (), row.attributes) for row in ROWS]
+    second = [
+        Ranking(row.id, row.group, row.answers, (1, *row.ranks[1:]), "", (), row.attributes) for row in ROWS
+    ]
     found = table3.measure({"PTGS54": ROWS, "UASW92": second})
     assert found["best"] == "UASW92"
     assert found["over_prompts"]["mrr"]["mean"] == pytest.approx((0.5 + 1) / 2)
     assert found["over_prompts"]["mrr"]["sd"] == pytest.approx(0.5**1.5)
-    assert table3.measure({"PTGS54": ROWS, "UASW92": second}, ddof=0)["over_prompts"]["mrr"]["sd"] == pytest.approx(0.25)
+    assert table3.measure({"PTGS54": ROWS, "UASW92": second}, ddof=0)["over_prompts"]["mrr"][
+        "sd"
+    ] == pytest.approx(0.25)
     assert table3.measure({"PTGS54": ROWS})["over_prompts"]["mrr"]["sd"] is None
 
 
@@ -93,5 +111,5 @@ def test_a_damaged_line_is_named(tmp_path: Path, old: str, new: str, message: st
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FiglangError, match=r"no rankings file .*; figlang\.munch_generate writes one"):
+    with pytest.raises(FiglangError, match=r"no rankings file .*; figlang munch_generate writes one"):
         rankings.read(tmp_path / "rows.jsonl")

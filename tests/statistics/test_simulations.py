@@ -1,8 +1,8 @@
-"""How often tests reject what is true and intervals hold it, by simulation: figlang/statistics/ on tables of known make.
+"""How often tests reject what is true and intervals hold it, by simulation: figlang/statistics/ on tables of
+known make.
 
-Clusters are like those of the benchmarks: single items, Fig-QA's pairs, MiQA's 150 rows of four, MUNCH's sentences of one to six
-words.
-Their items depend on each other, and two systems on the same items do too.
+Clusters are like those of the benchmarks: single items, Fig-QA's pairs, MiQA's 150 rows of four, MUNCH's
+sentences of one to six words. Their items depend on each other, and two systems on the same items do too.
 """
 
 from collections.abc import Sequence
@@ -28,12 +28,17 @@ def sizes_of(kind: str, clusters: int) -> Integers:
     return np.resize(np.array(sizes), clusters)
 
 
-def latent(rng: np.random.Generator, draws: int, sizes: Integers, correlation: float) -> npt.NDArray[np.float32]:
-    """Normal values (draws, clusters, largest size), correlated within clusters; below 0 between neighbours, as in pairs."""
+def latent(
+    rng: np.random.Generator, draws: int, sizes: Integers, correlation: float
+) -> npt.NDArray[np.float32]:
+    """Normal values (draws, clusters, largest size), correlated within clusters; below 0 between neighbours,
+    as in pairs."""
     shape = (draws, len(sizes), int(sizes.max()))
     common, own = rng.standard_normal((*shape[:2], 1), np.float32), rng.standard_normal(shape, np.float32)
     sign = 1 if correlation >= 0 else np.where(np.arange(shape[2]) % 2, 1, -1).astype(np.float32)
-    return np.asarray(sign * np.sqrt(abs(correlation)) * common + np.sqrt(1 - abs(correlation)) * own, np.float32)
+    return np.asarray(
+        sign * np.sqrt(abs(correlation)) * common + np.sqrt(1 - abs(correlation)) * own, np.float32
+    )
 
 
 def right(values: npt.NDArray[np.float32], sizes: Integers, share: float) -> Bools:
@@ -45,7 +50,9 @@ def ratios(hits_DG: Integers, sizes: Integers, support: Support) -> Ratios:
     codes = (hits_DG + 10) * 10 + sizes
     kinds = np.unique(codes)
     counts = np.stack([(codes == kind).sum(1) for kind in kinds], 1).astype(float)
-    hits, members = (np.broadcast_to(part.astype(float), counts.shape) for part in (kinds // 10 - 10, kinds % 10))
+    hits, members = (
+        np.broadcast_to(part.astype(float), counts.shape) for part in (kinds // 10 - 10, kinds % 10)
+    )
     return Ratios(counts, hits, members, support)
 
 
@@ -56,9 +63,15 @@ def of_share(kind: str, clusters: int, share: float, correlation: float, draws: 
 
 
 def of_difference(
-    kind: str, clusters: int, shares: tuple[float, float], correlation: float, alike: float, draws: int = DRAWS
+    kind: str,
+    clusters: int,
+    shares: tuple[float, float],
+    correlation: float,
+    alike: float,
+    draws: int = DRAWS,
 ) -> Ratios:
-    """The first of two systems minus the second; `alike` is how much of what makes an item hard is the same for both."""
+    """The first of two systems minus the second; `alike` is how much of what makes an item hard is the same
+    for both."""
     rng, sizes = np.random.default_rng(1), sizes_of(kind, clusters)
     moved = []
     for _ in range(draws // 250):
@@ -76,13 +89,20 @@ def rejected(found: Ratios, truth: float) -> float:
 
 
 REALISTIC = [("single", 400), ("pairs", 547), ("rows", 150), ("sentences", 164)]
-CORRELATIONS = {"single": (0.0,), "pairs": (-0.8, -0.4, 0.0, 0.4, 0.8), "rows": (0.0, 0.4, 0.8), "sentences": (0.0, 0.4, 0.8)}
+CORRELATIONS = {
+    "single": (0.0,),
+    "pairs": (-0.8, -0.4, 0.0, 0.4, 0.8),
+    "rows": (0.0, 0.4, 0.8),
+    "sentences": (0.0, 0.4, 0.8),
+}
 CASES = [(kind, clusters, correlation) for kind, clusters in REALISTIC for correlation in CORRELATIONS[kind]]
 QUICK = [("pairs", 100, -0.8), ("rows", 100, 0.8)]
 
 
 @pytest.mark.parametrize(("kind", "clusters", "correlation"), QUICK)
-def test_a_model_that_guesses_is_seldom_told_from_chance(kind: str, clusters: int, correlation: float) -> None:
+def test_a_model_that_guesses_is_seldom_told_from_chance(
+    kind: str, clusters: int, correlation: float
+) -> None:
     assert LEAST <= rejected(of_share(kind, clusters, 0.5, correlation), 0.5) <= MOST
 
 
@@ -113,7 +133,9 @@ def test_the_level_against_chance(kind: str, clusters: int, correlation: float) 
 @pytest.mark.parametrize("share", [0.5, 0.7, 0.85])
 @pytest.mark.parametrize("alike", [0.2, 0.6])
 @pytest.mark.parametrize(("kind", "clusters", "correlation"), CASES)
-def test_the_level_between_systems(kind: str, clusters: int, correlation: float, alike: float, share: float) -> None:
+def test_the_level_between_systems(
+    kind: str, clusters: int, correlation: float, alike: float, share: float
+) -> None:
     assert LEAST <= rejected(of_difference(kind, clusters, (share, share), correlation, alike), 0) <= MOST
 
 
@@ -133,7 +155,8 @@ def test_the_coverage_of_shares(kind: str, clusters: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("shares", [(0.6, 0.5), (0.9, 0.7), (0.98, 0.9)])
 @pytest.mark.parametrize(
-    ("kind", "clusters"), [(kind, n) for kind in ("single", "pairs", "rows", "sentences") for n in (10, 50, 150)]
+    ("kind", "clusters"),
+    [(kind, n) for kind in ("single", "pairs", "rows", "sentences") for n in (10, 50, 150)],
 )
 def test_the_coverage_of_differences(kind: str, clusters: int, shares: tuple[float, float]) -> None:
     found = {

@@ -1,4 +1,5 @@
-"""The house's tables (figlang/tables/): every form of every kind of cell, with what would be read as syntax in it."""
+"""The house's tables (figlang/tables/): every form of every kind of cell, with what would be read as syntax
+in it."""
 
 from io import StringIO
 
@@ -14,7 +15,10 @@ TABLE = Table(
     "t",
     "50 % & more",
     ("system", "share", "p", "r", "spread"),
-    (("a_b|c", Estimate(0.5, 0.4, 0.6, 10), PValue(0.0001), Number(0.25), Mean.over((0.5, 0.7))), ("none", None, None, None, None)),
+    (
+        ("a_b|c", Estimate(0.5, 0.4, 0.6, 10), PValue(0.0001), Number(0.25), Mean.over((0.5, 0.7))),
+        ("none", None, None, None, None),
+    ),
     ("A note.",),
 )
 
@@ -30,7 +34,9 @@ def test_a_table_as_markdown() -> None:
 
 def test_a_table_as_csv_has_every_part_of_an_estimate() -> None:
     lines = tables.comma_separated(TABLE).splitlines()
-    assert lines[0] == "system,share,share low,share high,share n,share sd,share clusters,p,r,spread,spread sd"
+    assert (
+        lines[0] == "system,share,share low,share high,share n,share sd,share clusters,p,r,spread,spread sd"
+    )
     assert lines[1].startswith("a_b|c,0.5,0.4,0.6,10,,,0.0001,0.25,0.6,0.1414")
 
 
@@ -59,7 +65,11 @@ def test_how_cells_are_read() -> None:
 
 
 BLOCKS = Table.of_blocks(
-    "b", "B", ["", "share"], [[["one", Mean(0.5, 0.1, 0.4, 0.6, 8)], ["two", "*"]], [], [["three", ""]]], brief=True
+    "b",
+    "B",
+    ["", "share"],
+    [[["one", Mean(0.5, 0.1, 0.4, 0.6, 8)], ["two", "*"]], [], [["three", ""]]],
+    brief=True,
 )
 
 
@@ -89,12 +99,23 @@ def test_a_table_that_is_too_wide_for_the_screen_is_shown_row_by_row(width: int,
 
 def test_the_parts_of_a_mean_are_columns() -> None:
     lines = tables.comma_separated(BLOCKS).splitlines()
-    assert lines == [",share,share low,share high,share n,share sd", "one,0.5,0.4,0.6,8,0.1", "two,*,,,,", "three,,,,,"]
+    assert lines == [
+        ",share,share low,share high,share n,share sd",
+        "one,0.5,0.4,0.6,8,0.1",
+        "two,*,,,,",
+        "three,,,,,",
+    ]
 
 
 def test_an_interval_is_two_columns_and_a_share_without_any_is_one() -> None:
-    table = Table("t", "T", ("r", "95 % CI", "same"), ((Number(0.5), Range(0.25, 0.75), Mean(0.9)), (None, None, None)))
-    assert tables.comma_separated(table).splitlines() == ["r,95 % CI low,95 % CI high,same", "0.5,0.25,0.75,0.9", ",,,"]
+    table = Table(
+        "t", "T", ("r", "95 % CI", "same"), ((Number(0.5), Range(0.25, 0.75), Mean(0.9)), (None, None, None))
+    )
+    assert tables.comma_separated(table).splitlines() == [
+        "r,95 % CI low,95 % CI high,same",
+        "0.5,0.25,0.75,0.9",
+        ",,,",
+    ]
     assert table.texts[0] == ["0.500", "0.25 – 0.75", "90.0"]
 
 
@@ -105,6 +126,8 @@ def test_a_document_has_its_tables_and_no_marks_of_markdown_by_accident() -> Non
     assert whole.endswith("\n\\* selected\n")
 
 
-@pytest.mark.parametrize(("p", "shown"), [(None, "–"), (0.0009, "< 0.001"), (0.001, "0.001"), (0.0499, "0.050"), (1.0, "1.000")])
+@pytest.mark.parametrize(
+    ("p", "shown"), [(None, "–"), (0.0009, "< 0.001"), (0.001, "0.001"), (0.0499, "0.050"), (1.0, "1.000")]
+)
 def test_a_p_value_is_never_shown_as_zero(p: float | None, shown: str) -> None:
     assert tables.p_value(p) == shown

@@ -1,4 +1,5 @@
-"""Laws of what is chosen with the context hidden (figlang/tasks/blind.py): no context moves it, and the gain is the difference."""
+"""Laws of what is chosen with the context hidden (figlang/tasks/blind.py): no context moves it, and the gain
+is the difference."""
 
 import csv
 import io
@@ -49,10 +50,20 @@ PREMISES = [
     Inference("y", "y", "A dog sleeps.", CLASSES, 2, hypothesis="A cat sleeps in its basket."),
 ]
 QUESTIONS = [
-    Item(f"{kind}-{number}", f"m{number}", stem, options, gold, {"question": (kind,), "order": ("right first",)})
+    Item(
+        f"{kind}-{number}",
+        f"m{number}",
+        stem,
+        options,
+        gold,
+        {"question": (kind,), "order": ("right first",)},
+    )
     for kind in ("implies", "implied-by")
     for number, (stem, options, gold) in enumerate(
-        [("my future is bright", ("there is hope", "there is light"), 0), ("her plan sank", ("it failed", "it got wet"), 0)]
+        [
+            ("my future is bright", ("there is hope", "there is light"), 0),
+            ("her plan sank", ("it failed", "it got wet"), 0),
+        ]
     )
 ]
 TRIPLES = [
@@ -67,7 +78,12 @@ TRIPLES = [
     )
     for number, apt in enumerate(("rose", "climbed"))
 ]
-OTHER = ["The lake lay still.", "Nobody came to the door at all", "A kite?", "She had a bone to pick with him."]
+OTHER = [
+    "The lake lay still.",
+    "Nobody came to the door at all",
+    "A kite?",
+    "She had a bone to pick with him.",
+]
 
 
 def told(items: Sequence[Item]) -> list[Item]:
@@ -77,7 +93,18 @@ def told(items: Sequence[Item]) -> list[Item]:
 
 def loaded(format: str, scoring: ScoringConfig | None = None) -> Loaded:
     recipe = Recipe(
-        "tiny", "here", "none", format, "clean", 80, 20.0, 3, "nothing", "none", None, asdict(scoring or ScoringConfig())
+        "tiny",
+        "here",
+        "none",
+        format,
+        "clean",
+        80,
+        20.0,
+        3,
+        "nothing",
+        "none",
+        None,
+        asdict(scoring or ScoringConfig()),
     )
     if format in ("causal", "letter"):
         return Loaded(causal_models.network("llama"), causal_models.tokenizer(), replace(recipe, bos="add"))
@@ -95,7 +122,9 @@ def loaded(format: str, scoring: ScoringConfig | None = None) -> Loaded:
 
 def replies(_: Any, messages: Sequence[str], *__: Any) -> tuple[list[list[Reply]], str]:
     """A chat model that reads all of a message: any other message may get another letter."""
-    return [[Reply("AB"[sha256(message.encode()).digest()[0] % 2], False)] for message in messages], "chat,greedy"
+    return [
+        [Reply("AB"[sha256(message.encode()).digest()[0] % 2], False)] for message in messages
+    ], "chat,greedy"
 
 
 CHAT = ScoringConfig("letter", kind="letter")
@@ -108,9 +137,19 @@ WAYS: dict[str, tuple[str, ScoringConfig | None, PromptConfig, Sequence[Item]]] 
     "pll": ("pll", ScoringConfig("pll", kind="pll"), PromptConfig(), PAIRS),
     "clean": ("causal", ScoringConfig(), PromptConfig(), PAIRS),
     "answer": ("causal", ScoringConfig("answer", span="answer", norm="sum"), PromptConfig(), PAIRS),
-    "pmi": ("causal", ScoringConfig("pmi", span="answer", norm="sum", minus_alone=True), PromptConfig(), PAIRS),
+    "pmi": (
+        "causal",
+        ScoringConfig("pmi", span="answer", norm="sum", minus_alone=True),
+        PromptConfig(),
+        PAIRS,
+    ),
     "suffix": ("causal", ScoringConfig(), PromptConfig("suffix", "That is to say, "), PAIRS),
-    "template": ("causal", ScoringConfig(), PromptConfig("own", template='"{metaphor}" means: {answer}'), PAIRS),
+    "template": (
+        "causal",
+        ScoringConfig(),
+        PromptConfig("own", template='"{metaphor}" means: {answer}'),
+        PAIRS,
+    ),
     "examples": ("causal", ScoringConfig(), PromptConfig("k1", k=1, source="here"), PAIRS),
     "questions": ("causal", None, PromptConfig("q", question="qa", per="item"), QUESTIONS),
     "statements": (
@@ -127,7 +166,9 @@ WAYS: dict[str, tuple[str, ScoringConfig | None, PromptConfig, Sequence[Item]]] 
 }
 
 
-def evaluated(way: str, folder: Path, change: Callable[[Sequence[Item]], list[Item]] = list, **fields: Any) -> dict[str, Any]:
+def evaluated(
+    way: str, folder: Path, change: Callable[[Sequence[Item]], list[Item]] = list, **fields: Any
+) -> dict[str, Any]:
     """A metrics.json of an evaluation by a way of asking."""
     folder.mkdir(exist_ok=True)
     format, scoring, prompt, items = WAYS[way]
@@ -150,9 +191,13 @@ def test_no_context_moves_what_is_chosen_without_it(way: str, tmp_path: Path) ->
     for row, again in zip(one, other, strict=True):  # strings that are read together round each other
         assert row.choice == again.choice
         assert row.scores == pytest.approx(again.scores, abs=1e-4)
-    seen, unseen = (read_predictions(tmp_path / "one" / name) for name in ("predictions.jsonl", "predictions_blind.jsonl"))
+    seen, unseen = (
+        read_predictions(tmp_path / "one" / name) for name in ("predictions.jsonl", "predictions_blind.jsonl")
+    )
     assert [row.id for row in seen] == [row.id for row in unseen]
-    assert [(row.group, row.gold, row.attributes) for row in seen] == [(row.group, row.gold, row.attributes) for row in unseen]
+    assert [(row.group, row.gold, row.attributes) for row in seen] == [
+        (row.group, row.gold, row.attributes) for row in unseen
+    ]
     changed = read_predictions(tmp_path / "two" / "predictions.jsonl")
     if "letters" not in way and "greedy" not in way:  # which may fall on the same letter
         assert [row.scores for row in seen] != [row.scores for row in changed], "else nothing was changed"
@@ -163,7 +208,9 @@ def test_no_context_moves_what_is_chosen_without_it(way: str, tmp_path: Path) ->
 @pytest.mark.parametrize("way", WAYS)
 def test_the_gain_is_the_difference_by_hand(way: str, tmp_path: Path) -> None:
     content = evaluated(way, tmp_path)
-    rows = zip(*(read_predictions(tmp_path / f"predictions{part}.jsonl") for part in ("", "_blind")), strict=True)
+    rows = zip(
+        *(read_predictions(tmp_path / f"predictions{part}.jsonl") for part in ("", "_blind")), strict=True
+    )
     moved = [bool(seen.correct) - bool(unseen.correct) for seen, unseen in rows]
     assert content["gain"]["value"] == pytest.approx(sum(moved) / len(moved))
     assert content["gain"]["low"] <= content["gain"]["value"] <= content["gain"]["high"]
@@ -220,11 +267,16 @@ def test_both_items_of_a_pair_get_the_same_choice(way: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("way", ["clean", "answer", "pmi", "examples"])
-def test_by_log_probabilities_it_is_the_answer_alone_which_is_measured_anyway(way: str, tmp_path: Path) -> None:
+def test_by_log_probabilities_it_is_the_answer_alone_which_is_measured_anyway(
+    way: str, tmp_path: Path
+) -> None:
     evaluated(way, tmp_path)
     norm = (WAYS[way][1] or ScoringConfig()).norm
     rows = [json.loads(line) for line in (tmp_path / "log_probabilities.jsonl").read_text().splitlines()]
-    alone = [tuple(total / (tokens if norm == "mean" else 1) for total, tokens, _ in row["answer_alone"]) for row in rows]
+    alone = [
+        tuple(total / (tokens if norm == "mean" else 1) for total, tokens, _ in row["answer_alone"])
+        for row in rows
+    ]
     assert [row.scores for row in read_predictions(tmp_path / "predictions_blind.jsonl")] == alone
 
 
@@ -276,7 +328,10 @@ def test_the_place_goes_with_its_marks(template: str, left: str) -> None:
 def test_a_question_without_its_statement() -> None:
     wording = miqa.wording_of(PromptConfig("q", question="numbered"))
     (asked,) = miqa.ask(QUESTIONS[:1], wording, miqa.Shots(), blind=True)
-    assert asked.prompt == "Which of the following two statements could that imply? (1) there is hope (2) there is light"
+    assert (
+        asked.prompt
+        == "Which of the following two statements could that imply? (1) there is hope (2) there is light"
+    )
     (shown,) = miqa.ask(QUESTIONS[:1], wording, miqa.Shots(1), QUESTIONS, blind=True)
     assert shown.prompt.startswith('"Her plan sank". Which of the following two statements could that imply?')
     assert shown.prompt.endswith(f"\n\n{asked.prompt}"), "examples stay"
@@ -286,12 +341,22 @@ def test_a_triple_without_its_sentence() -> None:
     (asked,) = munch.ask(TRIPLES[:1], "CTWT52", blind=True)
     first, *rest = asked.prompt.splitlines()
     assert first.startswith("Choose the word(s)")
-    assert rest == ["Option A: rose", "Option B: baked", "Option C: both", "Option D: neither", "Correct answer: Option"]
+    assert rest == [
+        "Option A: rose",
+        "Option B: baked",
+        "Option C: both",
+        "Option D: neither",
+        "Correct answer: Option",
+    ]
 
 
 def test_a_message_without_its_metaphor() -> None:
-    (first, _) = lettered.about_pairs([hidden(PAIRS[0])], PromptConfig(question="meaning"), "both", {"a-1": ""})
-    assert first.message.startswith("Which of the following two statements does that mean?\n(A) It was hot.\n")
+    (first, _) = lettered.about_pairs(
+        [hidden(PAIRS[0])], PromptConfig(question="meaning"), "both", {"a-1": ""}
+    )
+    assert first.message.startswith(
+        "Which of the following two statements does that mean?\n(A) It was hot.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -363,13 +428,18 @@ def test_systems_are_compared_with_it(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("sys.argv", ["compare.py", *map(str, places), f"output={tmp_path / 'tables'}"])
     compare_command()
     shown = table_of(tmp_path / "tables", "systems")  # in the order of their ranks
-    known = {f"{recomputed.read(place / 'metrics.json').get('gain', {}).get('value', '')}" for place in places}
+    known = {
+        f"{recomputed.read(place / 'metrics.json').get('gain', {}).get('value', '')}" for place in places
+    }
     assert {row["gain over blind"] for row in shown} == known
     assert all(row["blind accuracy"] == ("0.5" if row["gain over blind"] else "") for row in shown)
 
 
 def test_the_report_has_it(tmp_path: Path) -> None:
-    places = [str(folder_of("dual", tmp_path / "dual")), str(folder_of("joint", tmp_path / "old", blind=False))]
+    places = [
+        str(folder_of("dual", tmp_path / "dual")),
+        str(folder_of("joint", tmp_path / "old", blind=False)),
+    ]
     page = assembly.write(ReportConfig(places, analysis="off"), tmp_path / "report").read_text()
     assert "gain over blind" in page
     rows = table_of(tmp_path / "report" / "tables", "summary")

@@ -1,4 +1,5 @@
-"""Overlap of training and evaluation text (figlang/tasks/overlap.py), the command, and what a card says of it."""
+"""Overlap of training and evaluation text (figlang/tasks/overlap.py), the command, and what a card says of
+it."""
 
 import json
 import random
@@ -28,7 +29,9 @@ def item(identifier: str, context: str, *options: str, cut: bool = False) -> Ite
 
 
 def found(trained: list[Item], evaluated: list[Item], n: int = 8) -> dict[str, Any]:
-    train, other = (Split(name, tuple(items), name, name) for name, items in (("train", trained), ("dev", evaluated)))
+    train, other = (
+        Split(name, tuple(items), name, name) for name, items in (("train", trained), ("dev", evaluated))
+    )
     whole = overlap.check(train, [("own", "validation", other)], n)["evaluated"][0]
     return {"context": dict(whole["context"]), "option": dict(whole["option"])}
 
@@ -40,7 +43,10 @@ def test_a_run_of_words_overlaps_whatever_its_case_and_punctuation() -> None:
 
 
 def test_fewer_words_than_n_are_no_overlap_and_n_can_be_lowered() -> None:
-    trained, ours = [item("theirs", f"{LONG} again and again")], [item("ours", "the old clock in the hall was broken last winter")]
+    trained, ours = (
+        [item("theirs", f"{LONG} again and again")],
+        [item("ours", "the old clock in the hall was broken last winter")],
+    )
     assert found(trained, ours)["context"] == {}
     assert found(trained, ours, n=6)["context"] == {"ours": "theirs"}
 
@@ -59,10 +65,14 @@ def test_options_are_told_from_contexts() -> None:
 
 
 def test_a_cut_sentence_is_compared_as_a_whole() -> None:
-    trained = [item("theirs", "The trophy did not fit since the", "trophy was too big", "case was too big", cut=True)]
+    trained = [
+        item("theirs", "The trophy did not fit since the", "trophy was too big", "case was too big", cut=True)
+    ]
     other = item("ours", "The trophy did not fit since the", "shelf was low", "door was low", cut=True)
     assert found(trained, [other])["context"] == {}, "the part before the blank alone says nothing"
-    assert found(trained, [item("ours", "The trophy did not fit since the trophy was too big")])["context"] == {"ours": "theirs"}
+    assert found(trained, [item("ours", "The trophy did not fit since the trophy was too big")])[
+        "context"
+    ] == {"ours": "theirs"}
 
 
 def test_of_an_inference_the_hypothesis_is_compared_and_no_names_of_classes() -> None:
@@ -90,7 +100,14 @@ def test_munch_is_looked_at_whole_unless_it_was_trained_on() -> None:
 def test_a_table_counts_and_names_without_text() -> None:
     train = Split("train", (item("theirs", LONG),), "a", "b", dropped=("gone",))
     document = overlap.check(
-        train, [("own", "validation", Split("dev", (item("ours", LONG), item("x", "a b c", "d e f", "g h i")), "a", "b"))]
+        train,
+        [
+            (
+                "own",
+                "validation",
+                Split("dev", (item("ours", LONG), item("x", "a b c", "d e f", "g h i")), "a", "b"),
+            )
+        ],
     )
     made = table(document, "1 training item")
     assert made.rows == (("own", "validation", 2, "1 (50.0 %)", "1 (50.0 %)", "1 (50.0 %)"),)
@@ -105,13 +122,19 @@ def test_words_are_told_apart_in_every_script() -> None:
     assert found([item("theirs", "कि का की।")], [item("ours", "कि का की")])["context"] == {"ours": "theirs"}
     # Without spaces, two characters count as a word: eight words are sixteen characters.
     room = "その部屋はまるで燃える炉のようだった"
-    assert found([item("theirs", f"昨日、{room}と言う")], [item("ours", f"彼女には{room}。")])["context"] == {"ours": "theirs"}
-    assert found([item("theirs", f"昨日、{room[:12]}と言う")], [item("ours", f"彼女には{room}。")])["context"] == {}
+    assert found([item("theirs", f"昨日、{room}と言う")], [item("ours", f"彼女には{room}。")])["context"] == {
+        "ours": "theirs"
+    }
+    assert (
+        found([item("theirs", f"昨日、{room[:12]}と言う")], [item("ours", f"彼女には{room}。")])["context"]
+        == {}
+    )
 
 
 def test_near_duplicates_are_found() -> None:
     train, dev = (
-        Split(name, (item(name, text),), name, name) for name, text in (("theirs", LONG), ("ours", LONG.replace("hour", "day")))
+        Split(name, (item(name, text),), name, name)
+        for name, text in (("theirs", LONG), ("ours", LONG.replace("hour", "day")))
     )
     [one] = overlap.check(train, [("own", "validation", dev)], n=12)["evaluated"]
     assert (one["context"], one["near"]) == ({}, {"ours": "theirs"})  # 8 of 10 different words are the same
@@ -137,11 +160,15 @@ def test_twins_are_those_of_comparing_all() -> None:
 
 def test_accuracy_on_the_clean_items_stands_beside_the_whole() -> None:
     items = tuple(
-        item(name, text) for name, text in (("a", LONG), ("b", "a thing of its own kind"), ("c", "one more of another kind"))
+        item(name, text)
+        for name, text in (("a", LONG), ("b", "a thing of its own kind"), ("c", "one more of another kind"))
     )
     split = Split("dev", items, "a", "b")
     document = overlap.check(Split("train", items[:1], "a", "b"), [("own", "validation", split)])
-    predictions = [Prediction.of(one, scores) for one, scores in zip(items, ((1.0, 0.0), (1.0, 0.0), (0.0, 1.0)), strict=True)]
+    predictions = [
+        Prediction.of(one, scores)
+        for one, scores in zip(items, ((1.0, 0.0), (1.0, 0.0), (0.0, 1.0)), strict=True)
+    ]
     measured = overlap.by_cleanness(document["evaluated"][0], predictions)
     values = {name: one and (one.value, one.n) for name, one in measured.items()}
     assert values == {"whole": (pytest.approx(2 / 3), 3), "clean": (0.5, 2), "others": (1.0, 1)}
@@ -159,10 +186,18 @@ def test_all_stages_of_a_training_count(tmp_path: Path) -> None:
     ):
         settings = {"data": asdict(data), "model": {"name_or_path": source, "init": "pretrained"}}
         (tmp_path / name / "model").mkdir(parents=True)
-        (tmp_path / name / "recipe.json").write_text(json.dumps({"settings": settings, "data": {"train": train.sha256}}))
-    assert [len(stages.before(tmp_path / name, PathsConfig())) for name in ("first", "second", "third")] == [0, 1, 2]
+        (tmp_path / name / "recipe.json").write_text(
+            json.dumps({"settings": settings, "data": {"train": train.sha256}})
+        )
+    assert [len(stages.before(tmp_path / name, PathsConfig())) for name in ("first", "second", "third")] == [
+        0,
+        1,
+        2,
+    ]
     own = Split("own", (item("own", "nothing of the kind here"),), "a", "b")
-    found_in = overlap.check(own, [("own", "train", train)], before=stages.before(tmp_path / "second", PathsConfig()))
+    found_in = overlap.check(
+        own, [("own", "train", train)], before=stages.before(tmp_path / "second", PathsConfig())
+    )
     assert len(found_in["evaluated"][0]["context"]) == len(train.items)
     assert (found_in["stages"], found_in["training_items"]) == (2, len(train.items) + 1)
 
@@ -176,7 +211,14 @@ def test_the_command_writes_table_and_ids(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     against = "against=[figqa_sample,miqa_sample,munch_paraphrase]"
-    run(monkeypatch, "data=figqa_sample", against, "n=5", f"output={tmp_path}/found", "data.drop_near_duplicates=false")
+    run(
+        monkeypatch,
+        "data=figqa_sample",
+        against,
+        "n=5",
+        f"output={tmp_path}/found",
+        "data.drop_near_duplicates=false",
+    )
     written = json.loads((tmp_path / "found" / "overlap.json").read_text())
     assert written["n"] == 5
     assert [(one["data"], one["split"]) for one in written["evaluated"]] == [
@@ -185,7 +227,9 @@ def test_the_command_writes_table_and_ids(
         ("miqa_sample", "validation"),
         ("munch_paraphrase", "validation"),
     ]
-    assert {"contamination.md", "contamination.csv", "contamination.tex"} <= {path.name for path in (tmp_path / "found").iterdir()}
+    assert {"contamination.md", "contamination.csv", "contamination.tex"} <= {
+        path.name for path in (tmp_path / "found").iterdir()
+    }
     assert "| miqa_sample | validation |" in capsys.readouterr().out
 
 

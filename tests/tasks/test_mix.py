@@ -27,7 +27,12 @@ def mixture(**proportions: float) -> DataConfig:
 
 def sizes(train: Split) -> dict[str, int]:
     kinds = Counter("winogrande" if item.cut else type(item).__name__ for item in train.items)
-    return {"figqa": kinds["Item"], "munch": kinds["Paraphrase"], "snli": kinds["Consequence"], "winogrande": kinds["winogrande"]}
+    return {
+        "figqa": kinds["Item"],
+        "munch": kinds["Paraphrase"],
+        "snli": kinds["Consequence"],
+        "winogrande": kinds["winogrande"],
+    }
 
 
 def test_a_mixture_has_the_training_items_of_its_parts_and_validates_on_the_first() -> None:
@@ -77,14 +82,20 @@ def test_an_entailed_hypothesis_is_chosen_among_two_of_one_premise() -> None:
     ]
     assert isinstance(found.items[0], Consequence)
     assert partners_of(found.items) == {}
-    assert found.notes == ("some: 1 choices between an entailed and a contradicted hypothesis, 2 rows left over",)
+    assert found.notes == (
+        "some: 1 choices between an entailed and a contradicted hypothesis, 2 rows left over",
+    )
     with pytest.raises(FiglangError, match="no premise has both an entailed and a contradicted"):
         nli.choices(Split("some", rows[:2], "some.jsonl", ""))
 
 
 def test_of_munch_the_held_out_sentences_are_not_in_a_mixture() -> None:
     held_out = {item.group for item in load("validation", mix.parts(mixture(munch=1))[0], PATHS).items}
-    taught = [item for item in for_training(mixture(figqa=1, munch=2), PATHS)[0].items if isinstance(item, Paraphrase)]
+    taught = [
+        item
+        for item in for_training(mixture(figqa=1, munch=2), PATHS)[0].items
+        if isinstance(item, Paraphrase)
+    ]
     assert taught
     assert not held_out & {mix.original(item.group) for item in taught}
 
@@ -111,12 +122,17 @@ def test_mistakes_in_a_mixture(proportions: dict[str, float], said: str) -> None
         ["model=smollm2", "method=lm"],
     ],
 )
-def test_a_mixture_trains_every_kind_of_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+def test_a_mixture_trains_every_kind_of_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
     fixed = ["debug=fast", "data.limit=16", "trainer=cpu", "trainer.progress=false", f"run={tmp_path}/run"]
     monkeypatch.setattr(sys, "argv", ["train.py", "data=multitask", "data.mix.munch=1.5", *words, *fixed])
     train_command()
     content = json.loads((tmp_path / "run" / "metrics.json").read_text())
-    assert "|trained:multitask_sample(figqa=1,munch=1.5,winogrande=0.25,snli_dev_test=0.5,seed=0)@" in content["signature"]
+    assert (
+        "|trained:multitask_sample(figqa=1,munch=1.5,winogrande=0.25,snli_dev_test=0.5,seed=0)@"
+        in content["signature"]
+    )
     assert content["data"]["validation"]["items"] == 16
     looked_in = {(one["data"], one["split"]) for one in content["contamination"]["evaluated"]}
     assert looked_in == {

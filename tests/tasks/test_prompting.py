@@ -1,4 +1,5 @@
-"""Laws of figlang/tasks/prompting.py: what an example may be, and that a draw depends on seed and pair alone."""
+"""Laws of figlang/tasks/prompting.py: what an example may be, and that a draw depends on seed and pair
+alone."""
 
 from pathlib import Path
 
@@ -50,12 +51,18 @@ def test_an_item_never_sees_itself_its_twin_or_its_metaphor(per: str) -> None:
     items = [*TRAIN[:4]]
     copy = Item("copy", "other", "Metaphor 0.", ("yes", "no"), 0)
     shown = draw(items, [*items, copy], worded, PromptConfig(k=2, per=per))
-    assert set(shown["t0"].splitlines()) == set(shown["t1"].splitlines()) == {worded(item) for item in TRAIN[2:4]}
+    assert (
+        set(shown["t0"].splitlines())
+        == set(shown["t1"].splitlines())
+        == {worded(item) for item in TRAIN[2:4]}
+    )
     assert not any(worded(item) in shown["t2"] for item in TRAIN[2:4])
 
 
 def test_too_few_examples_are_an_error() -> None:
-    with pytest.raises(FiglangError, match=r"prompt.k=3 examples are wanted and 2 are left .*; lower prompt.k$"):
+    with pytest.raises(
+        FiglangError, match=r"prompt.k=3 examples are wanted and 2 are left .*; lower prompt.k$"
+    ):
         draw(TRAIN[:4], TRAIN[:4], worded, PromptConfig(k=3))
     with pytest.raises(FiglangError, match=r"0 are left .* draw with prompt.per=pair"):
         draw(TRAIN, TRAIN, worded, PromptConfig(k=1, per="split"))
@@ -68,14 +75,19 @@ def test_the_pool_is_the_training_split_or_a_file(tmp_path: Path) -> None:
     assert len(found.examples) > 100
     assert found.source.startswith("train@")
     file = tmp_path / "metaphors.txt"
-    file.write_text("\ufeffHe is a rock. Meaning: he is steady.\n\n  Time flies. Meaning: it passes.  \n", encoding="utf-8")
+    file.write_text(
+        "\ufeffHe is a rock. Meaning: he is steady.\n\n  Time flies. Meaning: it passes.  \n",
+        encoding="utf-8",
+    )
     found = pool(PromptConfig(k=1, source=str(file)), SAMPLE, PathsConfig())
     assert found.examples == ("He is a rock. Meaning: he is steady.", "Time flies. Meaning: it passes.")
     assert draw(DEV, found.examples, worded, PromptConfig(k=2, per="split"))["d0"].count("Meaning") == 2
 
 
 def test_miqa_has_no_other_pool_than_its_rows() -> None:
-    with pytest.raises(FiglangError, match=r"prompt\.source=mine\.txt is not for MiQA, whose examples are its other rows"):
+    with pytest.raises(
+        FiglangError, match=r"prompt\.source=mine\.txt is not for MiQA, whose examples are its other rows"
+    ):
         pool(
             PromptConfig(k=1, source="mine.txt"),
             DataConfig("miqa_sample", "miqa", root="package:figlang/samples"),

@@ -27,8 +27,17 @@ def test_only_the_values_that_nobody_printed_are_blank() -> None:
 
 
 def test_a_setting_is_its_keys_and_values() -> None:
-    row = next(row for row in results() if row.table == "Table 4" and row.model == "BERT-large" and row.value == 83.16)
-    assert row.setting == {"split": "test", "direction": "forward", "regime": "finetuned", "train": "Tuned(L)=train.csv(1458)"}
+    row = next(
+        row
+        for row in results()
+        if row.table == "Table 4" and row.model == "BERT-large" and row.value == 83.16
+    )
+    assert row.setting == {
+        "split": "test",
+        "direction": "forward",
+        "regime": "finetuned",
+        "train": "Tuned(L)=train.csv(1458)",
+    }
 
 
 @pytest.mark.parametrize("benchmark", ["Fig-QA", "MiQA", "MUNCH"])
@@ -51,7 +60,11 @@ def test_no_published_number_is_comparable_with_other_data(split: str) -> None:
 
 @pytest.mark.parametrize(("split", "upstream"), [("validation", "dev"), ("test", "test")])
 def test_comparable_numbers_are_of_the_same_split(split: str, upstream: str) -> None:
-    usable = [row.published.setting["split"] for row in fig_qa("figqa_medium", split, published_data=True) if row.comparable]
+    usable = [
+        row.published.setting["split"]
+        for row in fig_qa("figqa_medium", split, published_data=True)
+        if row.comparable
+    ]
     assert usable
     assert set(usable) == {upstream}
 
@@ -71,16 +84,25 @@ def test_nothing_is_comparable_with_a_run_on_training_data() -> None:
         ("GPT-2", "pair_accuracy", {"regime": "zero-shot"}, "backward pairs, not forward pairs"),
         ("GPT-3 Curie", "pair_accuracy", {"regime": "finetuned"}, "backward pairs, not forward pairs"),
         ("GPT-neo 1.3B", "pair_accuracy", {"regime": "finetuned"}, "a copied cell"),
-        ("RoBERTa-large (SNLI+MNLI+FEVER+ANLI)", "accuracy", {"labels": "3-way"}, "two three-way judgements an item, not a choice"),
+        (
+            "RoBERTa-large (SNLI+MNLI+FEVER+ANLI)",
+            "accuracy",
+            {"labels": "3-way"},
+            "two three-way judgements an item, not a choice",
+        ),
     ],
 )
-def test_a_number_that_is_something_else_is_not_comparable(model: str, metric: str, setting: dict[str, str], reason: str) -> None:
+def test_a_number_that_is_something_else_is_not_comparable(
+    model: str, metric: str, setting: dict[str, str], reason: str
+) -> None:
     compared = named(fig_qa("figqa_medium", "test", published_data=True), model, metric, **setting)
     assert (compared.comparable, compared.reason) == (False, reason)
 
 
 def test_a_number_whose_prompts_held_answers_of_its_split_is_not_comparable() -> None:
-    compared = named(fig_qa("figqa_medium", "validation", published_data=True), "GPT-3 Davinci", "accuracy", regime="k=3")
+    compared = named(
+        fig_qa("figqa_medium", "validation", published_data=True), "GPT-3 Davinci", "accuracy", regime="k=3"
+    )
     assert (compared.comparable, compared.reason) == (False, "its prompts held answers of the split")
 
 
@@ -88,13 +110,16 @@ def test_a_number_whose_prompts_held_answers_of_its_split_is_not_comparable() ->
     ("model", "metric", "value"),
     [("BERT-large", "pair_accuracy", 70.6), ("Human", "pair_accuracy", 89.7), ("Human", "accuracy", 94.42)],
 )
-def test_forward_numbers_of_test_are_comparable_with_a_run_on_test(model: str, metric: str, value: float) -> None:
+def test_forward_numbers_of_test_are_comparable_with_a_run_on_test(
+    model: str, metric: str, value: float
+) -> None:
     compared = named(fig_qa("figqa_medium", "test", published_data=True), model, metric)
     assert (compared.comparable, compared.reason, compared.published.value) == (True, "", value)
 
 
 def test_pair_accuracies_that_count_as_comparable_keep_the_bound() -> None:
-    # No forward pair accuracy can be below 2 · accuracy − 1: the backward rows would break it (GPT-neo 10.30 < 2 · 56.89 − 100).
+    # No forward pair accuracy can be below 2 · accuracy − 1: the backward rows would break it (GPT-neo 10.30
+    # < 2 · 56.89 − 100).
     usable = [row.published for row in fig_qa("figqa_medium", "test", published_data=True) if row.comparable]
     best = {row.model: row.value for row in usable if row.metric == "accuracy" and "train" not in row.setting}
     pairs = {row.model: row.value for row in usable if row.metric == "pair_accuracy"}
@@ -110,4 +135,6 @@ def test_comparable_numbers_come_first() -> None:
 
 @pytest.mark.parametrize("split", ["validation", "test"])
 def test_every_other_number_has_a_reason(split: str) -> None:
-    assert all(row.comparable != bool(row.reason) for row in fig_qa("figqa_medium", split, published_data=True))
+    assert all(
+        row.comparable != bool(row.reason) for row in fig_qa("figqa_medium", split, published_data=True)
+    )

@@ -1,4 +1,5 @@
-"""The index of the readers, figlang/tasks/registry.py: one split by name, and training data free of evaluation items."""
+"""The index of the readers, figlang/tasks/registry.py: one split by name, and training data free of
+evaluation items."""
 
 from pathlib import Path
 
@@ -32,7 +33,11 @@ def test_a_split_is_read_from_its_own_file(own: DataConfig, split: str) -> None:
 def test_a_split_without_a_file_names_the_setting_and_the_columns(split: str) -> None:
     with pytest.raises(FiglangError) as error:
         load(split, DataConfig(dataset="figqa_csv"), PathsConfig())
-    for part in (f"data.{split} is not set", f"data.{split}=FILE.csv", "startphrase, ending1, ending2, labels"):
+    for part in (
+        f"data.{split} is not set",
+        f"data.{split}=FILE.csv",
+        "startphrase, ending1, ending2, labels",
+    ):
         assert part in str(error.value)
 
 
@@ -73,12 +78,15 @@ def test_near_duplicates_are_kept_by_the_switch(own: DataConfig) -> None:
 
 
 @pytest.mark.parametrize(
-    ("drop", "done"), [(True, "dropped from training"), (False, "kept, since data.drop_near_duplicates=false")]
+    ("drop", "done"),
+    [(True, "dropped from training"), (False, "kept, since data.drop_near_duplicates=false")],
 )
 def test_near_duplicates_are_listed_either_way(own: DataConfig, drop: bool, done: str) -> None:
     own.drop_near_duplicates = drop
     train, _ = for_training(own, PathsConfig())
-    assert train.notes == (f"2 metaphors also occur in an evaluation split, {done}: train-1 = validation-1, train-4 = test-1",)
+    assert train.notes == (
+        f"2 metaphors also occur in an evaluation split, {done}: train-1 = validation-1, train-4 = test-1",
+    )
 
 
 def test_the_evaluation_split_is_never_thinned(own: DataConfig) -> None:
@@ -110,7 +118,9 @@ def test_repeated_rows_of_own_files_are_left_out_unless_the_switch_keeps_them(
     assert "2 rows repeat an earlier row" in split.notes[-1]
 
 
-def test_a_long_list_of_near_duplicates_is_cut_in_the_note_and_whole_in_what_is_dropped(own: DataConfig, tmp_path: Path) -> None:
+def test_a_long_list_of_near_duplicates_is_cut_in_the_note_and_whole_in_what_is_dropped(
+    own: DataConfig, tmp_path: Path
+) -> None:
     rows = HEADER + "".join(f"m {n},x,y,0\nn {n},x,y,1\n" for n in range(60))
     (tmp_path / "train.csv").write_text(rows + "k,x,y,0\nl,x,y,1\n")
     (tmp_path / "validation.csv").write_text(rows)
@@ -129,11 +139,15 @@ def test_a_long_list_of_near_duplicates_is_cut_in_the_note_and_whole_in_what_is_
     ],
 )
 def test_published_training_items(figqa_root: str, size: str, drop: bool, items: int) -> None:
-    train, validation = for_training(DataConfig(size=size, drop_near_duplicates=drop), PathsConfig(data=figqa_root))
+    train, validation = for_training(
+        DataConfig(size=size, drop_near_duplicates=drop), PathsConfig(data=figqa_root)
+    )
     assert len(train.items) == items
     assert len(validation.items) == 1094
 
 
 def test_data_root_goes_before_paths_data(figqa_root: str) -> None:
     paths = PathsConfig(data=figqa_root)
-    assert load("validation", DataConfig(root="package:figlang/samples"), paths).source.endswith("samples/figqa/filtered/dev.csv")
+    assert load("validation", DataConfig(root="package:figlang/samples"), paths).source.endswith(
+        "samples/figqa/filtered/dev.csv"
+    )

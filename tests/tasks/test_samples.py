@@ -1,4 +1,5 @@
-"""The bundled samples (figlang/samples): small, and yet data sets in the exact forms of the published ones."""
+"""The bundled samples (figlang/samples): small, and yet data sets in the exact forms of the published
+ones."""
 
 import csv
 import json
@@ -68,11 +69,17 @@ def test_figqa_phrases_are_unique_over_all_splits() -> None:
 
 
 def test_figqa_endings_of_a_row_differ() -> None:
-    assert [item.id for name in SPLITS for item in figqa_split(name).items if fold(item.options[0]) == fold(item.options[1])] == []
+    assert [
+        item.id
+        for name in SPLITS
+        for item in figqa_split(name).items
+        if fold(item.options[0]) == fold(item.options[1])
+    ] == []
 
 
 def test_figqa_position_says_nothing_about_meaning() -> None:
-    # The ending with a negation is first about as often as second: a rule on the words of the options alone learns nothing.
+    # The ending with a negation is first about as often as second: a rule on the words of the options alone
+    # learns nothing.
     negated = [
         [bool(re.search(r"\b(not|no|never|nothing|none)\b|n't", option)) for option in item.options]
         for item in figqa_split("train").items[::2]
@@ -105,9 +112,13 @@ def test_figqa_validation_items_have_a_commonsense_category() -> None:
 
 
 def test_figqa_commonsense_counts_its_labels() -> None:
-    with (SAMPLES / "figqa" / "commonsense_annotation" / "dev.csv").open(encoding="utf-8", newline="") as file:
+    with (SAMPLES / "figqa" / "commonsense_annotation" / "dev.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         rows = list(csv.DictReader(file))
-    assert all(int(row["num_labels"]) == sum(row[short] == "1" for short in figqa.COMMONSENSE) for row in rows)
+    assert all(
+        int(row["num_labels"]) == sum(row[short] == "1" for short in figqa.COMMONSENSE) for row in rows
+    )
 
 
 def test_figqa_sample_needs_nothing_dropped_from_training() -> None:
@@ -150,7 +161,12 @@ def test_miqa_statements_are_unique() -> None:
 
 def test_miqa_statements_are_bare() -> None:
     # As upstream: no quoting, no final punctuation, no spaces around.
-    odd = [text for row in miqa() for text in row.values() if not text or text != text.strip() or text[-1] in ".!?," or '"' in text]
+    odd = [
+        text
+        for row in miqa()
+        for text in row.values()
+        if not text or text != text.strip() or text[-1] in ".!?," or '"' in text
+    ]
     assert odd == []
 
 
@@ -223,8 +239,14 @@ def test_munch_rows_are_numbered_from_zero(rows: list[dict[str, str]]) -> None:
 
 
 def test_munch_sentences_have_one_marked_target() -> None:
-    sentences = [row[name] for row in JUDGEMENT for name in ("s0", "s1", "s2")] + [row["s0"] for row in GENERATION]
-    odd = [text for text in sentences if len(re.findall(r"<b>[^<>*]+</b>", text)) != 1 or text.count("<") != 2 or "*" in text]
+    sentences = [row[name] for row in JUDGEMENT for name in ("s0", "s1", "s2")] + [
+        row["s0"] for row in GENERATION
+    ]
+    odd = [
+        text
+        for text in sentences
+        if len(re.findall(r"<b>[^<>*]+</b>", text)) != 1 or text.count("<") != 2 or "*" in text
+    ]
     assert odd == []
 
 
@@ -239,7 +261,9 @@ def test_munch_candidates_differ_from_their_sentence_by_the_target() -> None:
 
 def test_munch_candidates_are_single_words_other_than_the_target() -> None:
     triples = [[target(row[name]) for name in ("s0", "s1", "s2")] for row in JUDGEMENT]
-    assert [triple for triple in triples if len(set(triple)) != 3 or any(" " in word for word in triple[1:])] == []
+    assert [
+        triple for triple in triples if len(set(triple)) != 3 or any(" " in word for word in triple[1:])
+    ] == []
 
 
 def test_munch_apt_candidates_come_first() -> None:
@@ -271,7 +295,12 @@ def test_munch_judged_sentences_are_sentences_of_generation() -> None:
 
 def test_munch_apt_candidates_are_human_answers() -> None:
     answers = {row["idx"]: row["human_ans"].split() for row in GENERATION}
-    apt = {(row["s0_idx"], target(row[name])) for row in JUDGEMENT for name in ("s1", "s2") if row[f"{name}_label"] == "apt"}
+    apt = {
+        (row["s0_idx"], target(row[name]))
+        for row in JUDGEMENT
+        for name in ("s1", "s2")
+        if row[f"{name}_label"] == "apt"
+    }
     assert sorted((index, word) for index, word in apt if word not in answers[index]) == []
 
 
@@ -288,7 +317,12 @@ def test_munch_genres_and_novelties_are_upstreams() -> None:
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
-    [("word_judge", starred), ("sent_judge_mword", starred), ("sent_judge_implicit", bare), ("sent_judge_msent", bare)],
+    [
+        ("word_judge", starred),
+        ("sent_judge_mword", starred),
+        ("sent_judge_implicit", bare),
+        ("sent_judge_msent", bare),
+    ],
 )
 def test_munch_judgement_tasks_agree_with_the_table(name: str, sentence: Any) -> None:
     word = target if name == "word_judge" else bare
@@ -304,7 +338,9 @@ def test_munch_judgement_tasks_agree_with_the_table(name: str, sentence: Any) ->
 
 
 def test_munch_generation_task_agrees_with_the_table() -> None:
-    assert task("generation") == {int(row["i0"]): {"dataset_index": int(row["i0"]), "s0": row["s0"]} for row in GENERATION}
+    assert task("generation") == {
+        int(row["i0"]): {"dataset_index": int(row["i0"]), "s0": row["s0"]} for row in GENERATION
+    }
 
 
 def test_munch_sentence_tasks_are_the_same_file_twice() -> None:
@@ -316,5 +352,7 @@ def test_munch_parts_of_speech_are_of_the_targets() -> None:
     lines = (SAMPLES / "munch" / "derived" / "pos_from_vua_seq.tsv").read_text(encoding="utf-8").splitlines()
     header, *rows = [line.split("\t") for line in lines]
     assert header == ["i0", "idx", "sid", "target", "upos"]
-    assert [row[:4] for row in rows] == [[row["i0"], row["idx"], row["sid"], target(row["s0"])] for row in GENERATION]
+    assert [row[:4] for row in rows] == [
+        [row["i0"], row["idx"], row["sid"], target(row["s0"])] for row in GENERATION
+    ]
     assert {row[4] for row in rows} <= {"NOUN", "VERB", "ADJ", "ADV", "ADP", "PROPN"}

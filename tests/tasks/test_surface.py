@@ -54,21 +54,32 @@ def test_frequency_goes_by_right_answers_in_training_whatever_their_case_and_spa
         item("t2", "b", ("yes", "maybe"), 1),
         item("t3", "c", ("x", "the dog  is loud"), 1),
     ]
-    one = found([item("1", "The dog barks.", ("the dog is loud", "yes"), 0), item("2", "d", ("NO", "maybe"), 1)], training)
+    one = found(
+        [item("1", "The dog barks.", ("the dog is loud", "yes"), 0), item("2", "d", ("NO", "maybe"), 1)],
+        training,
+    )
     # 1: "the dog is loud" was right once, "yes" never; 2: both once.
-    assert (one["right most often in training"].accuracy.value, one["right most often in training"].ties) == (0.5, 1)
+    assert (one["right most often in training"].accuracy.value, one["right most often in training"].ties) == (
+        0.5,
+        1,
+    )
     assert "right most often in training" not in found(ITEMS)
 
 
 def test_in_pairs_no_rule_about_the_options_beats_chance() -> None:
     """The two items of a pair have the same options and other answers."""
-    pairs = [Item(f"{n}{gold}", str(n), "m", ("short", "rather long"), gold) for n in range(40) for gold in (0, 1)]
+    pairs = [
+        Item(f"{n}{gold}", str(n), "m", ("short", "rather long"), gold) for n in range(40) for gold in (0, 1)
+    ]
     one = found(pairs)["longest option"].accuracy
     assert (one.value, one.chance) == (0.5, 0.5)
 
 
 def test_the_order_of_the_options_changes_no_rule_but_the_first() -> None:
-    turned = [item(one.id, one.context, one.options[::-1], None if one.gold is None else 1 - one.gold) for one in ITEMS]
+    turned = [
+        item(one.id, one.context, one.options[::-1], None if one.gold is None else 1 - one.gold)
+        for one in ITEMS
+    ]
     ours, theirs = found(ITEMS), found(turned)
     assert all(ours[rule].accuracy == theirs[rule].accuracy for rule in ours if rule != "first option")
 
@@ -106,5 +117,7 @@ def test_a_report_has_the_baselines_of_its_items(tmp_path: Path) -> None:
     training = load("train", DataConfig(root="package:figlang/samples"), PathsConfig()).items
     made = shown.table(split.items, training)
     assert made is not None
-    assert (tmp_path / "out" / "tables" / "surface.md").read_text(encoding="utf-8").strip() == markdown(made).strip()
+    assert (tmp_path / "out" / "tables" / "surface.md").read_text(encoding="utf-8").strip() == markdown(
+        made
+    ).strip()
     assert "right most often in training" in page

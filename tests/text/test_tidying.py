@@ -46,7 +46,8 @@ def test_a_tidy_sentence(raw: str, tidy: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["it was hot", "it was hot.", "It was hot!?", "I know, ", "so he said 'no'", "in 1999.", "well..."]
+    "text",
+    ["it was hot", "it was hot.", "It was hot!?", "I know, ", "so he said 'no'", "in 1999.", "well..."],
 )
 def test_english_is_as_it_was(text: str) -> None:
     bare = text.strip().rstrip(".!?, ")
@@ -55,7 +56,13 @@ def test_english_is_as_it_was(text: str) -> None:
 
 def test_the_published_wording_knows_other_full_stops() -> None:
     wording = Wording(ScoringConfig(text="gpt3"), PromptConfig())
-    texts = {"it was hot": "It was hot.", "it was hot!": "It was hot!.", "था।": "था।", "था": "था।", "炉だ！": "炉だ！"}
+    texts = {
+        "it was hot": "It was hot.",
+        "it was hot!": "It was hot!.",
+        "था।": "था।",
+        "था": "था।",
+        "炉だ！": "炉だ！",
+    }
     assert {text: wording.alone("", text).continuation for text in texts} == texts
 
 

@@ -31,10 +31,14 @@ def codes(watch: Health) -> list[str]:
     return [finding["code"] for finding in watch.findings]
 
 
-@pytest.mark.parametrize(("p", "training", "found"), [(0.1, True, []), (0.0, True, ["dropout_off"]), (0.1, False, ["dropout_off"])])
+@pytest.mark.parametrize(
+    ("p", "training", "found"), [(0.1, True, []), (0.0, True, ["dropout_off"]), (0.1, False, ["dropout_off"])]
+)
 def test_dropout_that_is_off_is_found(tmp_path: Path, p: float, training: bool, found: list[str]) -> None:
     watch = health(tmp_path, [])
-    watch.on_train_batch_start(trainer(), nn.Sequential(nn.Linear(2, 2), nn.Dropout(p)).train(training), None, 0)  # type: ignore[arg-type]
+    watch.on_train_batch_start(
+        trainer(), nn.Sequential(nn.Linear(2, 2), nn.Dropout(p)).train(training), None, 0
+    )  # type: ignore[arg-type]
     assert codes(watch) == found
 
 
@@ -55,7 +59,8 @@ def test_a_head_that_does_not_change_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("accuracy", "seen", "collapsed"),
-    # exact two-sided binomial against 0.5: 110 of 200 has p = 0.18, 130 of 200 p < 0.0001, and 70 of 200 is not chance either
+    # exact two-sided binomial against 0.5: 110 of 200 has p = 0.18, 130 of 200 p < 0.0001, and 70 of 200 is
+    # not chance either
     [(0.55, 200, True), (0.65, 200, False), (0.35, 200, False)],
 )
 def test_a_training_at_chance_is_found(tmp_path: Path, accuracy: float, seen: int, collapsed: bool) -> None:
@@ -72,7 +77,10 @@ def test_validation_scores_that_are_not_numbers_stop_the_training(tmp_path: Path
     fit: Any = SimpleNamespace(current_epoch=1, sanity_checking=False, global_step=7)
     history.on_validation_epoch_start(fit, nn.Identity())  # type: ignore[arg-type]
     history._scores = {0: torch.tensor([0.0, 1.0]), 1: torch.tensor([torch.nan, torch.nan])}
-    with pytest.raises(FiglangError, match=r"^validation after epoch 2: item b: the score of option 1 is nan, .*lower method.lr"):
+    with pytest.raises(
+        FiglangError,
+        match=r"^validation after epoch 2: item b: the score of option 1 is nan, .*lower method.lr",
+    ):
         history.on_validation_epoch_end(fit, nn.Identity())  # type: ignore[arg-type]
 
 

@@ -16,7 +16,10 @@ from tests.running import TINY
 from train import main as train_command
 
 LORA = ["peft=lora", "peft.r=4", "peft.alpha=8", "peft.dropout=0"]
-FORMATS = {"pair": ["method.format=pair"], "causal": ["model=smollm2", "model.init=tiny", "model.architecture=llama"]}
+FORMATS = {
+    "pair": ["method.format=pair"],
+    "causal": ["model=smollm2", "model.init=tiny", "model.architecture=llama"],
+}
 
 
 def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
@@ -25,14 +28,21 @@ def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
 
 
 @pytest.fixture(scope="module", params=sorted(FORMATS))
-def earlier(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+def earlier(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, list[str]]:
     """A run of adapters over a tiny network, and what a run that starts from it adds to the command."""
     folder = tmp_path_factory.mktemp("earlier") / "run"
     words = FORMATS[request.param]
     with pytest.MonkeyPatch.context() as patch:
         command(patch, f"run={folder}", "method.lr=0.05", *words, *LORA)
     family = ["model=smollm2", "model.bos=add"] if request.param == "causal" else words
-    return folder, [*family, "model.init=pretrained", f"model.name_or_path={folder}", f"paths.runs={folder.parent}"]
+    return folder, [
+        *family,
+        "model.init=pretrained",
+        f"model.name_or_path={folder}",
+        f"paths.runs={folder.parent}",
+    ]
 
 
 def weights(run: Path) -> dict[str, torch.Tensor]:
@@ -52,24 +62,46 @@ def test_continued_adapters_begin_where_they_were_and_stay_over_the_same_base(
     command(monkeypatch, f"run={tmp_path / 'on'}", "method.lr=0.05", "peft.stack=continue", *words, *LORA)
     for name, value in weights(tmp_path / "still").items():
         torch.testing.assert_close(value, weights(before)[name])
-    assert any(not torch.equal(value, weights(before)[name]) for name, value in weights(tmp_path / "on").items())
-    old, still = (json.loads((run / "model" / "figlang.json").read_text()) for run in (before, tmp_path / "still"))
+    assert any(
+        not torch.equal(value, weights(before)[name]) for name, value in weights(tmp_path / "on").items()
+    )
+    old, still = (
+        json.loads((run / "model" / "figlang.json").read_text()) for run in (before, tmp_path / "still")
+    )
     assert still["trained_on"] == "figqa_sample>figqa_sample"
     assert still["base_sha256"] == old["base_sha256"]
     assert still["settings"] != old["settings"]
     # The overlap that is looked for is that of the second training.
-    said = "Only the items of figqa_sample were looked at; what those of figqa_sample before share stands on the card"
-    assert [said in (run / "model" / "README.md").read_text() for run in (before, tmp_path / "still")] == [False, True]
+    said = (
+        "Only the items of figqa_sample were looked at; what those of figqa_sample before share stands "
+        "on the card"
+    )
+    assert [said in (run / "model" / "README.md").read_text() for run in (before, tmp_path / "still")] == [
+        False,
+        True,
+    ]
     for old_row, new_row in zip(rows(before), rows(tmp_path / "still"), strict=True):
         assert new_row["scores"] == pytest.approx(old_row["scores"], abs=1e-4)
 
 
-def test_a_head_goes_on_with_its_own_order_of_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_head_goes_on_with_its_own_order_of_classes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words = ["method=nli", "data=snli", f"paths.runs={tmp_path}", *LORA]
-    command(monkeypatch, f"run={tmp_path / 'before'}", "method.lr=0.05", "nli.labels=[contradiction,entailment,neutral]", *words)
+    command(
+        monkeypatch,
+        f"run={tmp_path / 'before'}",
+        "method.lr=0.05",
+        "nli.labels=[contradiction,entailment,neutral]",
+        *words,
+    )
     # A tiny network is exported with the adapters and knows the order; a pretrained one knows no classes.
     base = tmp_path / "before" / "model" / "base" / "config.json"
-    unnamed = {name: value for name, value in json.loads(base.read_text()).items() if name not in ("id2label", "label2id")}
+    unnamed = {
+        name: value
+        for name, value in json.loads(base.read_text()).items()
+        if name not in ("id2label", "label2id")
+    }
     base.write_text(json.dumps(unnamed))
     source = ["model.init=pretrained", f"model.name_or_path={tmp_path / 'before'}", "peft.stack=continue"]
     command(monkeypatch, f"run={tmp_path / 'still'}", "method.lr=1e-12", *source, *words)
@@ -78,11 +110,20 @@ def test_a_head_goes_on_with_its_own_order_of_classes(tmp_path: Path, monkeypatc
 
 
 def test_a_run_is_of_the_checkpoint_that_it_started_from(
-    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    earlier: tuple[Path, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     before, words = earlier
     shutil.copytree(before / "model", tmp_path / "source")
-    words = [*words, f"model.name_or_path={tmp_path / 'source'}", "peft.stack=continue", *LORA, f"run={tmp_path / 'on'}"]
+    words = [
+        *words,
+        f"model.name_or_path={tmp_path / 'source'}",
+        "peft.stack=continue",
+        *LORA,
+        f"run={tmp_path / 'on'}",
+    ]
     command(monkeypatch, *words)
     words.append("skip_finished=true")
     command(monkeypatch, *words)
@@ -110,7 +151,10 @@ def test_merged_adapters_are_exported_as_a_whole_network(
     ("given", "said"),
     [
         ([], "peft.stack=continue trains these"),
-        (["peft.stack=continue", "peft.r=8"], "adapters of peft=lora peft.r=4 peft.alpha=8, not of peft=lora peft.r=8"),
+        (
+            ["peft.stack=continue", "peft.r=8"],
+            "adapters of peft=lora peft.r=4 peft.alpha=8, not of peft=lora peft.r=8",
+        ),
         (["peft.stack=continue", "peft=rslora"], "not of peft=rslora"),
         (["peft.stack=continue", "peft.target_modules=auto"], "weights are not in both"),
         (["peft.stack=continue", "peft=none"], "add the peft= and peft.r= that they have"),
@@ -144,7 +188,10 @@ def test_a_network_without_adapters_has_none_to_continue(
 
 
 def test_adapters_over_adapters_are_not_continued(
-    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    earlier: tuple[Path, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     before, words = earlier
     shutil.copytree(before / "model", tmp_path / "above")
@@ -158,7 +205,10 @@ def test_adapters_over_adapters_are_not_continued(
 
 
 def test_adapters_of_another_input_format_are_not_continued(
-    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    earlier: tuple[Path, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     before, words = earlier
     shutil.copytree(before / "model", tmp_path / "other")
@@ -171,12 +221,17 @@ def test_adapters_of_another_input_format_are_not_continued(
 
 
 def test_adapters_with_an_alpha_of_their_own_in_some_layers_are_not_continued(
-    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    earlier: tuple[Path, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     before, words = earlier
     shutil.copytree(before / "model", tmp_path / "other")
     settings = json.loads((tmp_path / "other" / "adapter_config.json").read_text())
-    (tmp_path / "other" / "adapter_config.json").write_text(json.dumps({**settings, "alpha_pattern": {"query": 64}}))
+    (tmp_path / "other" / "adapter_config.json").write_text(
+        json.dumps({**settings, "alpha_pattern": {"query": 64}})
+    )
     source = f"model.name_or_path={tmp_path / 'other'}"
     with pytest.raises(SystemExit):
         command(monkeypatch, f"run={tmp_path / 'on'}", *words, source, "peft.stack=continue", *LORA)
@@ -184,7 +239,10 @@ def test_adapters_with_an_alpha_of_their_own_in_some_layers_are_not_continued(
 
 
 def test_adapters_are_not_continued_over_other_weights(
-    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    earlier: tuple[Path, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     before, words = earlier
     shutil.copytree(before, tmp_path / "other")
@@ -202,7 +260,9 @@ def test_continued_adapters_are_evaluated_like_others(
     _, words = earlier
     command(monkeypatch, f"run={tmp_path / 'on'}", "peft.stack=continue", *words, *LORA)
     monkeypatch.setattr(
-        sys, "argv", ["evaluate.py", f"checkpoint={tmp_path / 'on'}", "data=figqa_sample", f"output={tmp_path / 'again'}"]
+        sys,
+        "argv",
+        ["evaluate.py", f"checkpoint={tmp_path / 'on'}", "data=figqa_sample", f"output={tmp_path / 'again'}"],
     )
     evaluate_command()
     again = {row["id"]: row["scores"] for row in rows(tmp_path / "again")}
@@ -211,15 +271,22 @@ def test_continued_adapters_are_evaluated_like_others(
 
 
 def test_a_mean_with_what_the_training_began_from(
-    tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    earlier: tuple[Path, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     before, words = earlier
     runs = [tmp_path / f"seed{seed}" for seed in (0, 1)]
     for seed, run in enumerate(runs):
-        command(monkeypatch, f"run={run}", f"seed={seed}", "method.lr=0.05", "peft.stack=continue", *words, *LORA)
+        command(
+            monkeypatch, f"run={run}", f"seed={seed}", "method.lr=0.05", "peft.stack=continue", *words, *LORA
+        )
 
     def average(*words: str) -> None:
-        monkeypatch.setattr(sys, "argv", ["x", "trainer=cpu", "trainer.threads=1", "trainer.progress=false", *words])
+        monkeypatch.setattr(
+            sys, "argv", ["x", "trainer=cpu", "trainer.threads=1", "trainer.progress=false", *words]
+        )
         average_command()
 
     def added(one: dict[str, torch.Tensor], alpha_by_rank: float) -> dict[str, torch.Tensor]:

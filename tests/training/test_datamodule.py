@@ -1,4 +1,5 @@
-"""Batches for training (figlang/training/datamodule.py): every item once an epoch, in an order of seed and epoch alone."""
+"""Batches for training (figlang/training/datamodule.py): every item once an epoch, in an order of seed and
+epoch alone."""
 
 import warnings
 from collections.abc import Sequence
@@ -18,7 +19,14 @@ from figlang.training.datamodule import WINDOW, ChoiceData, LengthBuckets
 def examples(lengths: Sequence[int], options: int = 2) -> list[Encoded]:
     """Items of `options` sequences each, the longest of the given length."""
     return [
-        Encoded(place, 0, tuple([0] * (length if option == 0 else max(1, length - 2)) for option in range(options)), None, (), None)
+        Encoded(
+            place,
+            0,
+            tuple([0] * (length if option == 0 else max(1, length - 2)) for option in range(options)),
+            None,
+            (),
+            None,
+        )
         for place, length in enumerate(lengths)
     ]
 
@@ -62,7 +70,9 @@ def test_without_a_budget_all_batches_but_one_are_full(batch_size: int) -> None:
 @pytest.mark.parametrize("max_tokens", [150, 300, 1000])
 @pytest.mark.parametrize("options", [2, 4])
 def test_no_batch_has_more_padded_tokens_than_the_budget(max_tokens: int, options: int) -> None:
-    items = examples(np.random.default_rng(1).integers(5, 35, 203).tolist(), options)  # one item: at most 4 · 34 = 136
+    items = examples(
+        np.random.default_rng(1).integers(5, 35, 203).tolist(), options
+    )  # one item: at most 4 · 34 = 136
     batches = epoch(LengthBuckets(items, 64, max_tokens, seed=0))
     assert max(padded(items, batch) for batch in batches) <= max_tokens
 
@@ -74,7 +84,9 @@ def test_an_item_longer_than_the_budget_is_a_batch_of_its_own() -> None:
 
 
 def test_a_budget_that_is_wide_enough_changes_no_number_of_batches() -> None:
-    assert len(LengthBuckets(many(), 8, 10**9, seed=0)) == len(LengthBuckets(many(), 8, None, seed=0)) == 26  # ⌈203 / 8⌉
+    assert (
+        len(LengthBuckets(many(), 8, 10**9, seed=0)) == len(LengthBuckets(many(), 8, None, seed=0)) == 26
+    )  # ⌈203 / 8⌉
 
 
 @pytest.mark.parametrize(("batch_size", "max_tokens"), SIZES)
@@ -109,7 +121,10 @@ class TestOrder:
 
     def test_batches_do_not_come_sorted_by_length(self, max_tokens: int | None) -> None:
         items = many()
-        longest = [max(items[index].longest for index in batch) for batch in epoch(LengthBuckets(items, 8, max_tokens, seed=0))]
+        longest = [
+            max(items[index].longest for index in batch)
+            for batch in epoch(LengthBuckets(items, 8, max_tokens, seed=0))
+        ]
         assert abs(np.corrcoef(longest, np.arange(len(longest)))[0, 1]) < 0.5
 
 
@@ -178,7 +193,9 @@ def fit(epochs: int, folder: Path, resume: Path | None = None) -> Recorder:
             accelerator="cpu",
             max_epochs=epochs,
             logger=False,
-            callbacks=[ModelCheckpoint(folder, "last", save_on_train_epoch_end=True, enable_version_counter=False)],
+            callbacks=[
+                ModelCheckpoint(folder, "last", save_on_train_epoch_end=True, enable_version_counter=False)
+            ],
             enable_progress_bar=False,
             enable_model_summary=False,
             num_sanity_val_steps=0,
@@ -197,7 +214,9 @@ def test_the_trainer_gets_the_batches_of_its_epoch(tmp_path: Path) -> None:
 def test_a_resumed_trainer_gets_the_batches_of_the_epochs_that_are_left(tmp_path: Path) -> None:
     fit(1, tmp_path)
     buckets = LengthBuckets(many(50), 8, None, seed=0)
-    assert fit(3, tmp_path, tmp_path / "last.ckpt").seen == {number: epoch(buckets, number) for number in (1, 2)}
+    assert fit(3, tmp_path, tmp_path / "last.ckpt").seen == {
+        number: epoch(buckets, number) for number in (1, 2)
+    }
 
 
 def test_validation_sees_every_item_in_every_epoch(tmp_path: Path) -> None:

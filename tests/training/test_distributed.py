@@ -1,6 +1,7 @@
 """Two processes on the CPU: every process trains on its share of each batch, one of them reports.
 
-The networks have no dropout, which would draw other numbers in two processes than in one; the batches do not divide evenly.
+The networks have no dropout, which would draw other numbers in two processes than in one; the batches do not
+divide evenly.
 """
 
 import csv
@@ -27,7 +28,8 @@ COMMON = [*TINY, "model.init=pretrained", "method.lr=0.001", "data.limit=61", "m
 ZERO = ["deepspeed_1", "deepspeed_2", "deepspeed_2_offload", "deepspeed_3"]
 NEEDED = pytest.mark.skipif(find_spec("deepspeed") is None, reason="needs figlang[deepspeed]")
 STRATEGIES = ["ddp", "fsdp", *(pytest.param(name, marks=[NEEDED, pytest.mark.slow]) for name in ZERO)]
-# DeepSpeed clips by another length of the gradient there; without clipping (method.clip=1e9) the losses are those of one process.
+# DeepSpeed clips by another length of the gradient there; without clipping (method.clip=1e9) the losses are
+# those of one process.
 DIFFERS = "deepspeed_2_offload"
 preload(*(["deepspeed"] if find_spec("deepspeed") else []))
 Row = tuple[str, str, str, str]
@@ -56,7 +58,11 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 def bert(folder: Path, dropout: float) -> list[str]:
     tokenizer = masked_models.word_pieces()
-    settings = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout, "max_position_embeddings": 128}
+    settings = {
+        "hidden_dropout_prob": dropout,
+        "attention_probs_dropout_prob": dropout,
+        "max_position_embeddings": 128,
+    }
     masked_models.network("bert", tokenizer, **settings).bert.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return [f"model.name_or_path={folder}"]
@@ -80,7 +86,10 @@ def curve(folder: Path) -> dict[Row, float]:
 
 
 def scores(folder: Path) -> dict[str, list[float]]:
-    return {row["id"]: row["scores"] for row in map(json.loads, (folder / "predictions.jsonl").read_text().splitlines())}
+    return {
+        row["id"]: row["scores"]
+        for row in map(json.loads, (folder / "predictions.jsonl").read_text().splitlines())
+    }
 
 
 def exported(run: Path) -> Path:
@@ -97,7 +106,9 @@ def assert_equal_runs(one: Path, other: Path) -> None:
         assert found[key] == pytest.approx(values, abs=2e-3)
     metrics = [json.loads((folder / "metrics.json").read_text())["metrics"] for folder in (one, other)]
     assert metrics[0]["accuracy"] == metrics[1]["accuracy"]
-    assert sorted(path.name for path in (one / "model").iterdir()) == sorted(path.name for path in (other / "model").iterdir())
+    assert sorted(path.name for path in (one / "model").iterdir()) == sorted(
+        path.name for path in (other / "model").iterdir()
+    )
     weights, others = (load_file(exported(folder)) for folder in (one, other))
     assert {name: (value.shape, value.dtype) for name, value in weights.items()} == {
         name: (value.shape, value.dtype) for name, value in others.items()
@@ -106,7 +117,9 @@ def assert_equal_runs(one: Path, other: Path) -> None:
 
 
 def test_lightning_starts_two_processes(tmp_path: Path) -> None:
-    result = train_apart(tmp_path, "run=two", "trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2", "data.limit=16")
+    result = train_apart(
+        tmp_path, "run=two", "trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2", "data.limit=16"
+    )
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("signature") == 1
 
@@ -203,7 +216,9 @@ def weights_in(state: Path) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_frozen_weights_are_not_saved(tmp_path: Path, causal: list[str], strategy: str) -> None:
-    killed = together(tmp_path, strategy, "run=killed", *causal, *CASES["adapters"], struck=(signal.SIGKILL, 14))
+    killed = together(
+        tmp_path, strategy, "run=killed", *causal, *CASES["adapters"], struck=(signal.SIGKILL, 14)
+    )
     assert -9 in killed.codes(), killed.said
     state = (tmp_path / "killed" / "checkpoints" / "last.ckpt").resolve()
     names = weights_in(state)
@@ -214,10 +229,27 @@ def test_frozen_weights_are_not_saved(tmp_path: Path, causal: list[str], strateg
 
 @pytest.mark.slow
 def test_torchrun_says_how_many_processes(tmp_path: Path, alone: Path, encoder: list[str]) -> None:
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(ROOT / "train.py")]
-    command = [*torchrun, *COMMON, "trainer=ddp", "trainer.accelerator=cpu", "run=two", *encoder, *CASES["full"]]
+    torchrun = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node=2",
+        str(ROOT / "train.py"),
+    ]
+    command = [
+        *torchrun,
+        *COMMON,
+        "trainer=ddp",
+        "trainer.accelerator=cpu",
+        "run=two",
+        *encoder,
+        *CASES["full"],
+    ]
     known = environment(tmp_path)
-    result = subprocess.run(command, cwd=tmp_path, env=known, capture_output=True, text=True, timeout=600, check=False)
+    result = subprocess.run(
+        command, cwd=tmp_path, env=known, capture_output=True, text=True, timeout=600, check=False
+    )
     assert result.returncode == 0, result.stderr
     assert_equal_runs(alone / "full", tmp_path / "two")
 
@@ -230,13 +262,27 @@ def test_torchrun_says_how_many_processes(tmp_path: Path, alone: Path, encoder: 
         ({"TORCHELASTIC_RUN_ID": "1", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "4"}, {}, (4, 2)),
         ({"SLURM_NTASKS": "8", "SLURM_NNODES": "2", "SLURM_JOB_NAME": "figlang"}, {}, (4, 2)),
         ({"SLURM_NTASKS": "8", "SLURM_NNODES": "2", "SLURM_JOB_NAME": "bash"}, {}, ("auto", 1)),
-        ({"SLURM_NTASKS": "8", "SLURM_NNODES": "2", "SLURM_JOB_NAME": "figlang"}, {"strategy": "auto"}, ("auto", 1)),
+        (
+            {"SLURM_NTASKS": "8", "SLURM_NNODES": "2", "SLURM_JOB_NAME": "figlang"},
+            {"strategy": "auto"},
+            ("auto", 1),
+        ),
     ],
 )
 def test_processes_are_counted_as_they_were_started(
-    monkeypatch: pytest.MonkeyPatch, known: dict[str, str], settings: dict[str, Any], expected: tuple[str | int, int]
+    monkeypatch: pytest.MonkeyPatch,
+    known: dict[str, str],
+    settings: dict[str, Any],
+    expected: tuple[str | int, int],
 ) -> None:
-    for name in ("TORCHELASTIC_RUN_ID", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_NTASKS", "SLURM_NNODES", "SLURM_JOB_NAME"):
+    for name in (
+        "TORCHELASTIC_RUN_ID",
+        "WORLD_SIZE",
+        "LOCAL_WORLD_SIZE",
+        "SLURM_NTASKS",
+        "SLURM_NNODES",
+        "SLURM_JOB_NAME",
+    ):
         monkeypatch.delenv(name, raising=False)
     for name, value in known.items():
         monkeypatch.setenv(name, value)
@@ -268,10 +314,23 @@ def test_the_sbatch_file_trains(tmp_path: Path, alone: Path, encoder: list[str])
     known = {f"SLURM_{name}": value for name, value in slurm.items()} | {
         "PATH": f"{tmp_path / 'bin'}:{Path(sys.executable).parent}:/usr/bin:/bin"
     }
-    words = [*COMMON, "trainer=ddp", "trainer.accelerator=cpu", f"run={tmp_path}/two", *encoder, *CASES["full"]]
+    words = [
+        *COMMON,
+        "trainer=ddp",
+        "trainer.accelerator=cpu",
+        f"run={tmp_path}/two",
+        *encoder,
+        *CASES["full"],
+    ]
     command = ["bash", str(CONF / "slurm" / "train.sbatch"), *words]
     result = subprocess.run(
-        command, cwd=ROOT, env=environment(tmp_path) | known, capture_output=True, text=True, timeout=600, check=False
+        command,
+        cwd=ROOT,
+        env=environment(tmp_path) | known,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     assert result.returncode == 0, result.stderr
     assert_equal_runs(alone / "full", tmp_path / "two")

@@ -14,7 +14,13 @@ from figlang.training.embedding import TrimmedEmbedding, restore, trim
 
 
 def network() -> PreTrainedModel:
-    sizes = {"vocab_size": 60, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+    sizes = {
+        "vocab_size": 60,
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
     torch.manual_seed(0)
     config = AutoConfig.for_model("bert", **sizes, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     return AutoModelForMultipleChoice.from_config(config).train()  # type: ignore[no-any-return]
@@ -33,7 +39,9 @@ def test_several_steps_of_adamw_give_the_weights_of_the_whole_embedding() -> Non
             optimizer.step()
             optimizer.zero_grad()
     restore(trimmed, kept)
-    for (name, ours), (other, theirs) in zip(trimmed.named_parameters(), whole.named_parameters(), strict=True):
+    for (name, ours), (other, theirs) in zip(
+        trimmed.named_parameters(), whole.named_parameters(), strict=True
+    ):
         assert name == other
         torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=0)
 

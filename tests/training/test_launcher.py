@@ -1,4 +1,5 @@
-"""Multiruns as jobs by submitit: as processes here, and by SLURM's commands, for which scripts stand in that do it here too."""
+"""Multiruns as jobs by submitit: as processes here, and by SLURM's commands, for which scripts stand in that
+do it here too."""
 
 import os
 import sys
@@ -37,7 +38,13 @@ echo "JobID|State|NodeList"; echo "7_0|RUNNING|localhost"; echo "7_1|RUNNING|loc
 @pytest.mark.slow
 def test_every_run_is_a_job(tmp_path: Path) -> None:
     result = train_apart(
-        tmp_path, "-m", "hydra/launcher=submitit_local", "data.limit=16", "method.lr=1e-3,1e38", "method.epochs=2", timeout=1500
+        tmp_path,
+        "-m",
+        "hydra/launcher=submitit_local",
+        "data.limit=16",
+        "method.lr=1e-3,1e38",
+        "method.epochs=2",
+        timeout=1500,
     )
     assert result.returncode == 2, result.stderr
     assert result.stderr.splitlines()[-1].startswith("error: job "), result.stderr
@@ -56,7 +63,12 @@ def test_jobs_of_slurm_with_two_processes_each(tmp_path: Path, monkeypatch: pyte
         (tmp_path / "bin" / name).write_text(script)
         (tmp_path / "bin" / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    words = ["hydra/launcher=submitit_slurm", "hydra.launcher.tasks_per_node=2", "trainer=ddp", "trainer.accelerator=cpu"]
+    words = [
+        "hydra/launcher=submitit_slurm",
+        "hydra.launcher.tasks_per_node=2",
+        "trainer=ddp",
+        "trainer.accelerator=cpu",
+    ]
     result = train_apart(tmp_path, "-m", *words, "data.limit=16", "seed=0,1", timeout=1500)
     jobs = "".join(path.read_text() for path in tmp_path.glob("job*.txt"))
     assert result.returncode == 0, result.stderr + jobs
@@ -64,10 +76,14 @@ def test_jobs_of_slurm_with_two_processes_each(tmp_path: Path, monkeypatch: pyte
     assert jobs.count("signature") == 2, jobs
 
 
-def test_no_slurm_here_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_slurm_here_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(sys, "argv", ["train.py", "-m", "hydra/launcher=submitit_slurm", "debug=fast", "seed=0,1"])
+    monkeypatch.setattr(
+        sys, "argv", ["train.py", "-m", "hydra/launcher=submitit_slurm", "debug=fast", "seed=0,1"]
+    )
     with pytest.raises(SystemExit) as stopped:
         train_command()
     assert stopped.value.code == 2

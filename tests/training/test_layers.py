@@ -16,9 +16,17 @@ from figlang.training.layers import groups
 
 @pytest.mark.parametrize("architecture", ["bert", "deberta-v2", "modernbert", "gpt2", "llama"])
 def test_rates_fall_from_layer_to_layer(architecture: str) -> None:
-    model = ModelConfig(init="tiny", architecture=architecture, family="causal" if architecture in ("gpt2", "llama") else "encoder")
+    model = ModelConfig(
+        init="tiny",
+        architecture=architecture,
+        family="causal" if architecture in ("gpt2", "llama") else "encoder",
+    )
     texts = ["The room was an oven."]
-    network = networks.causal(model, "", texts)[0] if model.family == "causal" else networks.build(model, "pair", texts, 2)[0]
+    network = (
+        networks.causal(model, "", texts)[0]
+        if model.family == "causal"
+        else networks.build(model, "pair", texts, 2)[0]
+    )
     found = groups(network.named_parameters(), 1e-3, 0.5)
     assert sum(len(group["params"]) for group in found) == len(list(network.parameters()))
     depths = network.config.num_hidden_layers + 1
@@ -36,8 +44,12 @@ def test_the_optimizer_has_the_rates_and_clips_all_groups() -> None:
     for parameter in network.parameters():
         parameter.grad = torch.ones_like(parameter)
     module.configure_gradient_clipping(optimizer)
-    assert float(nn.utils.get_total_norm([parameter.grad for parameter in network.parameters()])) == pytest.approx(1.0, rel=1e-3)
-    plain = ContrastiveModule(network, MethodConfig(lr=1e-3), scorer("pair", 1.0), 10, 0).configure_optimizers()["optimizer"]
+    assert float(
+        nn.utils.get_total_norm([parameter.grad for parameter in network.parameters()])
+    ) == pytest.approx(1.0, rel=1e-3)
+    plain = ContrastiveModule(
+        network, MethodConfig(lr=1e-3), scorer("pair", 1.0), 10, 0
+    ).configure_optimizers()["optimizer"]
     assert len(plain.param_groups) == 1
 
 

@@ -11,13 +11,23 @@ from figlang.tasks.figqa import reading as figqa
 from figlang.training.preparation import _line, _select
 from figlang.types import Item, Split
 
-ITEM = Item("1", "1", "Her word had the strength of I. M. Pei's titanium.", ("Her promises can be believed.", "no"), 0)
-TRAIN = Split("train", tuple(Item(f"t{n}", f"g{n // 2}", f"m {n}", ("a", "b"), n % 2) for n in range(40)), "train.csv", "0")
-DEV = Split("dev", tuple(Item(f"d{n}", f"e{n // 2}", f"p {n}", ("a", "b"), n % 2) for n in range(6)), "dev.csv", "1")
+ITEM = Item(
+    "1", "1", "Her word had the strength of I. M. Pei's titanium.", ("Her promises can be believed.", "no"), 0
+)
+TRAIN = Split(
+    "train",
+    tuple(Item(f"t{n}", f"g{n // 2}", f"m {n}", ("a", "b"), n % 2) for n in range(40)),
+    "train.csv",
+    "0",
+)
+DEV = Split(
+    "dev", tuple(Item(f"d{n}", f"e{n // 2}", f"p {n}", ("a", "b"), n % 2) for n in range(6)), "dev.csv", "1"
+)
 
 
 def test_the_legacy_line_is_the_authors() -> None:
-    # The authors' script: python-capitalised, which lowers every other letter, and no space between the sentences
+    # The authors' script: python-capitalised, which lowers every other letter, and no space between the
+    # sentences
     wording = Wording(ScoringConfig(), PromptConfig())
     expected = "Her word had the strength of i. m. pei's titanium.Her promises can be believed."
     assert _line(ITEM, "legacy", wording) == expected
@@ -42,18 +52,24 @@ def test_held_out_pairs_are_whole_seeded_and_not_trained_on() -> None:
 
 def test_no_held_out_text_is_trained_on_through_a_repeated_row() -> None:
     again = tuple(
-        replace(item, id=f"{item.id} again", group=f"{item.group} again", context=f"M  {n}.") for n, item in enumerate(TRAIN.items)
+        replace(item, id=f"{item.id} again", group=f"{item.group} again", context=f"M  {n}.")
+        for n, item in enumerate(TRAIN.items)
     )
     kept, selected, notes = _select(
         MethodConfig(selection="heldout", held_out=0.2), replace(TRAIN, items=(*TRAIN.items, *again)), DEV, 0
     )
     assert not {figqa.twin(item) for item in kept} & {figqa.twin(item) for item in selected}
-    assert f"{80 - len(kept) - len(selected)} items whose text is among those held out are not trained on" in notes[1]
+    assert (
+        f"{80 - len(kept) - len(selected)} items whose text is among those held out are not trained on"
+        in notes[1]
+    )
 
 
 def test_items_without_a_text_are_nobodys_twins() -> None:
     items = tuple(replace(item, context="") for item in TRAIN.items)
-    kept, selected, _ = _select(MethodConfig(selection="heldout", held_out=0.2), replace(TRAIN, items=items), DEV, 0)
+    kept, selected, _ = _select(
+        MethodConfig(selection="heldout", held_out=0.2), replace(TRAIN, items=items), DEV, 0
+    )
     assert len(kept) + len(selected) == 40
 
 
@@ -66,7 +82,10 @@ def test_everything_held_out_is_refused() -> None:
 def test_the_validation_split_selects_by_its_labelled_items_only() -> None:
     method = MethodConfig(selection="validation")
     hidden = tuple(replace(item, gold=None) for item in DEV.items[:2])
-    assert _select(method, TRAIN, replace(DEV, items=(*hidden, *DEV.items[2:])), 0)[:2] == (TRAIN.items, DEV.items[2:])
+    assert _select(method, TRAIN, replace(DEV, items=(*hidden, *DEV.items[2:])), 0)[:2] == (
+        TRAIN.items,
+        DEV.items[2:],
+    )
     with pytest.raises(FiglangError, match="every label is hidden, so none can select an epoch"):
         _select(method, TRAIN, replace(DEV, items=hidden), 0)
 

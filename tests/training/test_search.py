@@ -1,4 +1,5 @@
-"""Searches over a sweep file's values by Optuna (hydra/sweeper=optuna), and the words that W&B's agent makes of the same files."""
+"""Searches over a sweep file's values by Optuna (hydra/sweeper=optuna), and the words that W&B's agent makes
+of the same files."""
 
 import csv
 import json
@@ -59,7 +60,11 @@ def test_two_trials_of_a_sweep_file_and_on(
         assert settings["method"]["lr"] == pytest.approx(trial.params["method.lr"], rel=1e-5)
         assert (settings["method"]["selection"], settings["method"]["direction"]) == ("heldout", "both")
         with (run / "log.csv").open(newline="") as rows:
-            losses = [float(row["value"]) for row in csv.DictReader(rows) if (row["split"], row["metric"]) == ("selection", "loss")]
+            losses = [
+                float(row["value"])
+                for row in csv.DictReader(rows)
+                if (row["split"], row["metric"]) == ("selection", "loss")
+            ]
         assert trial.value == min(losses)
     best = min(done, key=lambda trial: trial.value)
     assert f"best of 2 trials: selection/loss {best.value:.4f}" in caplog.text
@@ -72,7 +77,9 @@ def test_two_trials_of_a_sweep_file_and_on(
     assert again[2].params not in [trial.params for trial in done]
 
 
-def test_a_trial_that_was_killed_goes_on_in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_that_was_killed_goes_on_in_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import figlang.training.fitting
 
     real = figlang.training.fitting.fit
@@ -83,7 +90,12 @@ def test_a_trial_that_was_killed_goes_on_in_its_folder(tmp_path: Path, monkeypat
         return real(config, *rest)
 
     monkeypatch.setattr(figlang.training.fitting, "fit", interrupted)
-    words = ["method.selection=heldout", "method.lr=1e-4,2e-4", "hydra.sweeper.method=grid", "hydra.sweeper.study=lr"]
+    words = [
+        "method.selection=heldout",
+        "method.lr=1e-4,2e-4",
+        "hydra.sweeper.method=grid",
+        "hydra.sweeper.study=lr",
+    ]
     with pytest.raises(SystemExit, match="130"):
         search(tmp_path, monkeypatch, *words)
     assert [trial.state.name for trial in trials(tmp_path, "lr")] == ["COMPLETE", "RUNNING"]
@@ -100,7 +112,12 @@ def test_a_trial_that_was_killed_goes_on_in_its_folder(tmp_path: Path, monkeypat
 def test_a_search_that_is_asked_to_stop_stops_and_goes_on_in_the_same_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: int
 ) -> None:
-    words = ["method.selection=heldout", "method.lr=1e-4,2e-4", "hydra.sweeper.method=grid", "method.epochs=2"]
+    words = [
+        "method.selection=heldout",
+        "method.lr=1e-4,2e-4",
+        "hydra.sweeper.method=grid",
+        "method.epochs=2",
+    ]
     with monkeypatch.context() as patch:
         at_step(patch, 1, lambda found: (os.kill(os.getpid(), number), found)[1])
         with pytest.raises(SystemExit) as stopped:
@@ -112,7 +129,12 @@ def test_a_search_that_is_asked_to_stop_stops_and_goes_on_in_the_same_trial(
 
 
 def test_a_trial_that_fails_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ["method.selection=heldout", "method.lr=1e38,1e-4", "hydra.sweeper.method=grid", "method.epochs=2"]
+    words = [
+        "method.selection=heldout",
+        "method.lr=1e38,1e-4",
+        "hydra.sweeper.method=grid",
+        "method.epochs=2",
+    ]
     search(tmp_path, monkeypatch, *words)
     assert {trial.params["method.lr"]: trial.state.name for trial in trials(tmp_path, "search")} == {
         "1e+38": "FAIL",
@@ -125,14 +147,21 @@ def test_a_trial_that_fails_is_no_end(tmp_path: Path, monkeypatch: pytest.Monkey
     [
         ([], "nothing to search"),
         (["method.lr=1e-4,2e-4", "hydra.sweeper.goal=best"], "hydra.sweeper.goal=best is not a choice"),
-        (["method.lr=1e-4,2e-4", "hydra.sweeper.study=../../lr"], "hydra.sweeper.study=../../lr is no plain name"),
+        (
+            ["method.lr=1e-4,2e-4", "hydra.sweeper.study=../../lr"],
+            "hydra.sweeper.study=../../lr is no plain name",
+        ),
         (["hydra.sweeper.file=nowhere.yaml"], "hydra.sweeper.file=nowhere.yaml cannot be read"),
         (["method.lr=interval(1e-5,1e-4)", "hydra.sweeper.method=grid"], "needs values, not intervals"),
         (["method.lr=1e-4,2e-4", "hydra.sweeper.method=grid"], "needs method.selection=heldout"),
     ],
 )
 def test_a_mistake_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], expected: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    expected: str,
 ) -> None:
     with pytest.raises(SystemExit) as stopped:
         search(tmp_path, monkeypatch, *arguments)
@@ -143,11 +172,13 @@ def test_a_mistake_is_one_line(
 
 
 def agent_words(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What W&B's agent runs for the first values of a sweep file: its own functions, with the macros replaced as it does."""
+    """What W&B's agent runs for the first values of a sweep file: its own functions, with the macros replaced
+    as it does."""
     wandb_sweeps = pytest.importorskip("wandb.sdk.launch.sweeps.utils", reason="needs figlang[wandb]")
     content: Any = OmegaConf.to_container(OmegaConf.load(path))
     chosen = {
-        name: {"value": given["values"][0] if "values" in given else given["min"]} for name, given in content["parameters"].items()
+        name: {"value": given["values"][0] if "values" in given else given["min"]}
+        for name, given in content["parameters"].items()
     }
     filled = wandb_sweeps.create_sweep_command_args({"args": chosen})
     macros = {"env": ["/usr/bin/env"], "interpreter": ["python"], "program": [content["program"]], **filled}
@@ -167,7 +198,9 @@ def test_the_words_of_the_agent_train(path: Path, tmp_path: Path, monkeypatch: p
     assert config.run == f"runs/sweep/sweep7/run-{path.stem}"
     assert (config.logger.name, config.logger.mode) == ("wandb", "online")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["train.py", *words, *TINY, "data.limit=16", "method.epochs=1", "logger.mode=disabled"])
+    monkeypatch.setattr(
+        sys, "argv", ["train.py", *words, *TINY, "data.limit=16", "method.epochs=1", "logger.mode=disabled"]
+    )
     train_command()
     with (tmp_path / config.run / "log.csv").open(newline="") as rows:
         logged = {f"{row['split']}/{row['metric']}" for row in csv.DictReader(rows)}
@@ -177,5 +210,8 @@ def test_the_words_of_the_agent_train(path: Path, tmp_path: Path, monkeypatch: p
 
 def test_sweeps_are_over_the_published_values() -> None:
     # Liu et al. 2022, §4.1 and §4.2: 5e-6 to 2e-5 of the encoders, 1e-5 to 5e-5 of the causal models
-    lm, mlm = (OmegaConf.load(CONF / "sweep" / f"{name}_lr.yaml").parameters["method.lr"]["values"] for name in ("lm", "mlm"))
+    lm, mlm = (
+        OmegaConf.load(CONF / "sweep" / f"{name}_lr.yaml").parameters["method.lr"]["values"]
+        for name in ("lm", "mlm")
+    )
     assert (min(lm), max(lm), min(mlm), max(mlm)) == (1e-5, 5e-5, 5e-6, 2e-5)

@@ -1,4 +1,5 @@
-"""`wandb sweep` and a real `wandb agent` with the sweep files as they are, against a stub of the server on loopback."""
+"""`wandb sweep` and a real `wandb agent` with the sweep files as they are, against a stub of the server on
+loopback."""
 
 import json
 import os
@@ -20,7 +21,13 @@ from tests.running import ROOT, environment
 
 KEY = "0123456789abcdef0123456789abcdef01234567"
 # Added to the values of every trial: a tiny network, nothing sent.
-FAST = {"debug": "fast", "trainer": "cpu", "trainer.progress": "false", "data.limit": 16, "logger.mode": "offline"}
+FAST = {
+    "debug": "fast",
+    "trainer": "cpu",
+    "trainer.progress": "false",
+    "data.limit": 16,
+    "logger.mode": "offline",
+}
 
 
 class Server(ThreadingHTTPServer):
@@ -65,13 +72,27 @@ class Server(ThreadingHTTPServer):
                 "runs": {"edges": []},
             }
             return {"project": {**project, "sweep": sweep}}
-        viewer = {"id": "u", "entity": "me", "username": "me", "flags": "{}", "teams": {"edges": []}, "apiKeys": {"edges": []}}
-        return {"viewer": viewer, "serverInfo": {"cliVersionInfo": {}, "latestLocalVersionInfo": None, "features": []}}
+        viewer = {
+            "id": "u",
+            "entity": "me",
+            "username": "me",
+            "flags": "{}",
+            "teams": {"edges": []},
+            "apiKeys": {"edges": []},
+        }
+        return {
+            "viewer": viewer,
+            "serverInfo": {"cliVersionInfo": {}, "latestLocalVersionInfo": None, "features": []},
+        }
 
     def trials(self) -> list[dict[str, Any]]:
         given: Any = OmegaConf.to_container(OmegaConf.create(self.config))
-        choices = [choice.get("values") or [choice["min"], choice["max"]] for choice in given["parameters"].values()]
-        drawn = [dict(zip(given["parameters"], values, strict=True)) for values in list(product(*choices))[:2]]
+        choices = [
+            choice.get("values") or [choice["min"], choice["max"]] for choice in given["parameters"].values()
+        ]
+        drawn = [
+            dict(zip(given["parameters"], values, strict=True)) for values in list(product(*choices))[:2]
+        ]
         runs = [
             {
                 "type": "run",
@@ -141,9 +162,14 @@ def sweep(home: Path, server: Server, path: Path, runs: int) -> str:
     }
     (home / "train.py").symlink_to(ROOT / "train.py")
     said = ""
-    for words in (["sweep", "--entity", "me", str(path)], ["agent", "--count", str(runs), "me/figlang/sweep7"]):
+    for words in (
+        ["sweep", "--entity", "me", str(path)],
+        ["agent", "--count", str(runs), "me/figlang/sweep7"],
+    ):
         command = [sys.executable, "-m", "wandb", *words]
-        result = subprocess.run(command, cwd=home, env=known, capture_output=True, text=True, timeout=1800, check=False)
+        result = subprocess.run(
+            command, cwd=home, env=known, capture_output=True, text=True, timeout=1800, check=False
+        )
         said += result.stdout + result.stderr
         assert result.returncode == 0, (said, server.asked)
     assert KEY not in said

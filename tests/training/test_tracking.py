@@ -108,7 +108,11 @@ def test_an_offline_run_holds_config_curves_and_results(logged: Path) -> None:
 
 
 def test_the_model_is_an_artifact_where_asked_for(logged: Path) -> None:
-    models = [record.request.log_artifact.artifact for record in read(logged) if record.request.HasField("log_artifact")]
+    models = [
+        record.request.log_artifact.artifact
+        for record in read(logged)
+        if record.request.HasField("log_artifact")
+    ]
     models += [record.artifact for record in read(logged) if record.HasField("artifact")]
     (artifact,) = (each for each in models if each.type == "model")
     paths = {entry.path for entry in artifact.manifest.contents}
@@ -132,7 +136,9 @@ def test_a_run_that_goes_on_keeps_its_id(logged: Path, monkeypatch: pytest.Monke
     assert {folder.name.rpartition("-")[2] for folder in folders} == {identity}
 
 
-def test_a_client_started_from_another_folder_finds_a_relative_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_started_from_another_folder_finds_a_relative_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     wandb.setup()  # from now on WANDB_SERVICE names a process that has started in this folder
     inner = tmp_path / "inner"
@@ -149,7 +155,9 @@ def test_a_disabled_run_writes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(("sweep", "marked"), [("s1", 1), (None, 0)])
-def test_a_stopped_run_of_a_sweep_is_marked_as_preempting(monkeypatch: pytest.MonkeyPatch, sweep: str | None, marked: int) -> None:
+def test_a_stopped_run_of_a_sweep_is_marked_as_preempting(
+    monkeypatch: pytest.MonkeyPatch, sweep: str | None, marked: int
+) -> None:
     marks = []
     fake = SimpleNamespace(run=SimpleNamespace(mark_preempting=lambda: marks.append(1)))
     monkeypatch.setitem(sys.modules, "wandb", fake)

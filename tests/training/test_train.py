@@ -25,7 +25,15 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_run_folder_holds_what_the_readme_promises(trained: Path) -> None:
-    expected = {"config.yaml", "metrics.json", "predictions.jsonl", "log.csv", "figures", "model", "recipe.json"}
+    expected = {
+        "config.yaml",
+        "metrics.json",
+        "predictions.jsonl",
+        "log.csv",
+        "figures",
+        "model",
+        "recipe.json",
+    }
     assert expected <= {entry.name for entry in trained.iterdir()}
     assert {"model.safetensors", "config.json", "tokenizer.json", "figlang.json", "README.md"} <= {
         e.name for e in (trained / "model").iterdir()
@@ -54,7 +62,8 @@ def test_a_finished_run_is_shown_again_or_refused(trained: Path) -> None:
     result = train(trained.parents[2], "run=runs/tiny/seed0", "method.epochs=2", "skip_finished=false")
     assert result.returncode == 2
     assert result.stderr.strip().splitlines() == [
-        "error: runs/tiny/seed0 holds a finished run; overwrite=true replaces it, run=FOLDER or another seed makes a new one"
+        "error: runs/tiny/seed0 holds a finished run; overwrite=true replaces it, run=FOLDER or another seed "
+        "makes a new one"
     ]
     assert (trained / "metrics.json").read_bytes() == before
 
@@ -63,10 +72,13 @@ def test_a_finished_run_is_shown_again_or_refused(trained: Path) -> None:
 def test_an_evaluation_does_not_replace_the_results_of_a_training(trained: Path, place: str) -> None:
     home = trained.parents[2]
     before = {path: path.read_bytes() for path in (home / place).iterdir() if path.is_file()}
-    result = run(home, "evaluate.py", "checkpoint=runs/tiny/seed0", "data.limit=8", "trainer=cpu", f"output={place}")
+    result = run(
+        home, "evaluate.py", "checkpoint=runs/tiny/seed0", "data.limit=8", "trainer=cpu", f"output={place}"
+    )
     assert result.returncode == 2
     assert result.stderr.splitlines()[-1] == (
-        f"error: {place} is a training's or a checkpoint's, whose results stay; choose another folder with output=DIR"
+        f"error: {place} is a training's or a checkpoint's, whose results stay; choose another folder with "
+        "output=DIR"
     )
     assert before == {path: path.read_bytes() for path in (home / place).iterdir() if path.is_file()}
 
@@ -79,10 +91,20 @@ def test_a_finished_run_with_other_settings_is_not_taken_for_this_one(trained: P
 
 def test_another_source_is_not_reported_under_the_presets_name(tmp_path: Path, trained: Path) -> None:
     source = f"model.name_or_path={trained}"
-    result = run(tmp_path, "train.py", "data.limit=16", "method.epochs=1", "trainer.progress=false", "trainer.threads=1", source)
+    result = run(
+        tmp_path,
+        "train.py",
+        "data.limit=16",
+        "method.epochs=1",
+        "trainer.progress=false",
+        "trainer.threads=1",
+        source,
+    )
     assert result.returncode == 0, result.stderr
     assert "training tiny-seed0 on figqa_sample" in result.stderr
-    assert (tmp_path / "runs" / "tiny-seed0-figqa_sample-data.limit_16-method.epochs_1" / "seed0" / "metrics.json").is_file()
+    assert (
+        tmp_path / "runs" / "tiny-seed0-figqa_sample-data.limit_16-method.epochs_1" / "seed0" / "metrics.json"
+    ).is_file()
 
 
 def test_a_finished_run_may_be_shown_again(trained: Path) -> None:
@@ -96,11 +118,20 @@ def test_a_finished_run_may_be_shown_again(trained: Path) -> None:
 
 def test_evaluating_the_export_gives_the_same_predictions(trained: Path) -> None:
     home = trained.parents[2]
-    result = run(home, "evaluate.py", f"checkpoint={trained}", "data.limit=32", "trainer.progress=false", "trainer.threads=1")
+    result = run(
+        home,
+        "evaluate.py",
+        f"checkpoint={trained}",
+        "data.limit=32",
+        "trainer.progress=false",
+        "trainer.threads=1",
+    )
     assert result.returncode == 0, result.stderr
     again = [
         json.loads(line)
-        for line in (trained / "evaluations/figqa_sample-validation-data.limit_32/predictions.jsonl").read_text().splitlines()
+        for line in (trained / "evaluations/figqa_sample-validation-data.limit_32/predictions.jsonl")
+        .read_text()
+        .splitlines()
     ]
     first = [json.loads(line) for line in (trained / "predictions.jsonl").read_text().splitlines()]
     assert [row["id"] for row in first] == [row["id"] for row in again]
@@ -139,7 +170,9 @@ def test_a_killed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path: Path) -
     assert train(tmp_path, "run=whole", *settings).returncode == 0
     command = [sys.executable, str(ROOT / "train.py"), *TINY, "run=killed", *settings]
     home = environment(tmp_path)
-    process = subprocess.Popen(command, cwd=tmp_path, env=home, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=home, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("epoch 3 of 6"):
@@ -148,14 +181,20 @@ def test_a_killed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path: Path) -
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stderr.close()
-    assert not (tmp_path / "killed" / "metrics.json").exists(), "the run finished before it was killed: the test shows nothing"
+    assert not (tmp_path / "killed" / "metrics.json").exists(), (
+        "the run finished before it was killed: the test shows nothing"
+    )
     assert (tmp_path / "killed" / "checkpoints" / "last.ckpt").is_file()
     resumed = train(tmp_path, "run=killed", *settings)
     assert resumed.returncode == 0, resumed.stderr
     assert "resuming from" in resumed.stderr
-    whole, killed = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "killed"))
+    whole, killed = (
+        load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "killed")
+    )
     assert all(torch.equal(whole[name], killed[name]) for name in whole)
-    assert (tmp_path / "whole" / "predictions.jsonl").read_bytes() == (tmp_path / "killed" / "predictions.jsonl").read_bytes()
+    assert (tmp_path / "whole" / "predictions.jsonl").read_bytes() == (
+        tmp_path / "killed" / "predictions.jsonl"
+    ).read_bytes()
     assert (tmp_path / "whole" / "log.csv").read_bytes() == (tmp_path / "killed" / "log.csv").read_bytes()
 
 
@@ -198,8 +237,14 @@ def test_a_folder_with_foreign_files_is_left_alone(tmp_path: Path) -> None:
         (["trainer.devices=abc"], "trainer.devices=abc must be auto or a number"),
         (["data.train=mine.csv"], "data.train is only read by data=figqa_csv"),
         (["data=figqa_csv"], "data.train=FILE.csv"),
-        (["data=figqa_csv", "data.train=nowhere.csv", "data.validation=nowhere.csv"], "no such file: nowhere.csv"),
-        (["model.init=pretrained", "model.name_or_path=package:nothing/here"], "no installed package is named 'nothing'"),
+        (
+            ["data=figqa_csv", "data.train=nowhere.csv", "data.validation=nowhere.csv"],
+            "no such file: nowhere.csv",
+        ),
+        (
+            ["model.init=pretrained", "model.name_or_path=package:nothing/here"],
+            "no installed package is named 'nothing'",
+        ),
         (["model.init=pretrained", "model.name_or_path=./nowhere"], "no such model folder: nowhere"),
         (["model.init=pretrained", "model.name_or_path=some/model"], "cannot load model 'some/model'"),
         (["data.root=/nowhere"], "set paths.data=DIR"),
@@ -207,7 +252,11 @@ def test_a_folder_with_foreign_files_is_left_alone(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_is_one_clear_line_and_exit_code_2(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], expected: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    expected: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
@@ -242,7 +291,12 @@ def test_the_folder_of_a_run_can_be_given_back(tmp_path: Path) -> None:
     assert train(tmp_path, "method.lr=1e-3").returncode == 0
     folders = list((tmp_path / "runs").glob("*/seed0"))
     assert len(folders) == 1
-    assert run(tmp_path, "evaluate.py", f"checkpoint={folders[0]}", "data.limit=4", "trainer.progress=false").returncode == 0
+    assert (
+        run(
+            tmp_path, "evaluate.py", f"checkpoint={folders[0]}", "data.limit=4", "trainer.progress=false"
+        ).returncode
+        == 0
+    )
 
 
 def test_training_items_that_are_all_evaluated_are_refused(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""The commands on causal models, tiny and random: train, select, resume, evaluate under other scorings and prompts."""
+"""The commands on causal models, tiny and random: train, select, resume, evaluate under other scorings and
+prompts."""
 
 import csv
 import json
@@ -48,7 +49,9 @@ def test_a_causal_run_has_both_directions(trained: Path) -> None:
 
 
 def test_evaluating_the_export_gives_the_same_predictions(trained: Path) -> None:
-    result = run(trained.parents[2], "evaluate.py", f"checkpoint={trained}", "data.limit=32", "output=again", *QUIET)
+    result = run(
+        trained.parents[2], "evaluate.py", f"checkpoint={trained}", "data.limit=32", "output=again", *QUIET
+    )
     assert result.returncode == 0, result.stderr
     for name in ("predictions.jsonl", "predictions_backward.jsonl"):
         assert rows(trained.parents[2] / "again" / name) == rows(trained / name)
@@ -92,7 +95,13 @@ def test_the_lines_on_the_card_give_the_same_score(trained: Path, minus_alone: b
 
 def test_prompts_are_compared_in_a_figure(trained: Path) -> None:
     # The tiny network reads few tokens, and its tokenizer spells most words.
-    common = [f"checkpoint={trained}", "data.limit=8", "scoring=answer", "scoring.overflow=truncate_left", *QUIET]
+    common = [
+        f"checkpoint={trained}",
+        "data.limit=8",
+        "scoring=answer",
+        "scoring.overflow=truncate_left",
+        *QUIET,
+    ]
     result = run(trained.parents[2], "evaluate.py", "-m", *common, "prompt.k=0,2")
     assert result.returncode == 0, result.stderr
     said = result.stdout
@@ -103,32 +112,56 @@ def test_prompts_are_compared_in_a_figure(trained: Path) -> None:
     (picture,) = (trained / "evaluations").glob("prompts-figqa_sample-validation-*.png")
     assert picture.with_suffix(".svg").is_file()
     assert [line for line in said.splitlines() if line.endswith(f"evaluations/{picture.name}")]
-    signatures = [json.loads(path.read_text())["signature"] for path in (trained / "evaluations").glob("*limit_8*/metrics.json")]
+    signatures = [
+        json.loads(path.read_text())["signature"]
+        for path in (trained / "evaluations").glob("*limit_8*/metrics.json")
+    ]
     assert len(set(signatures)) == 4
     assert any("It's like: {answer}" in text for text in signatures)
     assert any("k=2,source=train@" in text for text in signatures)
-    contents = [json.loads(path.read_text()) for path in (trained / "evaluations").glob("*limit_8*/metrics.json")]
+    contents = [
+        json.loads(path.read_text()) for path in (trained / "evaluations").glob("*limit_8*/metrics.json")
+    ]
     ((_, bars),) = prompt_series(contents)
     measured = {content["facts"]["prompt"]: content["metrics"]["accuracy"]["value"] for content in contents}
     assert [name for name, *_ in bars] == ["none", "suffix", "k = 2"]
     drawn = [bar.get_height() for bar in prompt_bars(bars, "").axes[0].patches[:3]]
-    assert drawn == [measured[prompt] for prompt in sorted(measured, key=lambda prompt: ("k=2" in prompt, prompt != "none"))]
+    assert drawn == [
+        measured[prompt]
+        for prompt in sorted(measured, key=lambda prompt: ("k=2" in prompt, prompt != "none"))
+    ]
 
 
 def test_a_selection_exports_its_best_epoch_and_resumes(tmp_path: Path) -> None:
     # A rate at which the held-out loss rises soon, so that patience ends the run before its last epoch.
-    settings = ["model=smollm2", "method=lm", "method.lr=0.03", "method.epochs=12", "data.limit=64", "method.patience=2"]
+    settings = [
+        "model=smollm2",
+        "method=lm",
+        "method.lr=0.03",
+        "method.epochs=12",
+        "data.limit=64",
+        "method.patience=2",
+    ]
     whole = train(tmp_path, "run=whole", *settings)
     assert whole.returncode == 0, whole.stderr
     facts = json.loads((tmp_path / "whole" / "metrics.json").read_text())["training"]
     assert facts["selection"] == "heldout"
     with (tmp_path / "whole" / "log.csv").open() as file:
-        losses = [float(row["value"]) for row in csv.DictReader(file) if (row["split"], row["metric"]) == ("selection", "loss")]
+        losses = [
+            float(row["value"])
+            for row in csv.DictReader(file)
+            if (row["split"], row["metric"]) == ("selection", "loss")
+        ]
     assert len(losses) == facts["epochs"] < 12, "patience did not end the run: the test shows nothing"
     assert facts["exported_epoch"] == losses.index(min(losses)) + 1 == facts["epochs"] - 2
     command = [sys.executable, str(ROOT / "train.py"), *TINY, "run=killed", *settings]
     process = subprocess.Popen(
-        command, cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stderr is not None
     for line in process.stderr:
@@ -138,10 +171,14 @@ def test_a_selection_exports_its_best_epoch_and_resumes(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stderr.close()
-    assert not (tmp_path / "killed" / "metrics.json").exists(), "the run finished before it was killed: the test shows nothing"
+    assert not (tmp_path / "killed" / "metrics.json").exists(), (
+        "the run finished before it was killed: the test shows nothing"
+    )
     resumed = train(tmp_path, "run=killed", *settings)
     assert resumed.returncode == 0, resumed.stderr
-    weights, again = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "killed"))
+    weights, again = (
+        load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "killed")
+    )
     assert all(torch.equal(weights[name], again[name]) for name in weights)
 
 
@@ -178,9 +215,15 @@ def test_a_mistake_is_one_clear_line(
     ("arguments", "expected"),
     [
         (["scoring=pmi"], "scoring=pmi is for causal models, and model=minilm is an encoder"),
-        (["model=smollm2", "scoring.norm=sum"], "scoring.norm changes a preset, which has to be named with it: scoring=clean"),
+        (
+            ["model=smollm2", "scoring.norm=sum"],
+            "scoring.norm changes a preset, which has to be named with it: scoring=clean",
+        ),
         (["checkpoint=x", "model=minilm"], "checkpoint=x brings its own model and method; leave model= out"),
-        (["checkpoint=x", "++model.max_length=3"], "checkpoint=x brings its own model and method; leave model.max_length= out"),
+        (
+            ["checkpoint=x", "++model.max_length=3"],
+            "checkpoint=x brings its own model and method; leave model.max_length= out",
+        ),
         (["method.format=pair"], "method.format= is for training and changes no evaluation"),
         (["trainer.precision=bf16-mixed"], "trainer.precision= is for training and changes no evaluation"),
         (["prompt=suffix"], "prompt=suffix is for other models: minilm reads its inputs as dual"),

@@ -11,27 +11,31 @@ from figlang.models.served.spans import PROMPT_FORMS, Token, likeliest, tokens_o
 from figlang.models.served.store import Call
 
 PROBE = "The room was as hot as an oven. It was very hot in there, and nobody could sleep that night."
-TOLERANCE = 0.3  # between two log-probabilities of the same token: servers compute in few bits, and batches differ
+TOLERANCE = (
+    0.3  # between two log-probabilities of the same token: servers compute in few bits, and batches differ
+)
 HELLO = "Reply with the letter A."
-# How a reply is kept short and greedy, in the order in which it is tried: newer models refuse max_tokens, or any temperature.
+# How a reply is kept short and greedy, in the order in which it is tried: newer models refuse max_tokens, or
+# any temperature.
 REPLIES: tuple[dict[str, Any], ...] = (
     {"max_tokens": 16, "temperature": 0},
     {"max_completion_tokens": 16, "temperature": 0},
     {"max_completion_tokens": 16},
 )
 CHECKS = 2  # grows when a probe looks closer than before, so that no earlier finding is believed
-# Statuses that say no to what was asked, and not that the endpoint is unwell. Some servers fail with 500 on what they cannot do, or
-# answer 200 with nothing but an error.
+# Statuses that say no to what was asked, and not that the endpoint is unwell. Some servers fail with 500 on
+# what they cannot do, or answer 200 with nothing but an error.
 REFUSALS = (200, 400, 404, 405, 422, 500, 501)
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """`prompts` is the form in which the endpoint gives log-probabilities of a prompt (see PROMPT_FORMS), `completes` whether it
-    continues a text, `ranks` whether it then shows the likeliest tokens, `reply` what its chat is asked with; each is None or
-    False where it cannot.
+    """`prompts` is the form in which the endpoint gives log-probabilities of a prompt (see PROMPT_FORMS),
+    `completes` whether it continues a text, `ranks` whether it then shows the likeliest tokens, `reply` what
+    its chat is asked with; each is None or False where it cannot.
 
-    `starts` says that the endpoint puts a token of its own before a prompt. `refusals` are its words for what it cannot do.
+    `starts` says that the endpoint puts a token of its own before a prompt. `refusals` are its words for what
+    it cannot do.
     """
 
     prompts: str | None = None
@@ -57,7 +61,9 @@ class Abilities:
         if self.completes:
             found.append("completions with the likeliest tokens" if self.ranks else "completions")
         if self.reply is not None:
-            found.append("chat" if "temperature" in self.reply else "chat (not greedy: it takes no temperature)")
+            found.append(
+                "chat" if "temperature" in self.reply else "chat (not greedy: it takes no temperature)"
+            )
         return ", ".join(found)
 
 
@@ -67,8 +73,8 @@ def opening(bos: str) -> str:
 
 
 def abilities(client: Client, needed: str) -> Abilities:
-    """What the endpoint can do: as an earlier evaluation found it if that was enough for what is `needed` (a field that has to
-    be true), else by some short requests.
+    """What the endpoint can do: as an earlier evaluation found it if that was enough for what is `needed` (a
+    field that has to be true), else by some short requests.
 
     Raises FiglangError if it does nothing at all, with what it says and the models it has.
     """
@@ -97,12 +103,21 @@ def _probe(client: Client) -> Abilities:
             return None
 
     prompts, starts, ratio, completes = None, False, BYTES_PER_TOKEN, False
-    ahead = tried("completions", "completions", {"prompt": before + PROBE, "logprobs": 1, "max_tokens": 1, "temperature": 0})
+    ahead = tried(
+        "completions",
+        "completions",
+        {"prompt": before + PROBE, "logprobs": 1, "max_tokens": 1, "temperature": 0},
+    )
     # Without the field that some servers do not know: free text needs none.
-    completes = ahead is not None or tried("completions", "completions", {"prompt": PROBE, "max_tokens": 1}) is not None
+    completes = (
+        ahead is not None
+        or tried("completions", "completions", {"prompt": PROBE, "max_tokens": 1}) is not None
+    )
     ranks = bool(likeliest(ahead or {}))
     if not ranks:
-        refusals["ranks"] = refusals.get("completions", f"{client.model.base_url} shows no likeliest tokens (logprobs)")
+        refusals["ranks"] = refusals.get(
+            "completions", f"{client.model.base_url} shows no likeliest tokens (logprobs)"
+        )
     for form, fields in PROMPT_FORMS.items():
         text = before + PROBE + _next(ahead)[0]
         answer = tried(form, "completions", {"prompt": text, **fields}) if completes else None
@@ -110,12 +125,18 @@ def _probe(client: Client) -> Abilities:
             tokens = tokens_of(answer or {}, text, before)
             _check_aligned(tokens, text, *_next(ahead))
         except FiglangError as error:
-            refusals.setdefault(form, f"{client.model.base_url}: {error}" if completes else refusals["completions"])
+            refusals.setdefault(
+                form, f"{client.model.base_url}: {error}" if completes else refusals["completions"]
+            )
             continue
         prompts, starts, ratio = form, not before and tokens[0].end == 0, len(text.encode()) / len(tokens)
         break
     message = [{"role": "user", "content": HELLO}]
-    asked = (reply for reply in REPLIES if tried("chat", "chat/completions", {"messages": message, **reply}) is not None)
+    asked = (
+        reply
+        for reply in REPLIES
+        if tried("chat", "chat/completions", {"messages": message, **reply}) is not None
+    )
     reply = next(asked, None)
     if not completes and reply is None:
         listed = client.models()
@@ -136,13 +157,15 @@ def _next(answer: Answer | None) -> tuple[str, float | None]:
 def _check_aligned(tokens: Sequence[Token], text: str, word: str, log_prob: float | None) -> None:
     """Raises FiglangError if the token that was generated has another log-probability where it ends a prompt.
 
-    llama-cpp-python gives every token of a prompt the value of the one before it, unless the prompt begins with its bos.
+    llama-cpp-python gives every token of a prompt the value of the one before it, unless the prompt begins
+    with its bos.
     """
     last = tokens[-1]
     if log_prob is None or last.log_prob is None or text[last.start : last.end] != word:
         return  # it cannot be told: a server that does not say, or another division into tokens
     if abs(last.log_prob - log_prob) > TOLERANCE:
         raise FiglangError(
-            f"its log-probabilities of prompts are wrong: {word!r} has {log_prob:.2f} when generated, and {last.log_prob:.2f} in a "
+            f"its log-probabilities of prompts are wrong: {word!r} has {log_prob:.2f} when generated, and "
+            f"{last.log_prob:.2f} in a "
             "prompt; set model.bos to the text of the token that begins a string, <s> or <|im_start|> say"
         )

@@ -1,4 +1,5 @@
-"""Requests to an OpenAI-compatible endpoint: many in flight, each answer stored as it arrives, none asked for twice.
+"""Requests to an OpenAI-compatible endpoint: many in flight, each answer stored as it arrives, none asked for
+twice.
 
 The `openai` package does the talking: time-outs, retries with exponential backoff and jitter, Retry-After.
 """
@@ -30,12 +31,14 @@ log = logging.getLogger("figlang")
 Answer = dict[str, Any]
 Unusable = Callable[[Call, Answer], str | None]
 CONNECT = 10.0  # seconds until a server counts as not there
-# What OpenAI's reasoning models say, with status 400, where others reply with nothing, cut at the limit of tokens.
+# What OpenAI's reasoning models say, with status 400, where others reply with nothing, cut at the limit of
+# tokens.
 CUT = "output limit was reached"
 SILENCE: Answer = {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}
 
 
-# How content filters say that they refuse a prompt: OpenAI, Azure, Anthropic, OpenRouter, Gemini, DashScope, Zhipu.
+# How content filters say that they refuse a prompt: OpenAI, Azure, Anthropic, OpenRouter, Gemini, DashScope,
+# Zhipu.
 FILTERED = "content_filter"
 FILTER = re.compile(
     r"content.?(?:filter|polic|management|moderation|inspection)|data.?inspection|responsible.?ai|moderation|flagged|usage polic|"
@@ -64,9 +67,13 @@ def refused(answer: Answer) -> bool:
 
 
 def _refusal(said: str) -> Answer:
-    """What stands in the place of an answer: it is stored, so that a refused prompt is not asked for again."""
+    """What stands in the place of an answer: it is stored, so that a refused prompt is not asked for
+    again."""
     message = {"content": ""}
-    return {"choices": [{"text": "", "message": message, "logprobs": None, "finish_reason": FILTERED}], "refusal": said}
+    return {
+        "choices": [{"text": "", "message": message, "logprobs": None, "finish_reason": FILTERED}],
+        "refusal": said,
+    }
 
 
 class Client:
@@ -81,14 +88,17 @@ class Client:
         try:
             import openai  # noqa: F401, only who asks an endpoint pays for this import
         except ModuleNotFoundError as error:
-            raise FiglangError("model=served needs the openai package; install it with `pip install figlang[served]`") from error
+            raise FiglangError(
+                "model=served needs the openai package; install it with `pip install figlang[served]`"
+            ) from error
         self.model = model
         self.meter = Meter(model)
         name = f"{model.name}-{digest([model.base_url, model.name_or_path])}.jsonl"
         self.store = Store(Path(cache).expanduser() / "served" / name)
 
     def attempt(self, call: Call, retries: int = 1) -> Answer:
-        """One request whose answer is not stored, though it is paid for; EndpointError if the endpoint refuses it."""
+        """One request whose answer is not stored, though it is paid for; EndpointError if the endpoint
+        refuses it."""
         answer = asyncio.run(self._once(call, retries))
         self.meter.add(call, answer)
         return answer
@@ -104,20 +114,27 @@ class Client:
             return asyncio.run(listed())
         return []
 
-    def ask(self, calls: Sequence[Call], unusable: Unusable, progress: bool = False, task: str = "asking") -> list[Answer]:
+    def ask(
+        self, calls: Sequence[Call], unusable: Unusable, progress: bool = False, task: str = "asking"
+    ) -> list[Answer]:
         """The answers to all requests, in order; only what is not stored yet is asked for, each once.
 
-        `unusable` says why an answer is of no use, or None: such an answer is not stored and ends the asking; one that is stored
-        already is asked for again. So does every error end it; requests in flight are waited for and stored first. A prompt
-        that a content filter refuses ends nothing: it has an answer that is `refused`.
+        `unusable` says why an answer is of no use, or None: such an answer is not stored and ends the asking;
+        one that is stored already is asked for again. So does every error end it; requests in flight are
+        waited for and stored first. A prompt that a content filter refuses ends nothing: it has an answer
+        that is `refused`.
 
         Raises FiglangError; what is stored then is not asked for again.
         """
         with self.store as store:
             wanted = {call.key: call for call in calls}
-            missing = [call for call in wanted.values() if call not in store or _useless(call, store[call], unusable)]
+            missing = [
+                call for call in wanted.values() if call not in store or _useless(call, store[call], unusable)
+            ]
             if useless := sum(call in store for call in missing):
-                log.warning("%d answers stored in %s are of no use and are asked for again", useless, store.path)
+                log.warning(
+                    "%d answers stored in %s are of no use and are asked for again", useless, store.path
+                )
             if store.damaged:
                 log.warning("%d damaged lines passed over in %s", store.damaged, store.path)
             if missing:
@@ -152,13 +169,16 @@ class Client:
         )
         if most is not None and self.meter.cost + self.meter.price(sent, 0) > most:
             raise FiglangError(
-                f"reading the prompts alone would cost some {self.meter.price(sent, 0):.4g}, more than model.max_cost={most:g}; "
+                f"reading the prompts alone would cost some {self.meter.price(sent, 0):.4g}, more than "
+                f"model.max_cost={most:g}; "
                 "raise it, or ask for fewer items with data.limit"
             )
 
     def _resumable(self, message: str, wanted: Mapping[str, Call]) -> str:
         stored = sum(call in self.store for call in wanted.values())
-        return f"{message} ({stored} of {len(wanted)} answers are stored; the same command goes on from there)"
+        return (
+            f"{message} ({stored} of {len(wanted)} answers are stored; the same command goes on from there)"
+        )
 
     async def _once(self, call: Call, retries: int) -> Answer:
         async with self._connect(retries) as api:
@@ -166,7 +186,12 @@ class Client:
 
     async def _all(self, calls: Sequence[Call], unusable: Unusable, progress: bool, task: str) -> None:
         run = _Run(self, calls, unusable)
-        columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeElapsedColumn())
+        columns = (
+            *Progress.get_default_columns(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+        )
         with Progress(*columns, disable=not progress) as bar:
             number = bar.add_task(task, total=len(calls), rate="")
 
@@ -182,7 +207,8 @@ class Client:
         import httpx2
         import openai
 
-        # httpx takes proxies from the environment; an unset key is sent as a word, since the package insists on one.
+        # httpx takes proxies from the environment; an unset key is sent as a word, since the package insists
+        # on one.
         return openai.AsyncOpenAI(
             base_url=self.model.base_url,
             api_key=self._key() or "none",
@@ -193,9 +219,12 @@ class Client:
 
     def _key(self) -> str | None:
         key = os.environ.get(self.model.key_env)
-        if key and not re.fullmatch("[!-~]+", key):  # whoever refuses it as a header would repeat it, in another spelling
+        if key and not re.fullmatch(
+            "[!-~]+", key
+        ):  # whoever refuses it as a header would repeat it, in another spelling
             raise FiglangError(
-                f"the environment variable {self.model.key_env} holds white space or characters beyond ASCII, which no key has (a "
+                f"the environment variable {self.model.key_env} holds white space or characters beyond "
+                "ASCII, which no key has (a "
                 "line break at its end?); set it again"
             )
         return key
@@ -211,10 +240,14 @@ class Client:
                 return dict(SILENCE)
             raise self._explained(error) from None
         answer: Answer = response.json()
-        if not answer.get("choices"):  # some routers put the error of another server into an answer of their own
+        if not answer.get(
+            "choices"
+        ):  # some routers put the error of another server into an answer of their own
             said = self._without_key(one_line(Exception(answer.get("error") or answer)))
             filtered = FILTER.search(json.dumps(answer)) is not None
-            raise EndpointError(f"{self.model.base_url} answers without choices: {said}", response.status_code, filtered)
+            raise EndpointError(
+                f"{self.model.base_url} answers without choices: {said}", response.status_code, filtered
+            )
         return answer
 
     def _explained(self, error: "openai.APIError") -> EndpointError:
@@ -228,7 +261,9 @@ class Client:
         said = self._without_key(one_line(inner or page or error))
         if isinstance(error, openai.APITimeoutError):
             return EndpointError(
-                f"{where} gave no answer within model.timeout={self.model.timeout:g} seconds; is it overloaded?", None
+                f"{where} gave no answer within model.timeout={self.model.timeout:g} seconds; is it "
+                "overloaded?",
+                None,
             )
         if isinstance(error, openai.APIConnectionError):
             return EndpointError(f"{where} cannot be asked ({said}); is the server running?", None)
@@ -237,10 +272,15 @@ class Client:
             return EndpointError(f"{where} answers {status}: {said}", status, filtered=True)
         if status in (401, 403):
             state = "refuses the key in" if self._key() else "wants a key, and none is in"
-            return EndpointError(f"{where} {state} the environment variable {self.model.key_env} ({status}); set it there", status)
+            return EndpointError(
+                f"{where} {state} the environment variable {self.model.key_env} ({status}); set it there",
+                status,
+            )
         if status == 429:
             return EndpointError(
-                f"{where} still says there are too many requests (429: {said}); lower model.concurrency, or try later", status
+                f"{where} still says there are too many requests (429: {said}); lower model.concurrency, or "
+                "try later",
+                status,
             )
         return EndpointError(f"{where} answers {status}: {said}", status)
 
@@ -250,7 +290,8 @@ class Client:
 
 
 class _Run:
-    """The requests of one command on their way: `concurrency` at a time, and none begun after the first failure."""
+    """The requests of one command on their way: `concurrency` at a time, and none begun after the first
+    failure."""
 
     def __init__(self, client: Client, calls: Sequence[Call], unusable: Unusable) -> None:
         self._client = client
@@ -266,9 +307,14 @@ class _Run:
         workers = asyncio.gather(*(self._work(api, arrived) for _ in range(self._workers)))
         try:
             await asyncio.shield(workers)
-        except asyncio.CancelledError:  # Ctrl-C: what is in flight is paid for, so it is waited for; the second one ends it
+        except (
+            asyncio.CancelledError
+        ):  # Ctrl-C: what is in flight is paid for, so it is waited for; the second one ends it
             self._stopped = True
-            log.warning("interrupted: waiting for %d requests in flight; interrupt again to give them up", len(self._flying))
+            log.warning(
+                "interrupted: waiting for %d requests in flight; interrupt again to give them up",
+                len(self._flying),
+            )
             await workers
             raise
         if self._failures:
@@ -321,7 +367,10 @@ class _Run:
         async with self._landed:
             await self._landed.wait_for(lambda: fits() or not self._flying or self._stopped)
         if not fits() and not self._stopped:
-            raise FiglangError(f"the next request could pass model.max_cost={most:g}, {meter.cost:.4g} is spent; raise it to go on")
+            raise FiglangError(
+                f"the next request could pass model.max_cost={most:g}, {meter.cost:.4g} is spent; raise it "
+                "to go on"
+            )
 
 
 def _useless(call: Call, answer: Answer, unusable: Unusable) -> str | None:
@@ -329,7 +378,8 @@ def _useless(call: Call, answer: Answer, unusable: Unusable) -> str | None:
 
 
 async def _whole(response: "httpx2.Response") -> None:
-    """Refuse an answer that is no JSON object, as a connection that broke would be: the package then asks again."""
+    """Refuse an answer that is no JSON object, as a connection that broke would be: the package then asks
+    again."""
     import httpx2
 
     await response.aread()

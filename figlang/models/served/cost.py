@@ -18,7 +18,9 @@ class Meter:
     bytes_per_token: float = BYTES_PER_TOKEN
     sent: int = 0
     received: int = 0
-    hidden: int = 0  # the most tokens seen in a prompt beyond its bytes: a chat's own words before the message
+    hidden: int = (
+        0  # the most tokens seen in a prompt beyond its bytes: a chat's own words before the message
+    )
 
     def estimate(self, calls: Sequence[Call]) -> tuple[int, int]:
         """Tokens that go in, by the length of the text, and the most that can come out."""
@@ -34,10 +36,13 @@ class Meter:
 
     def bound(self, calls: Sequence[Call]) -> float:
         """The most that requests can cost: no token is shorter than a byte."""
-        return self.price(sum(_bytes(call) + self.hidden for call in calls), sum(_most(call.body) for call in calls))
+        return self.price(
+            sum(_bytes(call) + self.hidden for call in calls), sum(_most(call.body) for call in calls)
+        )
 
     def add(self, call: Call, answer: Mapping[str, Any]) -> None:
-        """Count an answer by what the endpoint says it took, or by its estimate where the endpoint does not say."""
+        """Count an answer by what the endpoint says it took, or by its estimate where the endpoint does not
+        say."""
         sent, received = _said(answer, "prompt_tokens"), _said(answer, "completion_tokens")
         likely, most = self.estimate([call])
         self.hidden = max(self.hidden, sent - _bytes(call))
@@ -61,7 +66,11 @@ def _said(answer: Mapping[str, Any], name: str) -> int:
 
 
 def _bytes(call: Call) -> int:
-    words = call.body["prompt"] if "prompt" in call.body else "".join(message["content"] for message in call.body["messages"])
+    words = (
+        call.body["prompt"]
+        if "prompt" in call.body
+        else "".join(message["content"] for message in call.body["messages"])
+    )
     return len(words.encode())
 
 

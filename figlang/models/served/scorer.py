@@ -14,9 +14,10 @@ from figlang.scoring.requests import Request, RequestError, Scored
 class ServedScorer:
     """Scores requests by an endpoint that gives log-probabilities of prompts.
 
-    `bos` is text that is sent before every string, the token that begins a string for this model; `none` or `server` (it puts
-    one there itself) send nothing. Continuations are found in the answers by character: a token that straddles the beginning of
-    one belongs to it, and so do the spaces before it, as for local models. A text that several requests share is sent once.
+    `bos` is text that is sent before every string, the token that begins a string for this model; `none` or
+    `server` (it puts one there itself) send nothing. Continuations are found in the answers by character: a
+    token that straddles the beginning of one belongs to it, and so do the spaces before it, as for local
+    models. A text that several requests share is sent once.
     """
 
     def __init__(self, endpoint: Endpoint, bos: str = "none") -> None:
@@ -24,9 +25,11 @@ class ServedScorer:
         self._before = opening(bos)
 
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
-        """Per-token log-probabilities of every continuation, in the order of the requests; none where a content filter refused.
+        """Per-token log-probabilities of every continuation, in the order of the requests; none where a
+        content filter refused.
 
-        Raises FiglangError for what the endpoint cannot be asked, and for a request whose continuation cannot be found.
+        Raises FiglangError for what the endpoint cannot be asked, and for a request whose continuation cannot
+        be found.
         """
         asked = list(requests)
         for index, request in enumerate(asked):
@@ -58,7 +61,8 @@ def _continuation(tokens: Sequence[Token], boundary: int) -> list[float]:
     values = [token.log_prob for token in own if token.log_prob is not None]
     if not values:
         raise FiglangError(
-            "its continuation is the first token of the string, which has no probability; set model.bos to the text of the token "
+            "its continuation is the first token of the string, which has no probability; set model.bos to "
+            "the text of the token "
             "that begins a string"
         )
     return values

@@ -1,4 +1,5 @@
-"""Answers of an endpoint on disk: one JSON object a line, appended as each arrives, found again by the hash of its request."""
+"""Answers of an endpoint on disk: one JSON object a line, appended as each arrives, found again by the hash
+of its request."""
 
 import json
 import os
@@ -32,7 +33,8 @@ class Call:
 class Store:
     """The file, locked against a second process while it is entered, so that no two ask the same.
 
-    No answer is ever rewritten: a line that a dying process left half-written is passed over and counted in `damaged`.
+    No answer is ever rewritten: a line that a dying process left half-written is passed over and counted in
+    `damaged`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,18 +49,26 @@ class Store:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
         except Timeout:
-            raise FiglangError(f"another process is asking with {self.path}; wait for it, or set paths.cache=DIR") from None
+            raise FiglangError(
+                f"another process is asking with {self.path}; wait for it, or set paths.cache=DIR"
+            ) from None
         except OSError as error:
-            raise FiglangError(f"cannot write to {self.path.parent} ({error.strerror}); set paths.cache=DIR") from error
+            raise FiglangError(
+                f"cannot write to {self.path.parent} ({error.strerror}); set paths.cache=DIR"
+            ) from error
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             self._read()
         except OSError as error:
             self._close()
-            raise FiglangError(f"{self.path} cannot be read ({error.strerror}); set paths.cache=DIR") from error
+            raise FiglangError(
+                f"{self.path} cannot be read ({error.strerror}); set paths.cache=DIR"
+            ) from error
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._close()
 
     def _close(self) -> None:
@@ -80,7 +90,8 @@ class Store:
                     self.damaged += 1
                 start += len(line)
         if not line.endswith(b"\n"):
-            # What is appended next begins a line of its own. A whole object without its line break stays usable.
+            # What is appended next begins a line of its own. A whole object without its line break stays
+            # usable.
             self._append(b"\n")
 
     def __contains__(self, call: Call) -> bool:
@@ -104,9 +115,12 @@ class Store:
             self._append(data)
         except OSError as error:
             with suppress(OSError):
-                os.ftruncate(self._file, start)  # else the next answer, if there is room again, would end half a line
+                os.ftruncate(
+                    self._file, start
+                )  # else the next answer, if there is room again, would end half a line
             raise FiglangError(
-                f"cannot store an answer in {self.path} ({error.strerror}); make room and give the same command again: what is "
+                f"cannot store an answer in {self.path} ({error.strerror}); make room and give the same "
+                "command again: what is "
                 "stored is not asked for twice"
             ) from error
         self._places[call.key] = (start, len(data))

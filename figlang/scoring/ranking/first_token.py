@@ -1,7 +1,8 @@
-"""Ranks of human answers at a blank, by the rank of the token that the model begins them with (MUNCH: Tong et al. 2024, §7.2).
+"""Ranks of human answers at a blank, by the rank of the token that the model begins them with (MUNCH: Tong et
+al. 2024, §7.2).
 
-The vocabulary is ranked at the blank; a token whose text begins an answer is completed greedily into a word; a word that is an
-answer gives it the rank of its first token.
+The vocabulary is ranked at the blank; a token whose text begins an answer is completed greedily into a word;
+a word that is an answer gives it the rank of its first token.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +22,8 @@ SHOWN = 5  # likeliest tokens that are kept for the reader; as many as the paper
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What was found at one blank: the rank (from 1) of every answer in its order, None of those that no token led to; the word
-    that the model itself writes; and what it ranks highest."""
+    """What was found at one blank: the rank (from 1) of every answer in its order, None of those that no
+    token led to; the word that the model itself writes; and what it ranks highest."""
 
     ranks: tuple[int | None, ...]
     written: str
@@ -31,7 +32,8 @@ class Ranked:
 
 @dataclass
 class _Completion:
-    """A first token of this rank on its way to a word that might be one of `answers` (as they are compared)."""
+    """A first token of this rank on its way to a word that might be one of `answers` (as they are
+    compared)."""
 
     rank: int
     answers: frozenset[str]
@@ -62,13 +64,14 @@ class _Blank:
 class FirstTokenRanker:
     """Ranks answers with a causal network.
 
-    A token's rank is the number of tokens that are at least as likely, itself included: a tie does not help. Every token whose
-    text begins an answer counts, up to `max_rank`; of several that lead to an answer the best one does. One first token becomes one
-    word, so that answers with the same beginning are seldom all ranked. A completion takes `max_tokens` tokens at most and ends
-    before white space, punctuation, a quotation mark or a special token (see leading_word).
+    A token's rank is the number of tokens that are at least as likely, itself included: a tie does not help.
+    Every token whose text begins an answer counts, up to `max_rank`; of several that lead to an answer the
+    best one does. One first token becomes one word, so that answers with the same beginning are seldom all
+    ranked. A completion takes `max_tokens` tokens at most and ends before white space, punctuation, a
+    quotation mark or a special token (see leading_word).
 
-    Candidates are completed in the order of their ranks, more in every round, and only while they could better a rank: the ranks
-    are those of completing them all.
+    Candidates are completed in the order of their ranks, more in every round, and only while they could
+    better a rank: the ranks are those of completing them all.
     """
 
     def __init__(
@@ -86,11 +89,13 @@ class FirstTokenRanker:
         self._max_rank = max_rank or inf
         self._max_tokens = max_tokens
 
-    def rank(self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[str]], progress: bool = False) -> list[Ranked]:
+    def rank(
+        self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[str]], progress: bool = False
+    ) -> list[Ranked]:
         """For every prompt (token ids that end where the answer begins) the ranks of its answers.
 
-        Raises FiglangError for a prompt that the network cannot read, see Continuation.chunks, and NonFiniteError for one after
-        which its scores are not numbers.
+        Raises FiglangError for a prompt that the network cannot read, see Continuation.chunks, and
+        NonFiniteError for one after which its scores are not numbers.
         """
         found: dict[int, Ranked] = {}
         with Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress) as bar:
@@ -103,7 +108,11 @@ class FirstTokenRanker:
     def _search(self, chunk: Chunk, answers: Sequence[Sequence[str]]) -> Mapping[int, Ranked]:
         ascending_RV = chunk.logits.sort(-1).values
         # A network masks tokens by minus infinity; a diverged one has no numbers.
-        if bad := [row for row, logits_V in enumerate(chunk.logits) if logits_V.isnan().any() or not logits_V.isfinite().any()]:
+        if bad := [
+            row
+            for row, logits_V in enumerate(chunk.logits)
+            if logits_V.isnan().any() or not logits_V.isfinite().any()
+        ]:
             raise NonFiniteError("the network's next-token scores are not numbers", chunk.prompts[bad[0]])
         blanks = [
             self._blank(logits_V, ascending_V, some)

@@ -1,4 +1,5 @@
-"""The tokens of a text with a blank for a causal network: up to the blank, or, for those trained to, both sides of it."""
+"""The tokens of a text with a blank for a causal network: up to the blank, or, for those trained to, both
+sides of it."""
 
 from collections.abc import Sequence
 
@@ -8,8 +9,9 @@ from figlang.errors import FiglangError
 from figlang.scoring.requests import SpanFinder, bos_ids
 from figlang.types import Blank
 
-# Special tokens before the text before the blank, the text after it, and what is to be inserted (Bavarian et al. 2022, arXiv
-# 2207.14255), as StarCoder, Qwen and CodeGemma, SantaCoder, Code Llama and DeepSeek-Coder call them.
+# Special tokens before the text before the blank, the text after it, and what is to be inserted (Bavarian et
+# al. 2022, arXiv 2207.14255), as StarCoder, Qwen and CodeGemma, SantaCoder, Code Llama and DeepSeek-Coder
+# call them.
 MARKERS = (
     ("<fim_prefix>", "<fim_suffix>", "<fim_middle>"),
     ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
@@ -26,8 +28,11 @@ def markers(tokenizer: PreTrainedTokenizerBase) -> tuple[int, int, int] | None:
     return None if found is None else (known[found[0]], known[found[1]], known[found[2]])
 
 
-def encode(tokenizer: PreTrainedTokenizerBase, blanks: Sequence[Blank], bos: str | int = "none") -> list[list[int]]:
-    """For every blank the token ids after which its answer begins; no special token but bos and the markers is added.
+def encode(
+    tokenizer: PreTrainedTokenizerBase, blanks: Sequence[Blank], bos: str | int = "none"
+) -> list[list[int]]:
+    """For every blank the token ids after which its answer begins; no special token but bos and the markers
+    is added.
 
     Raises FiglangError for text after a blank if the tokenizer has no fill-in-the-middle tokens.
     """
@@ -38,7 +43,8 @@ def encode(tokenizer: PreTrainedTokenizerBase, blanks: Sequence[Blank], bos: str
     found = markers(tokenizer)
     if found is None:
         raise FiglangError(
-            "form=insert puts the answer between two texts, and this tokenizer has no fill-in-the-middle tokens; use form=quote, "
+            "form=insert puts the answer between two texts, and this tokenizer has no fill-in-the-middle "
+            "tokens; use form=quote, "
             "or a model that was trained to fill in"
         )
     prefix, suffix, middle = found

@@ -1,4 +1,5 @@
-"""Causal and masked language models as readers of blanks: the log-probabilities of the tokens of words there."""
+"""Causal and masked language models as readers of blanks: the log-probabilities of the tokens of words
+there."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,15 +20,20 @@ LONGEST = 24  # tokens of a word, for which there has to be room at a blank
 
 
 class CausalReader:
-    """A word and what ends it, token by token: the quotation mark that closes what the prompt has opened, or, where the model
-    fills in, its end of text; else beginnings of other words (`employ`, `employed`) would take their probability."""
+    """A word and what ends it, token by token: the quotation mark that closes what the prompt has opened, or,
+    where the model fills in, its end of text; else beginnings of other words (`employ`, `employed`) would
+    take their probability."""
 
     by_length = False
 
-    def __init__(self, continuation: Continuation, tokenizer: PreTrainedTokenizerBase, bos: str | int, inserts: bool) -> None:
+    def __init__(
+        self, continuation: Continuation, tokenizer: PreTrainedTokenizerBase, bos: str | int, inserts: bool
+    ) -> None:
         self._continuation, self._tokenizer, self._bos, self._inserts = continuation, tokenizer, bos, inserts
         if inserts and tokenizer.eos_token_id is None:
-            raise FiglangError("form=insert ends a word by the tokenizer's end of text, and it has none; use form=quote")
+            raise FiglangError(
+                "form=insert ends a word by the tokenizer's end of text, and it has none; use form=quote"
+            )
 
     def pieces(self, words: Sequence[str]) -> list[tuple[int, ...]]:
         spans = SpanFinder(self._tokenizer)
@@ -35,7 +41,9 @@ class CausalReader:
         (start,) = spans.ids([before])
         end = (int(self._tokenizer.eos_token_id),) if self._inserts else ()
         found = spans.ids([f"{before}{word}{after}" for word in words])
-        pieces = [(*ids[len(start) :], *end) if ids[: len(start)] == start and ids != start else () for ids in found]
+        pieces = [
+            (*ids[len(start) :], *end) if ids[: len(start)] == start and ids != start else () for ids in found
+        ]
         return [ids if len(ids) <= LONGEST else () for ids in pieces]
 
     def blanks(self, blanks: Sequence[Blank]) -> Iterator[Blanks]:
@@ -56,7 +64,9 @@ class _Read:
             if not node.tokens:
                 found[place] = _at(self._first_RV[row], node)
         places = iter(later)
-        for logits_WV in self._chunk.after([(asked[place][0], asked[place][1].tokens) for place in later]) if later else ():
+        for logits_WV in (
+            self._chunk.after([(asked[place][0], asked[place][1].tokens) for place in later]) if later else ()
+        ):
             for values_V in logits_WV.log_softmax(-1):
                 place = next(places)
                 found[place] = _at(values_V, asked[place][1])
@@ -64,9 +74,10 @@ class _Read:
 
 
 class MaskedReader:
-    """As many masks as a word has tokens, filled from left to right: each token is predicted from the sentence, the word's earlier
-    tokens, and masks in the place of the later ones (so that the pieces of a rare word do not give each other away: Kauf &
-    Ivanova 2023, arXiv 2305.10588). Words of different lengths are compared by the sums, each given its number of masks."""
+    """As many masks as a word has tokens, filled from left to right: each token is predicted from the
+    sentence, the word's earlier tokens, and masks in the place of the later ones (so that the pieces of a
+    rare word do not give each other away: Kauf & Ivanova 2023, arXiv 2305.10588). Words of different lengths
+    are compared by the sums, each given its number of masks."""
 
     by_length = True
 
@@ -87,14 +98,21 @@ class MaskedReader:
                 self._check(blanks[number], sum(map(len, sides[-1])))
             yield _Masked(numbers, sides, self._scorer)
 
-    def _cut(self, before: str, word: str, after: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    def _cut(
+        self, before: str, word: str, after: str
+    ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """The tokens before a word, of it, and after it."""
         ((encoding, _),) = self._scorer.spans.find([Request(before, word + after)])
         # A space of its own is not masked: it stays with the text before the word.
-        first = next(place for place, (_, end) in enumerate(encoding.offsets) if end > len(before)) if before else 0
+        first = (
+            next(place for place, (_, end) in enumerate(encoding.offsets) if end > len(before))
+            if before
+            else 0
+        )
         end = len(before) + len(word)
         last = next(
-            (place for place, (start, _) in enumerate(encoding.offsets) if place > first and start >= end), len(encoding.ids)
+            (place for place, (start, _) in enumerate(encoding.offsets) if place > first and start >= end),
+            len(encoding.ids),
         )
         ids = tuple(encoding.ids)
         return ids[:first], ids[first:last], ids[last:]
@@ -103,13 +121,19 @@ class MaskedReader:
         window = self._scorer.window
         if window is not None and around + LONGEST > window:
             raise FiglangError(
-                f"{blank.item.id}: its prompt has {around} tokens without the answer, the network reads {window}; use a model with "
+                f"{blank.item.id}: its prompt has {around} tokens without the answer, the network reads "
+                f"{window}; use a model with "
                 "a longer window"
             )
 
 
 class _Masked:
-    def __init__(self, numbers: list[int], sides: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], scorer: MaskedScorer) -> None:
+    def __init__(
+        self,
+        numbers: list[int],
+        sides: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
+        scorer: MaskedScorer,
+    ) -> None:
         self.numbers = numbers
         self._sides, self._scorer = sides, scorer
 

@@ -1,7 +1,7 @@
 """Ranks of human answers among candidate words at a blank, by the probability of the whole word.
 
-A beginning of a word is at least as likely as the word. So beginnings that are less likely than the least likely answer are never
-read on, and the ranks are those of reading every candidate.
+A beginning of a word is at least as likely as the word. So beginnings that are less likely than the least
+likely answer are never read on, and the ranks are those of reading every candidate.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,8 @@ from figlang.types import Blank
 
 @dataclass(eq=False)
 class Node:
-    """A beginning of words: its tokens, and of how many tokens these words are (0 where that makes no difference).
+    """A beginning of words: its tokens, and of how many tokens these words are (0 where that makes no
+    difference).
 
     `words` are those that end here, as texts that are the same to the tokenizer.
     """
@@ -35,7 +36,8 @@ class Blanks(Protocol):
     numbers: list[int]
 
     def log_probs(self, asked: Sequence[tuple[int, Node]]) -> list[list[float]]:
-        """For each place in `numbers` and beginning of a word, the log-probability of the token of each of its children."""
+        """For each place in `numbers` and beginning of a word, the log-probability of the token of each of
+        its children."""
 
 
 class Reader(Protocol):
@@ -44,7 +46,8 @@ class Reader(Protocol):
     by_length: bool
 
     def pieces(self, words: Sequence[str]) -> list[tuple[int, ...]]:
-        """The tokens of every word at a blank, with the token that ends a word if the model can go on; empty where it has none."""
+        """The tokens of every word at a blank, with the token that ends a word if the model can go on; empty
+        where it has none."""
 
     def blanks(self, blanks: Sequence[Blank]) -> Iterator[Blanks]:
         """All blanks, each once, as many at a time as fit."""
@@ -53,13 +56,17 @@ class Reader(Protocol):
 class WordRanker:
     """Ranks the answers at blanks among `candidates` and the answers themselves.
 
-    An answer's rank is the number of words that are at least as likely, itself included: a tie does not help. With `max_rank`,
-    answers beyond it have none, and no more words than that has to be found. `unknown` are words that the tokenizer has no
-    tokens for, or too many: they are never ranked.
+    An answer's rank is the number of words that are at least as likely, itself included: a tie does not help.
+    With `max_rank`, answers beyond it have none, and no more words than that has to be found. `unknown` are
+    words that the tokenizer has no tokens for, or too many: they are never ranked.
     """
 
     def __init__(
-        self, reader: Reader, candidates: Sequence[str], answers: Sequence[Sequence[str]], max_rank: int | None = None
+        self,
+        reader: Reader,
+        candidates: Sequence[str],
+        answers: Sequence[Sequence[str]],
+        max_rank: int | None = None,
     ) -> None:
         self._reader = reader
         self._answers = answers
@@ -102,20 +109,31 @@ class WordRanker:
             ways = [self._ends.get(answer) for answer in self._answers[number]]
             searches.append(_Search(roots, ways, self._listed, self._max_rank))
         count = 4
-        while asked := [(row, bound, node) for row, search in enumerate(searches) for bound, node in search.next(count)]:
+        while asked := [
+            (row, bound, node) for row, search in enumerate(searches) for bound, node in search.next(count)
+        ]:
             values = blanks.log_probs([(row, node) for row, _, node in asked])
             for (row, bound, node), some in zip(asked, values, strict=True):
                 if any(map(isnan, some)):
-                    raise NonFiniteError("the network's log-probabilities are not numbers", blanks.numbers[row])
+                    raise NonFiniteError(
+                        "the network's log-probabilities are not numbers", blanks.numbers[row]
+                    )
                 searches[row].learn(bound, node, some)
             count *= 2
         return {number: search.ranked() for number, search in zip(blanks.numbers, searches, strict=True)}
 
 
 class _Search:
-    """The words at one blank whose log-probability is known, and the beginnings that may be read next, likeliest last."""
+    """The words at one blank whose log-probability is known, and the beginnings that may be read next,
+    likeliest last."""
 
-    def __init__(self, roots: Sequence[Node], ways: Sequence[list[Node] | None], listed: set[Node], max_rank: int | None) -> None:
+    def __init__(
+        self,
+        roots: Sequence[Node],
+        ways: Sequence[list[Node] | None],
+        listed: set[Node],
+        max_rank: int | None,
+    ) -> None:
         self._answers = [None if way is None else way[-1] for way in ways]
         self._needed = {node for way in ways if way is not None for node in way[:-1]}
         self._counted = listed | {node for node in self._answers if node is not None}
@@ -124,7 +142,8 @@ class _Search:
         self._max_rank = max_rank
 
     def next(self, count: int) -> list[tuple[float, Node]]:
-        """Beginnings to be read: those of answers, and the likeliest `count` of the others that could matter."""
+        """Beginnings to be read: those of answers, and the likeliest `count` of the others that could
+        matter."""
         least = self._least()
         self._open.sort(key=lambda one: one[0])
         chosen = [one for one in self._open if one[1] in self._needed]

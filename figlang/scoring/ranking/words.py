@@ -1,4 +1,5 @@
-"""Words that a language model writes at a blank: the text of its tokens, where a word ends, which tokens begin an answer."""
+"""Words that a language model writes at a blank: the text of its tokens, where a word ends, which tokens
+begin an answer."""
 
 import unicodedata
 from collections import defaultdict
@@ -15,8 +16,8 @@ REPLACEMENT = "�"  # of bytes that are no whole character yet
 def leading_word(text: str) -> tuple[str, bool]:
     """The word that a text begins with, after at most one space, and whether it has ended.
 
-    White space, punctuation and quotation marks end a word; a hyphen or an apostrophe between letters or digits does not, so
-    that a text that ends with one has not ended its word.
+    White space, punctuation and quotation marks end a word; a hyphen or an apostrophe between letters or
+    digits does not, so that a text that ends with one has not ended its word.
     """
     text = text.removeprefix(" ")
     for place, letter in enumerate(text):
@@ -36,7 +37,8 @@ def _in_word(letter: str) -> bool:
 
 @dataclass(frozen=True)
 class Comparison:
-    """When a text is an answer. `fold`: whatever its upper and lower case; `space`: a space may stand before its first token."""
+    """When a text is an answer. `fold`: whatever its upper and lower case; `space`: a space may stand before
+    its first token."""
 
     fold: bool = True
     space: bool = True
@@ -52,7 +54,8 @@ class Comparison:
 
 
 class TokenTexts:
-    """The text of every token where it stands in a string (a tokenizer's own decoding drops spaces at the beginning)."""
+    """The text of every token where it stands in a string (a tokenizer's own decoding drops spaces at the
+    beginning)."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self._backend = tokenizer.backend_tokenizer
@@ -60,7 +63,8 @@ class TokenTexts:
         self._anchor = tokenizer.encode('"', add_special_tokens=False)[-1]
         self._before = len(self._backend.decode([self._anchor]))
         self._texts = [
-            text[self._before :] for text in self._backend.decode_batch([[self._anchor, token] for token in range(len(tokenizer))])
+            text[self._before :]
+            for text in self._backend.decode_batch([[self._anchor, token] for token in range(len(tokenizer))])
         ]
 
     def __len__(self) -> int:

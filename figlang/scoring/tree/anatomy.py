@@ -1,4 +1,5 @@
-"""What a causal network is made of and what it can do, found out once by comparing it with itself on a few tokens."""
+"""What a causal network is made of and what it can do, found out once by comparing it with itself on a few
+tokens."""
 
 import inspect
 from collections.abc import Iterable, Sequence
@@ -24,21 +25,24 @@ from figlang.scoring.tree.states import padded, tree_reads, tree_states
 from figlang.scoring.tree.trie import Trie, grow
 from figlang.scoring.tree.vocabulary import Head
 
-# Packages whose layers do what they are called, and which of them may run twice at the same time: those of bitsandbytes change.
+# Packages whose layers do what they are called, and which of them may run twice at the same time: those of
+# bitsandbytes change.
 KNOWN = ("torch", "transformers", "peft", "figlang", "bitsandbytes")
 STATELESS = KNOWN[:-1]
-LEAK = 0.02  # of the change at a token that is changed: causal networks have none before it, but for rounding where experts choose
+# Of the change at a token that is changed: causal networks have none before it, but for rounding where
+# experts choose.
+LEAK = 0.02
 
 
 @dataclass(frozen=True)
 class Anatomy:
     """A network, its parts, and why it has to take a slower way (None where it need not).
 
-    `not_split`: its logits are not what `head` makes of `body`'s states. `not_tree`: its attention does not take a mask
-    of its own. `window`: how far attention reaches back, None if everywhere. `keys`: the most keys that attention code
-    with a built-in mask by place can hold, None if any number. `by_length`: rotary frequencies that depend on the
-    longest input of a batch once it is longer than this. `steady`: in bf16 it can add up in float32 (see
-    figlang.cpu.residual).
+    `not_split`: its logits are not what `head` makes of `body`'s states. `not_tree`: its attention does not
+    take a mask of its own. `window`: how far attention reaches back, None if everywhere. `keys`: the most
+    keys that attention code with a built-in mask by place can hold, None if any number. `by_length`: rotary
+    frequencies that depend on the longest input of a batch once it is longer than this. `steady`: in bf16 it
+    can add up in float32 (see figlang.cpu.residual).
     """
 
     network: PreTrainedModel
@@ -51,7 +55,8 @@ class Anatomy:
     steady: bool = False
 
     def head(self, states_RH: Tensor) -> Tensor:
-        """Logits (R, vocabulary) of states (R, hidden), with the scaling and capping that the network's own forward does."""
+        """Logits (R, vocabulary) of states (R, hidden), with the scaling and capping that the network's own
+        forward does."""
         return self._through(self.network.get_output_embeddings(), states_RH)
 
     def matrix(self) -> nn.ModuleList:
@@ -63,14 +68,16 @@ class Anatomy:
         return [partial(self._through, layer) for layer in matrix]
 
     def exact(self, states_RH: Tensor, tokens_R: Tensor) -> Tensor:
-        """One logit per row (R,), that of its token, in float32 where `head` would round it to the network's precision."""
+        """One logit per row (R,), that of its token, in float32 where `head` would round it to the network's
+        precision."""
         matrix = self.network.get_output_embeddings()
         states_RH, tokens_R = states_RH.to(matrix.weight.device), tokens_R.to(matrix.weight.device)
         logits_R = (states_RH.float() * matrix.weight[tokens_R].float()).sum(-1)
         return self._finished(logits_R if matrix.bias is None else logits_R + matrix.bias[tokens_R].float())
 
     def unrounded(self) -> Head:
-        """Like `head`, in float32 where that rounds to the network's precision, so that no tokens are tied by rounding."""
+        """Like `head`, in float32 where that rounds to the network's precision, so that no tokens are tied by
+        rounding."""
         if not self.rounds:
             return lambda states_RH: self.head(states_RH).float()
         matrix = self.network.get_output_embeddings()
@@ -102,7 +109,11 @@ class Anatomy:
         """Why inputs of up to `longest` tokens cannot share their beginnings, or None if they can."""
         if self.not_split or self.not_tree:
             return self.not_split or self.not_tree
-        limits = {"attention window": self.window, "built-in mask": self.keys, "first rotary range": self.by_length}
+        limits = {
+            "attention window": self.window,
+            "built-in mask": self.keys,
+            "first rotary range": self.by_length,
+        }
         for name, limit in limits.items():
             if limit is not None and longest > limit:
                 return f"its {name} of {limit} tokens is shorter than the longest input, {longest}"
@@ -111,7 +122,8 @@ class Anatomy:
 
 @torch.inference_mode()
 def dissect(network: PreTrainedModel) -> Anatomy:
-    """Find body and head, and check on a probe of two dozen tokens that they and tree attention equal the plain network.
+    """Find body and head, and check on a probe of two dozen tokens that they and tree attention equal the
+    plain network.
 
     Raises FiglangError for a network that is not causal, unless it is quantised.
     """
@@ -130,11 +142,13 @@ def dissect(network: PreTrainedModel) -> Anatomy:
         if explain(error, training=False):
             raise
         raise FiglangError(
-            f"{type(network).__name__} cannot read plain text from left to right ({one_line(error)}); take another causal model"
+            f"{type(network).__name__} cannot read plain text from left to right ({one_line(error)}); take "
+            "another causal model"
         ) from error
     if _looks_ahead(network, trie):
         raise FiglangError(
-            f"{type(network).__name__} as loaded is no causal language model: its tokens see those after them, so what it makes of "
+            f"{type(network).__name__} as loaded is no causal language model: its tokens see those after "
+            "them, so what it makes of "
             "a text is no probability; an encoder is scored by model=encoder scoring=pll"
         )
     not_split = _not_split(anatomy, trie, expected)
@@ -162,8 +176,8 @@ def _plain(network: PreTrainedModel, trie: Trie) -> Tensor:
 
 
 def _looks_ahead(network: PreTrainedModel, trie: Trie) -> bool:
-    """Whether most logits before a sequence's last token change with it; not asked of a quantised network, whose roundings may hang
-    on outliers of any token."""
+    """Whether most logits before a sequence's last token change with it; not asked of a quantised network,
+    whose roundings may hang on outliers of any token."""
     if getattr(network, "is_quantized", False):
         return False
     ids = trie.tokens[next(trie.paths())[0]]
@@ -184,14 +198,18 @@ def _not_split(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
     except Exception as error:  # the body of an encoder and decoder asks for inputs of both
         return f"its vocabulary matrix does not fit its body ({one_line(error)})"
     found = expected.at(torch.searchsorted(trie.read, nodes)).differs(logits_RV)
-    return f"its output is more than its vocabulary matrix makes of its body's states ({found})" if found else None
+    return (
+        f"its output is more than its vocabulary matrix makes of its body's states ({found})"
+        if found
+        else None
+    )
 
 
 def _not_tree(anatomy: Anatomy, trie: Trie, late: Trie, expected: Reference) -> str | None:
     if "position_ids" not in inspect.signature(anatomy.body.forward).parameters:
         return "it takes no position ids"
-    # In one pack, whose mask alone hides what is not on a node's path; and in small ones, in blocks that leave keys out, which hand
-    # on keys and values, with beginnings that nothing is asked of.
+    # In one pack, whose mask alone hides what is not on a node's path; and in small ones, in blocks that
+    # leave keys out, which hand on keys and values, with beginnings that nothing is asked of.
     for tree, pack, blocks in ((trie, len(trie.read), ()), (late, 5, (2,))):
         try:
             found = _difference(anatomy, tree, expected, pack, blocks)
@@ -211,8 +229,11 @@ def _steady(anatomy: Anatomy, late: Trie, expected: Reference) -> bool:
         return False
 
 
-def _difference(anatomy: Anatomy, trie: Trie, expected: Reference, pack: int, blocks: Sequence[int]) -> str | None:
-    """How logits of the read nodes that predict a scored token differ from those expected of all read nodes, if they do."""
+def _difference(
+    anatomy: Anatomy, trie: Trie, expected: Reference, pack: int, blocks: Sequence[int]
+) -> str | None:
+    """How logits of the read nodes that predict a scored token differ from those expected of all read nodes,
+    if they do."""
     states = tree_states(tree_reads(anatomy.body, trie, pack, anatomy.keys, anatomy.steady, blocks))
     asked = trie.counts[trie.read] > 0
     logits_RV = anatomy.head(torch.cat([states_RH for _, states_RH, _ in states])[asked])
@@ -236,12 +257,17 @@ def _window(config: Any) -> int | None:
     if kinds is not None and set(kinds) <= {"full_attention"}:
         return None
     names = ("sliding_window", "attention_chunk_size", "attention_window_size")
-    return min((value for name in names if isinstance(value := getattr(config, name, None), int) and value > 0), default=None)
+    return min(
+        (value for name in names if isinstance(value := getattr(config, name, None), int) and value > 0),
+        default=None,
+    )
 
 
 def _by_length(config: Any) -> int | None:
     rope = getattr(config, "rope_parameters", None) or {}
-    kinds = [kind for kind in rope.values() if isinstance(kind, dict)] or [rope]  # of layers that differ, each has its own
+    kinds = [kind for kind in rope.values() if isinstance(kind, dict)] or [
+        rope
+    ]  # of layers that differ, each has its own
     limits = [
         kind.get("original_max_position_embeddings") or getattr(config, "max_position_embeddings", None)
         for kind in kinds
@@ -255,5 +281,6 @@ def _is_mask(buffer: Tensor) -> bool:
 
 
 def _reach(mask: Tensor) -> int:
-    """Keys that the last query of a built-in mask (1, 1, T, T) sees: all, or those of a local window (GPT-Neo)."""
+    """Keys that the last query of a built-in mask (1, 1, T, T) sees: all, or those of a local window
+    (GPT-Neo)."""
     return int(mask[0, 0, -1].sum())

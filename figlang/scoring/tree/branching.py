@@ -1,6 +1,8 @@
-"""Strings of a causal model as padded batches to train on: an item's strings are one row, their common beginnings read once.
+"""Strings of a causal model as padded batches to train on: an item's strings are one row, their common
+beginnings read once.
 
-Shape letters: N rows, T tokens, P nodes of a row, R states that predict, S scored tokens, G strings, B choices, C options.
+Shape letters: N rows, T tokens, P nodes of a row, R states that predict, S scored tokens, G strings, B
+choices, C options.
 """
 
 from collections.abc import Sequence
@@ -21,11 +23,11 @@ from figlang.types import Item
 class StringBatch:
     """Strings of several examples, their scored tokens and the choices between them.
 
-    `inputs` are the network's arguments. `states` (R,) are the places in (N x T) that predict a scored token; token s of
-    the S scored ones is `tokens[s]`, predicted by state `predictors[s]`, and belongs to string `strings[s]`. `weights`
-    (G,) turn a string's sum into its score. `option_strings` and `alone_strings` (B, C) are the strings of the options
-    and of what is subtracted (None if nothing is), -1 where a choice has fewer options; `gold` (B,) is -1 where hidden.
-    `positions` are the items' indices.
+    `inputs` are the network's arguments. `states` (R,) are the places in (N x T) that predict a scored token;
+    token s of the S scored ones is `tokens[s]`, predicted by state `predictors[s]`, and belongs to string
+    `strings[s]`. `weights` (G,) turn a string's sum into its score. `option_strings` and `alone_strings` (B,
+    C) are the strings of the options and of what is subtracted (None if nothing is), -1 where a choice has
+    fewer options; `gold` (B,) is -1 where hidden. `positions` are the items' indices.
     """
 
     inputs: dict[str, Tensor]
@@ -60,7 +62,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class EncodedStrings:
-    """The strings of an item or a pair. For every scored token: row, node that predicts it, token and string, (S, 4)."""
+    """The strings of an item or a pair. For every scored token: row, node that predicts it, token and string,
+    (S, 4)."""
 
     positions: tuple[int, ...]
     sequences: tuple[Row, ...]
@@ -82,8 +85,8 @@ class EncodedStrings:
 class StringEncoder:
     """Words and tokenises items for a causal network.
 
-    With `sharing`, all strings of an example are one row whose tokens see their own path only; a network whose
-    attention cannot take such a mask reads every string as a row of its own.
+    With `sharing`, all strings of an example are one row whose tokens see their own path only; a network
+    whose attention cannot take such a mask reads every string as a row of its own.
     """
 
     requests: RequestEncoder
@@ -98,11 +101,14 @@ class StringEncoder:
         return self._encode([[(position, item)] for position, item in enumerate(items)], {})
 
     def encode_pairs(self, items: Sequence[Item]) -> list[EncodedStrings]:
-        """One example per pair: the choices of `encode` and those of the metaphor for the answer; items without partner alone."""
+        """One example per pair: the choices of `encode` and those of the metaphor for the answer; items
+        without partner alone."""
         partners = partners_of(items)
         groups: dict[str, list[tuple[int, Item]]] = {}
         for position, item in enumerate(items):
-            groups.setdefault(item.group if item.id in partners else f"alone {position}", []).append((position, item))
+            groups.setdefault(item.group if item.id in partners else f"alone {position}", []).append(
+                (position, item)
+            )
         return self._encode(list(groups.values()), partners)
 
     def encode_lines(self, lines: Sequence[str]) -> list[EncodedStrings]:
@@ -110,14 +116,18 @@ class StringEncoder:
         tokens, _ = self.requests.encode(Request("", line) for line in lines)
         return [self._example((position,), [each], (1.0,), ()) for position, each in enumerate(tokens)]
 
-    def _encode(self, groups: list[list[tuple[int, Item]]], partners: dict[str, tuple[Item, ...]]) -> list[EncodedStrings]:
+    def _encode(
+        self, groups: list[list[tuple[int, Item]]], partners: dict[str, tuple[Item, ...]]
+    ) -> list[EncodedStrings]:
         asked: list[Request] = []
         owners: list[str] = []
         plans = []
         for group in groups:
             requests: dict[Request, int] = {}
             choices = [self._forward(item, requests) for _, item in group]
-            choices += [self._backward(item, partners[item.id], requests) for _, item in group if item.id in partners]
+            choices += [
+                self._backward(item, partners[item.id], requests) for _, item in group if item.id in partners
+            ]
             plans.append((tuple(position for position, _ in group), tuple(requests), tuple(choices)))
             asked += requests
             owners += [" or ".join(item.id for _, item in group)] * len(requests)
@@ -133,7 +143,9 @@ class StringEncoder:
         return examples
 
     def _size(self, request: Request, tokens: int) -> int:
-        return {"sum": 1, "mean": tokens, "byte": len(request.continuation.encode())}[self.wording.scoring.norm]
+        return {"sum": 1, "mean": tokens, "byte": len(request.continuation.encode())}[
+            self.wording.scoring.norm
+        ]
 
     def _forward(self, item: Item, requests: dict[Request, int]) -> Choice:
         wording, scoring = self.wording.of(item), self.wording.scoring
@@ -148,13 +160,21 @@ class StringEncoder:
         return _choice([member.id for member in pair].index(item.id), options, [], requests)
 
     def _example(
-        self, positions: tuple[int, ...], tokens: list[Tokens], weights: tuple[float, ...], choices: tuple[Choice, ...]
+        self,
+        positions: tuple[int, ...],
+        tokens: list[Tokens],
+        weights: tuple[float, ...],
+        choices: tuple[Choice, ...],
     ) -> EncodedStrings:
         rows, scored = [], []
-        for number, members in enumerate([range(len(tokens))] if self.sharing else [[one] for one in range(len(tokens))]):
+        for number, members in enumerate(
+            [range(len(tokens))] if self.sharing else [[one] for one in range(len(tokens))]
+        ):
             trie = grow([tokens[member] for member in members])
             nowhere = torch.empty(0, dtype=torch.long)
-            rows.append(Row(trie.tokens[trie.read], trie.depths[trie.read], trie.visible(Pack(nowhere, trie.read))))
+            rows.append(
+                Row(trie.tokens[trie.read], trie.depths[trie.read], trie.visible(Pack(nowhere, trie.read)))
+            )
             for member, span in zip(members, trie.spans, strict=True):
                 predictor = torch.searchsorted(trie.read, trie.parents[span])
                 same = torch.ones_like(span)
@@ -170,7 +190,11 @@ class StringEncoder:
         visible = torch.eye(width, dtype=torch.bool).repeat(len(rows), 1, 1)
         for number, row in enumerate(rows):
             size = len(row.tokens)
-            ids[number, :size], depths[number, :size], visible[number, :size, :size] = row.tokens, row.depths, row.visible
+            ids[number, :size], depths[number, :size], visible[number, :size, :size] = (
+                row.tokens,
+                row.depths,
+                row.visible,
+            )
         if self.sharing:
             mask = torch.zeros(visible.shape).masked_fill_(~visible, torch.finfo(torch.float32).min)[:, None]
             inputs = {"input_ids": ids, "attention_mask": mask, "position_ids": depths}
@@ -196,8 +220,12 @@ class StringEncoder:
             tokens=token_S,
             strings=string_S,
             weights=torch.tensor(weights),
-            option_strings=_table([[shift + string for string in choice.options] for choice, shift in choices]),
-            alone_strings=_table([[shift + string for string in choice.alone] for choice, shift in choices]) if subtracts else None,
+            option_strings=_table(
+                [[shift + string for string in choice.options] for choice, shift in choices]
+            ),
+            alone_strings=_table([[shift + string for string in choice.alone] for choice, shift in choices])
+            if subtracts
+            else None,
             gold=torch.tensor([choice.gold for choice, _ in choices]),
             positions=[position for example in batch for position in example.positions],
         )
@@ -229,7 +257,9 @@ class StringScorer:
         return scores_BC.masked_fill(batch.option_strings < 0, -torch.inf)
 
 
-def _choice(gold: int | None, options: list[Request], alone: list[Request], requests: dict[Request, int]) -> Choice:
+def _choice(
+    gold: int | None, options: list[Request], alone: list[Request], requests: dict[Request, int]
+) -> Choice:
     numbers = [[requests.setdefault(request, len(requests)) for request in some] for some in (options, alone)]
     return Choice(-1 if gold is None else gold, tuple(numbers[0]), tuple(numbers[1]))
 

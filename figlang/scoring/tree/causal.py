@@ -1,4 +1,5 @@
-"""Log-probabilities of continuations under a causal language model, computing what requests share only once."""
+"""Log-probabilities of continuations under a causal language model, computing what requests share only
+once."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,21 +26,23 @@ LEAST = 1024  # tokens that are worth a thread of their own
 
 
 class CausalScorer:
-    """Scores requests with a causal network; build it once per network, since that is when the network is probed.
+    """Scores requests with a causal network; build it once per network, since that is when the network is
+    probed.
 
-    Every distinct prefix of the token sequences is read once: they form a trie that is cut into packs of `pack` tokens,
-    in which a token attends to its own path (design: SpecInfer's tree attention, arXiv 2305.09781). The vocabulary
-    matrix is applied only where a token is scored, at most `logits` values at a time, or one row of each half. The probe compares
-    this with the plain network; where it differs (recurrent networks), where a part is of unknown code, or where an input is
-    longer than an attention window, distinct sequences are run whole, padded, at most `batch_tokens` at a time, with the same
-    results, and the log says so. Where the vocabulary matrix cannot be told apart, one sequence may take more than `logits` values.
+    Every distinct prefix of the token sequences is read once: they form a trie that is cut into packs of
+    `pack` tokens, in which a token attends to its own path (design: SpecInfer's tree attention, arXiv
+    2305.09781). The vocabulary matrix is applied only where a token is scored, at most `logits` values at a
+    time, or one row of each half. The probe compares this with the plain network; where it differs (recurrent
+    networks), where a part is of unknown code, or where an input is longer than an attention window, distinct
+    sequences are run whole, padded, at most `batch_tokens` at a time, with the same results, and the log says
+    so. Where the vocabulary matrix cannot be told apart, one sequence may take more than `logits` values.
 
-    On a CPU with several threads the two halves of a large trie are read at the same time, if no part has hooks or a state of
-    its own; what they share, a hundredth at most, is read in both.
+    On a CPU with several threads the two halves of a large trie are read at the same time, if no part has
+    hooks or a state of its own; what they share, a hundredth at most, is read in both.
 
-    Results equal the network's own loss times length, sequence by sequence, to float32 rounding. A network in bf16 is
-    run in bf16; the logits that matter and all log-probabilities are float32, and on a CPU, where beginnings are shared and its
-    code takes that, the sums of its layers too. Dropout is switched off.
+    Results equal the network's own loss times length, sequence by sequence, to float32 rounding. A network in
+    bf16 is run in bf16; the logits that matter and all log-probabilities are float32, and on a CPU, where
+    beginnings are shared and its code takes that, the sums of its layers too. Dropout is switched off.
 
     `bos` and `overflow` are those of RequestEncoder.
     """
@@ -55,11 +58,14 @@ class CausalScorer:
         logits: int = 2**24,
     ) -> None:
         config = network.config.get_text_config()
-        self.encoder = RequestEncoder(tokenizer, bos, overflow, getattr(config, "max_position_embeddings", None))
+        self.encoder = RequestEncoder(
+            tokenizer, bos, overflow, getattr(config, "max_position_embeddings", None)
+        )
         self._batch_tokens = batch_tokens
         self._logits = logits
         self._anatomy = dissect(network.eval())
-        # Attention to other branches is wasted work that grows with the pack; a GPU hides it, a CPU does not unless it is cut.
+        # Attention to other branches is wasted work that grows with the pack; a GPU hides it, a CPU does not
+        # unless it is cut.
         wasted = network.device.type == "cpu" and not takes_blocks(self._anatomy.body)
         self._pack = pack or (256 if wasted else 2048)
 
@@ -67,7 +73,8 @@ class CausalScorer:
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
         """Per-token log-probabilities of every continuation, in the order of the requests.
 
-        A continuation has one value per token of its own; with `bos=none` and an empty context the first has none.
+        A continuation has one value per token of its own; with `bos=none` and an empty context the first has
+        none.
 
         Raises FiglangError that names the request, see RequestEncoder.encode.
         """
@@ -75,17 +82,26 @@ class CausalScorer:
 
     @torch.inference_mode()
     def score_tokens(self, sequences: Sequence[Tokens], truncated: int = 0, progress: bool = False) -> Scored:
-        """The same of token sequences, as the encoder makes them; `truncated` is how many of them it has cut."""
+        """The same of token sequences, as the encoder makes them; `truncated` is how many of them it has
+        cut."""
         self._anatomy.network.eval()
         if not sequences:
             return Scored([], 0, 0, 0, 0, None)
         if truncated:
             log.warning("%d of %d requests were truncated on the left", truncated, len(sequences))
-        reasons = {length: self._anatomy.reason(length) for length in {len(sequence.ids) - 1 for sequence in sequences}}
+        reasons = {
+            length: self._anatomy.reason(length)
+            for length in {len(sequence.ids) - 1 for sequence in sequences}
+        }
         alone = [place for place, each in enumerate(sequences) if reasons[len(each.ids) - 1]]
         fallback = reasons[max(reasons)]
         if fallback:
-            log.info("causal scoring runs %d of %d sequences whole, sharing nothing: %s", len(alone), len(sequences), fallback)
+            log.info(
+                "causal scoring runs %d of %d sequences whole, sharing nothing: %s",
+                len(alone),
+                len(sequences),
+                fallback,
+            )
         log_probs: list[Tensor] = [torch.empty(0)] * len(sequences)
         read = positions = 0
         in_threads = self._bears_threads()
@@ -105,7 +121,9 @@ class CausalScorer:
         tokens = sum(len(sequence.ids) - 1 for sequence in sequences)
         return Scored(log_probs, truncated, tokens, read, positions, fallback)
 
-    def _run(self, trie: Trie, matrix: nn.ModuleList, whole: bool, in_threads: bool, bar: Progress) -> tuple[Tensor, int]:
+    def _run(
+        self, trie: Trie, matrix: nn.ModuleList, whole: bool, in_threads: bool, bar: Progress
+    ) -> tuple[Tensor, int]:
         """Log-probabilities of the trie's scored nodes, and how many tokens were read for them."""
         anatomy = self._anatomy
         sections = trie.halves(min(self._pack, LEAST)) if in_threads else [None]
@@ -125,24 +143,37 @@ class CausalScorer:
         def read(section: Section | None) -> Iterator[States]:
             if whole:
                 return self._whole(trie)
-            return tree_states(tree_reads(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, section=section))
+            return tree_states(
+                tree_reads(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, section=section)
+            )
 
         if len(sections) > 1:
             lay_out(nn.ModuleList([anatomy.body, *matrix]))
         with for_threads(anatomy.body, anatomy.steady) if len(sections) > 1 else nullcontext():
-            side_by_side([fill(vocabulary, read(section)) for vocabulary, section in zip(vocabularies, sections, strict=True)])
+            side_by_side(
+                [
+                    fill(vocabulary, read(section))
+                    for vocabulary, section in zip(vocabularies, sections, strict=True)
+                ]
+            )
         values = vocabularies[0].values
         for vocabulary in vocabularies[1:]:
             values = values.where(~values.isnan(), vocabulary.values)
         return values, sum(reads)
 
     def _bears_threads(self) -> bool:
-        """Whether threads may run the network's parts at the same time: bitsandbytes' layers, hooks and accelerate's parts may keep
-        something from one call to the next, and autocast is a matter of one thread."""
+        """Whether threads may run the network's parts at the same time: bitsandbytes' layers, hooks and
+        accelerate's parts may keep something from one call to the next, and autocast is a matter of one
+        thread."""
         body, head = self._anatomy.body, self._anatomy.network.get_output_embeddings()
         parts = [part for each in (body, head) if each is not None for part in each.modules()]
         stateless = not others(parts, STATELESS) and all(map(untouched, parts))
-        return stateless and takes_blocks(body) and torch.get_num_threads() > 1 and not torch.is_autocast_enabled("cpu")
+        return (
+            stateless
+            and takes_blocks(body)
+            and torch.get_num_threads() > 1
+            and not torch.is_autocast_enabled("cpu")
+        )
 
     def _vocabulary(self, trie: Trie, matrix: nn.ModuleList, logits: int) -> Vocabulary:
         anatomy = self._anatomy

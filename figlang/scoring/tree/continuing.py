@@ -1,4 +1,5 @@
-"""What a causal network expects next after prompts, and after tokens that might follow them: prompts are read once.
+"""What a causal network expects next after prompts, and after tokens that might follow them: prompts are read
+once.
 
 Shape letters: R prompts of a chunk, W nodes read together, K keys, V vocabulary.
 """
@@ -25,28 +26,37 @@ Path = tuple[int, tuple[int, ...]]  # the place of a prompt in its chunk, and to
 
 
 class Chunk(Protocol):
-    """Prompts that were read together: their numbers, and logits (R, V) in float32 of the token after each."""
+    """Prompts that were read together: their numbers, and logits (R, V) in float32 of the token after
+    each."""
 
     prompts: list[int]
     logits: Tensor
 
     def after(self, paths: Sequence[Path]) -> Iterator[Tensor]:
-        """Logits (W, V) in float32 of what comes after each path, in their order, some at a time. No path is empty."""
+        """Logits (W, V) in float32 of what comes after each path, in their order, some at a time. No path is
+        empty."""
 
 
 class Continuation:
-    """A causal network that is asked what follows; build it once per network, since that is when the network is probed.
+    """A causal network that is asked what follows; build it once per network, since that is when the network
+    is probed.
 
-    Prompts form a trie that is read in packs of `pack` tokens (see tree_reads); paths are read on top of the keys and values of
-    their pack, common beginnings once. A network that cannot do this, or an input beyond its attention window, is run plainly, at
-    most `batch_tokens` tokens at a time, with the same results. At most `logits` logits exist at a time, or a row of them.
+    Prompts form a trie that is read in packs of `pack` tokens (see tree_reads); paths are read on top of the
+    keys and values of their pack, common beginnings once. A network that cannot do this, or an input beyond
+    its attention window, is run plainly, at most `batch_tokens` tokens at a time, with the same results. At
+    most `logits` logits exist at a time, or a row of them.
 
-    `room` is the number of tokens that must fit behind a prompt. `read` counts tokens that were read, `tokens` those that reading
-    every prompt, with every path, by itself would take.
+    `room` is the number of tokens that must fit behind a prompt. `read` counts tokens that were read,
+    `tokens` those that reading every prompt, with every path, by itself would take.
     """
 
     def __init__(
-        self, network: PreTrainedModel, room: int, pack: int | None = None, batch_tokens: int = 1024, logits: int = 2**23
+        self,
+        network: PreTrainedModel,
+        room: int,
+        pack: int | None = None,
+        batch_tokens: int = 1024,
+        logits: int = 2**23,
     ) -> None:
         self.anatomy = dissect(network.eval())
         self.head = self.anatomy.unrounded()
@@ -69,19 +79,27 @@ class Continuation:
                 raise FiglangError(f"prompt {number} has no token; give it a text or a bos")
             if window is not None and len(ids) + self.room > window:
                 raise FiglangError(
-                    f"prompt {number} has {len(ids)} tokens, with {self.room} for the answer more than the {window} that the "
+                    f"prompt {number} has {len(ids)} tokens, with {self.room} for the answer more than the "
+                    f"{window} that the "
                     "network reads; use a model with a longer window"
                 )
-        # A built-in mask has so many places for keys: a quarter for prompts, the others for what is read after them.
+        # A built-in mask has so many places for keys: a quarter for prompts, the others for what is read
+        # after them.
         keys = None if self.anatomy.keys is None else self.anatomy.keys // 4
         reasons = [
-            self.anatomy.reason(len(ids) + self.room) or (f"longer than {keys} tokens" if keys and len(ids) > keys else None)
+            self.anatomy.reason(len(ids) + self.room)
+            or (f"longer than {keys} tokens" if keys and len(ids) > keys else None)
             for ids in prompts
         ]
         shared = [number for number, reason in enumerate(reasons) if reason is None]
         alone = [number for number, reason in enumerate(reasons) if reason is not None]
         if alone:
-            log.info("%d of %d prompts are read again for every token after them: %s", len(alone), len(prompts), reasons[alone[0]])
+            log.info(
+                "%d of %d prompts are read again for every token after them: %s",
+                len(alone),
+                len(prompts),
+                reasons[alone[0]],
+            )
         with hastened(self.anatomy.network):
             if shared:
                 yield from self._shared(prompts, shared, keys)
@@ -89,7 +107,9 @@ class Continuation:
             for start in range(0, len(alone), self.rows):
                 yield PlainChunk(self, alone[start : start + self.rows], prompts)
 
-    def _shared(self, prompts: Sequence[Sequence[int]], numbers: Sequence[int], keys: int | None) -> Iterator[Chunk]:
+    def _shared(
+        self, prompts: Sequence[Sequence[int]], numbers: Sequence[int], keys: int | None
+    ) -> Iterator[Chunk]:
         # A token after each prompt, so that the prompt's last one is read.
         trie = grow([Tokens([*prompts[number], 0], len(prompts[number])) for number in numbers])
         ends = torch.stack([trie.parents[span[0]] for span in trie.spans])
@@ -110,10 +130,17 @@ class Continuation:
 
 
 class TreeChunk:
-    """Prompts of one pack, whose keys and values are at hand. `visible` (R, K) says which of them the last token of each sees."""
+    """Prompts of one pack, whose keys and values are at hand. `visible` (R, K) says which of them the last
+    token of each sees."""
 
     def __init__(
-        self, owner: Continuation, prompts: list[int], logits: Tensor, visible: Tensor, depths: Tensor, cache: DynamicCache
+        self,
+        owner: Continuation,
+        prompts: list[int],
+        logits: Tensor,
+        visible: Tensor,
+        depths: Tensor,
+        cache: DynamicCache,
     ) -> None:
         self.prompts, self.logits = prompts, logits
         self._owner, self._visible, self._depths, self._cache = owner, visible, depths, cache
@@ -126,7 +153,11 @@ class TreeChunk:
         part: list[Path] = []
         nodes: dict[Path, int] = {}
         for row, tokens in paths:
-            new = [(row, tokens[: size + 1]) for size in range(len(tokens)) if (row, tokens[: size + 1]) not in nodes]
+            new = [
+                (row, tokens[: size + 1])
+                for size in range(len(tokens))
+                if (row, tokens[: size + 1]) not in nodes
+            ]
             if part and (len(nodes) + len(new) > limit or len(part) == self._owner.rows):
                 yield self._read(part, nodes)
                 part, nodes = [], {}
@@ -142,7 +173,11 @@ class TreeChunk:
         rows = torch.tensor([row for row, _ in nodes])
         sizes = torch.tensor([len(tokens) for _, tokens in nodes])
         visible_WK = pad(self._visible[rows], (0, len(nodes)))
-        pairs = [(place, nodes[row, path[: size + 1]]) for (row, path), place in nodes.items() for size in range(len(path))]
+        pairs = [
+            (place, nodes[row, path[: size + 1]])
+            for (row, path), place in nodes.items()
+            for size in range(len(path))
+        ]
         places, above = torch.tensor(pairs).unbind(1)
         visible_WK[places, held + above] = True
         last = torch.tensor([tokens[-1] for _, tokens in nodes])

@@ -11,15 +11,18 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-EXACT = 1e-2  # in float32: five times what was seen where one place hung on near ties, a tenth of what a wrong mask does
+# In float32: five times what was seen where one place hung on near ties, a tenth of what a wrong mask does.
+EXACT = 1e-2
 STEP = 2.0**-7  # a unit in the last place of bf16
-TIMES = 4  # other roundings move most places up to twice as far as such a step in the embeddings, a wrong mask 20 times
+# Other roundings move most places up to twice as far as such a step in the embeddings, a wrong mask 20 times.
+TIMES = 4
 MOST = 0.75  # of the places in few bits: the others may hang on near ties, which any rounding moves far
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A network's own log-probabilities (R, V), how far (R,) rounding may move a place, and the share of places that must agree."""
+    """A network's own log-probabilities (R, V), how far (R,) rounding may move a place, and the share of
+    places that must agree."""
 
     log_probs: Tensor
     allowed: Tensor
@@ -38,7 +41,8 @@ class Reference:
 
 
 def reference(network: PreTrainedModel, run: Callable[[], Tensor]) -> Reference:
-    """The reference of the logits (R, V) that `run` has the network make; in few bits it is run twice, to see how it rounds."""
+    """The reference of the logits (R, V) that `run` has the network make; in few bits it is run twice, to see
+    how it rounds."""
     log_probs_RV = run().float().log_softmax(-1)
     if network.dtype in (torch.float32, torch.float64) and not getattr(network, "is_quantized", False):
         return Reference(log_probs_RV, EXACT * log_probs_RV.std().clamp(max=1).expand(len(log_probs_RV)), 1.0)

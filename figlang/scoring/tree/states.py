@@ -22,7 +22,8 @@ BLOCKS = (16, 32)  # nodes that attend together: fewer copy more keys, more atte
 
 
 class States(NamedTuple):
-    """States (R, H) of `nodes` (R,), right where they predict a scored token, and how many tokens were read for them."""
+    """States (R, H) of `nodes` (R,), right where they predict a scored token, and how many tokens were read
+    for them."""
 
     nodes: Tensor
     states: Tensor
@@ -32,8 +33,9 @@ class States(NamedTuple):
 class Read(NamedTuple):
     """A pack that was read, and the `held` (K + P,) nodes whose keys and values the cache has, past first.
 
-    Its states (P, H) are right where a node predicts a scored token; for others the last layer may have been left unfinished.
-    Who reads on from here may append to the cache; the next pack takes over only what is held.
+    Its states (P, H) are right where a node predicts a scored token; for others the last layer may have been
+    left unfinished. Who reads on from here may append to the cache; the next pack takes over only what is
+    held.
     """
 
     pack: Pack
@@ -51,11 +53,12 @@ def tree_reads(
     blocks: Sequence[int] = BLOCKS,
     section: Section | None = None,
 ) -> Iterator[Read]:
-    """All read nodes, or those of a section, pack by pack (see Trie.packs): each is computed once. `steady` is that of read_tree;
-    as many nodes attend together as is best of `blocks`, or all of them, with the mask alone, if there are none.
+    """All read nodes, or those of a section, pack by pack (see Trie.packs): each is computed once. `steady`
+    is that of read_tree; as many nodes attend together as is best of `blocks`, or all of them, with the mask
+    alone, if there are none.
 
-    The keys and values on the path to the first node of a pack are handed on from the pack before it: the beginning that
-    all sequences share is such a path, and a subtree that is larger than a pack has one too.
+    The keys and values on the path to the first node of a pack are handed on from the pack before it: the
+    beginning that all sequences share is such a path, and a subtree that is larger than a pack has one too.
     """
     cache, held = DynamicCache(), torch.empty(0, dtype=torch.long)
     for pack in trie.packs(size, keys, section):
@@ -64,7 +67,9 @@ def tree_reads(
         visible_PK = trie.visible(pack)
         cut = trie.blocks(pack, visible_PK, blocks) if blocks and takes_blocks(body) else []
         with asked(trie.counts[pack.nodes] > 0):
-            states_PH = read_tree(body, trie.tokens[pack.nodes], trie.depths[pack.nodes], visible_PK, cache, cut, steady)
+            states_PH = read_tree(
+                body, trie.tokens[pack.nodes], trie.depths[pack.nodes], visible_PK, cache, cut, steady
+            )
         yield Read(pack, held, states_PH, cache)
 
 
@@ -85,10 +90,13 @@ def read_tree(
     blocks: Sequence[Blocks] = (),
     steady: bool = False,
 ) -> Tensor:
-    """States (P, H) of tokens (P,) at these depths, whose keys and values are appended to the cache; `visible_PK` is of bool, what
-    each attends to, itself last. `blocks` of them may attend by themselves; with `steady` the network adds up in float32."""
+    """States (P, H) of tokens (P,) at these depths, whose keys and values are appended to the cache;
+    `visible_PK` is of bool, what each attends to, itself last. `blocks` of them may attend by themselves;
+    with `steady` the network adds up in float32."""
     # Additive, in the network's own precision: every attention code that takes a mask takes this one.
-    mask_PK = torch.zeros(visible_PK.shape, dtype=body.dtype).masked_fill_(~visible_PK, torch.finfo(body.dtype).min)
+    mask_PK = torch.zeros(visible_PK.shape, dtype=body.dtype).masked_fill_(
+        ~visible_PK, torch.finfo(body.dtype).min
+    )
     with in_blocks(blocks, len(tokens), cast=steady), adding_in_float32(body) if steady else nullcontext():
         states_NTH: Tensor = body(
             input_ids=tokens[None].to(body.device),
@@ -102,16 +110,18 @@ def read_tree(
 
 @contextmanager
 def for_threads(body: PreTrainedModel, steady: bool) -> Iterator[None]:
-    """Within, several threads may read sections of a trie at the same time: what each pack would change of the network is
-    changed once."""
+    """Within, several threads may read sections of a trie at the same time: what each pack would change of
+    the network is changed once."""
     with attending(), adding_in_float32(body) if steady else nullcontext():
         yield
 
 
 def whole_states(network: PreTrainedModel, trie: Trie, tokens: int) -> Iterator[States]:
-    """The first output of `network` (states of a body, logits of a whole network) at all read nodes, from plain padded batches.
+    """The first output of `network` (states of a body, logits of a whole network) at all read nodes, from
+    plain padded batches.
 
-    A batch has at most `tokens` tokens with its padding, or one sequence. Sequences of similar length share a batch.
+    A batch has at most `tokens` tokens with its padding, or one sequence. Sequences of similar length share a
+    batch.
     """
     paths = sorted(trie.paths(), key=lambda path: -len(path[0]))
     start = 0
@@ -129,7 +139,8 @@ def whole_states(network: PreTrainedModel, trie: Trie, tokens: int) -> Iterator[
 
 
 def padded(network: PreTrainedModel, rows: list[Tensor]) -> Any:
-    """The network's plain output for token sequences of any lengths, padded on the right, where causal networks never look."""
+    """The network's plain output for token sequences of any lengths, padded on the right, where causal
+    networks never look."""
     width = max(map(len, rows))
     lengths = torch.tensor([len(row) for row in rows])
     inputs = {
@@ -145,7 +156,11 @@ def hand_on(cache: DynamicCache, keep: Tensor) -> DynamicCache:
     """A cache of the kept places, in their order."""
     if not len(keep):
         return DynamicCache()
-    # Without the config, so that no layer forgets what lies behind a sliding window: the mask says what is seen.
+    # Without the config, so that no layer forgets what lies behind a sliding window: the mask says what is
+    # seen.
     return DynamicCache(
-        [(layer.keys[:, :, keep.to(layer.keys.device)], layer.values[:, :, keep.to(layer.values.device)]) for layer in cache.layers]
+        [
+            (layer.keys[:, :, keep.to(layer.keys.device)], layer.values[:, :, keep.to(layer.values.device)])
+            for layer in cache.layers
+        ]
     )

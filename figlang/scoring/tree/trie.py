@@ -14,13 +14,16 @@ from torch import Tensor
 from figlang.cpu.blocks import Blocks
 from figlang.scoring.requests import Tokens
 
-WIDTH = 16  # keys of a block are a multiple of this, or all: products with other numbers take up to half as long again on a CPU
+# Keys of a block are a multiple of this, or all: products with other numbers take up to half as long again on
+# a CPU.
+WIDTH = 16
 COPY = 8  # a key that a block copies costs as much as so many of its queries that look at it
 LITTLE = 0.01  # of all nodes: what halves may share, and how far from the middle they may be cut
 
 
 class Pack(NamedTuple):
-    """Nodes that the network reads together: `nodes` (P,) after the `past` (K,) nodes on the path to the first of them.
+    """Nodes that the network reads together: `nodes` (P,) after the `past` (K,) nodes on the path to the
+    first of them.
 
     All indices are ascending, and every ancestor of a node is in the past or in the pack.
     """
@@ -38,12 +41,14 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trie:
-    """Every distinct prefix of the sequences as one node, in the order of a walk that visits children after parents.
+    """Every distinct prefix of the sequences as one node, in the order of a walk that visits children after
+    parents.
 
-    `tokens`, `parents` (-1 at the top), `depths` and `ends` are (V,); a node's descendants are the nodes from the next
-    one up to `ends`. `read` (N,) are the nodes that have a child: the others are predicted, never read. `scored` (S,) are
-    the nodes whose log-probability is asked for, ordered by parent; those of parent p stand at `firsts[p]` and the
-    `counts[p]` places from there. `spans` are, for every sequence in its order, the nodes of its scored tokens.
+    `tokens`, `parents` (-1 at the top), `depths` and `ends` are (V,); a node's descendants are the nodes from
+    the next one up to `ends`. `read` (N,) are the nodes that have a child: the others are predicted, never
+    read. `scored` (S,) are the nodes whose log-probability is asked for, ordered by parent; those of parent p
+    stand at `firsts[p]` and the `counts[p]` places from there. `spans` are, for every sequence in its order,
+    the nodes of its scored tokens.
     """
 
     tokens: Tensor
@@ -67,11 +72,12 @@ class Trie:
         return int(self.depths[self.read].max()) + 1
 
     def packs(self, size: int, keys: int | None = None, section: Section | None = None) -> Iterator[Pack]:
-        """The read nodes, each once, cut into packs of at most `size` whose past and nodes are at most `keys` together.
+        """The read nodes, each once, cut into packs of at most `size` whose past and nodes are at most `keys`
+        together.
 
-        A pack's past is made of the past and the nodes of the pack before it. Cuts are made where the next past is
-        short; `keys` must be at least `longest`, or the deepest nodes would have no room. The first pack of a `section`,
-        which has none before it, begins with the path to its first node.
+        A pack's past is made of the past and the nodes of the pack before it. Cuts are made where the next
+        past is short; `keys` must be at least `longest`, or the deepest nodes would have no room. The first
+        pack of a `section`, which has none before it, begins with the path to its first node.
         """
         first, end = section or Section(0, len(self.read))
         nodes = self.read[first:end]
@@ -86,7 +92,8 @@ class Trie:
             start = stop
 
     def halves(self, least: int) -> list[Section]:
-        """Two sections of about as many read nodes, about `least` or more, that share few; or the whole, if there are none."""
+        """Two sections of about as many read nodes, about `least` or more, that share few; or the whole, if
+        there are none."""
         count = len(self.read)
         little = int(LITTLE * count)
         if count < 2 * least:
@@ -105,11 +112,13 @@ class Trie:
         return (keys <= nodes) & (nodes < self.ends[keys])
 
     def blocks(self, pack: Pack, visible_PK: Tensor, sizes: Sequence[int]) -> list[Blocks]:
-        """The pack's nodes with the keys that they see, as many nodes to a block as costs least of these sizes; blocks of equally
-        many keys are one batch."""
+        """The pack's nodes with the keys that they see, as many nodes to a block as costs least of these
+        sizes; blocks of equally many keys are one batch."""
         cuts = []
         for size in sizes:
-            queries_BQ = torch.arange(-(-len(pack.nodes) // size) * size).clamp(max=len(pack.nodes) - 1).view(-1, size)
+            queries_BQ = (
+                torch.arange(-(-len(pack.nodes) // size) * size).clamp(max=len(pack.nodes) - 1).view(-1, size)
+            )
             seen_BK = visible_PK[queries_BQ].any(1)
             cuts.append((int(seen_BK.sum()) * (size + COPY), queries_BQ, seen_BK))
         _, queries_BQ, seen_BK = min(cuts, key=itemgetter(0))
@@ -118,11 +127,18 @@ class Trie:
         for width in torch.unique(widths).tolist():
             some = widths == width
             keys_BK = seen_BK[some].int().argsort(descending=True, stable=True)[:, :width]
-            batches.append(Blocks(queries_BQ[some], keys_BK, visible_PK[queries_BQ[some]].take_along_dim(keys_BK[:, None], 2)))
+            batches.append(
+                Blocks(
+                    queries_BQ[some],
+                    keys_BK,
+                    visible_PK[queries_BQ[some]].take_along_dim(keys_BK[:, None], 2),
+                )
+            )
         return batches
 
     def paths(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Plain sequences that cover all read nodes: the nodes of each, and which of them no earlier one had (bool)."""
+        """Plain sequences that cover all read nodes: the nodes of each, and which of them no earlier one had
+        (bool)."""
         covered = torch.zeros(len(self.tokens), dtype=torch.bool)
         is_read = torch.zeros(len(self.tokens), dtype=torch.bool)
         is_read[self.read] = True
@@ -136,7 +152,8 @@ class Trie:
             covered[nodes] = True
 
     def _cut(self, nodes: Tensor, start: int, most: int, room: int) -> int:
-        """Where to stop within `nodes` after at most `most` of them: at the shallowest of the last `room` places, the last such."""
+        """Where to stop within `nodes` after at most `most` of them: at the shallowest of the last `room`
+        places, the last such."""
         stop = start + most
         if stop >= len(nodes):
             return len(nodes)

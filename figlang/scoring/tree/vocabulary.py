@@ -1,4 +1,5 @@
-"""The vocabulary matrix, applied only where a token is scored, never to more rows than a budget allows, and slice by slice.
+"""The vocabulary matrix, applied only where a token is scored, never to more rows than a budget allows, and
+slice by slice.
 
 Shape letters: R rows, H hidden size, V vocabulary, C tokens of a slice of it, B slices, S scored tokens.
 """
@@ -15,21 +16,24 @@ from figlang.scoring.tree.trie import Trie
 Head = Callable[[Tensor], Tensor]
 Exact = Callable[[Tensor, Tensor], Tensor]
 LOG2_E = log2(e)
-ROWS = 512  # at a time: enough for any product; with slices of 8,192 tokens 16 MB of logits, which figlang.cpu.memory can keep
+# At a time: enough for any product; with slices of 8,192 tokens 16 MB of logits, which figlang.cpu.memory can
+# keep.
+ROWS = 512
 CACHED = 2**19  # logits that a CPU makes probabilities of together: 2 MB, about what its caches hold
 
 
 class Vocabulary:
     """Collects states of nodes and turns them into the log-probabilities of their scored children.
 
-    `heads` make logits (R, C) of states (R, H), each of one slice of the vocabulary, in order; no heads mean that what is added
-    are logits (R, V) already. At most `budget` logits exist at a time (or one row). States wait until they are as many values,
-    and those of one `add` more, or for `finish`: a product with few rows costs as much as one with many.
-    `exact`, if given, makes the logit (R,) of one token per state anew in float32, for logits that are rounded: a bf16 logit
-    of 20 is off by up to 0.06. It gets its states in parts of about as many values.
+    `heads` make logits (R, C) of states (R, H), each of one slice of the vocabulary, in order; no heads mean
+    that what is added are logits (R, V) already. At most `budget` logits exist at a time (or one row). States
+    wait until they are as many values, and those of one `add` more, or for `finish`: a product with few rows
+    costs as much as one with many. `exact`, if given, makes the logit (R,) of one token per state anew in
+    float32, for logits that are rounded: a bf16 logit of 20 is off by up to 0.06. It gets its states in parts
+    of about as many values.
 
-    `values` (nodes of the trie,) are the log-probabilities in float32 on the CPU; nan where none was asked for, or is known yet.
-    FiglangError says that a token to be scored is not among those that the heads know.
+    `values` (nodes of the trie,) are the log-probabilities in float32 on the CPU; nan where none was asked
+    for, or is known yet. FiglangError says that a token to be scored is not among those that the heads know.
     """
 
     def __init__(self, trie: Trie, heads: Sequence[Head], exact: Exact | None, budget: int) -> None:
@@ -99,9 +103,13 @@ class Vocabulary:
             new, old = _power(exact - tops_R[rows]), _power(rounded - tops_R[rows])
             twice = len(rows_S) + rows_S[tokens_S == likeliest_R[rows_S]]
             new[twice] = old[twice] = 0
-            # Where logits are so large that a rounded one is all of the sum, and too much, nothing would be left of the others.
+            # Where logits are so large that a rounded one is all of the sum, and too much, nothing would be
+            # left of the others.
             least_R = torch.zeros_like(sums_R).index_add(0, rows, new)
-            chosen_S, sums_R = exact[: len(rows_S)], torch.maximum(sums_R.index_add(0, rows, new - old), least_R)
+            chosen_S, sums_R = (
+                exact[: len(rows_S)],
+                torch.maximum(sums_R.index_add(0, rows, new - old), least_R),
+            )
         self.values[children] = chosen_S - tops_R[rows_S] - sums_R.log()[rows_S]
 
     def _unrounded(self, states_RH: Tensor, rows_S: Tensor, tokens_S: Tensor) -> Tensor:
@@ -115,12 +123,14 @@ class Vocabulary:
 
 def _power(values: Tensor) -> Tensor:
     """e to these values, in their place."""
-    # With exp all of this takes twice as long on a CPU, and log_softmax, which does not, is several times as far off.
+    # With exp all of this takes twice as long on a CPU, and log_softmax, which does not, is several times as
+    # far off.
     return values.mul_(LOG2_E).exp2_()
 
 
 def _powers(logits_RC: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Of each row: the place (R,) of the largest logit, its value in float32, and the sum of e to what each is above it.
+    """Of each row: the place (R,) of the largest logit, its value in float32, and the sum of e to what each
+    is above it.
 
     Float32 logits are overwritten, since another tensor of their size costs as much as the arithmetic.
     """
@@ -129,7 +139,8 @@ def _powers(logits_RC: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     for some in torch.split(logits_RC, max(CACHED // logits_RC.shape[-1], 1) if on_cpu else len(logits_RC)):
         values = some.float()
         places = largest(values)
-        # Minus infinity less itself is no number, and a slice may hold nothing but tokens that are never said.
+        # Minus infinity less itself is no number, and a slice may hold nothing but tokens that are never
+        # said.
         tops = values.gather(1, places[:, None]).clamp_(min=torch.finfo(values.dtype).min)
         found.append((places, tops[:, 0], _power(values.sub_(tops)).sum(-1)))
     places_R, tops_R, sums_R = (torch.cat(each) for each in zip(*found, strict=True))
@@ -139,12 +150,18 @@ def _powers(logits_RC: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def largest(values_RV: Tensor, width: int = 128) -> Tensor:
     """Where (R,) each row is largest: argmax, and of equals any one.
 
-    Searches only the block of `width` values whose maximum says that it is there: argmax is five times as slow as amax on a CPU.
+    Searches only the block of `width` values whose maximum says that it is there: argmax is five times as
+    slow as amax on a CPU.
     """
     size = values_RV.shape[-1]
     width = min(width, size)
-    starts = [*range(0, size - width + 1, width), size - width]  # the last block may overlap the one before it
-    tops_RB = torch.cat([values_RV.unfold(1, width, width).amax(-1), values_RV[:, -width:].amax(-1, keepdim=True)], 1)
+    starts = [
+        *range(0, size - width + 1, width),
+        size - width,
+    ]  # the last block may overlap the one before it
+    tops_RB = torch.cat(
+        [values_RV.unfold(1, width, width).amax(-1), values_RV[:, -width:].amax(-1, keepdim=True)], 1
+    )
     start_R = torch.tensor(starts, device=values_RV.device)[tops_RB.argmax(-1)]
     places_RW = start_R[:, None] + torch.arange(width, device=values_RV.device)
     return start_R + values_RV.gather(1, places_RW).argmax(-1)

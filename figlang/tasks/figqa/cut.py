@@ -1,8 +1,10 @@
-"""Parts of speech of segments that are cut out of their sentence, as Liu et al. 2022 tagged them (appendix E).
+"""Parts of speech of segments that are cut out of their sentence, as Liu et al. 2022 tagged them (appendix
+E).
 
-The authors' code lower-cases a segment, deletes punctuation marks and determiners, reads every word as a noun to lemmatise it, and
-gives what is left to NLTK's tagger without the rest of the sentence. So "the girl's room" is tagged as `girl s room`, NN NN NN, and
-no plural is left. Tags of the words in their sentence are other tags: there it is NN POS NN.
+The authors' code lower-cases a segment, deletes punctuation marks and determiners, reads every word as a noun
+to lemmatise it, and gives what is left to NLTK's tagger without the rest of the sentence. So "the girl's
+room" is tagged as `girl s room`, NN NN NN, and no plural is left. Tags of the words in their sentence are
+other tags: there it is NN POS NN.
 """
 
 import string
@@ -31,7 +33,8 @@ def tagger() -> Tagger | None:
 
 
 def patterns(document: Any, tag: Tagger) -> tuple[str, str, str] | None:
-    """The tags of subject, relation and object of a parsed metaphor, joined by spaces; None where it has no two parts.
+    """The tags of subject, relation and object of a parsed metaphor, joined by spaces; None where it has no
+    two parts.
 
     WordNet has to be there (`wordnet.reader`), since words are lemmatised by it.
     """
@@ -45,7 +48,8 @@ def patterns(document: Any, tag: Tagger) -> tuple[str, str, str] | None:
 
 
 def cleaned(text: str) -> list[str]:
-    """The words of a segment in lower case without punctuation marks and determiners, each lemmatised as a noun."""
+    """The words of a segment in lower case without punctuation marks and determiners, each lemmatised as a
+    noun."""
     from nltk.stem import WordNetLemmatizer
     from nltk.tokenize import NLTKWordTokenizer
 
@@ -55,5 +59,6 @@ def cleaned(text: str) -> list[str]:
 
 
 def repaired(words: Sequence[str]) -> list[str]:
-    """A relation with the `s` that lemmatising takes from "was", "has", "as"; as in the authors' code, all words in -a get one."""
+    """A relation with the `s` that lemmatising takes from "was", "has", "as"; as in the authors' code, all
+    words in -a get one."""
     return [f"{word}s" if word.endswith("a") else word for word in words]

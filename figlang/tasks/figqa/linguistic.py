@@ -1,4 +1,5 @@
-"""Linguistic attributes of Fig-QA's metaphors, for accuracy by attribute (Liu et al. 2022, §6.2, appendices E and F)."""
+"""Linguistic attributes of Fig-QA's metaphors, for accuracy by attribute (Liu et al. 2022, §6.2, appendices E
+and F)."""
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,27 +13,49 @@ from figlang.tasks.figqa.segments import Segments, Word
 from figlang.types import Item
 
 PARTS = ("subject", "relation", "object")
-# Words that WordNet knows as something else, and fragments that tokenising leaves, as the authors' code has them.
+# Words that WordNet knows as something else, and fragments that tokenising leaves, as the authors' code has
+# them.
 READ_AS = {"he": "man", "she": "woman", "i": "me"}
 FRAGMENTS = {"s", "at", "m", "in"}
-NEGATIONS = {"not", "n't", "never", "no", "none", "nothing", "hardly", "barely", "without", "nobody", "neither", "nor", "cannot"}
+NEGATIONS = {
+    "not",
+    "n't",
+    "never",
+    "no",
+    "none",
+    "nothing",
+    "hardly",
+    "barely",
+    "without",
+    "nobody",
+    "neither",
+    "nor",
+    "cannot",
+}
 CONTENT = ("NOUN", "VERB", "ADJ", "ADV", "PROPN")
 
 
 def attributes(items: Sequence[Item], cache: Path) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Per item id: tag patterns of subject, relation and object, hypernyms in subject and object, and the word association.
+    """Per item id: tag patterns of subject, relation and object, hypernyms in subject and object, and the
+    word association.
 
-    Tags are those of the cut-out segments, as in the paper, if NLTK's tagger is installed; else of the words in their sentence.
-    `cache` is a folder for WordNet's files. Raises FiglangError that says what to install.
+    Tags are those of the cut-out segments, as in the paper, if NLTK's tagger is installed; else of the words
+    in their sentence. `cache` is a folder for WordNet's files. Raises FiglangError that says what to install.
     """
     known = wordnet.reader(cache)
-    contexts = dict(zip((item.id for item in items), segments.parse([item.context for item in items]), strict=True))
+    contexts = dict(
+        zip((item.id for item in items), segments.parse([item.context for item in items]), strict=True)
+    )
     answers = {text: None for item in items for text in item.options}
     parsed = dict(zip(answers, segments.parse(answers), strict=True))
     return {
         item.id: _of_segments(segments.segment(contexts[item.id]), known)
         | _of_cut(contexts[item.id])
-        | {"word association": (association(contexts[item.id], [parsed[text] for text in item.options], item.gold),)}
+        | {
+            "word association": (
+                association(contexts[item.id], [parsed[text] for text in item.options], item.gold),
+            )
+        }
         for item in items
     }
 
@@ -40,7 +63,9 @@ def attributes(items: Sequence[Item], cache: Path) -> dict[str, dict[str, tuple[
 def _of_segments(found: Segments | None, known: Any) -> dict[str, tuple[str, ...]]:
     if found is None:
         return {f"{part} tags": ("not segmented",) for part in PARTS}
-    tags = {f"{part} tags": (" ".join(word.tag for word in getattr(found, part)) or "empty",) for part in PARTS}
+    tags = {
+        f"{part} tags": (" ".join(word.tag for word in getattr(found, part)) or "empty",) for part in PARTS
+    }
     above = {f"{part} hypernyms": _hypernyms(getattr(found, part), known) for part in ("subject", "object")}
     return tags | above
 
@@ -48,24 +73,34 @@ def _of_segments(found: Segments | None, known: Any) -> dict[str, tuple[str, ...
 def _of_cut(context: Any) -> dict[str, tuple[str, ...]]:
     tag = cut.tagger()
     found = None if tag is None else cut.patterns(context, tag)
-    return {} if found is None else {f"{part} tags": (tags or "empty",) for part, tags in zip(PARTS, found, strict=True)}
+    return (
+        {}
+        if found is None
+        else {f"{part} tags": (tags or "empty",) for part, tags in zip(PARTS, found, strict=True)}
+    )
 
 
 def _hypernyms(words: Sequence[Word], known: Any) -> tuple[str, ...]:
     # Other pronouns name nothing: "it" would be information technology.
     named = [word for word in words if word.text in READ_AS or not word.tag.startswith("PRP")]
-    looked_up = [word for word in named if word.text not in FRAGMENTS and (len(word.text) > 1 or word.text == "i")]
+    looked_up = [
+        word for word in named if word.text not in FRAGMENTS and (len(word.text) > 1 or word.text == "i")
+    ]
     tags = {word.text: "N" if word.text in READ_AS else word.tag for word in looked_up}
-    found = (name for text, tag in tags.items() for name in wordnet.hypernyms(known, READ_AS.get(text, text), tag))
+    found = (
+        name for text, tag in tags.items() for name in wordnet.hypernyms(known, READ_AS.get(text, text), tag)
+    )
     return tuple(dict.fromkeys(found))
 
 
 def association(context: Any, options: Sequence[Any], gold: int | None) -> str:
-    """Where the metaphor's own content words point, taken by themselves: to the right answer, to a wrong one, or nowhere.
+    """Where the metaphor's own content words point, taken by themselves: to the right answer, to a wrong one,
+    or nowhere.
 
-    An answer is pointed to if it repeats a content word of the metaphor without negating it and no other answer does. "The girl was
-    as bubbly as still water" points to "The girl was bubbly", which is wrong: what the paper (§6.3) calls sarcastic metaphors are
-    of this kind, and here they are found by a rule that sees no prediction. "nowhere" is the bulk: no word repeated, or by all.
+    An answer is pointed to if it repeats a content word of the metaphor without negating it and no other
+    answer does. "The girl was as bubbly as still water" points to "The girl was bubbly", which is wrong: what
+    the paper (§6.3) calls sarcastic metaphors are of this kind, and here they are found by a rule that sees
+    no prediction. "nowhere" is the bulk: no word repeated, or by all.
     """
     said = _content(context)
     subject = {token.lemma_.lower() for token in context if token.dep_ in ("nsubj", "nsubjpass")}

@@ -4,9 +4,9 @@ Upstream: github.com/nightingal3/Fig-QA, MIT. A row is a metaphor (`startphrase`
 (`ending1`, `ending2`) and the index of the right one (`labels`; -1 = hidden, as in the whole test split). Two
 neighbouring rows with the same endings form a Winograd pair: the metaphors differ, the answer flips.
 
-Known defects of the upstream files: from qid X908 on, train_xl.csv joins rows by qid that are not a pair, so `qid`
-only decides where one of two neighbours has a misspelt ending; two of its rows have no partner; eight rows have two
-equal endings; a few metaphors occur both in a training file and in dev.
+Known defects of the upstream files: from qid X908 on, train_xl.csv joins rows by qid that are not a pair, so
+`qid` only decides where one of two neighbours has a misspelt ending; two of its rows have no partner; eight
+rows have two equal endings; a few metaphors occur both in a training file and in dev.
 """
 
 from dataclasses import replace
@@ -23,26 +23,52 @@ COMMONSENSE = {"obj": "objects", "vis": "visual", "soc": "social", "cul": "cultu
 
 # name of the split: (path below data/, sha256 and bytes of the upstream file at fb638f8)
 FILES = {
-    "train_small": ("filtered/train_s.csv", "eb168f4e1dd8b6624d665204535a8b3299aa118bae998f806f6fd80719c13b05", 22853),
-    "train_medium": ("filtered/train.csv", "f57d6de4f04cf833058181bf639002d450a2788dcceb0a938440078f570cc839", 161469),
-    "train_large": ("filtered/train_xl.csv", "22e8b2dcc639680ba203196dfa16e9765932801c5f996fa665473742f9edfbe0", 907977),
-    "validation": ("filtered/dev.csv", "1de37acbec7f79bf75b2ee1c1e1194636cfd5501e6408aa236e9f08f2a574188", 120797),
+    "train_small": (
+        "filtered/train_s.csv",
+        "eb168f4e1dd8b6624d665204535a8b3299aa118bae998f806f6fd80719c13b05",
+        22853,
+    ),
+    "train_medium": (
+        "filtered/train.csv",
+        "f57d6de4f04cf833058181bf639002d450a2788dcceb0a938440078f570cc839",
+        161469,
+    ),
+    "train_large": (
+        "filtered/train_xl.csv",
+        "22e8b2dcc639680ba203196dfa16e9765932801c5f996fa665473742f9edfbe0",
+        907977,
+    ),
+    "validation": (
+        "filtered/dev.csv",
+        "1de37acbec7f79bf75b2ee1c1e1194636cfd5501e6408aa236e9f08f2a574188",
+        120797,
+    ),
     "test": ("filtered/test.csv", "b026afbd52e1922a32a521ce1ecfd3dc56d8418736662a30fcf46f7d004be617", 126306),
-    "commonsense": ("commonsense_annotation/dev.csv", "9be6ccc9aa07ecd3ecc0ebc226777176deb53e019b90e03969be54c7f9e5b0b5", 119508),
+    "commonsense": (
+        "commonsense_annotation/dev.csv",
+        "9be6ccc9aa07ecd3ecc0ebc226777176deb53e019b90e03969be54c7f9e5b0b5",
+        119508,
+    ),
 }
 
 
-def load(split: str, size: str, root: str | None, cache: str, strict: bool = False, test_labels: str | None = None) -> Split:
+def load(
+    split: str, size: str, root: str | None, cache: str, strict: bool = False, test_labels: str | None = None
+) -> Split:
     """One split of the published data set.
 
-    `split` is train, validation or test; `size` (small, medium, large) chooses the training file. `test_labels` is a
-    user's label file for the hidden test split: the authors withheld them, so figlang never ships them.
+    `split` is train, validation or test; `size` (small, medium, large) chooses the training file.
+    `test_labels` is a user's label file for the hidden test split: the authors withheld them, so figlang
+    never ships them.
     """
     name = f"train_{size}" if split == "train" else split
     if name not in FILES:
-        raise FiglangError(f"data.size={size} is not a training file of Fig-QA; choose one of small, medium, large")
+        raise FiglangError(
+            f"data.size={size} is not a training file of Fig-QA; choose one of small, medium, large"
+        )
     path = _file(name, root, cache)
-    # The published files' defects are known (see the module docstring); strict mode is for files that may have others.
+    # The published files' defects are known (see the module docstring); strict mode is for files that may
+    # have others.
     loaded = read(path, strict and sha256(path) != FILES[name][1])
     if split == "validation":
         loaded = _with_commonsense(loaded, _file("commonsense", root, cache), strict)
@@ -54,9 +80,9 @@ def load(split: str, size: str, root: str | None, cache: str, strict: bool = Fal
 def read(path: Path, strict: bool = False, distinct: bool | None = None) -> Split:
     """Items of any table with the columns startphrase, ending1, ending2, labels.
 
-    Optional columns: `id` (unique; otherwise ids are `<file stem>-<row>`), `qid`. Rows that cannot be used are left
-    out with a note each, or refused with `strict`. With `distinct`, labelled rows that repeat an earlier one are left
-    out and counted; False only counts them, and None does not look for them.
+    Optional columns: `id` (unique; otherwise ids are `<file stem>-<row>`), `qid`. Rows that cannot be used
+    are left out with a note each, or refused with `strict`. With `distinct`, labelled rows that repeat an
+    earlier one are left out and counted; False only counts them, and None does not look for them.
 
     Raises FiglangError if no row can be used, or if the labels count from 1.
     """
@@ -76,10 +102,13 @@ def _file(name: str, root: str | None, cache: str) -> Path:
 def _with_commonsense(split: Split, path: Path, strict: bool) -> Split:
     problems = Problems(path, strict)
     annotated = read_csv(path, ("startphrase", *COMMONSENSE), problems)
-    # The annotation has no ids; it is in dev's row order. The check below is what makes joining by position safe.
+    # The annotation has no ids; it is in dev's row order. The check below is what makes joining by position
+    # safe.
     phrases = [row["startphrase"].strip() for _, row in annotated]
     if phrases != [item.context for item in split.items]:
-        raise FiglangError(f"{path}: not the rows of {split.source}; both files must come from the same release")
+        raise FiglangError(
+            f"{path}: not the rows of {split.source}; both files must come from the same release"
+        )
     items = tuple(
         Item(item.id, item.group, item.context, item.options, item.gold, {"commonsense": categories})
         for item, (_, row) in zip(split.items, annotated, strict=True)
@@ -89,7 +118,8 @@ def _with_commonsense(split: Split, path: Path, strict: bool) -> Split:
 
 
 def with_labels(split: Split, path: Path, strict: bool = False) -> Split:
-    """The split with gold options from a user's label file: column `labels`, one row per item in the file's order.
+    """The split with gold options from a user's label file: column `labels`, one row per item in the file's
+    order.
 
     Where the file also has `startphrase`, it must agree row by row.
     """
@@ -106,10 +136,13 @@ def with_labels(split: Split, path: Path, strict: bool = False) -> Split:
     for item, (number, row) in zip(split.items, labels, strict=True):
         gold = rows.label(row["labels"])
         if gold not in (0, 1):
-            raise FiglangError(f"{path}: row {number} has label {row['labels']!r}; use 0 (ending1) or 1 (ending2)")
+            raise FiglangError(
+                f"{path}: row {number} has label {row['labels']!r}; use 0 (ending1) or 1 (ending2)"
+            )
         if not rows.same(row.get("startphrase", item.context), item.context):
             raise FiglangError(
-                f"{path}: row {number} is for another metaphor than row {number} of {split.source}; keep the file's order"
+                f"{path}: row {number} is for another metaphor than row {number} of {split.source}; keep the "
+                "file's order"
             )
         labelled.append(replace(item, gold=gold))
     notes = (*split.notes, f"labels from {path}", *problems.found)
@@ -118,18 +151,21 @@ def with_labels(split: Split, path: Path, strict: bool = False) -> Split:
 
 
 def near_duplicates(train: Split, other: Split) -> list[tuple[Item, Item]]:
-    """Pairs (training item, item of the other split) with the same metaphor, case and final punctuation aside."""
+    """Pairs (training item, item of the other split) with the same metaphor, case and final punctuation
+    aside."""
     known = {fold(item.context): item for item in other.items}
     return [(item, known[key]) for item in train.items if (key := fold(item.context)) in known]
 
 
 def fold(text: str) -> str:
-    """A metaphor by which it is known again: lower-case, without final periods, and with one way to write letters and spaces."""
+    """A metaphor by which it is known again: lower-case, without final periods, and with one way to write
+    letters and spaces."""
     return rows.plain(text).lower().rstrip(" .")
 
 
 def twin(item: Item) -> str:
-    """What items have in common that ask about the same text. A text that is cut is whole only with its options; none is empty."""
+    """What items have in common that ask about the same text. A text that is cut is whole only with its
+    options; none is empty."""
     if item.cut:
         return fold(" ".join((item.context, *item.options)))
     return fold(item.context)

@@ -1,4 +1,5 @@
-"""Rows of a table in Fig-QA's form, made by anyone: which of them can be used, which repeat another, which are a pair."""
+"""Rows of a table in Fig-QA's form, made by anyone: which of them can be used, which repeat another, which
+are a pair."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +40,8 @@ class Row:
 
 
 def plain(text: str) -> str:
-    """Text with one way to write it: composed letters (NFC), and one space for several in a row or no-break spaces."""
+    """Text with one way to write it: composed letters (NFC), and one space for several in a row or no-break
+    spaces."""
     return " ".join(normalize("NFC", text).split())
 
 
@@ -49,22 +51,27 @@ def same(first: str, second: str) -> bool:
 
 
 def label(cell: str) -> int | None:
-    """The number in a label's cell, or None. Programs that mark empty cells by NaN write 0 and 1 as 0.0 and 1.0."""
+    """The number in a label's cell, or None. Programs that mark empty cells by NaN write 0 and 1 as 0.0 and
+    1.0."""
     number = re.fullmatch(r"(-?[0-9]{1,9})(?:\.0*)?", cell.strip())
     return None if number is None else int(number[1])
 
 
 def check_base(path: Path, labels: Iterable[int | None]) -> None:
-    """Raises FiglangError if labels count the endings from 1. Read as 0 and 1 they would be the opposite answers."""
+    """Raises FiglangError if labels count the endings from 1. Read as 0 and 1 they would be the opposite
+    answers."""
     found = set(labels)
     if 2 in found and 0 not in found:
-        raise FiglangError(f"{path}: the labels count from 1 (there is a 2, but no 0); write 0 for ending1 and 1 for ending2")
+        raise FiglangError(
+            f"{path}: the labels count from 1 (there is a 2, but no 0); write 0 for ending1 and 1 for ending2"
+        )
 
 
 def usable(path: Path, problems: Problems, distinct: bool | None) -> Iterator[Row]:
     """The rows that can be used; those that cannot are noted.
 
-    With `distinct`, labelled rows that repeat an earlier one are left out; with False they are counted; with None nobody looks.
+    With `distinct`, labelled rows that repeat an earlier one are left out; with False they are counted; with
+    None nobody looks.
 
     Raises FiglangError if the labels count from 1, which is known at the end.
     """
@@ -80,7 +87,9 @@ def usable(path: Path, problems: Problems, distinct: bool | None) -> Iterator[Ro
         if empty:
             problems.add(number, f"empty {', '.join(empty)}, row left out", "fill the cell or delete the row")
         elif found not in (0, 1, HIDDEN):
-            problems.add(number, f"label {_quoted(cells)}, row left out", "use 0 (ending1), 1 (ending2) or -1 (hidden)")
+            problems.add(
+                number, f"label {_quoted(cells)}, row left out", "use 0 (ending1), 1 (ending2) or -1 (hidden)"
+            )
         elif (named := cells.get("id")) and named in ids:
             problems.add(number, f"id {named!r} occurs twice, row left out", "give every row its own id")
         else:
@@ -89,7 +98,15 @@ def usable(path: Path, problems: Problems, distinct: bool | None) -> Iterator[Ro
             options = cells["ending1"].strip(), cells["ending2"].strip()
             endings = plain(options[0]), plain(options[1])
             identifier = named or f"{path.stem}-{number}"
-            row = Row(number, identifier, cells["startphrase"].strip(), options, endings, found, cells.get("qid", ""))
+            row = Row(
+                number,
+                identifier,
+                cells["startphrase"].strip(),
+                options,
+                endings,
+                found,
+                cells.get("qid", ""),
+            )
             if repeats is None or not repeats.leaves_out(row):
                 yield row
     check_base(path, labels)
@@ -114,10 +131,16 @@ def items(rows: Iterable[Row], problems: Problems) -> Iterator[Item]:
 
 
 def aligned(items: Sequence[Item]) -> Iterator[Item]:
-    """The items, with the options of a pair in one order: that of its first item. Then "the same answer" is the same option."""
+    """The items, with the options of a pair in one order: that of its first item. Then "the same answer" is
+    the same option."""
     before: Item | None = None
     for item in items:
-        if before is not None and before.group == item.group and item.gold is not None and _swapped(before.options, item.options):
+        if (
+            before is not None
+            and before.group == item.group
+            and item.gold is not None
+            and _swapped(before.options, item.options)
+        ):
             yield replace(item, options=item.options[::-1], gold=1 - item.gold)
         else:
             yield item
@@ -125,7 +148,8 @@ def aligned(items: Sequence[Item]) -> Iterator[Item]:
 
 
 class _Repeats:
-    """Rows that ask what an earlier row asks, counted. By digests of rows, since a million texts would not fit."""
+    """Rows that ask what an earlier row asks, counted. By digests of rows, since a million texts would not
+    fit."""
 
     def __init__(self, problems: Problems, distinct: bool) -> None:
         self.problems, self.distinct = problems, distinct
@@ -136,7 +160,9 @@ class _Repeats:
 
     def leaves_out(self, row: Row) -> bool:
         question = _digest(plain(row.phrase), *sorted(row.endings))
-        whole = _digest(plain(row.phrase), *sorted(row.endings), "" if row.answer is None else f"= {row.answer}")
+        whole = _digest(
+            plain(row.phrase), *sorted(row.endings), "" if row.answer is None else f"= {row.answer}"
+        )
         if (earlier := self.known.get(whole)) is not None:
             self.count += 1
             self.example = self.example if self.count > 1 else (row.number, earlier)
@@ -164,7 +190,9 @@ def _digest(*texts: str) -> bytes:
 def _check_columns(cells: Mapping[str, str], problems: Problems) -> None:
     if unread := sorted(name for name in cells if name.startswith("ending") and name not in COLUMNS):
         problems.add(
-            None, f"column {', '.join(unread)} is not read, an item has two endings", "keep the two that are to be told apart"
+            None,
+            f"column {', '.join(unread)} is not read, an item has two endings",
+            "keep the two that are to be told apart",
         )
 
 
@@ -190,11 +218,17 @@ def _swapped(first: Sequence[str], second: Sequence[str]) -> bool:
 
 def _pair(first: Row, second: Row, problems: Problems) -> Iterator[Item]:
     # Partners share the text of an ending that both have: a third of a large file.
-    shared = [ours if ours == theirs else theirs for ours, theirs in zip(first.options, second.options, strict=True)]
-    pair = [_item(first, first.id, problems), _item(replace(second, options=(shared[0], shared[1])), first.id, problems)]
+    shared = [
+        ours if ours == theirs else theirs for ours, theirs in zip(first.options, second.options, strict=True)
+    ]
+    pair = [
+        _item(first, first.id, problems),
+        _item(replace(second, options=(shared[0], shared[1])), first.id, problems),
+    ]
     if first.endings == second.endings[::-1] != second.endings and second.gold is not None:
         problems.note(
-            f"{problems.path.name} row {second.number}: has the endings of its partner, row {first.number}, in the other order; "
+            f"{problems.path.name} row {second.number}: has the endings of its partner, row {first.number}, "
+            "in the other order; "
             "read in the order of its partner"
         )
     yield from aligned(pair)

@@ -1,7 +1,7 @@
 """Subject, relation and object of a metaphor (Liu et al. 2022, §3.1), by the dependency parse of spaCy.
 
-The segmentation is that of the authors' code. Tags and lemmas are those of the words in their sentence. The authors' tags, of
-segments that are cut out, are in `cut.py`.
+The segmentation is that of the authors' code. Tags and lemmas are those of the words in their sentence. The
+authors' tags, of segments that are cut out, are in `cut.py`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -68,7 +68,8 @@ def segment(document: Any) -> Segments | None:
 
 
 def places(document: Any) -> tuple[Sequence[int], Sequence[int], Sequence[int]] | None:
-    """The places of the tokens of subject, relation and object in a parsed metaphor; None as for `segment`."""
+    """The places of the tokens of subject, relation and object in a parsed metaphor; None as for
+    `segment`."""
     spans = _subtrees(document, FIRST)
     if len(spans) < 2:
         spans += _subtrees(document, SECOND)
@@ -92,5 +93,10 @@ def _within(inner: tuple[int, ...], outer: tuple[int, ...]) -> bool:
 
 def _words(document: Any, places: Iterable[int]) -> tuple[Word, ...]:
     tokens = [document[place] for place in places]
-    kept = [token for token in tokens if not (token.is_punct or token.is_space or token.lower_ in DETERMINERS)]
-    return tuple(Word((token.lemma_ if token.tag_ in ("NN", "NNS") else token.text).lower(), token.tag_) for token in kept)
+    kept = [
+        token for token in tokens if not (token.is_punct or token.is_space or token.lower_ in DETERMINERS)
+    ]
+    return tuple(
+        Word((token.lemma_ if token.tag_ in ("NN", "NNS") else token.text).lower(), token.tag_)
+        for token in kept
+    )

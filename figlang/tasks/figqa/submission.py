@@ -11,7 +11,8 @@ from figlang.types import Item, Prediction
 def write(path: Path, items: Sequence[Item], predictions: Sequence[Prediction]) -> None:
     """A JSON list with context, options, answer (hidden: null and -1) and predicted answer of every item.
 
-    A tie, which counts as wrong everywhere else, is submitted as the first of the best options: the form has no "none".
+    A tie, which counts as wrong everywhere else, is submitted as the first of the best options: the form has
+    no "none".
     """
     rows = []
     for item, prediction in zip(items, predictions, strict=True):

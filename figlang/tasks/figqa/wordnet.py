@@ -14,11 +14,16 @@ INSTALL = "install it by `python -m nltk.downloader wordnet` or, on Debian, `apt
 POS = {"N": "n", "V": "v", "J": "a", "R": "r"}
 # Lexicographer files in WordNet's order (lexnames(5)), which Debian leaves out and NLTK insists on.
 LEXNAMES = (
-    "adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute noun.body noun.cognition "
-    "noun.communication noun.event noun.feeling noun.food noun.group noun.location noun.motive noun.object noun.person "
-    "noun.phenomenon noun.plant noun.possession noun.process noun.quantity noun.relation noun.shape noun.state noun.substance "
-    "noun.time verb.body verb.change verb.cognition verb.communication verb.competition verb.consumption verb.contact "
-    "verb.creation verb.emotion verb.motion verb.perception verb.possession verb.social verb.stative verb.weather adj.ppl"
+    "adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute noun.body "
+    "noun.cognition "
+    "noun.communication noun.event noun.feeling noun.food noun.group noun.location noun.motive noun.object "
+    "noun.person "
+    "noun.phenomenon noun.plant noun.possession noun.process noun.quantity noun.relation noun.shape "
+    "noun.state noun.substance "
+    "noun.time verb.body verb.change verb.cognition verb.communication verb.competition verb.consumption "
+    "verb.contact "
+    "verb.creation verb.emotion verb.motion verb.perception verb.possession verb.social verb.stative "
+    "verb.weather adj.ppl"
 )
 FOLDERS = {"noun": 1, "verb": 2, "adj": 3, "adv": 4}
 
@@ -54,19 +59,24 @@ def _found(library: Any, name: str) -> bool:
 
 
 def _copy(folder: Path) -> None:
-    """Debian's files with what NLTK misses; it opens files below its own folders only and follows no link out of them."""
+    """Debian's files with what NLTK misses; it opens files below its own folders only and follows no link out
+    of them."""
     if (folder / "lexnames").is_file():
         return
     folder.mkdir(parents=True, exist_ok=True)
     for file in filter(Path.is_file, DEBIAN.iterdir()):
         shutil.copyfile(file, folder / file.name)
-    lines = [f"{number:02d}\t{name}\t{FOLDERS[name.partition('.')[0]]}\n" for number, name in enumerate(LEXNAMES.split())]
+    lines = [
+        f"{number:02d}\t{name}\t{FOLDERS[name.partition('.')[0]]}\n"
+        for number, name in enumerate(LEXNAMES.split())
+    ]
     (folder / "index.sense").touch()  # maps to other versions of WordNet, for other languages
     (folder / "lexnames").write_text("".join(lines))  # last: the folder is then complete
 
 
 def hypernyms(wordnet: Any, word: str, tag: str) -> tuple[str, ...]:
-    """Direct hypernyms of the first synset of a word with this Penn Treebank tag (`adult.n.01`), as the paper took them."""
+    """Direct hypernyms of the first synset of a word with this Penn Treebank tag (`adult.n.01`), as the paper
+    took them."""
     synsets = wordnet.synsets(word, POS.get(tag[:1]))
     # Sorted, since NLTK's order changes from process to process.
     return tuple(sorted(parent.name() for parent in synsets[0].hypernyms())) if synsets else ()

@@ -1,10 +1,10 @@
 """MiQA's questions in words: the published prompts, baselines and a user's own, with examples before them.
 
-The *implies* prompts and the baselines are those of Comșa et al. 2022 (appendix A). The *implied-by* prompts were not
-printed; these put the stem of the paper's Table 1 into the same four forms.
+The *implies* prompts and the baselines are those of Comșa et al. 2022 (appendix A). The *implied-by* prompts
+were not printed; these put the stem of the paper's Table 1 into the same four forms.
 
-A template has the places `{stem}`, `{a}` and `{b}`. Its line breaks are where a page would break: `layout=inline`, as printed,
-makes them spaces.
+A template has the places `{stem}`, `{a}` and `{b}`. Its line breaks are where a page would break:
+`layout=inline`, as printed, makes them spaces.
 """
 
 import random
@@ -33,7 +33,9 @@ PROMPTS = {
         "implied-by": f"Question: {IMPLIED_BY}{NUMBERED}\nAnswer: It is implied by",
     },
     "no_choices": {"implies": "", "implied-by": ""},
-    "no_questions": dict.fromkeys(("implies", "implied-by"), f"Pick between the following statements:{NUMBERED}"),
+    "no_questions": dict.fromkeys(
+        ("implies", "implied-by"), f"Pick between the following statements:{NUMBERED}"
+    ),
 }
 # They ask nothing, so that their accuracy is what a preference for some statements gives.
 BASELINES = ("no_choices", "no_questions")
@@ -49,21 +51,35 @@ def templates(name: str, own: str | None = None) -> Mapping[str, str]:
     """
     if own is None:
         if name not in PROMPTS:
-            raise FiglangError(f"no prompt {name!r} for MiQA; choose one of {', '.join(PROMPTS)}, or give prompt.template=TEXT")
+            raise FiglangError(
+                f"no prompt {name!r} for MiQA; choose one of {', '.join(PROMPTS)}, or give "
+                "prompt.template=TEXT"
+            )
         return PROMPTS[name]
     try:
-        fields = [(place, spec, conversion) for _, place, spec, conversion in Formatter().parse(own) if place is not None]
+        fields = [
+            (place, spec, conversion)
+            for _, place, spec, conversion in Formatter().parse(own)
+            if place is not None
+        ]
     except ValueError as error:
-        raise FiglangError(f"the template {own!r} cannot be read ({error}); write a brace that is text twice") from error
+        raise FiglangError(
+            f"the template {own!r} cannot be read ({error}); write a brace that is text twice"
+        ) from error
     places = {place for place, _, _ in fields}
     if unknown := sorted(places - {"stem", "a", "b"}):
-        raise FiglangError(f"the template {own!r} has the place {{{unknown[0]}}}; a template has {{stem}}, {{a}} and {{b}}")
+        raise FiglangError(
+            f"the template {own!r} has the place {{{unknown[0]}}}; a template has {{stem}}, {{a}} and {{b}}"
+        )
     if formatted := [place for place, spec, conversion in fields if spec or conversion]:
         raise FiglangError(
-            f"the template {own!r} formats {{{formatted[0]}}}; statements stand as they are: no : or ! within braces"
+            f"the template {own!r} formats {{{formatted[0]}}}; statements stand as they are: no : or ! "
+            "within braces"
         )
     if len(places & {"a", "b"}) == 1:
-        raise FiglangError(f"the template {own!r} shows one of the two options; show both {{a}} and {{b}}, or neither")
+        raise FiglangError(
+            f"the template {own!r} shows one of the two options; show both {{a}} and {{b}}, or neither"
+        )
     return {"implies": own, "implied-by": own}
 
 
@@ -71,9 +87,9 @@ def templates(name: str, own: str | None = None) -> Mapping[str, str]:
 class Wording:
     """How a question becomes a prompt and its options become answers.
 
-    `case` says which statements begin upper-case: `first` the quoted stem, `all` the options too, `raw` none but those of the
-    file. `answer` is what stands after the prompt and is scored: the option's `statement`, or the `number` or `letter` that the
-    prompt labels it with.
+    `case` says which statements begin upper-case: `first` the quoted stem, `all` the options too, `raw` none
+    but those of the file. `answer` is what stands after the prompt and is scored: the option's `statement`,
+    or the `number` or `letter` that the prompt labels it with.
     """
 
     templates: Mapping[str, str]
@@ -89,7 +105,9 @@ class Wording:
 
     def blind(self) -> "Wording":
         """The same question without the statement that it is about."""
-        return replace(self, templates={kind: without(text, "{stem}") for kind, text in self.templates.items()})
+        return replace(
+            self, templates={kind: without(text, "{stem}") for kind, text in self.templates.items()}
+        )
 
     @property
     def has_answers(self) -> bool:
@@ -105,7 +123,8 @@ class Wording:
         labels = LABELS.get(self.answer)
         if not self._labelled(template):
             raise FiglangError(
-                f"the prompt {template!r} labels no options in order; write (1) {{a}} (2) {{b}}, or take prompt.reply=statement"
+                f"the prompt {template!r} labels no options in order; write (1) {{a}} (2) {{b}}, or take "
+                "prompt.reply=statement"
             )
         gap = "" if not template or template[-1].isspace() else " "
         return tuple(gap + text for text in labels or self._options(item))
@@ -128,17 +147,21 @@ class Wording:
 
 
 def wording_of(prompt: PromptConfig) -> Wording:
-    """The wording that a prompt's settings describe; a template of the user's own is laid out as it is written.
+    """The wording that a prompt's settings describe; a template of the user's own is laid out as it is
+    written.
 
     Raises FiglangError as `templates` does, and if no question is named.
     """
     if prompt.question is None:
         raise FiglangError(
-            f"prompt={prompt.name} asks no question; MiQA needs one of prompt={', '.join(map('miqa_{}'.format, PROMPTS))}"
+            f"prompt={prompt.name} asks no question; MiQA needs one of "
+            f"prompt={', '.join(map('miqa_{}'.format, PROMPTS))}"
         )
     if prompt.reply == "greedy" or prompt.chat != "none":
         idle = "prompt.reply=greedy" if prompt.reply == "greedy" else f"prompt.chat={prompt.chat}"
-        raise FiglangError(f"{idle} is for MUNCH's judgements; figlang generate lets a model answer MiQA in its own words")
+        raise FiglangError(
+            f"{idle} is for MUNCH's judgements; figlang generate lets a model answer MiQA in its own words"
+        )
     layout = prompt.layout if prompt.template is None else "lines"
     return Wording(templates(prompt.question, prompt.template), prompt.case, layout, prompt.reply)
 
@@ -146,7 +169,11 @@ def wording_of(prompt: PromptConfig) -> Wording:
 def describe(prompt: PromptConfig) -> str:
     """A question's wording in a signature."""
     text = "" if prompt.template is None else f"template={prompt.template!r},"
-    shots = f",k={prompt.k},per={prompt.per},separator={prompt.separator!r},seed={prompt.seed}" if prompt.k else ""
+    shots = (
+        f",k={prompt.k},per={prompt.per},separator={prompt.separator!r},seed={prompt.seed}"
+        if prompt.k
+        else ""
+    )
     return f"{prompt.question}({text}reply={prompt.reply},case={prompt.case},layout={prompt.layout}{shots})"
 
 
@@ -157,10 +184,11 @@ def are_questions(items: Sequence[Item]) -> bool:
 
 @dataclass(frozen=True)
 class Shots:
-    """Examples before a question: `count` of them, drawn by `seed` anew for every `item`, `pair` (row) or the whole `split`.
+    """Examples before a question: `count` of them, drawn by `seed` anew for every `item`, `pair` (row) or the
+    whole `split`.
 
-    The paper's draws were per item: one of its accuracies is possible only then. Per split, nearly all items show the same
-    examples, which are then read once.
+    The paper's draws were per item: one of its accuracies is possible only then. Per split, nearly all items
+    show the same examples, which are then read once.
     """
 
     count: int = 0
@@ -169,10 +197,13 @@ class Shots:
     separator: str = "\n\n"
 
 
-def ask(items: Sequence[Item], wording: Wording, shots: Shots, pool: Sequence[Item] = (), blind: bool = False) -> list[Prompted]:
+def ask(
+    items: Sequence[Item], wording: Wording, shots: Shots, pool: Sequence[Item] = (), blind: bool = False
+) -> list[Prompted]:
     """Every item in words, after examples with their right answers (§5.1), each ended by the separator.
 
-    Examples come from `pool` (by default the items), see `examples`. A `blind` question hides the item's own statement.
+    Examples come from `pool` (by default the items), see `examples`. A `blind` question hides the item's own
+    statement.
     """
     own = wording.blind() if blind else wording
     candidates: dict[str, list[Item]] = {}
@@ -181,17 +212,19 @@ def ask(items: Sequence[Item], wording: Wording, shots: Shots, pool: Sequence[It
     asked = []
     for item in items:
         drawn = examples(item, candidates[_kind(item)], shots) if shots.count else []
-        before = "".join(f"{wording.prompt(one)}{wording.answers(one)[one.gold or 0]}{shots.separator}" for one in drawn)
+        before = "".join(
+            f"{wording.prompt(one)}{wording.answers(one)[one.gold or 0]}{shots.separator}" for one in drawn
+        )
         asked.append(Prompted(item, before + own.prompt(item), own.answers(item)))
     return asked
 
 
 def examples(item: Item, candidates: Sequence[Item], shots: Shots) -> list[Item]:
-    """Items of the same question type to show before an item, in a random order of their options; each is of another row, and
-    none has the item's row or stem.
+    """Items of the same question type to show before an item, in a random order of their options; each is of
+    another row, and none has the item's row or stem.
 
-    A draw depends on the seed and the item's id (or row) alone, so that prompts are compared on the same examples, and the
-    first of five is the one of one.
+    A draw depends on the seed and the item's id (or row) alone, so that prompts are compared on the same
+    examples, and the first of five is the one of one.
 
     Raises FiglangError if there are too few rows.
     """
@@ -203,7 +236,10 @@ def examples(item: Item, candidates: Sequence[Item], shots: Shots) -> list[Item]
     drawn = (draw.choice(rows[group]) for group in draw.sample(sorted(rows), len(rows)))
     usable = [other for other in drawn if other.group != item.group and other.context != item.context]
     if len(usable) < shots.count:
-        raise FiglangError(f"{shots.count} examples for {item.id}, but only {len(usable)} other rows to draw from; ask for fewer")
+        raise FiglangError(
+            f"{shots.count} examples for {item.id}, but only {len(usable)} other rows to draw from; ask for "
+            "fewer"
+        )
     return usable[: shots.count]
 
 
@@ -211,7 +247,9 @@ def _label_in_order(template: str, labels: tuple[str, str]) -> bool:
     # A template with the labels the other way round would have every answer count for the other option.
     marks = ""
     for text, place, _, _ in Formatter().parse(template):
-        marks += "".join(str(labels.index(label)) for label in re.findall("|".join(map(re.escape, labels)), text))
+        marks += "".join(
+            str(labels.index(label)) for label in re.findall("|".join(map(re.escape, labels)), text)
+        )
         marks += place if place in ("a", "b") else ""
     return "0a1b" in marks or "a0b1" in marks
 

@@ -1,10 +1,11 @@
 """MiQA (Comșa et al. 2022, "MiQA: A Benchmark for Inference on Metaphorical Questions").
 
-Upstream: github.com/google-research/language, folder language/miqa, Apache-2.0. A row holds a literal and a metaphorical
-premise and a conclusion of each. It gives two questions (§3.2): *implies*, which conclusion the metaphorical premise
-implies, and *implied-by*, which premise implies the literal conclusion. The literal register is right in the second and
-wrong in the first, so a preference for either register gains nothing over both. Each question is asked in both orders of
-its options (appendix A), so 150 rows are 300 questions and 600 items.
+Upstream: github.com/google-research/language, folder language/miqa, Apache-2.0. A row holds a literal and a
+metaphorical premise and a conclusion of each. It gives two questions (§3.2): *implies*, which conclusion the
+metaphorical premise implies, and *implied-by*, which premise implies the literal conclusion. The literal
+register is right in the second and wrong in the first, so a preference for either register gains nothing over
+both. Each question is asked in both orders of its options (appendix A), so 150 rows are 300 questions and 600
+items.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,13 +30,18 @@ QUESTIONS = {
 }
 
 
-def load(split: str, question: str, root: str | None, cache: str, strict: bool = False, upstream: bool = True) -> Split:
-    """The questions of one type, or of `both`. There is one set, which is all evaluation: `split` may be anything but train.
+def load(
+    split: str, question: str, root: str | None, cache: str, strict: bool = False, upstream: bool = True
+) -> Split:
+    """The questions of one type, or of `both`. There is one set, which is all evaluation: `split` may be
+    anything but train.
 
     `upstream` says that the file ought to be the published one, so that one with more or fewer rows is noted.
     """
     if split == "train":
-        raise FiglangError("MiQA has no training questions; `python evaluate.py data=miqa` evaluates a model on it")
+        raise FiglangError(
+            "MiQA has no training questions; `python evaluate.py data=miqa` evaluates a model on it"
+        )
     folder = None if root is None else str(local_path(root) / "miqa")
     path = data_file(FILE, folder, f"{UPSTREAM}/{FILE}", SHA256, f"{cache}/miqa", BYTES)
     return read(path, question, strict, ROWS if upstream else None)
@@ -44,14 +50,19 @@ def load(split: str, question: str, root: str | None, cache: str, strict: bool =
 def read(path: Path, question: str = "both", strict: bool = False, rows: int | None = None) -> Split:
     """Items of any tab-separated file with MiQA's columns, which has no quoting.
 
-    An item's group is its row: its questions and their two orders share statements. Rows that cannot be used are left
-    out with a note each, or refused with `strict`; a number of rows other than `rows` is treated likewise.
+    An item's group is its row: its questions and their two orders share statements. Rows that cannot be used
+    are left out with a note each, or refused with `strict`; a number of rows other than `rows` is treated
+    likewise.
     """
     problems = Problems(path, strict)
     items: list[Item] = []
     table = list(read_tabs(path, COLUMNS, problems))
     if rows is not None and len(table) != rows:
-        problems.add(None, f"{len(table)} rows, the published file has {rows}", "restore it, or compare with no published number")
+        problems.add(
+            None,
+            f"{len(table)} rows, the published file has {rows}",
+            "restore it, or compare with no published number",
+        )
     for number, row in table:
         statements = {name: row[name].strip() for name in COLUMNS}
         if empty := [name for name, text in statements.items() if not text]:
@@ -59,7 +70,9 @@ def read(path: Path, question: str = "both", strict: bool = False, rows: int | N
             continue
         if quoted := [name for name, text in statements.items() if '"' in text]:
             problems.add(
-                number, f"quotation mark in {', '.join(quoted)}, read as text", "delete it: the file has no quoting, prompts quote"
+                number,
+                f"quotation mark in {', '.join(quoted)}, read as text",
+                "delete it: the file has no quoting, prompts quote",
             )
         items += _items(number, statements, question, problems)
     if not items:

@@ -1,4 +1,5 @@
-"""MiQA's Table 3 (Comșa et al. 2022) for one model: from predictions by prompt and number of examples to the table."""
+"""MiQA's Table 3 (Comșa et al. 2022) for one model: from predictions by prompt and number of examples to the
+table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -19,14 +20,16 @@ Cells = Mapping[tuple[str, int], Sequence[Prediction]]  # (prompt, shots): predi
 SELECTED = "best at 0 shots: {} *"
 PUBLISHED = "published (Comșa et al. 2022):"
 FOOTNOTE = (
-    "* selected by its accuracy on these very items, as in the paper; no other row is. Intervals (95 %) are over the rows of the "
+    "* selected by its accuracy on these very items, as in the paper; no other row is. Intervals (95 %) are "
+    "over the rows of the "
     "data set. Chance is 50 %. first option: how often it is chosen, in %; 50 without a bias for a place."
 )
 
 
 def measure(cells: Cells) -> dict[str, Any]:
-    """Accuracy and share of first options of every prompt, number of shots and question type; mean and sample standard deviation
-    over the prompts that ask something; the prompt with the highest accuracy without examples."""
+    """Accuracy and share of first options of every prompt, number of shots and question type; mean and sample
+    standard deviation over the prompts that ask something; the prompt with the highest accuracy without
+    examples."""
     asked = {kind for rows in cells.values() for row in rows for kind in row.attributes["question"]}
     return {question: _measure(cells, question) for question in QUESTIONS if question in asked}
 
@@ -39,22 +42,37 @@ def _measure(cells: Cells, question: str) -> dict[str, Any]:
         if right is None or first is None:
             continue
         ties = sum(row.choice is None for row in some)
-        prompts.setdefault(prompt, {})[str(shots)] = {"accuracy": asdict(right), "first_option": asdict(first), "ties": ties}
+        prompts.setdefault(prompt, {})[str(shots)] = {
+            "accuracy": asdict(right),
+            "first_option": asdict(first),
+            "ties": ties,
+        }
     asking = {name: by_shots for name, by_shots in prompts.items() if name not in BASELINES}
     over = {}
     for count in dict.fromkeys(count for by_shots in asking.values() for count in by_shots):
         values = [by_shots[count]["accuracy"]["value"] for by_shots in asking.values() if count in by_shots]
         mean, deviation = spread(values)
-        over[count] = {"mean": mean, "sd": deviation, "lowest": min(values), "highest": max(values), "prompts": len(values)}
+        over[count] = {
+            "mean": mean,
+            "sd": deviation,
+            "lowest": min(values),
+            "highest": max(values),
+            "prompts": len(values),
+        }
     zero = {name: by_shots["0"]["accuracy"]["value"] for name, by_shots in asking.items() if "0" in by_shots}
-    return {"prompts": prompts, "over_prompts": over, "best": max(zero, key=lambda name: zero[name]) if zero else None}
+    return {
+        "prompts": prompts,
+        "over_prompts": over,
+        "best": max(zero, key=lambda name: zero[name]) if zero else None,
+    }
 
 
 def rows(measured: Mapping[str, Any], question: str, published: bool) -> list[list[list[Cell]]]:
-    """The blocks of the table of one question type, made of rows of cells: prompts, baselines, what sums them up, published rows.
+    """The blocks of the table of one question type, made of rows of cells: prompts, baselines, what sums them
+    up, published rows.
 
-    A row has a name, an accuracy per number of shots and the shares of first options. `published` says whether the items are
-    those that the published rows were measured on.
+    A row has a name, an accuracy per number of shots and the shares of first options. `published` says
+    whether the items are those that the published rows were measured on.
     """
     found = measured[question]
     shots = _shots(measured)
@@ -68,7 +86,11 @@ def rows(measured: Mapping[str, Any], question: str, published: bool) -> list[li
         summed.append([f"mean ± sd of {len(asking)} prompts", *cells, ""])
     if found["best"] is not None:
         summed.append([SELECTED.format(found["best"]), *named[found["best"]][1:]])
-    theirs = [_published(name, by_shots, shots) for name, by_shots in reference.miqa_table(question).items()] if published else []
+    theirs = (
+        [_published(name, by_shots, shots) for name, by_shots in reference.miqa_table(question).items()]
+        if published
+        else []
+    )
     heading: list[Cell] = [PUBLISHED, *[""] * (len(shots) + 1)]
     return [asking, baselines, summed, [heading, *theirs] if theirs else []]
 
@@ -80,7 +102,10 @@ def _shots(measured: Mapping[str, Any]) -> list[str]:
 
 def _row(name: str, by_shots: Mapping[str, Any], shots: Sequence[str]) -> list[Cell]:
     right = [Estimate(**by_shots[count]["accuracy"]) if count in by_shots else "" for count in shots]
-    first = [f"{100 * by_shots[count]['first_option']['value']:.0f}" if count in by_shots else "–" for count in shots]
+    first = [
+        f"{100 * by_shots[count]['first_option']['value']:.0f}" if count in by_shots else "–"
+        for count in shots
+    ]
     return [name, *right, " / ".join(first)]
 
 

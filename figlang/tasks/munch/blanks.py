@@ -1,7 +1,9 @@
-"""MUNCH's generation prompts (Tong et al. 2024, Table 8), by the ids of the authors' repository, in both of their forms.
+"""MUNCH's generation prompts (Tong et al. 2024, Table 8), by the ids of the authors' repository, in both of
+their forms.
 
-`quote`, asked of LLaMA: the target is replaced by `*[blank]*`, and a last line says what the blank should be, up to a quotation
-mark. `insert`, asked of GPT-3.5: the answer is inserted between two asterisks, so the model reads the rest of the sentence too.
+`quote`, asked of LLaMA: the target is replaced by `*[blank]*`, and a last line says what the blank should be,
+up to a quotation mark. `insert`, asked of GPT-3.5: the answer is inserted between two asterisks, so the model
+reads the rest of the sentence too.
 """
 
 from collections.abc import Sequence
@@ -24,19 +26,22 @@ class Prompt(NamedTuple):
 PROMPTS = {
     "PTGS54": Prompt(
         1,
-        "Paraphrase the given sentence by substituting the highlighted word with another word. The substitution should be a single "
+        "Paraphrase the given sentence by substituting the highlighted word with another word. The "
+        "substitution should be a single "
         "word.",
         "Paraphrase",
     ),
     "UASW92": Prompt(
         2,
-        "Use a single word to replace the highlighted word in the given sentence, so that the new sentence and the given sentence "
+        "Use a single word to replace the highlighted word in the given sentence, so that the new sentence "
+        "and the given sentence "
         "mean the same thing.",
         "New sentence",
     ),
     "GASW45": Prompt(
         3,
-        "Given a sentence with a highlighted word, replace this word with a different word to make a paraphrase.",
+        "Given a sentence with a highlighted word, replace this word with a different word to make a "
+        "paraphrase.",
         "Paraphrase",
     ),
 }

@@ -1,5 +1,5 @@
-"""MUNCH's Tables 10 to 12 (Tong et al. 2024): whether right answers go with novelty, genre or part of speech; of judgement and of
-generation."""
+"""MUNCH's Tables 10 to 12 (Tong et al. 2024): whether right answers go with novelty, genre or part of speech;
+of judgement and of generation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -17,14 +17,16 @@ from figlang.tasks.reference import Published
 PARTS = {"NOUN": "N", "PROPN": "N", "VERB": "V", "AUX": "V", "ADJ": "A", "ADV": "R"}
 CLASSES = {"genre": GENRES, "pos": ("N", "V", "A", "R")}
 FOOTNOTE = (
-    "p: {}, which take cases as independent; Holm: corrected for all {} tests of the list; by sentence: takes sentences "
-    "as independent, as the intervals do. Classes with fewer than {} cases, or of a single sentence, are not tested."
+    "p: {}, which take cases as independent; Holm: corrected for all {} tests of the list; by sentence: "
+    "takes sentences "
+    "as independent, as the intervals do. Classes with fewer than {} cases, or of a single sentence, are not "
+    "tested."
 )
 
 
 def measure(rows: Sequence[Case], quantity_test: str, class_test: str, least: int) -> dict[str, Any]:
-    """Novelty of right and wrong answers, shares of right ones by genre and part of speech, and the tests between them, as plain
-    data.
+    """Novelty of right and wrong answers, shares of right ones by genre and part of speech, and the tests
+    between them, as plain data.
 
     The first test of an attribute is that of its highest against its lowest class.
     """
@@ -46,11 +48,14 @@ def measure(rows: Sequence[Case], quantity_test: str, class_test: str, least: in
 
 
 def tables(found: Mapping[str, Any], model: str, what: str, task: str, published: bool) -> list[Table]:
-    """The three tables, of `what`, with the published rows of a `task`, judgement or generation; and the tests."""
+    """The three tables, of `what`, with the published rows of a `task`, judgement or generation; and the
+    tests."""
     theirs = {number: _rows(number, task) if published else {} for number in (10, 11, 12)}
     novelty = found["novelty"]
     cells = [
-        " ± ".join("–" if value is None else f"{value:.3f}" for value in (novelty[side]["mean"], novelty[side]["sd"]))
+        " ± ".join(
+            "–" if value is None else f"{value:.3f}" for value in (novelty[side]["mean"], novelty[side]["sd"])
+        )
         for side in ("right", "wrong")
     ]
     ten = Table.of_blocks(
@@ -82,7 +87,9 @@ def tables(found: Mapping[str, Any], model: str, what: str, task: str, published
             for name, some in theirs[number].items()
         ]
         title = f"Table {number}, right answers in %, {what}"
-        made.append(Table.of_blocks(f"table{number}", title, ["", *CLASSES[attribute]], [own, rows], brief=True))
+        made.append(
+            Table.of_blocks(f"table{number}", title, ["", *CLASSES[attribute]], [own, rows], brief=True)
+        )
     tested: list[list[Cell]] = [
         [
             f"{test['of']}: {test['high']} – {test['low']}",
@@ -94,7 +101,10 @@ def tables(found: Mapping[str, Any], model: str, what: str, task: str, published
     return [
         *made,
         Table.of_blocks(
-            "tests", f"Tests of Tables 10 to 12, {what}", ["difference", "value (95 % CI)", "p", "Holm", "p by sentence"], [tested]
+            "tests",
+            f"Tests of Tables 10 to 12, {what}",
+            ["difference", "value (95 % CI)", "p", "Holm", "p by sentence"],
+            [tested],
         ),
     ]
 
@@ -102,7 +112,9 @@ def tables(found: Mapping[str, Any], model: str, what: str, task: str, published
 def footnote(found: Mapping[str, Any]) -> str:
     """What the tests are."""
     return FOOTNOTE.format(
-        f"{found['quantity_test']} of novelty, {found['class_test']} of classes", len(found["tests"]), found["least"]
+        f"{found['quantity_test']} of novelty, {found['class_test']} of classes",
+        len(found["tests"]),
+        found["least"],
     )
 
 
@@ -116,4 +128,6 @@ def _rows(number: int, task: str) -> dict[str, list[Published]]:
 
 
 def _of(rows: Sequence[Published], key: str, value: str, form: str) -> str:
-    return next((form.format(row.value).removesuffix("%") for row in rows if row.setting.get(key) == value), "–")
+    return next(
+        (form.format(row.value).removesuffix("%") for row in rows if row.setting.get(key) == value), "–"
+    )

@@ -15,7 +15,8 @@ SUFFIXES = ("svg", "png")
 
 
 def similarity(cosines: Sequence[Mapping[str, float]], name: str, path: Path) -> None:
-    """Densities of the cosine similarities of the three pairs (Figure 3); of fewer than three triples, or all alike, nothing."""
+    """Densities of the cosine similarities of the three pairs (Figure 3); of fewer than three triples, or all
+    alike, nothing."""
     values = {pair: np.array([one[pair] for one in cosines]) for pair in PAIRS}
     if len(cosines) < 3 or min(some.std() for some in values.values()) == 0:
         return
@@ -46,7 +47,9 @@ def novelty(by_genre: Mapping[str, Sequence[float]], path: Path) -> None:
         panels[0].set_title(f"all genres, {len(by_genre[overall])} sentences", loc="left", fontsize=9)
         for genre, colour in zip(genres, SERIES, strict=False):
             label = f"{genre}, {len(by_genre[genre])}"
-            panels[1].hist(by_genre[genre], bins=edges, histtype="step", linewidth=1.3, color=colour, label=label)
+            panels[1].hist(
+                by_genre[genre], bins=edges, histtype="step", linewidth=1.3, color=colour, label=label
+            )
         panels[1].legend(frameon=False, fontsize=8)
         panels[0].set_ylabel("sentences")
         for axes in panels:

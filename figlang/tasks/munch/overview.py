@@ -1,4 +1,5 @@
-"""MUNCH's Table 1 and Figure 8 (Tong et al. 2024): genres, parts of speech, novelty; and Figure 3 as a table."""
+"""MUNCH's Table 1 and Figure 8 (Tong et al. 2024): genres, parts of speech, novelty; and Figure 3 as a
+table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -20,7 +21,8 @@ TOTAL = "TOTAL"
 # Adjectives and adverbs are one class of Table 1.
 CLASSES = {"N": "N", "V": "V", "A": "A", "R": "A"}
 FOOTNOTE = (
-    "Shares are of the sentences whose target has a part of speech, in % (95 % CI over sentences). A: adjective or adverb; "
+    "Shares are of the sentences whose target has a part of speech, in % (95 % CI over sentences). A: "
+    "adjective or adverb; "
     "other: anything else. The published shares are of all sentences, by the corpus's own tags."
 )
 
@@ -33,17 +35,27 @@ def measure(items: Sequence[Item]) -> dict[str, Any]:
         if some:
             tags = [(item, _class(item)) for item in some if "pos" in item.attributes]
             shares = {
-                name: asdict(association.share([Case(item.group, tag == name, item.attributes) for item, tag in tags]))
+                name: asdict(
+                    association.share([Case(item.group, tag == name, item.attributes) for item, tag in tags])
+                )
                 for name in ("N", "V", "A", "other")
                 if tags
             }
-            genres[genre] = {"n": len(some), "tagged": len(tags), "shares": shares, "novelty": _spread(_novelty(some))}
+            genres[genre] = {
+                "n": len(some),
+                "tagged": len(tags),
+                "shares": shares,
+                "novelty": _spread(_novelty(some)),
+            }
     return {"genres": genres}
 
 
 def novelty(items: Sequence[Item]) -> dict[str, list[float]]:
     """Novelty scores of the sentences, by genre and of all."""
-    found = {genre: [item for item in items if genre in (*item.attributes["genre"], TOTAL)] for genre in (TOTAL, *GENRES)}
+    found = {
+        genre: [item for item in items if genre in (*item.attributes["genre"], TOTAL)]
+        for genre in (TOTAL, *GENRES)
+    }
     return {genre: _novelty(some) for genre, some in found.items() if some}
 
 
@@ -58,11 +70,16 @@ def _novelty(items: Sequence[Item]) -> list[float]:
 def _spread(values: Sequence[float]) -> dict[str, float | None]:
     quarters = [float(value) for value in np.quantile(values, (0, 0.25, 0.5, 0.75, 1))]
     sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return {"mean": float(np.mean(values)), "sd": sd, **dict(zip(("least", "q1", "median", "q3", "most"), quarters, strict=True))}
+    return {
+        "mean": float(np.mean(values)),
+        "sd": sd,
+        **dict(zip(("least", "q1", "median", "q3", "most"), quarters, strict=True)),
+    }
 
 
 def tables(content: Mapping[str, Any]) -> list[Table]:
-    """The tables of a metrics.json of `figlang munch_figures`, with the published numbers if they are of the same sentences."""
+    """The tables of a metrics.json of `figlang munch_figures`, with the published numbers if they are of the
+    same sentences."""
     genres = content["genres"]
     made = [_first(genres, content["published_file"]), _novelties(genres)]
     if "similarity" in content:
@@ -80,8 +97,12 @@ def _first(genres: Mapping[str, Any], published: bool) -> Table:
     for row in reference.munch_table("Table 1") if published else []:
         name = row.setting.get("pos", "sentences")
         theirs.setdefault(name, {})[row.setting["genre"]] = f"{row.value:.0f}"
-    rows: list[list[Cell]] = [[f"published: {name}", *(cells.get(genre, "") for genre in genres)] for name, cells in theirs.items()]
-    return Table.of_blocks("table1", "Table 1, sentences by genre and part of speech", ["", *genres], [own, rows], brief=True)
+    rows: list[list[Cell]] = [
+        [f"published: {name}", *(cells.get(genre, "") for genre in genres)] for name, cells in theirs.items()
+    ]
+    return Table.of_blocks(
+        "table1", "Table 1, sentences by genre and part of speech", ["", *genres], [own, rows], brief=True
+    )
 
 
 def _novelties(genres: Mapping[str, Any]) -> Table:
@@ -106,7 +127,17 @@ def _third(found: Mapping[str, Any], name: str) -> Table:
     ]
     if "pairs" in found:
         one = found["apt_minus_inapt"]
-        rows.append(["target-apt − target-inapt", f"{one['mean']:+.3f} ({one['low']:+.3f} – {one['high']:+.3f})", "", "", ""])
-    counts = f"{found['used']} of {found['triples']} triples, {found['left_out']} hold a word without a vector"
+        rows.append(
+            [
+                "target-apt − target-inapt",
+                f"{one['mean']:+.3f} ({one['low']:+.3f} – {one['high']:+.3f})",
+                "",
+                "",
+                "",
+            ]
+        )
+    counts = (
+        f"{found['used']} of {found['triples']} triples, {found['left_out']} hold a word without a vector"
+    )
     columns = ["cosine", "mean (95 % CI)", "sd", "median", "above 0, %"]
     return Table.of_blocks("figure3", f"Figure 3, {name}: {counts}", columns, [rows])

@@ -21,7 +21,9 @@ def from_table(path: Path, words: dict[str, str], strict: bool = False) -> tuple
     for number, row in read_tabs(path, ("idx", "target", "upos"), problems):
         if row["idx"] in words and words[row["idx"]] != row["target"]:
             problems.add(
-                number, f"target {row['target']!r} is {words[row['idx']]!r} in the sentence, row left out", "tag the same release"
+                number,
+                f"target {row['target']!r} is {words[row['idx']]!r} in the sentence, row left out",
+                "tag the same release",
             )
         elif row["upos"].strip():
             tags[row["idx"]] = row["upos"].strip()
@@ -48,5 +50,8 @@ def tagged(items: Iterable[Marked], pipeline: str) -> Iterable[str]:
         span = document.char_span(*item.target, alignment_mode="expand")
         tag = "" if span is None else max(span, key=len).pos_
         if not tag:
-            raise FiglangError(f"the spaCy pipeline {pipeline!r} gives no part of speech; use en_core_web_sm or another tagger")
+            raise FiglangError(
+                f"the spaCy pipeline {pipeline!r} gives no part of speech; use en_core_web_sm or another "
+                "tagger"
+            )
         yield tag

@@ -1,8 +1,9 @@
 """MUNCH's judgement prompts (Tong et al. 2024, Tables 6 and 7), by the ids of the authors' repository.
 
-Two forms of the question, whether words can replace the metaphorically used one and whether sentences are paraphrases, are asked
-in three conditions: `implicit`, `m-sent` (the sentence is said to be metaphorical) and `m-word` (the word is). Each has three
-prompts. The word is highlighted, between asterisks, where the question is about it.
+Two forms of the question, whether words can replace the metaphorically used one and whether sentences are
+paraphrases, are asked in three conditions: `implicit`, `m-sent` (the sentence is said to be metaphorical) and
+`m-word` (the word is). Each has three prompts. The word is highlighted, between asterisks, where the question
+is about it.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +27,9 @@ class Prompt(NamedTuple):
     instruction: str
 
 
-_CHOOSE = "Choose the word(s) that can replace the highlighted {} without changing the meaning of the sentence."
+_CHOOSE = (
+    "Choose the word(s) that can replace the highlighted {} without changing the meaning of the sentence."
+)
 _SELECT = "Select words that can replace the highlighted {} without altering the sentence's meaning."
 _WHICH = "Which of the given options can replace the highlighted {} without altering the sentence's meaning?"
 _PLAIN, _IN_METAPHOR = "word in the given sentence", "word in the given metaphorical sentence"
@@ -45,11 +48,23 @@ PROMPTS = {
     "WOTG33": Prompt("word", "m-word", 3, _WHICH.format(_METAPHOR)),
     "CTCP10": Prompt("sentence", "implicit", 1, "Choose the correct paraphrase(s) for the given sentence."),
     "SSTP10": Prompt("sentence", "implicit", 2, "Select sentences that paraphrase the given sentence."),
-    "SSTA94": Prompt("sentence", "implicit", 3, "Select sentences that are semantically equivalent to the following sentence."),
-    "CTCP13": Prompt("sentence", "m-sent", 1, "Choose the correct paraphrase(s) for the given metaphorical sentence."),
-    "SSTP13": Prompt("sentence", "m-sent", 2, "Select sentences that paraphrase the given metaphorical sentence."),
+    "SSTA94": Prompt(
+        "sentence",
+        "implicit",
+        3,
+        "Select sentences that are semantically equivalent to the following sentence.",
+    ),
+    "CTCP13": Prompt(
+        "sentence", "m-sent", 1, "Choose the correct paraphrase(s) for the given metaphorical sentence."
+    ),
+    "SSTP13": Prompt(
+        "sentence", "m-sent", 2, "Select sentences that paraphrase the given metaphorical sentence."
+    ),
     "SSTA93": Prompt(
-        "sentence", "m-sent", 3, "Select sentences that are semantically equivalent to the following metaphorical sentence."
+        "sentence",
+        "m-sent",
+        3,
+        "Select sentences that are semantically equivalent to the following metaphorical sentence.",
     ),
     "YAGA10": Prompt(
         "sentence",
@@ -78,14 +93,17 @@ Chat = Callable[[list[dict[str, str]], bool], str]
 
 
 def as_chat(text: str, way: str, template: Chat) -> str:
-    """A prompt as a turn of a user. `prefill`: its last line begins the model's answer; `user`: it is the end of the question."""
+    """A prompt as a turn of a user. `prefill`: its last line begins the model's answer; `user`: it is the end
+    of the question."""
     if way == "user":
         return template([{"role": "user", "content": text}], False)
     asked, _, begun = text.rpartition("\n")
     return template([{"role": "user", "content": asked}, {"role": "assistant", "content": begun}], True)
 
 
-def ask(items: Sequence[Item], name: str, chat: str = "none", template: Chat | None = None, blind: bool = False) -> list[Prompted]:
+def ask(
+    items: Sequence[Item], name: str, chat: str = "none", template: Chat | None = None, blind: bool = False
+) -> list[Prompted]:
     """The triples in the words of a prompt, `blind` without the sentence; their answers are the four letters.
 
     Raises FiglangError for items that are not judgements of the prompt's form.
@@ -95,16 +113,23 @@ def ask(items: Sequence[Item], name: str, chat: str = "none", template: Chat | N
     for item in items:
         if not isinstance(item, Judgement) or item.attributes["form"] != (form,):
             others = ", ".join(other for other, prompt in PROMPTS.items() if prompt.form != form)
-            raise FiglangError(f"prompt {name} asks about {form}s of MUNCH; use data=munch_{form}, or one of {others}")
+            raise FiglangError(
+                f"prompt {name} asks about {form}s of MUNCH; use data=munch_{form}, or one of {others}"
+            )
         text = body(name, replace(item, context="", target=(0, 0)) if blind else item)
         asked.append(
-            Prompted(item, text if template is None else as_chat(text, chat, template), tuple(f" {letter}" for letter in LETTERS))
+            Prompted(
+                item,
+                text if template is None else as_chat(text, chat, template),
+                tuple(f" {letter}" for letter in LETTERS),
+            )
         )
     return asked
 
 
 def by_prompt(items: Sequence[Item], names: Sequence[str]) -> dict[str, list[Item]]:
-    """The items that each of these prompts asks about; without names, of all prompts whose form there are items of.
+    """The items that each of these prompts asks about; without names, of all prompts whose form there are
+    items of.
 
     Raises FiglangError for a prompt that does not exist or has no items.
     """
@@ -113,10 +138,14 @@ def by_prompt(items: Sequence[Item], names: Sequence[str]) -> dict[str, list[Ite
         if isinstance(item, Judgement):
             forms.setdefault(item.attributes["form"][0], []).append(item)
     if not forms:
-        raise FiglangError("these are not MUNCH's judgements; use data=munch, munch_word, munch_sentence or munch_sample")
+        raise FiglangError(
+            "these are not MUNCH's judgements; use data=munch, munch_word, munch_sentence or munch_sample"
+        )
     wanted = names or [name for name, prompt in PROMPTS.items() if prompt.form in forms]
     if other := next((name for name in wanted if form_of(name) not in forms), None):
-        raise FiglangError(f"prompt {other} asks about {form_of(other)}s, and these items do not; use data=munch")
+        raise FiglangError(
+            f"prompt {other} asks about {form_of(other)}s, and these items do not; use data=munch"
+        )
     return {name: forms[form_of(name)] for name in wanted}
 
 

@@ -1,19 +1,20 @@
 """MUNCH (Tong et al. 2024, "Metaphor Understanding Challenge Dataset for Large Language Models").
 
-Upstream: github.com/xiaoyuisrain/metaphor-understanding-challenge, CC BY 4.0. Two tables, in which a target is marked
-`<b>…</b>`:
+Upstream: github.com/xiaoyuisrain/metaphor-understanding-challenge, CC BY 4.0. Two tables, in which a target
+is marked `<b>…</b>`:
 
-- `for_generation.csv`: a sentence with one metaphorically used word, and the single words that people put in its place;
-  novelty of the metaphor, genre, and `sid`, the sentence of the VU Amsterdam Metaphor Corpus. A sentence may be asked about
-  several of its words, each with an `idx` of its own.
-- `for_judgement.csv`: two candidates for a sentence (`s0_idx` is its `idx`), each apt or inapt, an apt one first.
+- `for_generation.csv`: a sentence with one metaphorically used word, and the single words that people put in
+  its place; novelty of the metaphor, genre, and `sid`, the sentence of the VU Amsterdam Metaphor Corpus. A
+  sentence may be asked about several of its words, each with an `idx` of its own.
+- `for_judgement.csv`: two candidates for a sentence (`s0_idx` is its `idx`), each apt or inapt, an apt one
+  first.
 
-`i0` numbers the rows of either table and is no `idx`. Eight candidates hold `&gt;` for a `>` that the sentence has. The JSON files
-of `tasks/` repeat the tables; where they are there, they have to agree.
+`i0` numbers the rows of either table and is no `idx`. Eight candidates hold `&gt;` for a `>` that the
+sentence has. The JSON files of `tasks/` repeat the tables; where they are there, they have to agree.
 
-The authors say to shuffle the candidates, not how. Here `data.seed` draws one order for every triple, so that all
-prompts, both forms and all models see the same; `data.order=both` asks every triple in both orders, `upstream` keeps the apt one
-first. All items of a `sid` are one group.
+The authors say to shuffle the candidates, not how. Here `data.seed` draws one order for every triple, so that
+all prompts, both forms and all models see the same; `data.order=both` asks every triple in both orders,
+`upstream` keeps the apt one first. All items of a `sid` are one group.
 """
 
 import random
@@ -39,7 +40,11 @@ FILES = {
         "f086f8842c4e781a5dc0a3371a61022cfd5d11085c4295106b558927f1a9cbba",
         696244,
     ),
-    "judgement": ("correct_answers/for_judgement.csv", "719272cfb54a5575d06bc10422cb526dffa909f8a72a6f0a7bd3b3f11e4ba08a", 862303),
+    "judgement": (
+        "correct_answers/for_judgement.csv",
+        "719272cfb54a5575d06bc10422cb526dffa909f8a72a6f0a7bd3b3f11e4ba08a",
+        862303,
+    ),
 }
 GENERATION = ("i0", "idx", "s0", "novelty", "sid", "genre", "human_ans")
 JUDGEMENT = ("i0", "s0_idx", "s0", "s1", "s1_label", "s2", "s2_label")
@@ -54,16 +59,21 @@ Finding = tuple[str, str]  # what is wrong with a row, and what to do
 
 
 def load(split: str, data: DataConfig, root: str | None, cache: str) -> Split:
-    """What `data.question` asks for: judgements of a `word`, of a `sentence` or `both`; `generation`; or `paraphrase`, the choice
-    between an apt and an inapt sentence.
+    """What `data.question` asks for: judgements of a `word`, of a `sentence` or `both`; `generation`; or
+    `paraphrase`, the choice between an apt and an inapt sentence.
 
-    Only `paraphrase` can be trained on: a share `data.held_out` of its sentences, drawn by `data.seed`, is its validation part, and
-    no `sid` is on both sides. Elsewhere there is one set, all of it evaluation.
+    Only `paraphrase` can be trained on: a share `data.held_out` of its sentences, drawn by `data.seed`, is
+    its validation part, and no `sid` is on both sides. Elsewhere there is one set, all of it evaluation.
     """
     if data.question == "paraphrase" and split == "test":
-        raise FiglangError("MUNCH is divided into train and validation, and has no test part; data.held_out=1 evaluates on all")
+        raise FiglangError(
+            "MUNCH is divided into train and validation, and has no test part; data.held_out=1 evaluates on "
+            "all"
+        )
     if data.question != "paraphrase" and split == "train":
-        raise FiglangError(f"MUNCH's question={data.question} is for evaluation; data=munch_paraphrase can be trained on")
+        raise FiglangError(
+            f"MUNCH's question={data.question} is for evaluation; data=munch_paraphrase can be trained on"
+        )
     folder = None if root is None else str(local_path(root) / "munch")
     paths = {
         name: data_file(file, folder, f"{UPSTREAM}/{file}", digest, f"{cache}/munch", size)
@@ -77,7 +87,8 @@ def load(split: str, data: DataConfig, root: str | None, cache: str) -> Split:
 
 
 def read_generation(path: Path, data: DataConfig) -> Split:
-    """The sentences of a table with the columns GENERATION, with genre, novelty and, where it is known, part of speech (`pos`).
+    """The sentences of a table with the columns GENERATION, with genre, novelty and, where it is known, part
+    of speech (`pos`).
 
     Rows that cannot be used are left out with a note each, or refused with `data.strict`.
     """
@@ -93,7 +104,13 @@ def read_generation(path: Path, data: DataConfig) -> Split:
         attributes = {"genre": (row["genre"],), "novelty": (row["novelty"],)}
         answers = tuple(row["human_ans"].split(" "))
         items[row["idx"]] = Substitution(
-            f"munch-sentence-{row['idx']}", row["sid"], sentence.plain, answers, None, attributes, target=sentence.target
+            f"munch-sentence-{row['idx']}",
+            row["sid"],
+            sentence.plain,
+            answers,
+            None,
+            attributes,
+            target=sentence.target,
         )
         entries[number] = munch_tasks.generation(row["i0"], row["s0"])
         numbers.add(row["i0"])
@@ -109,8 +126,9 @@ def read_generation(path: Path, data: DataConfig) -> Split:
 
 
 def read_judgement(path: Path, sentences: Split, data: DataConfig) -> Split:
-    """The triples of a table with the columns JUDGEMENT, as judgements of words, of sentences, or as both; or, of the triples with
-    one apt candidate, as a choice between two sentences. `sentences` are those of `read_generation`.
+    """The triples of a table with the columns JUDGEMENT, as judgements of words, of sentences, or as both;
+    or, of the triples with one apt candidate, as a choice between two sentences. `sentences` are those of
+    `read_generation`.
 
     Rows that cannot be used are left out with a note each, or refused with `data.strict`.
     """
@@ -134,7 +152,10 @@ def read_judgement(path: Path, sentences: Split, data: DataConfig) -> Split:
     _agree(entries, path, problems)
     if data.order == "upstream":
         first = sum(item.gold == 0 for item in items) / len(items)
-        problems.note(f"{path.name}: data.order=upstream keeps apt candidates first, so always A scores {100 * first:.1f} %")
+        problems.note(
+            f"{path.name}: data.order=upstream keeps apt candidates first, so always A scores "
+            f"{100 * first:.1f} %"
+        )
     notes = (
         *sentences.notes,
         f"genre, novelty and sid of {path.name} from {sentences.source}@{sentences.sha256[:8]}",
@@ -144,7 +165,9 @@ def read_judgement(path: Path, sentences: Split, data: DataConfig) -> Split:
     return Split(path.stem, tuple(items), str(path), sha256(path), notes, drawn=drawn)
 
 
-def _items(i0: str, source: Substitution, candidates: Sequence[tuple[Mark, str]], data: DataConfig) -> Iterator[Item]:
+def _items(
+    i0: str, source: Substitution, candidates: Sequence[tuple[Mark, str]], data: DataConfig
+) -> Iterator[Item]:
     swapped = random.Random(f"{data.seed} {i0}").random() < 0.5
     orders = {"seeded": (swapped,), "both": (False, True), "upstream": (False,)}[data.order]
     for swap in orders:
@@ -156,13 +179,21 @@ def _items(i0: str, source: Substitution, candidates: Sequence[tuple[Mark, str]]
         of = f"munch-triple-{i0}{f'-{1 + swap}' if data.order == 'both' else ''}"
         if data.question == "paraphrase":
             if gold < 2:
-                yield Paraphrase(of, source.group, source.context, (first.plain, second.plain), gold, attributes)
+                yield Paraphrase(
+                    of, source.group, source.context, (first.plain, second.plain), gold, attributes
+                )
             continue
         for form in FORMS if data.question == "both" else (data.question,):
             options = (first.word, second.word) if form == "word" else (first.plain, second.plain)
             asked = {**attributes, "form": (form,)}
             yield Judgement(
-                f"{of}-{form}", source.group, source.context, (*options, BOTH, NEITHER), gold, asked, target=source.target
+                f"{of}-{form}",
+                source.group,
+                source.context,
+                (*options, BOTH, NEITHER),
+                gold,
+                asked,
+                target=source.target,
             )
 
 
@@ -171,12 +202,21 @@ def _part(judged: Split, split: str, data: DataConfig) -> Split:
     groups = sorted({item.group for item in judged.items})
     count = round(data.held_out * len(groups))
     if split == "train" and count == len(groups):
-        raise FiglangError(f"data.held_out={data.held_out:g} leaves nothing of {judged.source} to train on; hold out less")
+        raise FiglangError(
+            f"data.held_out={data.held_out:g} leaves nothing of {judged.source} to train on; hold out less"
+        )
     held_out = set(random.Random(data.seed).sample(groups, count))
     items = tuple(item for item in judged.items if (item.group in held_out) == (split == "validation"))
     if not items:
-        raise FiglangError(f"data.held_out={data.held_out:g} leaves nothing of {judged.source} to validate on; hold out more")
-    return replace(judged, name=f"munch_{split}", items=items, drawn=f"{judged.drawn},held_out={data.held_out:g},seed={data.seed}")
+        raise FiglangError(
+            f"data.held_out={data.held_out:g} leaves nothing of {judged.source} to validate on; hold out more"
+        )
+    return replace(
+        judged,
+        name=f"munch_{split}",
+        items=items,
+        drawn=f"{judged.drawn},held_out={data.held_out:g},seed={data.seed}",
+    )
 
 
 def _marked(text: str) -> Mark:
@@ -187,7 +227,9 @@ def _marked(text: str) -> Mark:
 
 def _twice(row: Row, key: str, keys: Collection[str], numbers: Collection[str]) -> Finding | None:
     again = next((name for name, known in ((key, keys), ("i0", numbers)) if row[name] in known), None)
-    return None if again is None else (f"{again} {row[again]!r} occurs twice", f"give every row its own {again}")
+    return (
+        None if again is None else (f"{again} {row[again]!r} occurs twice", f"give every row its own {again}")
+    )
 
 
 def _wrong_sentence(row: Row) -> Finding | None:
@@ -220,7 +262,10 @@ def _wrong_triple(row: Row, source: Item | None, table: str) -> Finding | None:
     if words[0] == words[1]:
         return f"two candidates {words[0]!r}", "correct one"
     if source is None or source.context != sentence.repaired().plain:
-        return f"no sentence of {table} has idx {row['s0_idx']!r} and this s0", "restore both files from the same release"
+        return (
+            f"no sentence of {table} has idx {row['s0_idx']!r} and this s0",
+            "restore both files from the same release",
+        )
     return None
 
 
@@ -229,18 +274,26 @@ def _agree(entries: Mapping[int, munch_tasks.Entries], table: Path, problems: Pr
         problems.add(number, f"{what}, the table is read", "restore both files from the same release")
 
 
-def _parts_of_speech(sentences: Mapping[str, Substitution], folder: Path, data: DataConfig) -> tuple[dict[str, str], list[str]]:
-    """Tags by idx: from the file `data.pos`, by default the one beside the tables, and of what it lacks by `data.tagger`."""
+def _parts_of_speech(
+    sentences: Mapping[str, Substitution], folder: Path, data: DataConfig
+) -> tuple[dict[str, str], list[str]]:
+    """Tags by idx: from the file `data.pos`, by default the one beside the tables, and of what it lacks by
+    `data.tagger`."""
     path = Path(data.pos).expanduser() if data.pos else folder / "derived" / "pos_from_vua_seq.tsv"
     tags: dict[str, str] = {}
     notes: list[str] = []
     if data.pos or path.is_file():
-        tags, found = parts_of_speech.from_table(path, {index: item.word for index, item in sentences.items()}, data.strict)
+        tags, found = parts_of_speech.from_table(
+            path, {index: item.word for index, item in sentences.items()}, data.strict
+        )
         notes += [*found, f"parts of speech of {len(tags)} targets from {path}@{sha256(path)[:8]}"]
     missing = {index: item for index, item in sentences.items() if index not in tags}
     if missing and data.tagger:
         tags.update(zip(missing, parts_of_speech.tagged(missing.values(), data.tagger), strict=True))
         notes.append(f"parts of speech of {len(missing)} targets by {data.tagger}")
     elif missing:
-        notes.append(f"{len(missing)} of {len(sentences)} targets have no part of speech; data.tagger=en_core_web_sm tags them")
+        notes.append(
+            f"{len(missing)} of {len(sentences)} targets have no part of speech; data.tagger=en_core_web_sm "
+            "tags them"
+        )
     return tags, notes

@@ -1,4 +1,5 @@
-"""MUNCH's Figure 3 (Tong et al. 2024, §6): how similar target, apt and inapt words are to each other by static vectors."""
+"""MUNCH's Figure 3 (Tong et al. 2024, §6): how similar target, apt and inapt words are to each other by
+static vectors."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -19,8 +20,8 @@ COSINES, DIFFERENCES = Support(-1.0, 1.0), Support(-2.0, 2.0)
 
 @dataclass(frozen=True)
 class Triple:
-    """A target with an apt and an inapt word for it. `cosines` by pair is None where one of the three has no vector; `missing`
-    are those that have none."""
+    """A target with an apt and an inapt word for it. `cosines` by pair is None where one of the three has no
+    vector; `missing` are those that have none."""
 
     id: str
     group: str
@@ -36,20 +37,35 @@ def triples(items: Sequence[Item], vectors: Mapping[str, Array], lower: bool = T
     found = []
     for item in items:
         if isinstance(item, Judgement) and item.gold in (0, 1):
-            words = {"target": item.word, "apt": item.options[item.gold], "inapt": item.options[1 - item.gold]}
+            words = {
+                "target": item.word,
+                "apt": item.options[item.gold],
+                "inapt": item.options[1 - item.gold],
+            }
             keys = {name: word.lower() if lower else word for name, word in words.items()}
             values = {name: cosine(keys[one], keys[other], vectors) for name, (one, other) in PAIRS.items()}
             known = {name: value for name, value in values.items() if value is not None}
-            missing = tuple(word for word in dict.fromkeys(keys.values()) if cosine(word, word, vectors) is None)
-            found.append(Triple(item.id, item.group, **words, cosines=known if len(known) == len(PAIRS) else None, missing=missing))
+            missing = tuple(
+                word for word in dict.fromkeys(keys.values()) if cosine(word, word, vectors) is None
+            )
+            found.append(
+                Triple(
+                    item.id,
+                    item.group,
+                    **words,
+                    cosines=known if len(known) == len(PAIRS) else None,
+                    missing=missing,
+                )
+            )
     if not found:
         raise FiglangError("no triple with an apt and an inapt word; use data=munch or data=munch_sample")
     return found
 
 
 def measure(rows: Sequence[Triple]) -> dict[str, Any]:
-    """Mean, sample standard deviation and median of each pair, and the mean difference of target-apt and target-inapt within a
-    triple, over the triples without a missing word; intervals (95 %) of the means are over sentences."""
+    """Mean, sample standard deviation and median of each pair, and the mean difference of target-apt and
+    target-inapt within a triple, over the triples without a missing word; intervals (95 %) of the means are
+    over sentences."""
     known = [row for row in rows if row.cosines is not None]
     counts = {"triples": len(rows), "used": len(known), "left_out": len(rows) - len(known)}
     if not known:
@@ -64,12 +80,24 @@ def measure(rows: Sequence[Triple]) -> dict[str, Any]:
             "median": float(np.median(some)),
             "above_0": float((some > 0).mean()),
         }
-    return {**counts, "pairs": pairs, "apt_minus_inapt": _mean(known, values["target-apt"] - values["target-inapt"], DIFFERENCES)}
+    return {
+        **counts,
+        "pairs": pairs,
+        "apt_minus_inapt": _mean(known, values["target-apt"] - values["target-inapt"], DIFFERENCES),
+    }
 
 
 def _mean(rows: Sequence[Triple], values: Array, support: Support) -> dict[str, Any]:
     sums: dict[str, list[float]] = defaultdict(list)
     for row, value in zip(rows, values.tolist(), strict=True):
         sums[row.group].append(value)
-    found = ratio([sum(some) for some in sums.values()], [len(some) for some in sums.values()], support=support)
-    return {"mean": float(values.mean()), "low": found.low, "high": found.high, "n": found.n, "clusters": found.clusters}
+    found = ratio(
+        [sum(some) for some in sums.values()], [len(some) for some in sums.values()], support=support
+    )
+    return {
+        "mean": float(values.mean()),
+        "low": found.low,
+        "high": found.high,
+        "n": found.n,
+        "clusters": found.clusters,
+    }

@@ -1,4 +1,5 @@
-"""MUNCH's Tables 2 and 9 (Tong et al. 2024) for one model: from the predictions of judgement prompts to the tables."""
+"""MUNCH's Tables 2 and 9 (Tong et al. 2024) for one model: from the predictions of judgement prompts to the
+tables."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,14 +21,15 @@ Cells = Mapping[str, Sequence[Prediction]]  # by id of the prompt
 NONE = "none"  # no choice: two letters of the same probability, or a text that is no letter
 MODELS = ("LLaMA-13B", "LLaMA-30B", "GPT-3.5 (text-davinci-003)")
 FOOTNOTE = (
-    "Intervals (95 %) are over sentences. Chance is 25 %. none: no choice, which is wrong. best: selected by its accuracy on these "
+    "Intervals (95 %) are over sentences. Chance is 25 %. none: no choice, which is wrong. best: selected by "
+    "its accuracy on these "
     "very triples, as in the paper."
 )
 
 
 def measure(cells: Cells, ddof: int = 1) -> dict[str, Any]:
-    """Accuracy, letters and confusion of every prompt, mean and standard deviation over the prompts of a condition, the best
-    prompt.
+    """Accuracy, letters and confusion of every prompt, mean and standard deviation over the prompts of a
+    condition, the best prompt.
 
     `confusion` counts triples by expected and predicted letter.
     """
@@ -35,7 +37,9 @@ def measure(cells: Cells, ddof: int = 1) -> dict[str, Any]:
     for name, rows in cells.items():
         right = accuracy(rows)
         assert right is not None, "triples have labels"
-        counts = Counter((LETTERS[row.gold or 0], NONE if row.choice is None else LETTERS[row.choice]) for row in rows)
+        counts = Counter(
+            (LETTERS[row.gold or 0], NONE if row.choice is None else LETTERS[row.choice]) for row in rows
+        )
         confusion = {gold: {letter: counts[gold, letter] for letter in (*LETTERS, NONE)} for gold in LETTERS}
         prompts[name] = {**_place(name), "accuracy": asdict(right), "confusion": confusion}
     return {
@@ -57,8 +61,13 @@ def _conditions(cells: Cells) -> list[tuple[str, str]]:
 
 
 def _condition(cells: Cells, form: str, condition: str, ddof: int) -> dict[str, Any]:
-    """Over the prompts of a condition; the interval of their mean is over sentences, and takes the prompts as given."""
-    several = [rows for name, rows in cells.items() if (PROMPTS[name].form, PROMPTS[name].condition) == (form, condition)]
+    """Over the prompts of a condition; the interval of their mean is over sentences, and takes the prompts as
+    given."""
+    several = [
+        rows
+        for name, rows in cells.items()
+        if (PROMPTS[name].form, PROMPTS[name].condition) == (form, condition)
+    ]
     shares = [float(np.mean([bool(row.correct) for row in rows])) for rows in several]
     groups = by_group([row for rows in several for row in rows]).values()
     found = ratio([sum(bool(row.correct) for row in some) for some in groups], list(map(len, groups)))
@@ -68,13 +77,16 @@ def _condition(cells: Cells, form: str, condition: str, ddof: int) -> dict[str, 
 
 
 def tables(content: Mapping[str, Any]) -> list[Table]:
-    """All tables of a metrics.json of `figlang munch_judge`, with the published rows if they are of the same triples."""
+    """All tables of a metrics.json of `figlang munch_judge`, with the published rows if they are of the same
+    triples."""
     model, published, best = content["model"], content["published_file"], content["best"]
     return [
         _second(content, model, published),
         _letters(content["prompts"]),
         _ninth(content["prompts"][best]["confusion"], model, f"best prompt, here {best}", published),
-        *factors.tables(content["factors"], model, f"judgement, best prompt, here {best}", "judgement", published),
+        *factors.tables(
+            content["factors"], model, f"judgement, best prompt, here {best}", "judgement", published
+        ),
     ]
 
 
@@ -93,7 +105,11 @@ def _second(content: Mapping[str, Any], model: str, published: bool) -> Table:
     names = MODELS if published else ()
 
     def row(found: Mapping[str, Any]) -> list[Cell]:
-        prompts = {one["number"]: one["accuracy"]["value"] for one in content["prompts"].values() if _same(one, found)}
+        prompts = {
+            one["number"]: one["accuracy"]["value"]
+            for one in content["prompts"].values()
+            if _same(one, found)
+        }
         own = [_percent(prompts.get(number)) for number in (1, 2, 3)]
         mean = Mean(found["mean"], found["sd"], found["low"], found["high"], found["n"])
         printed = {
@@ -106,14 +122,24 @@ def _second(content: Mapping[str, Any], model: str, published: bool) -> Table:
             mean,
             *own,
             *(
-                f"{100 * (printed[name, 'accuracy_mean'] or 0):.0f} ± {100 * (printed[name, 'accuracy_sd'] or 0):.0f}"
+                f"{100 * (printed[name, 'accuracy_mean'] or 0):.0f} ± "
+                f"{100 * (printed[name, 'accuracy_sd'] or 0):.0f}"
                 for name in names
             ),
         ]
 
     blocks = [[row(found) for found in content["conditions"] if found["form"] == form] for form in FORMS]
-    heading = ["accuracy in %", f"{model}, mean ± sd (95 % CI)", "1", "2", "3", *(name.partition(" ")[0] for name in names)]
-    return Table.of_blocks("table2", "Table 2, mean ± sd over the prompts 1 to 3", heading, blocks, brief=True)
+    heading = [
+        "accuracy in %",
+        f"{model}, mean ± sd (95 % CI)",
+        "1",
+        "2",
+        "3",
+        *(name.partition(" ")[0] for name in names),
+    ]
+    return Table.of_blocks(
+        "table2", "Table 2, mean ± sd over the prompts 1 to 3", heading, blocks, brief=True
+    )
 
 
 def _letters(prompts: Mapping[str, Any]) -> Table:
@@ -125,24 +151,42 @@ def _letters(prompts: Mapping[str, Any]) -> Table:
     gold: dict[str, int] = {}
     for name, found in prompts.items():
         confusion, right = found["confusion"], found["accuracy"]
-        counts = {letter: sum(by_letter[letter] for by_letter in confusion.values()) for letter in (*LETTERS, NONE)}
-        rows[found["form"]].append([f"{name} {found['condition']} {found['number']}", Estimate(**right), *shares(counts)])
-        gold = {letter: sum(confusion[letter].values()) if letter in confusion else 0 for letter in (*LETTERS, NONE)}
-    blocks: list[list[list[Cell]]] = [[[f"{form} judgement", *[""] * 6], *some] for form, some in rows.items() if some]
+        counts = {
+            letter: sum(by_letter[letter] for by_letter in confusion.values()) for letter in (*LETTERS, NONE)
+        }
+        rows[found["form"]].append(
+            [f"{name} {found['condition']} {found['number']}", Estimate(**right), *shares(counts)]
+        )
+        gold = {
+            letter: sum(confusion[letter].values()) if letter in confusion else 0
+            for letter in (*LETTERS, NONE)
+        }
+    blocks: list[list[list[Cell]]] = [
+        [[f"{form} judgement", *[""] * 6], *some] for form, some in rows.items() if some
+    ]
     blocks.append([["expected", "", *shares(gold)]])
     title = "Every prompt: accuracy and answers in %"
-    return Table.of_blocks("prompts", title, ["prompt", "accuracy (95 % CI)", *LETTERS, NONE], blocks, brief=True)
+    return Table.of_blocks(
+        "prompts", title, ["prompt", "accuracy (95 % CI)", *LETTERS, NONE], blocks, brief=True
+    )
 
 
 def combine(confusion: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str], int]:
-    """Counts by expected and predicted answer, as Table 9 has them: the two candidates are one class, right or wrong."""
+    """Counts by expected and predicted answer, as Table 9 has them: the two candidates are one class, right
+    or wrong."""
     found: dict[tuple[str, str], int] = {}
     for expected, counts in confusion.items():
         for predicted, count in counts.items():
             kind, answer = expected, predicted
             if expected in "AB":
                 kind = "A/B"
-                answer = "correct A/B" if predicted == expected else "wrong B/A" if predicted in ("A", "B") else predicted
+                answer = (
+                    "correct A/B"
+                    if predicted == expected
+                    else "wrong B/A"
+                    if predicted in ("A", "B")
+                    else predicted
+                )
             elif predicted in ("A", "B"):
                 answer = "A/B"
             found[kind, answer] = found.get((kind, answer), 0) + count

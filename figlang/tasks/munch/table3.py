@@ -26,33 +26,49 @@ COLUMNS = {
 }
 PRINTED = {"mrr": "mrr", "recall@5": "recall_at_5", "recall@10": "recall_at_10"}
 FOOTNOTE = (
-    "Intervals (95 %) are over sentences. recall@k: share of a sentence's answers that rank k or better; of answers: share of all "
-    "answers; hit@k: sentences with an answer that does; hit@1 is the accuracy of Tables 11 and 12. best: selected by its MRR on "
+    "Intervals (95 %) are over sentences. recall@k: share of a sentence's answers that rank k or better; of "
+    "answers: share of all "
+    "answers; hit@k: sentences with an answer that does; hit@1 is the accuracy of Tables 11 and 12. best: "
+    "selected by its MRR on "
     "these very sentences, as in the paper."
 )
 
 
-def measure(cells: Mapping[str, Sequence[Ranking]], max_rank: int | None = None, ddof: int = 1) -> dict[str, Any]:
-    """The measures of every prompt, their mean and standard deviation over the prompts, the prompt with the highest MRR.
+def measure(
+    cells: Mapping[str, Sequence[Ranking]], max_rank: int | None = None, ddof: int = 1
+) -> dict[str, Any]:
+    """The measures of every prompt, their mean and standard deviation over the prompts, the prompt with the
+    highest MRR.
 
     The interval of a mean is over sentences, and takes the prompts as given.
     """
-    prompts = {name: {"number": PROMPTS[name].number, **rankings.measure(rows, max_rank)} for name, rows in cells.items()}
+    prompts = {
+        name: {"number": PROMPTS[name].number, **rankings.measure(rows, max_rank)}
+        for name, rows in cells.items()
+    }
     pooled = rankings.measure([row for rows in cells.values() for row in rows], max_rank)
     over = {}
     for name in COLUMNS:
         if name in pooled:
             values = [found[name]["value"] for found in prompts.values()]
             sd = float(np.std(values, ddof=ddof)) if len(values) > ddof else None
-            over[name] = {"mean": float(np.mean(values)), "sd": sd, "low": pooled[name]["low"], "high": pooled[name]["high"]}
+            over[name] = {
+                "mean": float(np.mean(values)),
+                "sd": sd,
+                "low": pooled[name]["low"],
+                "high": pooled[name]["high"],
+            }
     best = max(prompts, key=lambda name: prompts[name]["mrr"]["value"])
     return {"prompts": prompts, "over_prompts": over, "ddof": ddof, "max_rank": max_rank, "best": best}
 
 
 def tables(content: Mapping[str, Any]) -> list[Table]:
-    """All tables of a metrics.json of `figlang munch_generate`, with the published rows if they are of the same sentences."""
+    """All tables of a metrics.json of `figlang munch_generate`, with the published rows if they are of the
+    same sentences."""
     model, published, best = content["model"], content["published_file"], content["best"]
-    factors = munch_factors.tables(content["factors"], model, f"generation, best prompt, here {best}", "generation", published)
+    factors = munch_factors.tables(
+        content["factors"], model, f"generation, best prompt, here {best}", "generation", published
+    )
     return [_third(content, model, published), *factors]
 
 
@@ -79,7 +95,8 @@ def _third(content: Mapping[str, Any], model: str, published: bool) -> Table:
     for row in reference.munch_table("Table 3") if published else []:
         theirs.setdefault(row.model, {})[row.metric] = row.value or 0.0
     rows: list[list[Cell]] = [
-        [name, *(_printed(values, PRINTED.get(column, column)) for column in shown)] for name, values in theirs.items()
+        [name, *(_printed(values, PRINTED.get(column, column)) for column in shown)]
+        for name, values in theirs.items()
     ]
     heading = ["in %", *(COLUMNS[name] for name in shown)]
     sentences = next(iter(content["prompts"].values()))

@@ -17,7 +17,8 @@ def generation(i0: str, sentence: str) -> Entries:
 
 
 def judgement(i0: str, sentence: Mark, candidates: Sequence[tuple[Mark, str]]) -> Entries:
-    """What four task files say about a triple: the sentence with its target starred or not, the candidates' words or sentences."""
+    """What four task files say about a triple: the sentence with its target starred or not, the candidates'
+    words or sentences."""
 
     def entry(asked: str, texts: Sequence[str]) -> Mapping[str, Any]:
         options = [{"text": text, "label": label} for text, (_, label) in zip(texts, candidates, strict=True)]
@@ -33,7 +34,8 @@ def judgement(i0: str, sentence: Mark, candidates: Sequence[tuple[Mark, str]]) -
 
 
 def differences(rows: Mapping[int, Entries], folder: Path) -> Iterator[tuple[int | None, str]]:
-    """Where the task files of a folder differ from the table: row number (None: of no row) and what. A file may be absent.
+    """Where the task files of a folder differ from the table: row number (None: of no row) and what. A file
+    may be absent.
 
     Raises FiglangError for a file that is not a list of JSON objects with a dataset_index.
     """
@@ -45,12 +47,30 @@ def differences(rows: Mapping[int, Entries], folder: Path) -> Iterator[tuple[int
             listed = from_json(path.read_text(encoding="utf-8"))
             found = {str(entry["dataset_index"]): entry for entry in listed}
         except (ValueError, TypeError, KeyError) as error:
-            raise FiglangError(f"{path} is no list of JSON objects with a dataset_index ({error}); restore or delete it") from error
+            raise FiglangError(
+                f"{path} is no list of JSON objects with a dataset_index ({error}); restore or delete it"
+            ) from error
         if len(found) < len(listed):
-            yield None, f"{path.name} has {len(listed) - len(found)} entries whose dataset_index another one has"
+            yield (
+                None,
+                f"{path.name} has {len(listed) - len(found)} entries whose dataset_index another one has",
+            )
         for number, entries in rows.items():
             entry = found.pop(str(entries[name]["dataset_index"]), {})
-            if different := [key for key, value in entries[name].items() if key != "dataset_index" and entry.get(key) != value]:
-                yield number, f"{path.name} has another {' and '.join(different)}" if entry else f"{path.name} lacks it"
+            if different := [
+                key
+                for key, value in entries[name].items()
+                if key != "dataset_index" and entry.get(key) != value
+            ]:
+                yield (
+                    number,
+                    f"{path.name} has another {' and '.join(different)}"
+                    if entry
+                    else f"{path.name} lacks it",
+                )
         if found:
-            yield None, f"{path.name} has {len(found)} entries of no row, dataset_index {', '.join(list(found)[:3])} …"
+            yield (
+                None,
+                f"{path.name} has {len(found)} entries of no row, dataset_index "
+                f"{', '.join(list(found)[:3])} …",
+            )

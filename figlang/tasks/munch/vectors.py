@@ -1,4 +1,5 @@
-"""Static word vectors: of a text file like GloVe's, of gensim, or the input embeddings of a language model."""
+"""Static word vectors: of a text file like GloVe's, of gensim, or the input embeddings of a language
+model."""
 
 import gzip
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -17,28 +18,38 @@ TEXT, BINARY = (".txt", ".vec", ".gz"), ".bin"
 def load(path: Path, words: Collection[str], allow_pickle: bool = False) -> dict[str, Array]:
     """The vectors of those `words` that a file has.
 
-    `.txt`, `.vec` and `.gz` are text, a word and its numbers a line, with or without a first line that counts them (GloVe,
-    word2vec and fastText text formats); `.bin` is word2vec's binary format; anything else was saved by gensim, which reads the
-    last two. What it saves is a pickle, which can run code, and is read only with `allow_pickle`.
+    `.txt`, `.vec` and `.gz` are text, a word and its numbers a line, with or without a first line that counts
+    them (GloVe, word2vec and fastText text formats); `.bin` is word2vec's binary format; anything else was
+    saved by gensim, which reads the last two. What it saves is a pickle, which can run code, and is read only
+    with `allow_pickle`.
 
     Raises FiglangError if the file cannot be read, has none of the words, or numbers that are not finite.
     """
     if not path.is_file():
-        raise FiglangError(f"vectors={path} is no file; give a GloVe text file, a file of gensim, or vectors=model")
+        raise FiglangError(
+            f"vectors={path} is no file; give a GloVe text file, a file of gensim, or vectors=model"
+        )
     if path.suffix not in (*TEXT, BINARY) and not allow_pickle:
         raise FiglangError(
-            f"vectors={path} is neither text ({', '.join(TEXT)}) nor word2vec's {BINARY}; a file that gensim saved is a pickle, "
+            f"vectors={path} is neither text ({', '.join(TEXT)}) nor word2vec's {BINARY}; a file that gensim "
+            "saved is a pickle, "
             "which can run code: allow_pickle=true reads it, if you trust whom it is from"
         )
     found = _text(path, words) if path.suffix in TEXT else _gensim(path, words)
     if not found:
-        raise FiglangError(f"vectors={path} has none of the {len(words)} words; are they words, one a line, in this language?")
+        raise FiglangError(
+            f"vectors={path} has none of the {len(words)} words; are they words, one a line, in this "
+            "language?"
+        )
     return _finite(found, f"vectors={path}")
 
 
 def _finite(vectors: dict[str, Array], source: str) -> dict[str, Array]:
     if odd := next((word for word, values in vectors.items() if not np.isfinite(values).all()), None):
-        raise FiglangError(f"{source}: the vector of {odd!r} holds what is no finite number; restore the file, or take another one")
+        raise FiglangError(
+            f"{source}: the vector of {odd!r} holds what is no finite number; restore the file, or take "
+            "another one"
+        )
     return vectors
 
 
@@ -56,10 +67,14 @@ def _text(path: Path, words: Collection[str]) -> dict[str, Array]:
             if word in wanted and word not in found:
                 values = np.array(numbers.split(), float)
                 if len(values) != size or not size:
-                    raise FiglangError(f"vectors={path}: line {number} has {len(values)} numbers, the first one {size}")
+                    raise FiglangError(
+                        f"vectors={path}: line {number} has {len(values)} numbers, the first one {size}"
+                    )
                 found[word] = values
     except (OSError, EOFError, ValueError) as error:
-        raise FiglangError(f"vectors={path} is no text file of words with numbers ({one_line(error)})") from error
+        raise FiglangError(
+            f"vectors={path} is no text file of words with numbers ({one_line(error)})"
+        ) from error
     return found
 
 
@@ -77,17 +92,24 @@ def _gensim(path: Path, words: Collection[str]) -> dict[str, Array]:
         from gensim.models import KeyedVectors
     except ImportError:
         raise FiglangError(
-            f"vectors={path} is read by gensim, which is not installed: pip install figlang[vectors]; text files need none"
+            f"vectors={path} is read by gensim, which is not installed: pip install figlang[vectors]; text "
+            "files need none"
         ) from None
     try:
         binary = path.suffix == BINARY
         if binary:
             _check_size(path)
-        held = KeyedVectors.load_word2vec_format(str(path), binary=True) if binary else KeyedVectors.load(str(path), mmap="r")
+        held = (
+            KeyedVectors.load_word2vec_format(str(path), binary=True)
+            if binary
+            else KeyedVectors.load(str(path), mmap="r")
+        )
         held = getattr(held, "wv", held)  # of a whole model, its vectors
         return {word: np.array(held[word], float) for word in words if word in held}
     except Exception as error:  # unpickling fails with any type
-        raise FiglangError(f"vectors={path} cannot be read by gensim ({type(error).__name__}: {one_line(error)})") from error
+        raise FiglangError(
+            f"vectors={path} cannot be read by gensim ({type(error).__name__}: {one_line(error)})"
+        ) from error
 
 
 def _check_size(path: Path) -> None:
@@ -95,11 +117,14 @@ def _check_size(path: Path) -> None:
     with path.open("rb") as file:
         words, size = map(int, file.readline(100).split())
     if words * size * 4 > path.stat().st_size:  # float32
-        raise ValueError(f"{words:,} words with {size:,} numbers are more than its {path.stat().st_size:,} bytes hold")
+        raise ValueError(
+            f"{words:,} words with {size:,} numbers are more than its {path.stat().st_size:,} bytes hold"
+        )
 
 
 def embedded(words: Collection[str], matrix: Array, pieces: Callable[[str], list[int]]) -> dict[str, Array]:
-    """Vectors of words from input embeddings (vocabulary, size): the mean over a word's tokens. Without tokens it has none.
+    """Vectors of words from input embeddings (vocabulary, size): the mean over a word's tokens. Without
+    tokens it has none.
 
     Raises FiglangError for embeddings that are not finite.
     """

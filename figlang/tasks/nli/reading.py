@@ -1,13 +1,14 @@
-"""Natural language inference: SNLI (Bowman et al. 2015), MultiNLI (Williams et al. 2018), ANLI (Nie et al. 2020), FEVER-NLI
-(Nie et al. 2019), and all four together.
+"""Natural language inference: SNLI (Bowman et al. 2015), MultiNLI (Williams et al. 2018), ANLI (Nie et al.
+2020), FEVER-NLI (Nie et al. 2019), and all four together.
 
-A row is a premise, a hypothesis and one of CLASSES. Read are the authors' files: SNLI 1.0 and MultiNLI 1.0 as JSON lines or
-tab-separated text, ANLI and FEVER-NLI as JSON lines; where these are not, line-aligned `s1.*`, `s2.*`, `labels.*` (InferSent's
-form); or the hub. MultiNLI's matched part is validation and its mismatched part is test, since the labels of its test part are
-hidden.
+A row is a premise, a hypothesis and one of CLASSES. Read are the authors' files: SNLI 1.0 and MultiNLI 1.0 as
+JSON lines or tab-separated text, ANLI and FEVER-NLI as JSON lines; where these are not, line-aligned `s1.*`,
+`s2.*`, `labels.*` (InferSent's form); or the hub. MultiNLI's matched part is validation and its mismatched
+part is test, since the labels of its test part are hidden.
 
-Rows whose annotators did not agree (label `-`) are left out and counted. Line-aligned SNLI files are tokenised, with spaces
-before punctuation. The hub's copy of FEVER-NLI has claim and evidence the wrong way round; they are put right here.
+Rows whose annotators did not agree (label `-`) are left out and counted. Line-aligned SNLI files are
+tokenised, with spaces before punctuation. The hub's copy of FEVER-NLI has claim and evidence the wrong way
+round; they are put right here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +33,8 @@ HELD_OUT = 5  # one premise in so many of SNLI's test part is kept from snli_dev
 
 @dataclass(frozen=True)
 class Corpus:
-    """Where one data set is. `parts` are the names of a split's files without their ending, `hub_parts` those on the hub."""
+    """Where one data set is. `parts` are the names of a split's files without their ending, `hub_parts` those
+    on the hub."""
 
     folders: tuple[str, ...]
     parts: Mapping[str, tuple[str, ...]]
@@ -83,21 +85,24 @@ CORPORA = {
 def load(split: str, dataset: str, root: str | None, strict: bool = False) -> Split:
     """One split of a data set: train, validation or test.
 
-    `nli_mix` is all four corpora. `snli_dev_test` is for where SNLI's training part is not at hand: it trains on dev and on
-    four fifths of test, chosen by premise; the other fifth is its validation.
+    `nli_mix` is all four corpora. `snli_dev_test` is for where SNLI's training part is not at hand: it trains
+    on dev and on four fifths of test, chosen by premise; the other fifth is its validation.
     """
     if dataset == "nli_mix":
         return joined(f"{dataset}_{split}", [_corpus(name, split, root, strict) for name in CORPORA])
     if dataset == "snli_dev_test":
-        return _dev_test(split, _corpus("snli", "validation", root, strict), _corpus("snli", "test", root, strict))
+        return _dev_test(
+            split, _corpus("snli", "validation", root, strict), _corpus("snli", "test", root, strict)
+        )
     return _corpus(dataset, split, root, strict)
 
 
 def choices(split: Split) -> Split:
-    """Which hypothesis follows from the premise? Every entailed one with a contradicted one of the same premise, in their order.
+    """Which hypothesis follows from the premise? Every entailed one with a contradicted one of the same
+    premise, in their order.
 
-    Rows left over, the neutral ones among them, are counted in a note. Options are in alphabetical order, so that the right one has
-    no place of its own.
+    Rows left over, the neutral ones among them, are counted in a note. Options are in alphabetical order, so
+    that the right one has no place of its own.
     """
     premises: dict[str, dict[int | None, list[Inference]]] = {}
     for row in split.items:
@@ -110,25 +115,42 @@ def choices(split: Split) -> Split:
         if entailed.hypothesis != contradicted.hypothesis
     )
     if not items:
-        raise FiglangError(f"{split.source}: no premise has both an entailed and a contradicted hypothesis; use other files")
+        raise FiglangError(
+            f"{split.source}: no premise has both an entailed and a contradicted hypothesis; use other files"
+        )
     left = len(split.items) - 2 * len(items)
-    note = f"{split.name}: {len(items)} choices between an entailed and a contradicted hypothesis, {left} rows left over"
+    note = (
+        f"{split.name}: {len(items)} choices between an entailed and a contradicted hypothesis, {left} "
+        "rows left over"
+    )
     return replace(split, items=items, notes=(*split.notes, note))
 
 
 def _consequence(entailed: Inference, contradicted: Inference) -> Consequence:
     options = sorted((entailed.hypothesis, contradicted.hypothesis))
     identifier = f"{entailed.id}+{contradicted.id}"
-    return Consequence(identifier, entailed.group, entailed.context, tuple(options), options.index(entailed.hypothesis))
+    return Consequence(
+        identifier, entailed.group, entailed.context, tuple(options), options.index(entailed.hypothesis)
+    )
 
 
 def _dev_test(split: str, dev: Split, test: Split) -> Split:
     if split == "test":
-        raise FiglangError("snli_dev_test has train and validation only: what is held out of SNLI's test part is its validation")
-    held = {item.context for item in test.items if int(digest_of(item.context.encode()).hexdigest(), 16) % HELD_OUT == 1}
+        raise FiglangError(
+            "snli_dev_test has train and validation only: what is held out of SNLI's test part is its "
+            "validation"
+        )
+    held = {
+        item.context
+        for item in test.items
+        if int(digest_of(item.context.encode()).hexdigest(), 16) % HELD_OUT == 1
+    }
     whole = joined(f"snli_dev_test_{split}", [test] if split == "validation" else [dev, test])
     items = tuple(item for item in whole.items if (item.context in held) == (split == "validation"))
-    note = f"{whole.name}: {len(items)} rows, since the {len(held)} premises held out of SNLI's test part are validation"
+    note = (
+        f"{whole.name}: {len(items)} rows, since the {len(held)} premises held out of SNLI's test part "
+        "are validation"
+    )
     return Split(whole.name, items, whole.source, whole.sha256, (*whole.notes, note), whole=False)
 
 
@@ -144,19 +166,26 @@ def _corpus(name: str, split: str, root: str | None, strict: bool) -> Split:
 def _from_hub(name: str, corpus: Corpus, part: str, split: str, strict: bool) -> Split:
     rows, digest = hub_rows(corpus.hub, None, part)
     problems = Problems(Path(f"{corpus.hub}:{part}"), strict)
-    renamed = ((number, {corpus.renamed.get(column, column): cell for column, cell in row.items()}) for number, row in rows)
+    renamed = (
+        (number, {corpus.renamed.get(column, column): cell for column, cell in row.items()})
+        for number, row in rows
+    )
     items = _items(renamed, problems, f"{name}-{part}", split == "test")
     return Split(part, items, f"{corpus.hub}:{part}", digest, tuple(problems.found))
 
 
 def _from_folder(name: str, corpus: Corpus, split: str, root: str, strict: bool) -> list[Split]:
-    """The parts of a split: its files by the authors' names, else line-aligned ones, which are one part whatever the data set."""
+    """The parts of a split: its files by the authors' names, else line-aligned ones, which are one part
+    whatever the data set."""
     folders = [local_path(root) / folder for folder in corpus.folders]
     short = {"validation": "dev"}.get(split, split)
     for folder in folders:
         files = {part: path for part in corpus.parts[split] if (path := _file(folder, part)) is not None}
         if len(files) == len(corpus.parts[split]):
-            return [read(path, f"{name}-{part.replace('/', '-')}", strict, split == "test") for part, path in files.items()]
+            return [
+                read(path, f"{name}-{part.replace('/', '-')}", strict, split == "test")
+                for part, path in files.items()
+            ]
         aligned = {column: folder / f"{stem}.{short}" for stem, column in ALIGNED.items()}
         if all(path.is_file() for path in aligned.values()):
             problems = Problems(aligned["sentence1"], strict)
@@ -165,8 +194,10 @@ def _from_folder(name: str, corpus: Corpus, split: str, root: str, strict: bool)
             return [Split(short, items, str(aligned["sentence1"]), digest, tuple(problems.found))]
     missing = next(part for part in corpus.parts[split] if _file(folders[0], part) is None)
     raise FiglangError(
-        f"no {missing}.jsonl or .txt, nor s1.{short}, s2.{short} and labels.{short}, in {folders[0]}; set paths.data=DIR (or "
-        f"FIGLANG_DATA) to the folder that holds {corpus.folders[0]}/, or paths.data=null to take it from the hub ({corpus.hub})"
+        f"no {missing}.jsonl or .txt, nor s1.{short}, s2.{short} and labels.{short}, in {folders[0]}; set "
+        "paths.data=DIR (or "
+        f"FIGLANG_DATA) to the folder that holds {corpus.folders[0]}/, or paths.data=null to take it from "
+        f"the hub ({corpus.hub})"
     )
 
 
@@ -176,7 +207,8 @@ def _file(folder: Path, part: str) -> Path | None:
 
 
 def read(path: Path, name: str, strict: bool = False, hidden: bool = False) -> Split:
-    """Rows of one file in any of the authors' forms. Ids begin with `name`; `hidden` says that labels may be missing.
+    """Rows of one file in any of the authors' forms. Ids begin with `name`; `hidden` says that labels may be
+    missing.
 
     Rows that cannot be used are left out with a note each, or refused with `strict`.
     """
@@ -198,7 +230,9 @@ def _items(rows: Iterable[Row], problems: Problems, name: str, hidden: bool) -> 
         premise, hypothesis = (_first(row, names).strip() for names in (PREMISE, HYPOTHESIS))
         label = _first(row, LABEL).strip().lower() or (HIDDEN if hidden else "")
         if not premise or not hypothesis:
-            missing = " or ".join("/".join(names) for names, text in ((PREMISE, premise), (HYPOTHESIS, hypothesis)) if not text)
+            missing = " or ".join(
+                "/".join(names) for names, text in ((PREMISE, premise), (HYPOTHESIS, hypothesis)) if not text
+            )
             problems.add(number, f"no text under {missing}, row left out", "fill the field or delete the row")
         elif label == DISAGREED:
             disagreed += 1
@@ -213,9 +247,13 @@ def _items(rows: Iterable[Row], problems: Problems, name: str, hidden: bool) -> 
             if genre := row.get("genre"):
                 attributes["genre"] = (genre,)
             group = premises.setdefault(premise, identifier)
-            items[identifier] = Inference(identifier, group, premise, CLASSES, gold, attributes, hypothesis=hypothesis)
+            items[identifier] = Inference(
+                identifier, group, premise, CLASSES, gold, attributes, hypothesis=hypothesis
+            )
     if disagreed:
-        problems.note(f"{problems.path.name}: {disagreed} rows whose annotators did not agree (label -) left out")
+        problems.note(
+            f"{problems.path.name}: {disagreed} rows whose annotators did not agree (label -) left out"
+        )
     if not items:
         raise problems.nothing_usable("it is empty")
     return tuple(items.values())

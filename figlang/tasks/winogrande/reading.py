@@ -1,14 +1,15 @@
 """WinoGrande 1.1 (Sakaguchi et al. 2020, "WinoGrande: An Adversarial Winograd Schema Challenge at Scale").
 
-Upstream: winogrande.allenai.org, CC BY 2.0, one JSON object a line. A row is a sentence with a blank `_`, two things that may
-fill it (`option1`, `option2`) and which does (`answer`: 1 or 2; empty or absent in the test file, whose labels are hidden).
-`qID` ends in -1 or -2: two rows that share the rest of it are a Winograd pair, one word apart, with the answer flipped. The
-adversarial filter took one row of many pairs of train_xl, train_debiased and dev away. The hub's copy has no qID, so there
-neighbouring rows with the same options and flipped answers are taken for a pair.
+Upstream: winogrande.allenai.org, CC BY 2.0, one JSON object a line. A row is a sentence with a blank `_`, two
+things that may fill it (`option1`, `option2`) and which does (`answer`: 1 or 2; empty or absent in the test
+file, whose labels are hidden). `qID` ends in -1 or -2: two rows that share the rest of it are a Winograd
+pair, one word apart, with the answer flipped. The adversarial filter took one row of many pairs of train_xl,
+train_debiased and dev away. The hub's copy has no qID, so there neighbouring rows with the same options and
+flipped answers are taken for a pair.
 
-An item is cut at the blank: its context is what stands before it, an option is what fills it and the rest of the sentence.
-So the two sequences of an item are those that Sakaguchi et al. train on; a network that was trained on them reads Fig-QA's
-metaphor and answer in the same two places.
+An item is cut at the blank: its context is what stands before it, an option is what fills it and the rest of
+the sentence. So the two sequences of an item are those that Sakaguchi et al. train on; a network that was
+trained on them reads Fig-QA's metaphor and answer in the same two places.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +31,8 @@ SIZES = {"xs": "xs", "small": "s", "medium": "m", "large": "l", "xl": "xl", "deb
 
 
 def load(split: str, size: str, root: str | None, strict: bool = False) -> Split:
-    """One split: train (of the size), validation (dev) or test (hidden), from a folder in upstream layout or from the hub."""
+    """One split: train (of the size), validation (dev) or test (hidden), from a folder in upstream layout or
+    from the hub."""
     short = SIZES[size]
     if root is None:
         rows, digest = hub_rows(HUB, f"winogrande_{short}", split)
@@ -41,14 +43,16 @@ def load(split: str, size: str, root: str | None, strict: bool = False) -> Split
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
         raise FiglangError(
-            f"no {name}.jsonl in {paths[0].parent}; set paths.data=DIR (or FIGLANG_DATA) to the folder that holds winogrande/, "
+            f"no {name}.jsonl in {paths[0].parent}; set paths.data=DIR (or FIGLANG_DATA) to the folder that "
+            "holds winogrande/, "
             f"or paths.data=null to take it from the hub ({HUB})"
         )
     return read(path, strict)
 
 
 def read(path: Path, strict: bool = False) -> Split:
-    """Items of any file in WinoGrande's form. Rows that cannot be used are left out with a note each, or refused with `strict`."""
+    """Items of any file in WinoGrande's form. Rows that cannot be used are left out with a note each, or
+    refused with `strict`."""
     problems = Problems(path, strict)
     items = _items(read_json_lines(path, problems), problems, path.stem)
     return Split(f"winogrande_{path.stem}", items, str(path), sha256(path), tuple(problems.found))
@@ -63,20 +67,34 @@ def _items(rows: Iterable[Row], problems: Problems, stem: str) -> tuple[Item, ..
         if empty:
             problems.add(number, f"no {', '.join(empty)}, row left out", "fill the field or delete the row")
         elif row["sentence"].count(BLANK) != 1:
-            problems.add(number, f"{row['sentence'].count(BLANK)} blanks, row left out", "mark one place of the sentence by _")
+            problems.add(
+                number,
+                f"{row['sentence'].count(BLANK)} blanks, row left out",
+                "mark one place of the sentence by _",
+            )
         elif row.get("answer", "") not in ANSWERS:
-            problems.add(number, f"answer {row['answer']!r}, row left out", "use 1 (option1), 2 (option2) or nothing (hidden)")
+            problems.add(
+                number,
+                f"answer {row['answer']!r}, row left out",
+                "use 1 (option1), 2 (option2) or nothing (hidden)",
+            )
         elif identifier in seen:
-            problems.add(number, f"qID {identifier!r} occurs twice, row left out", "give every row its own qID")
+            problems.add(
+                number, f"qID {identifier!r} occurs twice, row left out", "give every row its own qID"
+            )
         else:
             if row["option1"].strip() == row["option2"].strip():
-                problems.add(number, "its two options are equal, so no choice can be right", "correct an option")
+                problems.add(
+                    number, "its two options are equal, so no choice can be right", "correct an option"
+                )
             seen.add(identifier)
             usable.append((identifier, row))
     if not usable:
         raise problems.nothing_usable("add one JSON object a line")
     groups = _groups(usable)
-    return tuple(_item(identifier, group, row) for (identifier, row), group in zip(usable, groups, strict=True))
+    return tuple(
+        _item(identifier, group, row) for (identifier, row), group in zip(usable, groups, strict=True)
+    )
 
 
 def _groups(rows: Sequence[tuple[str, dict[str, str]]]) -> list[str]:

@@ -1,4 +1,5 @@
-"""What a user sees of an endpoint's faults (figlang/served), and that nothing is asked for twice: a stub server on loopback."""
+"""What a user sees of an endpoint's faults (figlang/served), and that nothing is asked for twice: a stub
+server on loopback."""
 
 import ast
 import errno
@@ -22,14 +23,18 @@ from tests.stub_server import MODEL, Stub, serving
 
 pytest.importorskip("openai", reason="needs the extra `served`")
 
-CALLS = [Call("completions", {"model": MODEL, "prompt": f"text {number}", "max_tokens": 1}) for number in range(12)]
+CALLS = [
+    Call("completions", {"model": MODEL, "prompt": f"text {number}", "max_tokens": 1}) for number in range(12)
+]
 
 PRICED = {"input_price": 1e6, "output_price": 1e6}  # a token costs 1
 
 
 def client(stub: Stub, folder: Path, **fields: Any) -> Client:
     settings = {"concurrency": 4, "retries": 2, "timeout": 30.0, **fields}
-    return Client(ModelConfig(family="served", name=MODEL, name_or_path="", endpoint=stub.url, **settings), str(folder))
+    return Client(
+        ModelConfig(family="served", name=MODEL, name_or_path="", endpoint=stub.url, **settings), str(folder)
+    )
 
 
 def usable(call: Call, answer: Any) -> None:
@@ -46,7 +51,8 @@ def once(stub: Stub, count: int = len(CALLS)) -> bool:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package's waits between two tries, in tenths: what is tested here is that it waits, and for what."""
+    """The package's waits between two tries, in tenths: what is tested here is that it waits, and for
+    what."""
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
     monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.05)
 
@@ -57,7 +63,9 @@ def test_answers_come_in_order_and_a_second_run_asks_nothing(tmp_path: Path) -> 
         assert once(stub)
         again = client(stub, tmp_path).ask(list(reversed(CALLS)), usable)
         assert once(stub)
-    assert [answer["usage"]["prompt_tokens"] for answer in first] == [len(f"text {number}") - 3 for number in range(12)] + [3 + 0]
+    assert [answer["usage"]["prompt_tokens"] for answer in first] == [
+        len(f"text {number}") - 3 for number in range(12)
+    ] + [3 + 0]
     assert again == list(reversed(first[:12]))
 
 
@@ -99,7 +107,9 @@ def test_a_server_killed_half_way_goes_on_where_it_was(tmp_path: Path) -> None:
     ids=["429", "429 with Retry-After", "429 with retry-after-ms"],
 )
 def test_too_many_requests_are_waited_out(tmp_path: Path, headers: dict[str, str], least: float) -> None:
-    with serving(Stub(fault=lambda stub, body: (429, headers, "{}") if len(stub.requests) == 1 else None)) as stub:
+    with serving(
+        Stub(fault=lambda stub, body: (429, headers, "{}") if len(stub.requests) == 1 else None)
+    ) as stub:
         started = time.perf_counter()
         client(stub, tmp_path).ask(CALLS[:1], usable)
         assert time.perf_counter() - started >= least
@@ -123,7 +133,11 @@ FAULTS = {
     ),
     "a page": ((200, {}, "<html>hello</html>"), "its answer is no JSON", 3),
     "a short body": ((200, {"Content-Length": "9000", "Connection": "close"}, "{}"), "cannot be asked", 3),
-    "bad request": ((400, {}, '{"error": {"message": "context length is 2048"}}'), "answers 400: .*context length is 2048", 1),
+    "bad request": (
+        (400, {}, '{"error": {"message": "context length is 2048"}}'),
+        "answers 400: .*context length is 2048",
+        1,
+    ),
 }
 
 
@@ -143,7 +157,9 @@ def test_a_fault_is_tried_again_if_that_can_help_and_then_one_line(tmp_path: Pat
         assert len(stub.requests) == 3 + tries + 2
 
 
-@pytest.mark.parametrize("usage", ["many", [1], {"prompt_tokens": "many", "completion_tokens": float("nan")}, None])
+@pytest.mark.parametrize(
+    "usage", ["many", [1], {"prompt_tokens": "many", "completion_tokens": float("nan")}, None]
+)
 def test_an_answer_with_odd_counts_or_half_a_character_is_stored(tmp_path: Path, usage: Any) -> None:
     body = json.dumps({"choices": [{"text": "so \ud83d"}], "usage": usage})
     with serving(Stub(fault=lambda stub, _: (200, {}, body))) as stub:
@@ -169,12 +185,18 @@ def test_a_hung_socket_is_given_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["wrong-key", None])
-def test_a_wrong_key_is_said_and_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None) -> None:
+def test_a_wrong_key_is_said_and_never_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None
+) -> None:
     monkeypatch.delenv("STUB_KEY", raising=False)
     if given:
         monkeypatch.setenv("STUB_KEY", given)
     with serving(Stub(key="right-key")) as stub:
-        wanted = r"refuses the key in the environment variable STUB_KEY" if given else "wants a key, and none is in"
+        wanted = (
+            r"refuses the key in the environment variable STUB_KEY"
+            if given
+            else "wants a key, and none is in"
+        )
         with pytest.raises(FiglangError, match=wanted) as failed:
             client(stub, tmp_path, key_env="STUB_KEY").ask(CALLS, usable)
         assert "wrong-key" not in str(failed.value)
@@ -186,10 +208,14 @@ def test_a_wrong_key_is_said_and_never_shown(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("key", ["sk-secret\n", " sk-secret", "sk-secret\r\nX: y", "sk-sécret"])
-def test_a_key_that_cannot_be_sent_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+def test_a_key_that_cannot_be_sent_is_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
     monkeypatch.setenv("STUB_KEY", key)
     with serving(Stub()) as stub:
-        with pytest.raises(FiglangError, match="the environment variable STUB_KEY holds white space or characters") as failed:
+        with pytest.raises(
+            FiglangError, match="the environment variable STUB_KEY holds white space or characters"
+        ) as failed:
             client(stub, tmp_path, key_env="STUB_KEY").ask(CALLS, usable)
         assert not stub.requests
     assert "cret" not in str(failed.value)
@@ -197,7 +223,9 @@ def test_a_key_that_cannot_be_sent_is_not_repeated(tmp_path: Path, monkeypatch: 
 
 def test_a_server_that_repeats_the_key_is_not_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STUB_KEY", "sk-secret")
-    with serving(Stub(fault=lambda stub, body: (400, {}, '{"error": {"message": "bad header Bearer sk-secret"}}'))) as stub:
+    with serving(
+        Stub(fault=lambda stub, body: (400, {}, '{"error": {"message": "bad header Bearer sk-secret"}}'))
+    ) as stub:
         with pytest.raises(FiglangError, match="bad header Bearer …") as failed:
             client(stub, tmp_path, key_env="STUB_KEY").ask(CALLS, usable)
         assert "sk-secret" not in str(failed.value)
@@ -214,7 +242,9 @@ def test_an_answer_of_no_use_ends_the_asking_and_is_not_stored(tmp_path: Path) -
         assert len(stub.requests) == 13
 
 
-def test_a_full_disk_is_said_and_costs_what_was_in_flight_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_said_and_costs_what_was_in_flight_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write, room = os.write, [1500]
 
     def full(file: int, data: bytes) -> int:
@@ -234,13 +264,17 @@ def test_a_full_disk_is_said_and_costs_what_was_in_flight_only(tmp_path: Path, m
         asked = len(stub.requests)
         assert 2 < asked < 12
         (path,) = (tmp_path / "served").glob("*.jsonl")
-        assert sum("answer" in json.loads(line) for line in path.read_text().splitlines()) == asked - 1  # no half a line
+        assert (
+            sum("answer" in json.loads(line) for line in path.read_text().splitlines()) == asked - 1
+        )  # no half a line
         assert f"({asked - 1} of 12 answers are stored" in str(failed.value)
         client(stub, tmp_path).ask(CALLS, usable)
         assert len(stub.requests) == 13  # the one that could not be stored came twice
 
 
-def test_a_half_written_line_is_passed_over_and_asked_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_half_written_line_is_passed_over_and_asked_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with serving(Stub()) as stub:
         asking = client(stub, tmp_path, concurrency=1)
         asking.ask(CALLS[:3], usable)
@@ -281,7 +315,9 @@ def interrupt_in_flight(stub: Stub) -> None:
 def test_interrupting_waits_for_what_is_paid_for(tmp_path: Path) -> None:
     with serving(Stub(delay=0.4)) as stub:
         threading.Thread(target=interrupt_in_flight, args=[stub], daemon=True).start()
-        with pytest.raises(FiglangError, match=r"interrupted \(\d+ of 12 answers are stored; the same command goes on"):
+        with pytest.raises(
+            FiglangError, match=r"interrupted \(\d+ of 12 answers are stored; the same command goes on"
+        ):
             client(stub, tmp_path, concurrency=3).ask(CALLS, usable)
         before = len(stub.requests)
         assert 0 < before < 12
@@ -304,7 +340,9 @@ def test_no_one_else_pays_for_the_package(tmp_path: Path, monkeypatch: pytest.Mo
 def test_cost_is_estimated_counted_and_bounded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     with serving(Stub()) as stub:
-        with pytest.raises(FiglangError, match=r"reading the prompts alone would cost some \d+, more than model.max_cost=5"):
+        with pytest.raises(
+            FiglangError, match=r"reading the prompts alone would cost some \d+, more than model.max_cost=5"
+        ):
             client(stub, tmp_path, **PRICED, max_cost=5).ask(CALLS, usable)
         assert not stub.requests
         asking = client(stub, tmp_path, **PRICED, max_cost=25, concurrency=12)
@@ -322,14 +360,25 @@ def test_cost_is_estimated_counted_and_bounded(tmp_path: Path, caplog: pytest.Lo
 
 def test_tokens_are_estimated_by_length() -> None:
     meter = Meter(ModelConfig(), bytes_per_token=5)
-    chat = Call("chat/completions", {"messages": [{"role": "user", "content": "é" * 10}], "max_completion_tokens": 7})
+    chat = Call(
+        "chat/completions", {"messages": [{"role": "user", "content": "é" * 10}], "max_completion_tokens": 7}
+    )
     assert meter.estimate([Call("completions", {"prompt": "x" * 40, "max_tokens": 1}), chat]) == (12, 8)
 
 
 def test_a_request_is_known_by_its_content() -> None:
     one = Call("completions", {"a": 1, "b": {"c": 2}})
     assert one.key == Call("completions", {"b": {"c": 2}, "a": 1}).key
-    assert len({one.key, Call("chat/completions", one.body).key, Call("completions", {"a": 1, "b": {"c": 3}}).key}) == 3
+    assert (
+        len(
+            {
+                one.key,
+                Call("chat/completions", one.body).key,
+                Call("completions", {"a": 1, "b": {"c": 3}}).key,
+            }
+        )
+        == 3
+    )
 
 
 def test_what_is_stored_can_be_read_by_people(tmp_path: Path) -> None:

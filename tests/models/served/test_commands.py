@@ -1,4 +1,5 @@
-"""A model behind an endpoint (a stub on loopback) through the commands: likelihoods, letters, free text, what is refused."""
+"""A model behind an endpoint (a stub on loopback) through the commands: likelihoods, letters, free text, what
+is refused."""
 
 import json
 from pathlib import Path
@@ -31,7 +32,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(command: Any, monkeypatch: pytest.MonkeyPatch, stub: Stub, *arguments: str) -> None:
-    served = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}", "model.retries=0", "paths.cache=cache"]
+    served = [
+        "model=served",
+        f"model.endpoint={stub.url}",
+        f"model.name={MODEL}",
+        "model.retries=0",
+        "paths.cache=cache",
+    ]
     monkeypatch.setattr("sys.argv", ["evaluate.py", *served, *QUIET, "output=out", *arguments])
     command()
 
@@ -76,7 +83,15 @@ def test_miqa_by_statement_and_the_paper_table(here: Path, monkeypatch: pytest.M
     with serving(Stub()) as stub:
         run(evaluate_command, monkeypatch, stub, "data=miqa_sample", "data.limit=8", "prompt=miqa_qa")
         assert metrics(here)["metrics"]["accuracy"]["n"] == 8
-        run(table3_command, monkeypatch, stub, "data=miqa_sample", "data.limit=4", "shots=[0,1]", "output=table")
+        run(
+            table3_command,
+            monkeypatch,
+            stub,
+            "data=miqa_sample",
+            "data.limit=4",
+            "shots=[0,1]",
+            "output=table",
+        )
     assert (here / "table" / "table3.md").is_file()
 
 
@@ -86,7 +101,9 @@ def option(message: str, wanted: str) -> str:
 
 
 @pytest.mark.parametrize("data", ["figqa_sample", "miqa_sample"])
-def test_letters_need_a_chat_only(here: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, data: str) -> None:
+def test_letters_need_a_chat_only(
+    here: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, data: str
+) -> None:
     caplog.set_level("INFO")
     stub = Stub(completes=False, reply=lambda message: "<think>The answer is B</think>The answer is A.")
     with serving(stub):
@@ -113,20 +130,40 @@ def test_the_estimate_counts_questions_with_a_hidden_context(
 ) -> None:
     caplog.set_level("INFO")
     with serving(Stub(completes=False)) as stub:
-        run(evaluate_command, monkeypatch, stub, "data=figqa_sample", "data.limit=4", "scoring=letter", f"blind={blind}")
-        assert len(stub.seen) == count, "four items in two orders; without the metaphor the items of a pair are one"
+        run(
+            evaluate_command,
+            monkeypatch,
+            stub,
+            "data=figqa_sample",
+            "data.limit=4",
+            "scoring=letter",
+            f"blind={blind}",
+        )
+        assert len(stub.seen) == count, (
+            "four items in two orders; without the metaphor the items of a pair are one"
+        )
     assert f"{count} requests to {stub.url}" in caplog.text
     assert ("gain" in metrics(here)) == (blind == "true")
 
 
 def test_invalid_replies_are_counted_reported_and_wrong(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    stub = Stub(reply=lambda message: "I would rather not say." if "(A)" in message[:200] and len(message) % 2 else "(A)")
+    stub = Stub(
+        reply=lambda message: (
+            "I would rather not say." if "(A)" in message[:200] and len(message) % 2 else "(A)"
+        )
+    )
     with serving(stub):
         run(evaluate_command, monkeypatch, stub, "data.limit=12", "scoring=letter", "scoring.orders=drawn")
     content = metrics(here)
-    invalid = sum(not row["letter"] for row in map(json.loads, (here / "out" / "replies.jsonl").read_text().splitlines()))
+    invalid = sum(
+        not row["letter"]
+        for row in map(json.loads, (here / "out" / "replies.jsonl").read_text().splitlines())
+    )
     assert 0 < invalid < 12
     assert content["replies"]["invalid"]["value"] == pytest.approx(invalid / 12)
     assert content["metrics"]["ties"] == invalid
@@ -147,26 +184,48 @@ def test_a_chat_is_asked_in_the_words_it_takes(here: Path, monkeypatch: pytest.M
         with serving(Stub(refuses=refuses, completes=False)) as stub:
             own = [f"paths.cache=cache-{expected}", f"output={expected}"]
             run(evaluate_command, monkeypatch, stub, "data.limit=2", "scoring=letter", *own)
-            assert all(not set(refuses) & set(body) and body["max_completion_tokens"] == 512 for body in stub.seen)
+            assert all(
+                not set(refuses) & set(body) and body["max_completion_tokens"] == 512 for body in stub.seen
+            )
         assert f"|scoring:letter(chat,{expected}," in metrics(here, expected)["signature"]
 
 
 @pytest.mark.parametrize(
     ("able", "arguments", "message"),
     [
-        ({"completes": False}, ["scoring=clean"], "likelihood scoring needs log-probabilities of prompts, and http"),
+        (
+            {"completes": False},
+            ["scoring=clean"],
+            "likelihood scoring needs log-probabilities of prompts, and http",
+        ),
         ({"completes": False}, ["scoring=clean"], "scoring=letter works with this endpoint"),
         ({"shifted": True}, ["scoring=clean"], "its log-probabilities of prompts are wrong: ' so' has"),
-        ({}, ["scoring=clean", "scoring.bos=<s>"], "model.bos=<s> is no token of this model, whose first is '<'"),
-        ({"echo": False, "chats": False}, ["scoring=clean"], "python -m figlang generate works with this endpoint"),
+        (
+            {},
+            ["scoring=clean", "scoring.bos=<s>"],
+            "model.bos=<s> is no token of this model, whose first is '<'",
+        ),
+        (
+            {"echo": False, "chats": False},
+            ["scoring=clean"],
+            "python -m figlang generate works with this endpoint",
+        ),
         ({"chats": False}, ["scoring=letter"], "scoring=letter needs a chat, and http"),
         ({"chats": False}, ["scoring=letter"], "scoring=clean works with this endpoint"),
         ({}, ["scoring=pll"], "scoring=pll needs a network here, and model=served has none"),
         ({}, ["scoring=clean", "scoring.bos=add"], "bos=add needs a tokenizer here"),
         ({}, ["model.name=other", "scoring=clean"], "`other` does not exist"),
         ({}, ["model.name=other", "scoring=clean"], f"its models are {MODEL}"),
-        ({"fault": lambda stub, body: (200, {}, '{"error": "no room"}')}, ["scoring=clean"], "answers without choices: no room"),
-        ({"key": "right"}, ["scoring=clean"], "refuses the key in the environment variable OPENAI_API_KEY (401)"),
+        (
+            {"fault": lambda stub, body: (200, {}, '{"error": "no room"}')},
+            ["scoring=clean"],
+            "answers without choices: no room",
+        ),
+        (
+            {"key": "right"},
+            ["scoring=clean"],
+            "refuses the key in the environment variable OPENAI_API_KEY (401)",
+        ),
         (
             {},
             ["scoring=letter", "data=miqa_sample", "prompt=miqa_or"],
@@ -200,7 +259,9 @@ def test_what_cannot_be_is_one_line_that_says_what_can(
     assert "sk-" not in said
 
 
-def test_several_processes_are_refused(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_processes_are_refused(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("figlang.evaluation.processes.join", lambda: Processes(1, 2))
     with serving(Stub()) as stub:
         with pytest.raises(SystemExit):
@@ -232,7 +293,9 @@ def test_the_key_is_sent_and_written_nowhere(
 
 
 @pytest.mark.parametrize("able", [{}, {"completes": False}])
-def test_free_text_is_continued_or_asked_for(here: Path, monkeypatch: pytest.MonkeyPatch, able: dict[str, Any]) -> None:
+def test_free_text_is_continued_or_asked_for(
+    here: Path, monkeypatch: pytest.MonkeyPatch, able: dict[str, Any]
+) -> None:
     with serving(Stub(reply=lambda message: "<think>Hm.</think>No, it could not.", **able)) as stub:
         run(generate_command, monkeypatch, stub, "data=miqa_sample", "data.limit=4")
         asked = len(stub.requests)
@@ -247,10 +310,14 @@ MUNCH = ["data=munch_generation", "data.root=package:figlang/samples", "data.lim
 
 
 def rankings(here: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (here / "out" / "rankings" / "PTGS54.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line) for line in (here / "out" / "rankings" / "PTGS54.jsonl").read_text().splitlines()
+    ]
 
 
-def test_munch_ranks_are_of_the_likeliest_tokens_that_are_shown(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_munch_ranks_are_of_the_likeliest_tokens_that_are_shown(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     likeliest = {"hello": -1.0, "ann": -2.0, "re": -3.0, "present": -3.0, "x": -4.0, " disclose": -5.0}
     rest = {"ann": 'ounce" for', "re": 'veal"', "present": "-day", "hello": '"'}
 
@@ -260,7 +327,11 @@ def test_munch_ranks_are_of_the_likeliest_tokens_that_are_shown(here: Path, monk
     with serving(Stub(likeliest=lambda text: likeliest, following=following)) as stub:
         run(munch_generate_command, monkeypatch, stub, *MUNCH)
         assert {body["logprobs"] for body in stub.seen if "logprobs" in body} == {5}
-        asked = [body["prompt"].rpartition('"')[2] for body in stub.seen if "chancellor will *unveil" in body["prompt"]]
+        asked = [
+            body["prompt"].rpartition('"')[2]
+            for body in stub.seen
+            if "chancellor will *unveil" in body["prompt"]
+        ]
         assert sorted(asked) == ["", "ann", "hello", "present", "re"]
     row = rankings(here)[0]
     assert row["answers"] == ["announce", "reveal", "present", "disclose"]
@@ -276,10 +347,14 @@ def test_munch_words_are_inserted_as_the_papers_gpt_did(here: Path, monkeypatch:
         return "nounce* the plan" if "*an|*" in text else "*"
 
     likeliest = {"re": -1.0, "an": -2.0}
-    stub = Stub(inserts=True, likeliest=lambda text: likeliest if "|" in text else {"x": -1.0}, following=following)
+    stub = Stub(
+        inserts=True, likeliest=lambda text: likeliest if "|" in text else {"x": -1.0}, following=following
+    )
     with serving(stub):
         run(munch_generate_command, monkeypatch, stub, *MUNCH, "form=insert")
-        bodies = [body for body in stub.seen if "chancellor will *unveil" in body["prompt"] and "suffix" in body]
+        bodies = [
+            body for body in stub.seen if "chancellor will *unveil" in body["prompt"] and "suffix" in body
+        ]
     assert {body["prompt"].rpartition("*")[2] for body in bodies} == {"", "re", "an"}
     assert all(body["prompt"].rpartition("\n")[2].startswith("Paraphrase: ") for body in bodies)
     (suffix,) = {body["suffix"] for body in bodies}
@@ -298,13 +373,17 @@ def test_a_server_that_does_not_read_what_stands_after_a_blank_is_refused(
     assert "does not read what stands after a blank (the field `suffix`); use form=quote" in refused(capsys)
 
 
-def test_a_chat_writes_the_word_of_a_blank(here: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_chat_writes_the_word_of_a_blank(
+    here: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     def reply(message: str) -> str:
         return "<think>Hm.</think>**Announce.**" if "*unveil*" in message else "It should be another word."
 
     with serving(Stub(completes=False, reply=reply)) as stub:
         run(munch_generate_command, monkeypatch, stub, *MUNCH)
-        assert stub.seen[0]["messages"][0]["content"].endswith("\n[blank]: which word should it be? Answer with one word only.")
+        assert stub.seen[0]["messages"][0]["content"].endswith(
+            "\n[blank]: which word should it be? Answer with one word only."
+        )
     assert [row["ranks"][0] for row in rankings(here)] == [1, None, None, None, None, None]
     assert "5 of 6 replies are no single word" in caplog.text
     assert "|scoring:reply(" in metrics(here)["signature"]
@@ -318,14 +397,24 @@ def test_munch_is_judged_by_log_probabilities_of_letters(here: Path, monkeypatch
         run(munch_judge_command, monkeypatch, stub, *JUDGED)
         asked = {body["prompt"] for body in stub.seen}
     assert len(asked) == 2 * 4 * 4  # two prompts, four triples, four letters
-    rows = [json.loads(line) for line in (here / "out" / "predictions" / "GASW94.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line) for line in (here / "out" / "predictions" / "GASW94.jsonl").read_text().splitlines()
+    ]
     content = metrics(here)
     assert "|scoring:letters(with space)|norm:sum|prompt:CTWT52+GASW94(chat=none)|" in content["signature"]
     # Each cell is what evaluate.py makes of its prompt.
     with serving(Stub()) as stub:
-        alone = ["data=munch_sample", "data.question=sentence", "data.limit=4", "prompt=munch", "prompt.question=GASW94"]
+        alone = [
+            "data=munch_sample",
+            "data.question=sentence",
+            "data.limit=4",
+            "prompt=munch",
+            "prompt.question=GASW94",
+        ]
         run(evaluate_command, monkeypatch, stub, *alone, "output=alone")
-    assert [json.loads(line) for line in (here / "alone" / "predictions.jsonl").read_text().splitlines()] == rows
+    assert [
+        json.loads(line) for line in (here / "alone" / "predictions.jsonl").read_text().splitlines()
+    ] == rows
 
 
 def test_munch_is_judged_by_letters_of_a_chat(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,7 +427,9 @@ def test_munch_is_judged_by_letters_of_a_chat(here: Path, monkeypatch: pytest.Mo
     content = metrics(here)
     for name, letter in (("CTWT52", "C"), ("GASW94", "B")):
         assert sum(counts[letter] for counts in content["prompts"][name]["confusion"].values()) == 4
-        rows = [json.loads(line) for line in (here / "out" / "replies" / f"{name}.jsonl").read_text().splitlines()]
+        rows = [
+            json.loads(line) for line in (here / "out" / "replies" / f"{name}.jsonl").read_text().splitlines()
+        ]
         assert [row["letter"] for row in rows] == [letter] * 4
     assert "|scoring:letter(chat,greedy,orders=as read,max_tokens=512)|" in content["signature"]
 
@@ -347,8 +438,16 @@ def test_munch_is_judged_by_letters_of_a_chat(here: Path, monkeypatch: pytest.Mo
     ("able", "arguments", "message"),
     [
         ({"completes": False}, [], "scoring=letter works with this endpoint"),
-        ({}, ["prompt.reply=greedy"], "a served model judges by log-probabilities, prompt.reply=letter, or by replies"),
-        ({}, ["one_by_one=2"], "one_by_one= measures what scoring letters together spares, by a network that is here"),
+        (
+            {},
+            ["prompt.reply=greedy"],
+            "a served model judges by log-probabilities, prompt.reply=letter, or by replies",
+        ),
+        (
+            {},
+            ["one_by_one=2"],
+            "one_by_one= measures what scoring letters together spares, by a network that is here",
+        ),
         ({}, ["scoring=letter", "prompt.k=2"], "prompt.k changes no judgement of MUNCH"),
     ],
 )
@@ -368,7 +467,8 @@ def test_judgements_that_cannot_be_had_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("reply", "word"), [("Rose", "Rose"), ('"head-office".', "head-office"), ("a word", ""), ("", ""), ("<think>Rose", "")]
+    ("reply", "word"),
+    [("Rose", "Rose"), ('"head-office".', "head-office"), ("a word", ""), ("", ""), ("<think>Rose", "")],
 )
 def test_one_word_is_all_of_a_reply(reply: str, word: str) -> None:
     assert one_word(reply) == word
@@ -379,7 +479,11 @@ def test_one_word_is_all_of_a_reply(reply: str, word: str) -> None:
     [
         ({}, ["rank=word"], "rank=word needs a network here"),
         ({}, ["candidates=words.txt"], "candidates= changes nothing under rank=first_token"),
-        ({"ranks": False}, ["max_rank=5"], "shows no likeliest tokens (logprobs); leave form=, rank= and max_rank= out"),
+        (
+            {"ranks": False},
+            ["max_rank=5"],
+            "shows no likeliest tokens (logprobs); leave form=, rank= and max_rank= out",
+        ),
         ({"ranks": False, "chats": False}, [], "figlang generate works with this endpoint"),
     ],
 )
@@ -399,13 +503,21 @@ def test_ranks_that_cannot_be_had_are_refused(
 
 
 def test_it_cannot_be_trained(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("sys.argv", ["train.py", "model=served", "model.endpoint=http://localhost:1", "model.name=x", *QUIET])
+    monkeypatch.setattr(
+        "sys.argv", ["train.py", "model=served", "model.endpoint=http://localhost:1", "model.name=x", *QUIET]
+    )
     with pytest.raises(SystemExit):
         train_command()
     assert "only weights that are here can be trained" in refused(capsys)
 
 
 def test_names_of_models_make_no_paths() -> None:
-    config = ModelConfig(family="served", name="/srv/models/x y", name_or_path="", endpoint="http://localhost:8000")
-    assert (config.name, config.name_or_path, config.base_url) == ("srv-models-x-y", "/srv/models/x y", "http://localhost:8000/v1")
+    config = ModelConfig(
+        family="served", name="/srv/models/x y", name_or_path="", endpoint="http://localhost:8000"
+    )
+    assert (config.name, config.name_or_path, config.base_url) == (
+        "srv-models-x-y",
+        "/srv/models/x y",
+        "http://localhost:8000/v1",
+    )
     assert ModelConfig(**vars(config)) == config

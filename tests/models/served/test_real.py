@@ -1,8 +1,10 @@
-"""Two real servers on loopback with SmolLM2-135M-Instruct, against figlang's own engine on the same weights: `make test-served`.
+"""Two real servers on loopback with SmolLM2-135M-Instruct, against figlang's own engine on the same weights:
+`make test-served`.
 
-llama-cpp-python reads the 4-bit GGUF file with its own integer kernels; figlang and `transformers serve` read the float32 values
-that the file stands for. FIGLANG_SERVERS names the Python that has both servers, FIGLANG_SERVED_ITEMS how many items are asked
-about (0: all of Fig-QA and MiQA), FIGLANG_SERVED_CACHE a folder for the answers, so that an interrupted run goes on.
+llama-cpp-python reads the 4-bit GGUF file with its own integer kernels; figlang and `transformers serve` read
+the float32 values that the file stands for. FIGLANG_SERVERS names the Python that has both servers,
+FIGLANG_SERVED_ITEMS how many items are asked about (0: all of Fig-QA and MiQA), FIGLANG_SERVED_CACHE a folder
+for the answers, so that an interrupted run goes on.
 """
 
 import json
@@ -60,7 +62,8 @@ def started(arguments: list[str], port: int, model: str, log: Path) -> Iterator[
             while True:
                 if process.poll() is not None:
                     pytest.fail(f"the server ended: {log.read_text()[-2000:]}")
-                # `transformers serve` answers 500 where no model was ever downloaded: any answer means that it is up.
+                # `transformers serve` answers 500 where no model was ever downloaded: any answer means that
+                # it is up.
                 try:
                     urllib.request.urlopen(f"{url}/models", timeout=120).close()
                     break
@@ -92,7 +95,13 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def llama_cpp(cache: Path) -> Iterator[Server]:
     port = port_for(9801)
-    arguments = [str(Path(__file__).parents[2] / "llama_server.py"), "--model", str(local_path(GGUF)), "--model_alias", "smollm2"]
+    arguments = [
+        str(Path(__file__).parents[2] / "llama_server.py"),
+        "--model",
+        str(local_path(GGUF)),
+        "--model_alias",
+        "smollm2",
+    ]
     size = ["--logits_all", "true", "--n_ctx", "1024", "--n_threads", THREADS, "--n_threads_batch", THREADS]
     with started([*arguments, *size, "--port", str(port)], port, "smollm2", cache / "llama.log") as server:
         yield server
@@ -101,21 +110,50 @@ def llama_cpp(cache: Path) -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def transformers_serve(cache: Path) -> Iterator[Server]:
     port, folder = port_for(9802), gguf.folder(GGUF, str(cache))
-    arguments = ["-m", "transformers.cli.transformers", "serve", "--device", "cpu", "--dtype", "float32", "--port", str(port)]
+    arguments = [
+        "-m",
+        "transformers.cli.transformers",
+        "serve",
+        "--device",
+        "cpu",
+        "--dtype",
+        "float32",
+        "--port",
+        str(port),
+    ]
     # Requests in flight share a forward pass.
-    arguments += ["--continuous-batching", "--cb-block-size", "32", "--cb-num-blocks", "256", "--cb-max-batch-tokens", "1024"]
+    arguments += [
+        "--continuous-batching",
+        "--cb-block-size",
+        "32",
+        "--cb-num-blocks",
+        "256",
+        "--cb-max-batch-tokens",
+        "1024",
+    ]
     arguments += ["--host", "127.0.0.1", str(folder)]
     with started(arguments, port, str(folder), cache / "transformers.log") as server:
         yield server
 
 
 def evaluate(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, cache: Path, name: str, arguments: list[str], command: Any = evaluate_command
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    cache: Path,
+    name: str,
+    arguments: list[str],
+    command: Any = evaluate_command,
 ) -> None:
     data = published("figqa/filtered/dev.csv")
     items = MUNCH_ITEMS if "munch" in arguments[-1] else ITEMS
     limit = [f"data.limit={items}"] if items else []
-    fixed = ["trainer=cpu", "trainer.progress=false", f"paths.cache={cache}", f"paths.data={data}", f"output={folder / name}"]
+    fixed = [
+        "trainer=cpu",
+        "trainer.progress=false",
+        f"paths.cache={cache}",
+        f"paths.data={data}",
+        f"output={folder / name}",
+    ]
     monkeypatch.setattr("sys.argv", ["evaluate.py", *fixed, *limit, *arguments])
     started = time.perf_counter()
     command()
@@ -143,8 +181,9 @@ def agreement(ours: list[Prediction], theirs: list[Prediction]) -> tuple[float, 
     return same, float(pearsonr(*ahead).statistic)
 
 
-# Under llama-cpp-python a prompt has to begin with the model's bos, whose id is 1 here, and then the first word has no value. So
-# compared are answers after their metaphors and questions, and whole strings by their sum: the two options begin alike.
+# Under llama-cpp-python a prompt has to begin with the model's bos, whose id is 1 here, and then the first
+# word has no value. So compared are answers after their metaphors and questions, and whole strings by their
+# sum: the two options begin alike.
 LIKELIHOOD = {
     "figqa answer": ["data=figqa_medium", "scoring=answer"],
     "figqa whole": ["data=figqa_medium", "scoring=clean", "scoring.norm=sum"],
@@ -163,7 +202,9 @@ def test_llama_cpp_scores_as_the_local_engine(
     llama_cpp: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     task = LIKELIHOOD[name]
-    theirs, content = evaluated(monkeypatch, tmp_path, cache, "served", [*beside(llama_cpp), "model.bos=<|im_start|>", *task])
+    theirs, content = evaluated(
+        monkeypatch, tmp_path, cache, "served", [*beside(llama_cpp), "model.bos=<|im_start|>", *task]
+    )
     ours, _ = evaluated(monkeypatch, tmp_path, cache, "local", ["model=smollm2", "model.bos=1", *task])
     same, correlation = agreement(ours, theirs)
     print(f"{name}: llama.cpp, {len(ours)} items: same choice {100 * same:.1f} %, r = {correlation:.4f}")
@@ -175,14 +216,23 @@ def test_llama_cpp_scores_as_the_local_engine(
 @pytest.mark.parametrize("name", LETTERS)
 @pytest.mark.parametrize("server", ["llama_cpp", "transformers_serve"])
 def test_chats_reply_as_the_local_engine(
-    request: pytest.FixtureRequest, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str, name: str
+    request: pytest.FixtureRequest,
+    cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    server: str,
+    name: str,
 ) -> None:
     task = LETTERS[name]
-    theirs, content = evaluated(monkeypatch, tmp_path, cache, "served", [*beside(request.getfixturevalue(server)), *task])
+    theirs, content = evaluated(
+        monkeypatch, tmp_path, cache, "served", [*beside(request.getfixturevalue(server)), *task]
+    )
     ours, _ = evaluated(monkeypatch, tmp_path, cache, "local", ["model=smollm2", *task])
     same = float(np.mean([one.choice == other.choice for one, other in zip(ours, theirs, strict=True)]))
     invalid = content["replies"]["invalid"]["value"]
-    print(f"{name}: {server}, {len(ours)} items: same choice {100 * same:.1f} %, {100 * invalid:.1f} % invalid")
+    print(
+        f"{name}: {server}, {len(ours)} items: same choice {100 * same:.1f} %, {100 * invalid:.1f} % invalid"
+    )
     # The same float32 values and the same code give the same letters; 4-bit kernels may tip a near tie.
     assert same > (0.99 if server == "transformers_serve" else 0.7)
 
@@ -191,10 +241,15 @@ def test_llama_cpp_judges_as_the_local_engine(
     llama_cpp: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = ["prompts=[CTWT52,WOTG33]", "data=munch"]
-    for name, whose in (("served", [*beside(llama_cpp), "model.bos=<|im_start|>"]), ("local", ["model=smollm2", "model.bos=1"])):
+    for name, whose in (
+        ("served", [*beside(llama_cpp), "model.bos=<|im_start|>"]),
+        ("local", ["model=smollm2", "model.bos=1"]),
+    ):
         evaluate(monkeypatch, tmp_path, cache, name, [*whose, *task], munch_judge_command)
     for prompt in ("CTWT52", "WOTG33"):
-        theirs, ours = (read_predictions(tmp_path / name / f"predictions/{prompt}.jsonl") for name in ("served", "local"))
+        theirs, ours = (
+            read_predictions(tmp_path / name / f"predictions/{prompt}.jsonl") for name in ("served", "local")
+        )
         same = float(np.mean([one.choice == other.choice for one, other in zip(ours, theirs, strict=True)]))
         print(f"munch judgement {prompt}: llama.cpp, {len(ours)} items: same letter {100 * same:.1f} %")
         assert same > 0.7
@@ -209,11 +264,18 @@ def test_requests_in_flight_keep_the_server_busy(
     for concurrency in (1, 16):
         whose = [*beside(transformers_serve), f"model.concurrency={concurrency}"]
         begun = time.perf_counter()
-        evaluate(monkeypatch, tmp_path, tmp_path / f"cache{concurrency}", f"served{concurrency}", [*whose, *task])
+        evaluate(
+            monkeypatch, tmp_path, tmp_path / f"cache{concurrency}", f"served{concurrency}", [*whose, *task]
+        )
         taken.append(time.perf_counter() - begun)
-    print(f"32 replies of transformers serve: {taken[0]:.1f} s one at a time, {taken[1]:.1f} s with 16 in flight")
+    print(
+        f"32 replies of transformers serve: {taken[0]:.1f} s one at a time, {taken[1]:.1f} s with 16 in "
+        "flight"
+    )
     assert taken[0] > 1.3 * taken[1]
-    assert len({(tmp_path / f"served{concurrency}/replies.jsonl").read_text() for concurrency in (1, 16)}) == 1
+    assert (
+        len({(tmp_path / f"served{concurrency}/replies.jsonl").read_text() for concurrency in (1, 16)}) == 1
+    )
 
 
 def test_llama_cpp_ranks_words_as_the_local_engine(
@@ -221,21 +283,33 @@ def test_llama_cpp_ranks_words_as_the_local_engine(
 ) -> None:
     task = ["prompts=[PTGS54]", "max_rank=5", "data=munch_generation"]
     found = {}
-    for name, whose in (("served", [*beside(llama_cpp), "model.bos=<|im_start|>"]), ("local", ["model=smollm2", "model.bos=1"])):
+    for name, whose in (
+        ("served", [*beside(llama_cpp), "model.bos=<|im_start|>"]),
+        ("local", ["model=smollm2", "model.bos=1"]),
+    ):
         evaluate(monkeypatch, tmp_path, cache, name, [*whose, *task], munch_generate_command)
         found[name] = rankings.read(tmp_path / name / "rankings" / "PTGS54.jsonl")
     rows = list(zip(found["served"], found["local"], strict=True))
     shared = float(np.mean([len({*one.top} & {*other.top}) / 5 for one, other in rows]))
-    same = float(np.mean([rank == other for one, two in rows for rank, other in zip(one.ranks, two.ranks, strict=True)]))
+    same = float(
+        np.mean(
+            [rank == other for one, two in rows for rank, other in zip(one.ranks, two.ranks, strict=True)]
+        )
+    )
     print(
-        f"munch top-5 ranks: llama.cpp, {len(rows)} items: {100 * same:.1f} % same ranks, {100 * shared:.1f} % of the tokens shared"
+        f"munch top-5 ranks: llama.cpp, {len(rows)} items: {100 * same:.1f} % same ranks, {100 * shared:.1f} "
+        "% of the tokens shared"
     )
     assert shared > 0.7
     assert same > 0.8
 
 
 def test_values_of_the_wrong_tokens_are_noticed(
-    llama_cpp: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    llama_cpp: Server,
+    cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit):
         evaluate(monkeypatch, tmp_path, cache, "served", [*beside(llama_cpp), "scoring=clean"])
@@ -243,7 +317,11 @@ def test_values_of_the_wrong_tokens_are_noticed(
 
 
 def test_a_chat_without_log_probabilities_says_what_works(
-    transformers_serve: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    transformers_serve: Server,
+    cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit):
         evaluate(monkeypatch, tmp_path, cache, "served", [*beside(transformers_serve), "scoring=clean"])

@@ -1,4 +1,5 @@
-"""What an endpoint refuses to read, and answers that hold nothing: neither is scored, neither keeps an evaluation from its end."""
+"""What an endpoint refuses to read, and answers that hold nothing: neither is scored, neither keeps an
+evaluation from its end."""
 
 import json
 from pathlib import Path
@@ -24,11 +25,42 @@ pytest.importorskip("openai", reason="needs the extra `served`")
 FILTERS = {
     "Azure": (
         400,
-        {"error": {"code": "content_filter", "message": "The response was filtered due to the prompt.", "status": 400}},
+        {
+            "error": {
+                "code": "content_filter",
+                "message": "The response was filtered due to the prompt.",
+                "status": 400,
+            }
+        },
     ),
-    "OpenAI": (400, {"error": {"code": "invalid_prompt", "message": "Your prompt was flagged as violating our usage policy."}}),
-    "OpenRouter": (403, {"error": {"code": 403, "message": "Your chosen model requires moderation", "metadata": {"reasons": []}}}),
-    "DashScope": (400, {"error": {"code": "data_inspection_failed", "message": "Input data may contain inappropriate content."}}),
+    "OpenAI": (
+        400,
+        {
+            "error": {
+                "code": "invalid_prompt",
+                "message": "Your prompt was flagged as violating our usage policy.",
+            }
+        },
+    ),
+    "OpenRouter": (
+        403,
+        {
+            "error": {
+                "code": 403,
+                "message": "Your chosen model requires moderation",
+                "metadata": {"reasons": []},
+            }
+        },
+    ),
+    "DashScope": (
+        400,
+        {
+            "error": {
+                "code": "data_inspection_failed",
+                "message": "Input data may contain inappropriate content.",
+            }
+        },
+    ),
     "a router": (200, {"error": {"code": 400, "message": "Output blocked by content filtering policy"}}),
 }
 
@@ -39,7 +71,9 @@ def refusing(word: str, answer: tuple[int, Any] = FILTERS["Azure"]) -> Any:
 
 
 def model(stub: Stub, **fields: Any) -> ModelConfig:
-    return ModelConfig(family="served", name=MODEL, name_or_path="", endpoint=stub.url, **{"retries": 0, **fields})
+    return ModelConfig(
+        family="served", name=MODEL, name_or_path="", endpoint=stub.url, **{"retries": 0, **fields}
+    )
 
 
 REQUESTS = [Request("The room", " was hot."), Request("The dagger", " was hot."), Request("It was", " cold.")]
@@ -63,7 +97,15 @@ def test_a_prompt_that_a_filter_refuses_is_passed_over_counted_and_not_asked_aga
 @pytest.mark.parametrize(
     "fault",
     [
-        (400, {"error": {"message": "This model's maximum context length is 2048 tokens", "code": "context_length_exceeded"}}),
+        (
+            400,
+            {
+                "error": {
+                    "message": "This model's maximum context length is 2048 tokens",
+                    "code": "context_length_exceeded",
+                }
+            },
+        ),
         (400, {"error": {"message": "Unsupported parameter: logprobs"}}),
         (403, {"error": {"message": "No access to this model"}}),
     ],
@@ -77,7 +119,10 @@ def test_another_refusal_ends_the_asking(tmp_path: Path, fault: tuple[int, Any])
 
 
 def test_a_filter_that_refuses_the_probe_is_no_endpoint(tmp_path: Path) -> None:
-    with serving(Stub(fault=refusing(""))) as stub, pytest.raises(FiglangError, match=r"answers 400: .*filtered"):
+    with (
+        serving(Stub(fault=refusing(""))) as stub,
+        pytest.raises(FiglangError, match=r"answers 400: .*filtered"),
+    ):
         connect(model(stub), str(tmp_path), "reply")
 
 
@@ -86,7 +131,10 @@ def test_a_reply_that_a_filter_stops_says_so(tmp_path: Path) -> None:
     with serving(Stub()) as stub:
         endpoint = connect(model(stub), str(tmp_path), "reply")
         stub.fault = refusing("dagger")
-        assert endpoint.chat(["a dagger", "Hm?"], SamplingConfig()) == [[Reply("", refused=True)], [Reply("B")]]
+        assert endpoint.chat(["a dagger", "Hm?"], SamplingConfig()) == [
+            [Reply("", refused=True)],
+            [Reply("B")],
+        ]
         stub.fault = lambda stub, body: (200, {}, json.dumps(stopped))
         assert endpoint.chat(["And?"], SamplingConfig()) == [[Reply("", refused=True)]]
         stub.fault = refusing("dagger")
@@ -94,7 +142,8 @@ def test_a_reply_that_a_filter_stops_says_so(tmp_path: Path) -> None:
         assert [len(top) for top in endpoint.likeliest(["a dagger", "a room"], 5)] == [0, 1]
 
 
-# Answers that look like those to `prompt_logprobs` and hold nothing, or not all, of the prompt "The room was hot."
+# Answers that look like those to `prompt_logprobs` and hold nothing, or not all, of the prompt "The room was
+# hot."
 EMPTY: dict[str, Any] = {
     "a null": [None],
     "nulls": [None, None, None],
@@ -159,14 +208,21 @@ def test_a_stored_line_without_an_answer_is_damaged(tmp_path: Path) -> None:
         endpoint.read(["It was."])
         path = endpoint.client.store.path
         rows = [{**json.loads(line), "answer": 5} for line in path.read_text().splitlines()]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"key": "x"}\n' + "[" * 100_000 + "\n")
+        path.write_text(
+            "".join(json.dumps(row) + "\n" for row in rows) + '{"key": "x"}\n' + "[" * 100_000 + "\n"
+        )
         (tokens,) = connect(model(stub), str(tmp_path), "prompts").read(["It was."])
         assert tokens is not None
 
 
 @pytest.mark.parametrize(
     ("words", "text"),
-    [(["", "."], "The room was hot."), (["The", "", "."], "The room was very hot."), ([""], "x" * 40), (["a", ""], "a b c")],
+    [
+        (["", "."], "The room was hot."),
+        (["The", "", "."], "The room was very hot."),
+        ([""], "x" * 40),
+        (["a", ""], "a b c"),
+    ],
 )
 def test_tokens_without_text_stand_for_a_word_at_most(words: list[str], text: str) -> None:
     with pytest.raises(FiglangError, match="leave out a part of the text"):
@@ -178,7 +234,14 @@ def test_one_token_alone_has_no_log_probability() -> None:
         tokens_of({"choices": [{"prompt_logprobs": [None]}]}, "Yes")
 
 
-QUIET = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1", "model.retries=0", "paths.cache=cache", "output=out"]
+QUIET = [
+    "trainer=cpu",
+    "trainer.progress=false",
+    "trainer.threads=1",
+    "model.retries=0",
+    "paths.cache=cache",
+    "output=out",
+]
 
 
 def run(command: Any, monkeypatch: pytest.MonkeyPatch, stub: Stub, *arguments: str) -> None:
@@ -203,7 +266,9 @@ def test_a_likelihood_evaluation_ends_with_the_refused_items_as_ties(
     monkeypatch.chdir(tmp_path)
     with serving(Stub()) as stub:
         run(evaluate_command, monkeypatch, stub, *data)
-        whole = [json.loads(line) for line in (tmp_path / "out" / "predictions.jsonl").read_text().splitlines()]
+        whole = [
+            json.loads(line) for line in (tmp_path / "out" / "predictions.jsonl").read_text().splitlines()
+        ]
         prompts = [body["prompt"] for body in stub.seen if body.get("echo")]
         refused = prompts[0]
         stub.fault = lambda stub, body: refusing("")(stub, body) if body.get("prompt") == refused else None
@@ -215,12 +280,16 @@ def test_a_likelihood_evaluation_ends_with_the_refused_items_as_ties(
     invalid = [row for row in rows if row["choice"] is None]
     assert len(invalid) == content(tmp_path)["refused"]["items"] >= 1
     assert all(set(row["scores"]) == {0.0} for row in invalid)
-    assert [row for row in rows if row not in invalid] == [row for row in whole if row["id"] not in {one["id"] for one in invalid}]
+    assert [row for row in rows if row not in invalid] == [
+        row for row in whole if row["id"] not in {one["id"] for one in invalid}
+    ]
     assert "refused items" in shown
     assert checked(tmp_path / "out" / "metrics.json")["metrics"] == content(tmp_path)["metrics"]
 
 
-def test_a_letter_evaluation_ends_with_the_refused_replies_as_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_letter_evaluation_ends_with_the_refused_replies_as_invalid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     seen: list[str] = []
 
@@ -245,6 +314,8 @@ def test_a_blank_that_is_refused_ranks_nothing(tmp_path: Path, monkeypatch: pyte
     munch = ["data=munch_generation", "data.root=package:figlang/samples", "data.limit=6", "prompts=[PTGS54]"]
     with serving(Stub(fault=refusing("unveil"))) as stub:
         run(munch_generate_command, monkeypatch, stub, *munch)
-    rows = [json.loads(line) for line in (tmp_path / "out" / "rankings" / "PTGS54.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line) for line in (tmp_path / "out" / "rankings" / "PTGS54.jsonl").read_text().splitlines()
+    ]
     assert [(set(row["ranks"]), row["top"]) for row in rows if not row["written"]] == [({None}, [])] * 2
     assert len(rows) == 6

@@ -1,4 +1,5 @@
-"""Log-probabilities of a model behind an endpoint (a stub on loopback): whose token is whose, and what is refused."""
+"""Log-probabilities of a model behind an endpoint (a stub on loopback): whose token is whose, and what is
+refused."""
 
 import json
 from pathlib import Path
@@ -21,7 +22,9 @@ pytest.importorskip("openai", reason="needs the extra `served`")
 
 
 def model(stub: Stub, **fields: Any) -> ModelConfig:
-    return ModelConfig(family="served", name=MODEL, name_or_path="", endpoint=stub.url, **{"retries": 0, **fields})
+    return ModelConfig(
+        family="served", name=MODEL, name_or_path="", endpoint=stub.url, **{"retries": 0, **fields}
+    )
 
 
 def scored(stub: Stub, folder: Path, requests: list[Request], bos: str = "none") -> list[list[float]]:
@@ -64,7 +67,9 @@ def test_a_servers_own_first_token_makes_the_first_word_count(tmp_path: Path, fo
         assert endpoint.abilities.starts
         (values,) = ServedScorer(endpoint, "server").score([Request("", "It was hot.")]).log_probs
     tokens = ["<s>", *WORDS.findall("It was hot.")]
-    assert values.tolist() == pytest.approx([log_prob("".join(tokens[:place]), tokens[place]) for place in range(1, len(tokens))])
+    assert values.tolist() == pytest.approx(
+        [log_prob("".join(tokens[:place]), tokens[place]) for place in range(1, len(tokens))]
+    )
 
 
 def test_strings_are_sent_once(tmp_path: Path) -> None:
@@ -98,7 +103,9 @@ def test_tokens_are_laid_onto_the_text(words: list[str], text: str, spans: list[
 def test_all_parts_of_a_character_that_begins_a_continuation_count(tmp_path: Path) -> None:
     """As vLLM shows them: nothing for the first parts, and the character where the last one completes it."""
     tokens = ["Hot", " as", "", "", " 🙂", "."]
-    shown = {"choices": [{"logprobs": {"tokens": tokens, "token_logprobs": [None, -1.0, -2.0, -4.0, -8.0, -16.0]}}]}
+    shown = {
+        "choices": [{"logprobs": {"tokens": tokens, "token_logprobs": [None, -1.0, -2.0, -4.0, -8.0, -16.0]}}]
+    }
     with serving(Stub()) as stub:
         endpoint = connect(model(stub), str(tmp_path), "prompts")
         stub.fault = lambda stub, body: (200, {}, json.dumps(shown))
@@ -117,7 +124,8 @@ def test_a_special_token_that_is_not_shown_has_no_span() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "text", "message"), [(["The", " dog"], "The cat", "do not spell"), (["The"], "The cat", "end before the text")]
+    ("words", "text", "message"),
+    [(["The", " dog"], "The cat", "do not spell"), (["The"], "The cat", "end before the text")],
 )
 def test_other_tokens_than_the_texts_are_refused(words: list[str], text: str, message: str) -> None:
     with pytest.raises(FiglangError, match=message):
@@ -143,7 +151,9 @@ def test_log_probabilities_that_go_missing_end_the_run(tmp_path: Path) -> None:
     with serving(Stub()) as stub:
         endpoint = connect(model(stub, concurrency=1), str(tmp_path), "prompts")
         stub.echo = False
-        with pytest.raises(FiglangError, match=r"holds no log-probabilities of the prompt 'The room was hot.' \(0 of 3"):
+        with pytest.raises(
+            FiglangError, match=r"holds no log-probabilities of the prompt 'The room was hot.' \(0 of 3"
+        ):
             ServedScorer(endpoint).score(REQUESTS)
 
 
@@ -152,7 +162,13 @@ def test_log_probabilities_that_go_missing_end_the_run(tmp_path: Path) -> None:
     [
         ("B", "B"),
         (None, ""),
-        ([{"type": "thinking", "thinking": [{"type": "text", "text": "A?"}]}, {"type": "text", "text": "B"}], "B"),
+        (
+            [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "A?"}]},
+                {"type": "text", "text": "B"},
+            ],
+            "B",
+        ),
     ],
 )
 def test_the_text_of_a_reply_may_come_in_parts_or_not_at_all(tmp_path: Path, content: Any, text: str) -> None:
@@ -175,7 +191,8 @@ def test_reasoning_that_runs_into_the_limit_is_a_reply_that_was_cut(tmp_path: Pa
             return (
                 400,
                 {},
-                '{"error": {"message": "Could not finish the message because max_tokens or model output limit was reached."}}',
+                '{"error": {"message": "Could not finish the message because max_tokens or model output '
+                'limit was reached."}}',
             )
         return None
 

@@ -1,4 +1,5 @@
-"""Ranks by first token: hand-worked cases on a scripted model, and equality with completing every token by a real network."""
+"""Ranks by first token: hand-worked cases on a scripted model, and equality with completing every token by a
+real network."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,7 +16,24 @@ from figlang.scoring.ranking.words import Comparison, TokenTexts, leading_word
 from figlang.scoring.tree.continuing import Continuation, Path
 from tests.causal_models import TREE, WHOLE, network, tokenizer
 
-PIECES = ['"', "*", "</s>", "st", "em", "res", "strong", "sternly", "ly", "ern", "Ġst", "S", "s", "solid", "-", "."]
+PIECES = [
+    '"',
+    "*",
+    "</s>",
+    "st",
+    "em",
+    "res",
+    "strong",
+    "sternly",
+    "ly",
+    "ern",
+    "Ġst",
+    "S",
+    "s",
+    "solid",
+    "-",
+    ".",
+]
 
 
 def small_tokenizer() -> PreTrainedTokenizerFast:
@@ -25,7 +43,8 @@ def small_tokenizer() -> PreTrainedTokenizerFast:
 
 
 class Scripted:
-    """Chunks of one prompt each; after tokens, the piece that `says` names comes next, else the quotation mark."""
+    """Chunks of one prompt each; after tokens, the piece that `says` names comes next, else the quotation
+    mark."""
 
     def __init__(self, order: Sequence[str], says: Mapping[str, str], ties: Sequence[str] = ()) -> None:
         # The likeliest first; pieces that are not named are all less likely, in the order of the vocabulary.
@@ -54,13 +73,18 @@ class ScriptedChunk:
             yield row
 
 
-def ranked(model: Scripted, answers: Sequence[str], comparison: Comparison | None = None, **settings: Any) -> Ranked:
+def ranked(
+    model: Scripted, answers: Sequence[str], comparison: Comparison | None = None, **settings: Any
+) -> Ranked:
     ranker = FirstTokenRanker(model, TokenTexts(small_tokenizer()), comparison, **settings)  # type: ignore[arg-type]
     return ranker.rank([[0]], [answers])[0]
 
 
-# The example of the paper's Figure 5, whose prediction 2, `st`, becomes sternly and 4, `strong`, strongly; solidly is not there.
-FIGURE_5 = Scripted(["res", "st", "em", "strong"], {"st": "ern", "st ern": "ly", "strong": "ly", "solid": "-"})
+# The example of the paper's Figure 5, whose prediction 2, `st`, becomes sternly and 4, `strong`, strongly;
+# solidly is not there.
+FIGURE_5 = Scripted(
+    ["res", "st", "em", "strong"], {"st": "ern", "st ern": "ly", "strong": "ly", "solid": "-"}
+)
 
 
 def test_the_paper_s_example() -> None:
@@ -72,7 +96,8 @@ def test_the_paper_s_example() -> None:
 
 def test_several_answers_with_one_first_token_are_not_all_ranked() -> None:
     assert ranked(Scripted(["st"], {"st": "ern"}), ["stern", "strong", "stems"]).ranks == (1, 7, None)
-    # `strong` is ranked by its own token, which is the 7th; `stems` begins with `st` only, and that became `stern`.
+    # `strong` is ranked by its own token, which is the 7th; `stems` begins with `st` only, and that became
+    # `stern`.
 
 
 def test_of_several_tokens_that_lead_to_an_answer_the_best_counts() -> None:
@@ -114,7 +139,9 @@ def test_a_word_ends_at_a_special_token_or_at_the_limit() -> None:
     running = Scripted(["st"], {"st": "ern", "st ern": "ly", "st ern ly": "ly"})
     assert ranked(running, ["sternly"], max_tokens=3).ranks == (1,)
     assert ranked(running, ["sternly"]).ranks[0] != 1  # it would have become sternlyly
-    assert ranked(Scripted(["</s>", "st"], {"st": "ern"}), ["stern"]) == Ranked((2,), "", ("", "st", '"', "*", "em"))
+    assert ranked(Scripted(["</s>", "st"], {"st": "ern"}), ["stern"]) == Ranked(
+        (2,), "", ("", "st", '"', "*", "em")
+    )
 
 
 def test_a_hyphenated_answer_is_one_word() -> None:
@@ -154,7 +181,9 @@ PROMPTS = ['the oven should be "', 'the oven was "', 'as the so "', 'the oven sh
 
 
 @torch.no_grad()
-def everything(plain: PreTrainedModel, ids: Sequence[int], texts: TokenTexts, count: int) -> list[tuple[str, int, str]]:
+def everything(
+    plain: PreTrainedModel, ids: Sequence[int], texts: TokenTexts, count: int
+) -> list[tuple[str, int, str]]:
     """Text, rank and word of every first token that is text, all of them completed by the plain network."""
     first = plain(input_ids=torch.tensor([list(ids)])).logits[0, -1]
     whole = [token for token in range(len(texts)) if texts.of([token]) and "�" not in texts.of([token])]
@@ -164,10 +193,19 @@ def everything(plain: PreTrainedModel, ids: Sequence[int], texts: TokenTexts, co
     found = []
     for token, row in zip(whole, rows[:, len(ids) :].tolist(), strict=True):
         size = next(
-            (size for size in range(1, count) if leading_word(texts.of(row[:size]))[1] or row[size - 1] in texts.special), count
+            (
+                size
+                for size in range(1, count)
+                if leading_word(texts.of(row[:size]))[1] or row[size - 1] in texts.special
+            ),
+            count,
         )
         found.append(
-            (texts.of([token]).removeprefix(" "), int((first >= first[token]).sum()), leading_word(texts.of(row[:size]))[0])
+            (
+                texts.of([token]).removeprefix(" "),
+                int((first >= first[token]).sum()),
+                leading_word(texts.of(row[:size]))[0],
+            )
         )
     return found
 
@@ -190,7 +228,9 @@ def test_ranks_are_those_of_completing_every_token(family: str) -> None:
                     (
                         rank
                         for begin, rank, word in found
-                        if begin and answer.casefold().startswith(begin.casefold()) and word.casefold() == answer.casefold()
+                        if begin
+                        and answer.casefold().startswith(begin.casefold())
+                        and word.casefold() == answer.casefold()
                     ),
                     default=None,
                 )

@@ -1,4 +1,5 @@
-"""Ranks of whole words: equality with scoring every candidate by itself, under causal and masked models, and what a word costs."""
+"""Ranks of whole words: equality with scoring every candidate by itself, under causal and masked models, and
+what a word costs."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,7 +19,23 @@ from figlang.types import Blank, Substitution
 from tests import causal_models, masked_models
 
 # Beginnings of one another, words of one token and of many, capitals, a hyphen, an accent.
-WORDS = ["the", "then", "oven", "ovens", "as", "a", "hot", "Hot", "was", "head-office", "so", "naïve", "oventhe", "s", "x"]
+WORDS = [
+    "the",
+    "then",
+    "oven",
+    "ovens",
+    "as",
+    "a",
+    "hot",
+    "Hot",
+    "was",
+    "head-office",
+    "so",
+    "naïve",
+    "oventhe",
+    "s",
+    "x",
+]
 ANSWERS = [("oven", "as", "absent"), ("the", "then"), ("x", "oven", "ovens", "hot")]
 
 
@@ -60,11 +77,15 @@ def test_causal_ranks_are_those_of_scoring_every_word(family: str, max_rank: int
 @pytest.mark.parametrize("tokens", masked_models.TOKENIZERS)
 def test_masked_ranks_are_those_of_filling_every_word(tokens: str) -> None:
     known = masked_models.TOKENIZERS[tokens]()
-    plain = masked_models.network("roberta" if tokens == "bytes" else "bert", known, max_position_embeddings=130)
+    plain = masked_models.network(
+        "roberta" if tokens == "bytes" else "bert", known, max_position_embeddings=130
+    )
     blanks = [blank("It was *", "* in the room.", ANSWERS[0]), blank("The room *", "* hot!", ANSWERS[1])]
     ranker = WordRanker(MaskedReader(MaskedScorer(plain, known), known), WORDS, ANSWERS[:2])
     pieces = {
-        word: tuple(ids[place] for place in places) for word in (*WORDS, "absent") for ids, places in [cut(known, "*", word, "*")]
+        word: tuple(ids[place] for place in places)
+        for word in (*WORDS, "absent")
+        for ids, places in [cut(known, "*", word, "*")]
     }
     assert ranker.unknown == [word for word in pieces if known.unk_token_id in pieces[word]]
     for one, asked, answers in zip(ranker.rank(blanks), blanks, ANSWERS, strict=False):
@@ -72,7 +93,11 @@ def test_masked_ranks_are_those_of_filling_every_word(tokens: str) -> None:
         counted = {pieces[word]: word for word in (*WORDS, *answers) if word not in ranker.unknown}
         scores = {ids: filled(plain, known, asked, word) for ids, word in counted.items()}
         for answer, rank in zip(answers, one.ranks, strict=True):
-            known_rank = sum(value >= scores[pieces[answer]] for value in scores.values()) if pieces[answer] in scores else None
+            known_rank = (
+                sum(value >= scores[pieces[answer]] for value in scores.values())
+                if pieces[answer] in scores
+                else None
+            )
             assert rank == known_rank
 
 
@@ -82,7 +107,9 @@ def cut(known: PreTrainedTokenizerBase, before: str, word: str, after: str) -> t
     first, last = len(before), len(before) + len(word)
     spans = zip(encoding.offset_mapping, encoding.special_tokens_mask, strict=True)
     return encoding.input_ids, [
-        place for place, ((start, end), special) in enumerate(spans) if not special and start < last and end > first
+        place
+        for place, ((start, end), special) in enumerate(spans)
+        if not special and start < last and end > first
     ]
 
 
@@ -92,13 +119,17 @@ def filled(plain: PreTrainedModel, known: PreTrainedTokenizerBase, blank: Blank,
     whole, places = cut(known, blank.before, word, blank.after)
     total = 0.0
     for place in places:
-        ids = [known.mask_token_id if other >= place and other in places else token for other, token in enumerate(whole)]
+        ids = [
+            known.mask_token_id if other >= place and other in places else token
+            for other, token in enumerate(whole)
+        ]
         total += float(plain(input_ids=torch.tensor([ids])).logits[0, place].log_softmax(-1)[whole[place]])
     return total
 
 
 class Counting:
-    """A reader of one blank whose tokens are letters; `says` gives each its log-probability, whatever came before."""
+    """A reader of one blank whose tokens are letters; `says` gives each its log-probability, whatever came
+    before."""
 
     by_length = False
 
@@ -128,7 +159,9 @@ def test_beginnings_that_cannot_matter_are_not_read() -> None:
 
 def test_equal_words_share_the_worst_place() -> None:
     reader = Counting(lambda token: -1.0)
-    assert WordRanker(reader, ["a", "b", "c", "dd"], [["b", "dd"]]).rank([blank("", "", ["b", "dd"])])[0].ranks == (3, 4)
+    assert WordRanker(reader, ["a", "b", "c", "dd"], [["b", "dd"]]).rank([blank("", "", ["b", "dd"])])[
+        0
+    ].ranks == (3, 4)
 
 
 def test_a_diverged_network_is_refused() -> None:

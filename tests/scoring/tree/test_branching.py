@@ -1,4 +1,5 @@
-"""Laws of figlang/scoring/tree/branching.py: what is trained is exactly what is evaluated, whoever shares a batch or a row."""
+"""Laws of figlang/scoring/tree/branching.py: what is trained is exactly what is evaluated, whoever shares a
+batch or a row."""
 
 import pytest
 import torch
@@ -97,7 +98,9 @@ def test_gradients_do_not_depend_on_sharing(sharing: bool) -> None:
             request = strings.wording.span("", item.context, option)
             tokens = strings.requests.encode([request])[0][0]
             logits = reference(torch.tensor([tokens.ids[:-1]])).logits[0].log_softmax(-1)
-            scores.append(sum(logits[place - 1, tokens.ids[place]] for place in range(tokens.start, len(tokens.ids))))
+            scores.append(
+                sum(logits[place - 1, tokens.ids[place]] for place in range(tokens.start, len(tokens.ids)))
+            )
     torch.nn.functional.cross_entropy(torch.stack(scores).view(2, 2), torch.tensor([0, 1])).backward()
     for ours, plain in zip(built.parameters(), reference.parameters(), strict=True):
         torch.testing.assert_close(ours.grad, plain.grad, atol=1e-4, rtol=1e-3)
@@ -110,4 +113,6 @@ def test_lines_are_the_networks_own_loss() -> None:
     batch = strings.collate(strings.encode_lines(lines))
     found = StringScorer(dissect(built)).log_probs(batch).tolist()
     sequences = strings.requests.encode([Request("", line) for line in lines])[0]
-    assert found == pytest.approx([v for tokens in sequences for v in values(built, tokens.ids, tokens.start)], abs=1e-4)
+    assert found == pytest.approx(
+        [v for tokens in sequences for v in values(built, tokens.ids, tokens.start)], abs=1e-4
+    )

@@ -1,4 +1,5 @@
-"""Laws of causal scoring: it equals the network's own loss, one sentence at a time, however the work is shared and cut."""
+"""Laws of causal scoring: it equals the network's own loss, one sentence at a time, however the work is
+shared and cut."""
 
 import logging
 import re
@@ -53,7 +54,9 @@ def test_attention_in_blocks_equals_it_too(family: str, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("bos", ["none", "add"])
 @pytest.mark.parametrize("family", WHOLE)
-def test_what_cannot_share_equals_it_too_and_says_why(family: str, bos: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_cannot_share_equals_it_too_and_says_why(
+    family: str, bos: str, caplog: pytest.LogCaptureFixture
+) -> None:
     plain = network(family, **WHOLE[family])
     scorer = CausalScorer(plain, TOKENIZER, bos=bos)
     with caplog.at_level(logging.INFO, "figlang"):
@@ -61,7 +64,9 @@ def test_what_cannot_share_equals_it_too_and_says_why(family: str, bos: str, cap
     assert fallback is not None
     said = [record.message for record in caplog.records if record.name == "figlang"]
     assert len(said) == 1
-    assert re.fullmatch(rf"causal scoring runs \d+ of 13 sequences whole, sharing nothing: {re.escape(fallback)}", said[0])
+    assert re.fullmatch(
+        rf"causal scoring runs \d+ of 13 sequences whole, sharing nothing: {re.escape(fallback)}", said[0]
+    )
     check(plain, scorer, requests())
 
 
@@ -94,9 +99,13 @@ def test_attention_implementations_agree(family: str, attention: str) -> None:
     check(plain, scorer, requests())
 
 
-@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # peft 0.21 asks transformers 5.23 for it
+@pytest.mark.filterwarnings(
+    "ignore:`is_gradient_checkpointing` is deprecated"
+)  # peft 0.21 asks transformers 5.23 for it
 def test_an_adapter_counts() -> None:
-    adapted = get_peft_model(network("llama"), LoraConfig(init_lora_weights=False, target_modules=["q_proj", "v_proj"]))
+    adapted = get_peft_model(
+        network("llama"), LoraConfig(init_lora_weights=False, target_modules=["q_proj", "v_proj"])
+    )
     scorer = CausalScorer(adapted, TOKENIZER)
     assert scorer.score(requests()).fallback is None
     check(adapted, scorer, requests())
@@ -191,17 +200,27 @@ def test_states_that_wait_for_the_vocabulary_stay_within_the_budget(monkeypatch:
     [
         ({"rope_type": "default", "rope_theta": 1e4}, None),
         ({"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}, 640),
-        ({"full_attention": {"rope_type": "dynamic", "factor": 2.0}, "sliding_attention": {"rope_type": "default"}}, 640),
+        (
+            {
+                "full_attention": {"rope_type": "dynamic", "factor": 2.0},
+                "sliding_attention": {"rope_type": "default"},
+            },
+            640,
+        ),
     ],
 )
-def test_rotary_frequencies_that_depend_on_the_longest_input_are_known(parameters: dict[str, Any], limit: int | None) -> None:
+def test_rotary_frequencies_that_depend_on_the_longest_input_are_known(
+    parameters: dict[str, Any], limit: int | None
+) -> None:
     config = AutoConfig.for_model("llama", max_position_embeddings=640)
     config.rope_parameters = parameters
     assert anatomy._by_length(config) == limit
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_network_that_ignores_the_mask_is_found_out(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_that_ignores_the_mask_is_found_out(
+    dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plain = network("llama").to(dtype)
     body, forward = plain.base_model, plain.base_model.forward
 
@@ -221,14 +240,25 @@ def test_a_network_with_a_mask_of_its_own_is_found_out(monkeypatch: pytest.Monke
     plain = network("llama")
     body, forward = plain.base_model, plain.base_model.forward
 
-    def causal(input_ids: Tensor, position_ids: Tensor | None = None, attention_mask: Tensor | None = None, **inputs: Any) -> Any:
+    def causal(
+        input_ids: Tensor,
+        position_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        **inputs: Any,
+    ) -> Any:
         if attention_mask is not None and attention_mask.dim() == 4:  # what comes later alone is hidden
             held = attention_mask.shape[-1] - attention_mask.shape[-2]
-            attention_mask = torch.full_like(attention_mask, torch.finfo(attention_mask.dtype).min).triu(held + 1)
-        return forward(input_ids=input_ids, position_ids=position_ids, attention_mask=attention_mask, **inputs)
+            attention_mask = torch.full_like(attention_mask, torch.finfo(attention_mask.dtype).min).triu(
+                held + 1
+            )
+        return forward(
+            input_ids=input_ids, position_ids=position_ids, attention_mask=attention_mask, **inputs
+        )
 
     monkeypatch.setattr(body, "forward", causal)
-    assert "does not follow a tree-shaped mask" in str(CausalScorer(plain, TOKENIZER).score(requests()).fallback)
+    assert "does not follow a tree-shaped mask" in str(
+        CausalScorer(plain, TOKENIZER).score(requests()).fallback
+    )
 
 
 def test_a_network_that_changes_its_logits_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,11 +283,15 @@ def test_a_network_that_changes_its_logits_is_found_out(monkeypatch: pytest.Monk
 class Near(LlamaModel):
     """Looks no further back than 64 places, whatever its mask says."""
 
-    def forward(self, input_ids: Tensor, attention_mask: Any = None, past_key_values: Any = None, **inputs: Any) -> Any:
+    def forward(
+        self, input_ids: Tensor, attention_mask: Any = None, past_key_values: Any = None, **inputs: Any
+    ) -> Any:
         held = 0 if past_key_values is None else past_key_values.get_seq_length()
         behind_TK = held + torch.arange(input_ids.shape[1])[:, None] - torch.arange(held + input_ids.shape[1])
         if attention_mask is None or attention_mask.dim() == 2:
-            attention_mask = torch.zeros(behind_TK.shape).masked_fill(behind_TK < 0, torch.finfo(torch.float32).min)[None, None]
+            attention_mask = torch.zeros(behind_TK.shape).masked_fill(
+                behind_TK < 0, torch.finfo(torch.float32).min
+            )[None, None]
         near = attention_mask.masked_fill(behind_TK >= 64, torch.finfo(torch.float32).min)
         return super().forward(input_ids, attention_mask=near, past_key_values=past_key_values, **inputs)
 
@@ -266,14 +300,21 @@ def test_code_that_is_not_transformers_own_shares_nothing() -> None:
     plain = network("llama")
     plain.base_model.__class__ = Near  # the probe is shorter than its window
     scorer = CausalScorer(plain, TOKENIZER)
-    assert scorer.score(requests()).fallback == "it has code that is not transformers' own (tests.scoring.tree.test_causal.Near)"
+    assert (
+        scorer.score(requests()).fallback
+        == "it has code that is not transformers' own (tests.scoring.tree.test_causal.Near)"
+    )
     check(plain, scorer, requests())
 
 
 def test_a_token_across_the_boundary_belongs_to_the_continuation() -> None:
     encoder = CausalScorer(network("gpt2"), TOKENIZER).encoder
-    (inside, line, space), _ = encoder.encode([Request("The ov", "en."), Request("so.", "\nas"), Request("so ", " as")])
-    assert [TOKENIZER.convert_ids_to_tokens(tokens.ids[tokens.start :]) for tokens in (inside, line, space)] == [
+    (inside, line, space), _ = encoder.encode(
+        [Request("The ov", "en."), Request("so.", "\nas"), Request("so ", " as")]
+    )
+    assert [
+        TOKENIZER.convert_ids_to_tokens(tokens.ids[tokens.start :]) for tokens in (inside, line, space)
+    ] == [
         ["oven", "."],
         [".Ċ", "as"],
         ["Ġ", "Ġ", "as"],
@@ -294,7 +335,10 @@ def test_no_requests_no_scores() -> None:
 def test_what_is_too_long_is_refused_by_name_or_truncated(caplog: pytest.LogCaptureFixture) -> None:
     plain = network("gpt2", max_position_embeddings=64)
     asked = [Request("the", " so"), Request(LONG, " as so")]
-    with pytest.raises(FiglangError, match=r"request 1 \('the so as the oven the so as'…\) has \d+ tokens.*overflow=truncate_left"):
+    with pytest.raises(
+        FiglangError,
+        match=r"request 1 \('the so as the oven the so as'…\) has \d+ tokens.*overflow=truncate_left",
+    ):
         CausalScorer(plain, TOKENIZER).score(asked)
     scorer = CausalScorer(plain, TOKENIZER, bos="add", overflow="truncate_left")
     check(plain, scorer, [*asked, Request(LONG, " as the")])
@@ -309,7 +353,9 @@ def test_what_is_too_long_is_refused_by_name_or_truncated(caplog: pytest.LogCapt
 
 @pytest.mark.parametrize("bos", ["none", "add"])
 def test_a_continuation_may_fill_the_window_and_no_more(bos: str) -> None:
-    scorer = CausalScorer(network("gpt2", max_position_embeddings=64), TOKENIZER, bos=bos, overflow="truncate_left")
+    scorer = CausalScorer(
+        network("gpt2", max_position_embeddings=64), TOKENIZER, bos=bos, overflow="truncate_left"
+    )
     (kept,) = scorer.score([Request("so so", "x" * 64)]).log_probs
     assert len(kept) == 64
     with pytest.raises(FiglangError, match=r"request 0 .* its continuation alone is too long"):
@@ -333,13 +379,21 @@ def test_what_cannot_be_scored_is_refused_by_name(request_: Request, message: st
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_network_that_looks_ahead_is_refused(dtype: torch.dtype) -> None:
     torch.manual_seed(0)
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 300}
+    sizes = {
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "intermediate_size": 64,
+        "vocab_size": 300,
+    }
 
     def bert(is_decoder: bool) -> PreTrainedModel:
         config = BertConfig(**sizes, initializer_range=0.2, is_decoder=is_decoder)
         return AutoModelForCausalLM.from_config(config).to(dtype)  # type: ignore[no-any-return]
 
-    with pytest.raises(FiglangError, match=r"BertLMHeadModel as loaded is no causal language model: .* scoring=pll"):
+    with pytest.raises(
+        FiglangError, match=r"BertLMHeadModel as loaded is no causal language model: .* scoring=pll"
+    ):
         CausalScorer(bert(False), TOKENIZER)
     CausalScorer(bert(True), TOKENIZER)
 
@@ -360,7 +414,9 @@ def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> N
 def test_the_common_beginning_is_read_in_the_first_packs_only() -> None:
     plain = network("llama")
     scorer = CausalScorer(plain, TOKENIZER)
-    sequences, _ = scorer.encoder.encode([Request(LONG[:200], f" {word}.") for word in ("as", "so", "the", "oven")])
+    sequences, _ = scorer.encoder.encode(
+        [Request(LONG[:200], f" {word}.") for word in ("as", "so", "the", "oven")]
+    )
     trie = grow(sequences)
     with torch.inference_mode():
         read = [states.read for states in tree_states(tree_reads(plain.base_model, trie, 64))]

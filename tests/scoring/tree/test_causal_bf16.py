@@ -57,13 +57,16 @@ def test_in_bf16_layers_are_summed_in_float32_where_a_network_can(family: str) -
 
 
 def test_in_bf16_sums_in_float32_are_nearer_to_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The error of one small network depends on the processor's kernels, so the mean over all families is compared. The
-    # ratios of squared errors were 0.74 to 1.00 a family, and 0.87 to 0.88 in the mean, with the kernels of AVX-512, AVX2
-    # and none; the mean of so many moves by 0.02. With one family the law holds within a fifth.
+    # The error of one small network depends on the processor's kernels, so the mean over all families is
+    # compared. The ratios of squared errors were 0.74 to 1.00 a family, and 0.87 to 0.88 in the mean, with
+    # the kernels of AVX-512, AVX2 and none; the mean of so many moves by 0.02. With one family the law holds
+    # within a fifth.
     monkeypatch.setattr("figlang.cpu.blocks.in_bf16", lambda: False)  # sums alone
     to_unsteady, to_own = [], []
     for family in TREE:
-        exact = CausalScorer(network(family, **TREE[family]), TOKENIZER, bos="add").score(requests()).log_probs
+        exact = (
+            CausalScorer(network(family, **TREE[family]), TOKENIZER, bos="add").score(requests()).log_probs
+        )
         half = network(family, **TREE[family]).to(torch.bfloat16)
         sequences, _ = CausalScorer(half, TOKENIZER, bos="add").encoder.encode(requests())
         own = torch.cat([torch.tensor(values(half, tokens.ids, tokens.start)) for tokens in sequences])
@@ -82,7 +85,11 @@ def test_in_bf16_rounded_attention_weights_add_little(monkeypatch: pytest.Monkey
         monkeypatch.setattr("figlang.cpu.blocks.in_bf16", lambda: rounded)  # noqa: B023
         errors[rounded] = 0.0
         for family in ("gpt2", "llama", "gpt_neox", "qwen2", "phi3", "opt", "granite"):
-            exact = CausalScorer(network(family, **TREE[family]), TOKENIZER, bos="add").score(requests()).log_probs
+            exact = (
+                CausalScorer(network(family, **TREE[family]), TOKENIZER, bos="add")
+                .score(requests())
+                .log_probs
+            )
             errors[rounded] += squared_error(network(family, **TREE[family]).to(torch.bfloat16), exact, True)
     assert errors[False] != errors[True] < 1.25 * errors[False]
 
@@ -92,7 +99,9 @@ def test_in_bf16_what_is_kept_stays_in_bf16_whatever_the_sums_are(family: str) -
     half = network(family, **TREE[family]).to(torch.bfloat16)
     sequences, _ = CausalScorer(half, TOKENIZER).encoder.encode(requests())
     for read in tree_reads(half.base_model, grow(sequences), 40, steady=True):
-        assert {kept.dtype for layer in read.cache.layers for kept in (layer.keys, layer.values)} == {torch.bfloat16}
+        assert {kept.dtype for layer in read.cache.layers for kept in (layer.keys, layer.values)} == {
+            torch.bfloat16
+        }
 
 
 @pytest.mark.parametrize("family", ["llama", "gemma2", "cohere"])
@@ -105,8 +114,13 @@ def test_in_bf16_logits_are_summed_in_float32(family: str) -> None:
         logits, rounded = found.exact(states, tokens), found.head(states)[torch.arange(300), tokens]
         exact = dissect(deepcopy(half).double()).head(states.double())[torch.arange(300), tokens]
     assert logits.dtype == torch.float32
-    # A logit in bf16 is off by up to 2 ** -9 of itself; a sum of 32 products in float32 by less than 32 * 2 ** -24 of their size.
-    assert float((logits - exact).abs().max()) < 1e-5 * float(exact.abs().max()) < float((rounded - exact).abs().max())
+    # A logit in bf16 is off by up to 2 ** -9 of itself; a sum of 32 products in float32 by less than 32 * 2
+    # ** -24 of their size.
+    assert (
+        float((logits - exact).abs().max())
+        < 1e-5 * float(exact.abs().max())
+        < float((rounded - exact).abs().max())
+    )
 
 
 class OwnLinear(nn.Linear):

@@ -1,4 +1,5 @@
-"""Laws of a trie whose halves are scored at the same time: the values of one sentence at a time, and a network left as it was."""
+"""Laws of a trie whose halves are scored at the same time: the values of one sentence at a time, and a
+network left as it was."""
 
 import random
 import threading
@@ -34,13 +35,17 @@ def many() -> list[Request]:
     """Requests that fill many small packs and share little but within their pairs."""
     draw = random.Random(0)
     contexts = ["".join(draw.choice("abcdefgh the so") for _ in range(30)) for _ in range(40)]
-    return [Request(context, answer) for context in contexts for answer in (" was the oven.", " was as the so.")]
+    return [
+        Request(context, answer) for context in contexts for answer in (" was the oven.", " was as the so.")
+    ]
 
 
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("bos", ["none", "add"])
 @pytest.mark.parametrize("family", TREE)
-def test_two_halves_at_the_same_time_equal_one_sentence_at_a_time(family: str, bos: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_halves_at_the_same_time_equal_one_sentence_at_a_time(
+    family: str, bos: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("figlang.cpu.sliced.OUTPUTS", 64)
     plain = network(family, **TREE[family])
     kinds, usual = [type(part) for part in plain.modules()], ALL_ATTENTION_FUNCTIONS["sdpa"]
@@ -80,7 +85,9 @@ def test_a_half_may_be_less_than_a_pack(least: int, threads: int, monkeypatch: p
 
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("family", ["gpt2", "llama", "qwen2"])
-def test_two_halves_in_bf16_add_up_in_float32_as_one_does(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_halves_in_bf16_add_up_in_float32_as_one_does(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("figlang.cpu.sliced.OUTPUTS", 64)
     exact = torch.cat(CausalScorer(network(family, **TREE[family]), TOKENIZER).score(many()).log_probs)
     scorer = CausalScorer(network(family, **TREE[family]).to(torch.bfloat16), TOKENIZER, pack=40)
@@ -95,7 +102,9 @@ def test_two_halves_in_bf16_add_up_in_float32_as_one_does(family: str, monkeypat
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_an_error_in_one_half_stops_the_other_and_leaves_the_network_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_one_half_stops_the_other_and_leaves_the_network_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     half = network("llama", **TREE["llama"]).to(torch.bfloat16)
     scorer = CausalScorer(half, TOKENIZER, pack=40)
     assert scorer._anatomy.steady
@@ -122,11 +131,15 @@ def test_an_error_in_one_half_stops_the_other_and_leaves_the_network_as_it_was(m
     assert not any("forward" in vars(part) for part in half.modules())
     assert ALL_ATTENTION_FUNCTIONS["sdpa"] is usual
     assert modeling_llama.apply_rotary_pos_emb is rotation
-    assert all(torch.equal(one, other) for one, other in zip(before, scorer.score(many()).log_probs, strict=True))
+    assert all(
+        torch.equal(one, other) for one, other in zip(before, scorer.score(many()).log_probs, strict=True)
+    )
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_a_network_with_hooks_or_within_autocast_is_read_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_with_hooks_or_within_autocast_is_read_in_one_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     plain = network("llama")
     scorer = CausalScorer(plain, TOKENIZER, pack=40)
     threads = set()

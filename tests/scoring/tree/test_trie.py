@@ -16,7 +16,9 @@ def drawn(seed: int) -> list[Tokens]:
 
 @pytest.mark.parametrize(("size", "keys"), [(1, None), (4, None), (7, 12), (100, None)])
 @pytest.mark.parametrize("half", [None, 0, 1])
-def test_a_packed_node_sees_its_own_path_and_nothing_else(size: int, keys: int | None, half: int | None) -> None:
+def test_a_packed_node_sees_its_own_path_and_nothing_else(
+    size: int, keys: int | None, half: int | None
+) -> None:
     for seed in range(20):
         sequences = drawn(seed)
         trie = grow(sequences)
@@ -36,7 +38,9 @@ def test_a_packed_node_sees_its_own_path_and_nothing_else(size: int, keys: int |
                 assert torch.cat(pack)[row].tolist() == path[::-1]
             seen += pack.nodes.tolist()
         start, end = section or (0, count)
-        above = int(trie.depths[trie.read[start]])  # nodes that a section begins with, since they are not in it
+        above = int(
+            trie.depths[trie.read[start]]
+        )  # nodes that a section begins with, since they are not in it
         assert seen[above:] == trie.read[start:end].tolist()
         assert [int(trie.parents[node]) for node in seen[: above + 1]] == [-1, *seen[:above]]
         for tokens, span in zip(sequences, trie.spans, strict=True):
@@ -45,7 +49,9 @@ def test_a_packed_node_sees_its_own_path_and_nothing_else(size: int, keys: int |
 
 @pytest.mark.parametrize("width", [4, 64])
 @pytest.mark.parametrize("size", [1, 5, 16, 200])
-def test_a_block_has_every_key_that_one_of_its_nodes_sees(size: int, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_has_every_key_that_one_of_its_nodes_sees(
+    size: int, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("figlang.scoring.tree.trie.WIDTH", width)
     for seed in range(20):
         trie = grow(drawn(seed))
@@ -57,7 +63,10 @@ def test_a_block_has_every_key_that_one_of_its_nodes_sees(size: int, width: int,
                 assert queries.shape[1] == size
                 assert sees.shape == (len(queries), size, keys.shape[1])
                 most = visible.shape[1]
-                assert all(min(-(-seen // width) * width, most) == keys.shape[1] for seen in sees.any(1).sum(1).tolist())
+                assert all(
+                    min(-(-seen // width) * width, most) == keys.shape[1]
+                    for seen in sees.any(1).sum(1).tolist()
+                )
                 assert all(len(row.unique()) == len(row) for row in keys)
                 found[queries[:, :, None], keys[:, None]] |= sees
                 seen += queries.flatten().tolist()
@@ -107,7 +116,8 @@ def test_halves_are_about_equal_and_share_little_or_there_are_none() -> None:
     many = grow([Tokens([first, 1, 2], 1) for first in range(100, 1100)])
     (_, middle), _ = many.halves(100)
     assert middle == len(many.read) / 2
-    # Where the cut may lie there is no beginning of a branch: what is above it is read twice, and so it is the whole.
+    # Where the cut may lie there is no beginning of a branch: what is above it is read twice, and so it is
+    # the whole.
     long = grow([Tokens([first, *range(10, 300)], 1) for first in (1, 2, 3)])
     assert long.halves(100) == [Section(0, len(long.read))]
     assert trie.halves(len(trie.read) // 2 + 1) == [Section(0, len(trie.read))]

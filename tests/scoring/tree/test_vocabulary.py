@@ -1,4 +1,5 @@
-"""Laws of the vocabulary matrix: slices give what the whole gives; logits made anew count as if they had always stood there."""
+"""Laws of the vocabulary matrix: slices give what the whole gives; logits made anew count as if they had
+always stood there."""
 
 import weakref
 from math import log
@@ -47,7 +48,9 @@ def test_slices_of_logits_give_log_probabilities_of_all(dtype: torch.dtype, widt
     torch.manual_seed(0)
     tree, matrix_VH = trie(), 2 * torch.randn(SIZE, HIDDEN)
     states_RH = torch.randn(len(tree.read), HIDDEN)
-    states_RH[1] = states_RH[3] = 40 * matrix_VH[7] / matrix_VH[7].norm()  # a token that is scored has all the probability
+    states_RH[1] = states_RH[3] = (
+        40 * matrix_VH[7] / matrix_VH[7].norm()
+    )  # a token that is scored has all the probability
     exact_RV = states_RH @ matrix_VH.t()
     logits_RV = exact_RV.to(dtype)
     exact = None if dtype == torch.float32 else lambda states, tokens: (states * matrix_VH[tokens]).sum(-1)
@@ -71,7 +74,10 @@ def test_logits_so_large_that_rounding_moves_them_by_many_nats_have_log_probabil
     matrix_VH = torch.eye(SIZE)
     exact_RV[:, 7], exact_RV[:, 8] = 12_651.5, 12_600.0  # rounded to 12,672 and 12,608
     vocabulary = Vocabulary(
-        tree, [lambda states: states.bfloat16()], lambda states, tokens: (states * matrix_VH[tokens]).sum(-1), 2**20
+        tree,
+        [lambda states: states.bfloat16()],
+        lambda states, tokens: (states * matrix_VH[tokens]).sum(-1),
+        2**20,
     )
     vocabulary.add(tree.read, exact_RV)
     vocabulary.finish()
@@ -98,7 +104,9 @@ def test_one_slice_of_logits_exists_at_a_time() -> None:
 def test_rows_are_read_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("figlang.scoring.tree.vocabulary.ROWS", 2)
     tree, rows = trie(), []
-    vocabulary = Vocabulary(tree, [lambda states: rows.append(len(states)) or torch.zeros(len(states), SIZE)], None, 2**20)
+    vocabulary = Vocabulary(
+        tree, [lambda states: rows.append(len(states)) or torch.zeros(len(states), SIZE)], None, 2**20
+    )
     vocabulary.add(tree.read, torch.zeros(len(tree.read), HIDDEN))
     vocabulary.finish()
     assert rows == [1, 2, 1]
@@ -116,7 +124,9 @@ def test_a_token_that_the_network_does_not_know_is_refused() -> None:
 def test_a_slice_of_tokens_that_are_never_said_adds_nothing() -> None:
     tree, logits_RV = grow([Tokens([1, 2], 1), Tokens([1, 250], 1)]), torch.randn(1, SIZE)
     logits_RV[:, 200:] = -torch.inf
-    vocabulary = Vocabulary(tree, [lambda _: logits_RV[:, :200].clone(), lambda _: logits_RV[:, 200:].clone()], None, 2**20)
+    vocabulary = Vocabulary(
+        tree, [lambda _: logits_RV[:, :200].clone(), lambda _: logits_RV[:, 200:].clone()], None, 2**20
+    )
     vocabulary.add(tree.read, torch.zeros(1, HIDDEN))
     vocabulary.finish()
     said, never = vocabulary.values[tree.scored].tolist()
@@ -125,7 +135,9 @@ def test_a_slice_of_tokens_that_are_never_said_adds_nothing() -> None:
 
 
 @pytest.mark.parametrize("family", TREE)
-def test_scoring_by_slices_equals_one_sentence_at_a_time(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scoring_by_slices_equals_one_sentence_at_a_time(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(slices, "OUTPUTS", 64)
     plain = network(family, **TREE[family])
     scorer = CausalScorer(plain, TOKENIZER)
@@ -136,7 +148,9 @@ def test_scoring_by_slices_equals_one_sentence_at_a_time(family: str, monkeypatc
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_slices_of_a_layer_are_the_layer_and_see_what_is_written_into_it(bias: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slices_of_a_layer_are_the_layer_and_see_what_is_written_into_it(
+    bias: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(slices, "OUTPUTS", 7)
     layer, input = nn.Linear(4, 20, bias), torch.randn(3, 4)
     parts = sliced(layer)

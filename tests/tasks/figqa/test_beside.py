@@ -1,4 +1,5 @@
-"""Laws of files beside one in Fig-QA's form: labels that a person has, annotations in a folder in upstream layout."""
+"""Laws of files beside one in Fig-QA's form: labels that a person has, annotations in a folder in upstream
+layout."""
 
 from pathlib import Path
 
@@ -21,7 +22,9 @@ def test_a_label_file_reveals_the_hidden_labels_in_the_file_order(tmp_path: Path
     path = write(tmp_path, content)
     labelled = figqa.with_labels(hidden(tmp_path), path)
     assert [item.gold for item in labelled.items] == [1, 0]
-    assert [(item.id, item.group) for item in labelled.items] == [(item.id, item.group) for item in hidden(tmp_path).items]
+    assert [(item.id, item.group) for item in labelled.items] == [
+        (item.id, item.group) for item in hidden(tmp_path).items
+    ]
     assert labelled.notes == (f"labels from {path}",)
 
 
@@ -43,8 +46,14 @@ def test_a_label_file_from_excel_is_read_and_noted(tmp_path: Path, content: byte
     [
         pytest.param("labels\n1\n", ["1 labels for 2 items", "one row per item"], id="too few"),
         pytest.param("labels\n1\n0\n1\n", ["3 labels for 2 items", "one row per item"], id="too many"),
-        pytest.param("labels\n1\n-1\n", ["row 2 has label '-1'", "use 0 (ending1) or 1 (ending2)"], id="still hidden"),
-        pytest.param("startphrase,labels\nb,1\na,0\n", ["row 1 is for another metaphor", "keep the file's order"], id="order"),
+        pytest.param(
+            "labels\n1\n-1\n", ["row 2 has label '-1'", "use 0 (ending1) or 1 (ending2)"], id="still hidden"
+        ),
+        pytest.param(
+            "startphrase,labels\nb,1\na,0\n",
+            ["row 1 is for another metaphor", "keep the file's order"],
+            id="order",
+        ),
         pytest.param("gold\n1\n0\n", ["no column 'labels'"], id="no column"),
     ],
 )
@@ -70,7 +79,10 @@ def layout(folder: Path, annotation: str) -> str:
 def test_an_item_is_in_every_category_that_is_marked(tmp_path: Path) -> None:
     root = layout(tmp_path, "startphrase,obj,vis,soc,cul\na,1,,,1\nb,,1,1,\n")
     split = figqa.load("validation", "medium", root, "")
-    assert [item.attributes["commonsense"] for item in split.items] == [("objects", "cultural"), ("visual", "social")]
+    assert [item.attributes["commonsense"] for item in split.items] == [
+        ("objects", "cultural"),
+        ("visual", "social"),
+    ]
 
 
 @pytest.mark.parametrize("rows", ["b,1,,,\na,1,,,\n", "a,1,,,\n", "a,1,,,\nb,1,,,\nc,1,,,\n"])

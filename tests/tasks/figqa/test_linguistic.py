@@ -1,4 +1,5 @@
-"""Linguistic analyses: segments of metaphors, hypernyms, where a metaphor's own words point. Needs the extra `analysis`."""
+"""Linguistic analyses: segments of metaphors, hypernyms, where a metaphor's own words point. Needs the extra
+`analysis`."""
 
 import os
 from collections import Counter
@@ -41,7 +42,9 @@ def installed() -> None:
 def test_a_metaphor_has_subject_relation_and_object(metaphor: str, expected: tuple[str, str, str]) -> None:
     found = segments.segment(segments.parse([metaphor])[0])
     assert found is not None
-    assert tuple(" ".join(word.text for word in getattr(found, part)) for part in linguistic.PARTS) == expected
+    assert (
+        tuple(" ".join(word.text for word in getattr(found, part)) for part in linguistic.PARTS) == expected
+    )
 
 
 @pytest.mark.parametrize("text", ["", "Run!", "He."])
@@ -58,20 +61,45 @@ def test_nouns_are_lemmatised_and_tagged_in_their_sentence() -> None:
 @pytest.mark.parametrize(
     ("metaphor", "answers", "gold", "expected"),
     [
-        ("The girl was as bubbly as still water", ("The girl was bubbly", "The girl was bland"), 1, "to a wrong answer"),
-        ("The girl was as bubbly as a fountain", ("The girl was bubbly", "The girl was bland"), 0, "to the right answer"),
-        ("The girl was as bubbly as a fountain", ("The girl was bubbly", "The girl was not bubbly"), 0, "to the right answer"),
+        (
+            "The girl was as bubbly as still water",
+            ("The girl was bubbly", "The girl was bland"),
+            1,
+            "to a wrong answer",
+        ),
+        (
+            "The girl was as bubbly as a fountain",
+            ("The girl was bubbly", "The girl was bland"),
+            0,
+            "to the right answer",
+        ),
+        (
+            "The girl was as bubbly as a fountain",
+            ("The girl was bubbly", "The girl was not bubbly"),
+            0,
+            "to the right answer",
+        ),
         ("The girl was a fountain", ("The girl was happy", "The girl was bland"), 0, "nowhere"),
-        ("The girl was as bubbly as still water", ("The girl was bubbly", "The girl was bland"), None, "nowhere"),
+        (
+            "The girl was as bubbly as still water",
+            ("The girl was bubbly", "The girl was bland"),
+            None,
+            "nowhere",
+        ),
     ],
 )
-def test_where_a_metaphors_own_words_point(metaphor: str, answers: tuple[str, str], gold: int | None, expected: str) -> None:
+def test_where_a_metaphors_own_words_point(
+    metaphor: str, answers: tuple[str, str], gold: int | None, expected: str
+) -> None:
     context, *options = segments.parse([metaphor, *answers])
     assert linguistic.association(context, options, gold) == expected
 
 
 def items(*metaphors: str) -> list[Item]:
-    return [Item(f"i{n}", f"g{n // 2}", text, ("It was long", "It was short"), n % 2) for n, text in enumerate(metaphors)]
+    return [
+        Item(f"i{n}", f"g{n // 2}", text, ("It was long", "It was short"), n % 2)
+        for n, text in enumerate(metaphors)
+    ]
 
 
 def test_twins_that_share_a_part_count_it_once() -> None:
@@ -103,7 +131,10 @@ def test_hypernyms_are_the_direct_ones_of_the_first_synset() -> None:
 def test_every_item_gets_its_attributes_by_id() -> None:
     known()
     found = linguistic.attributes(items("He was a shark", "Run!"), CACHE)
-    assert found["i0"]["subject hypernyms"] == ("adult.n.01", "male.n.02")  # he is read as man, as in the paper
+    assert found["i0"]["subject hypernyms"] == (
+        "adult.n.01",
+        "male.n.02",
+    )  # he is read as man, as in the paper
     assert found["i0"]["object tags"] == ("NN",)  # cut out or not
     assert found["i1"]["subject tags"] == ("not segmented",)
     assert "subject hypernyms" not in found["i1"]
@@ -148,11 +179,18 @@ def test_the_papers_most_frequent_patterns_come_out() -> None:
     if tag is None:
         pytest.skip(f"NLTK's tagger is not installed: {cut.INSTALL}")
     split = data.load("test", DataConfig(), PathsConfig(data=published("figqa/filtered/test.csv")))
-    found = [cut.patterns(document, tag) for document in segments.parse([item.context for item in split.items])]
+    found = [
+        cut.patterns(document, tag) for document in segments.parse([item.context for item in split.items])
+    ]
     for place, part in enumerate(linguistic.PARTS):
         counted = Counter(one[place] for one in found if one is not None)
         for row in results():
-            if row.metric == "frequency" and "pos" in row.setting and row.setting["segment"] == part and row.value is not None:
+            if (
+                row.metric == "frequency"
+                and "pos" in row.setting
+                and row.setting["segment"] == part
+                and row.value is not None
+            ):
                 # Other versions of spaCy's model segment a few sentences otherwise.
                 assert counted[row.setting["pos"]] == pytest.approx(row.value, rel=0.12, abs=5), row.setting
     assert Counter(one[0] for one in found if one is not None)["NN NN NN"] == 32

@@ -1,4 +1,5 @@
-"""The published Fig-QA files: counts recomputed from them, their defects, and what leaks from one into another."""
+"""The published Fig-QA files: counts recomputed from them, their defects, and what leaks from one into
+another."""
 
 from collections import Counter
 from functools import cache
@@ -97,7 +98,9 @@ def test_the_two_orphans_of_the_large_training_file_are_kept_and_noted(figqa_roo
     assert [f"train_xl-{note.split()[2].rstrip(':')}" for note in noted] == orphans
 
 
-def test_strict_takes_the_published_files_with_their_known_defects_but_no_changed_copy(figqa_root: str, tmp_path: Path) -> None:
+def test_strict_takes_the_published_files_with_their_known_defects_but_no_changed_copy(
+    figqa_root: str, tmp_path: Path
+) -> None:
     assert len(figqa.load("train", "large", figqa_root, str(tmp_path), strict=True).items) == 8016
     copy = tmp_path / "figqa" / "filtered" / "train_xl.csv"
     copy.parent.mkdir(parents=True)
@@ -106,7 +109,9 @@ def test_strict_takes_the_published_files_with_their_known_defects_but_no_change
         figqa.load("train", "large", str(tmp_path), str(tmp_path), strict=True)
 
 
-@pytest.mark.parametrize(("category", "count"), [("objects", 792), ("visual", 136), ("social", 206), ("cultural", 183)])
+@pytest.mark.parametrize(
+    ("category", "count"), [("objects", 792), ("visual", 136), ("social", 206), ("cultural", 183)]
+)
 def test_published_commonsense_counts(figqa_root: str, category: str, count: int) -> None:
     items = published(figqa_root, "validation").items
     assert sum(category in item.attributes["commonsense"] for item in items) == count
@@ -119,10 +124,21 @@ def test_published_commonsense_labels_per_item(figqa_root: str) -> None:
 
 @pytest.mark.parametrize(
     ("size", "other", "count"),
-    [("medium", "validation", 2), ("medium", "test", 1), ("large", "validation", 2), ("large", "test", 2), ("small", "test", 0)],
+    [
+        ("medium", "validation", 2),
+        ("medium", "test", 1),
+        ("large", "validation", 2),
+        ("large", "test", 2),
+        ("small", "test", 0),
+    ],
 )
-def test_published_metaphors_that_leak_into_an_evaluation_split(figqa_root: str, size: str, other: str, count: int) -> None:
-    assert len(figqa.near_duplicates(published(figqa_root, "train", size), published(figqa_root, other))) == count
+def test_published_metaphors_that_leak_into_an_evaluation_split(
+    figqa_root: str, size: str, other: str, count: int
+) -> None:
+    assert (
+        len(figqa.near_duplicates(published(figqa_root, "train", size), published(figqa_root, other)))
+        == count
+    )
 
 
 def test_published_dev_and_test_share_a_metaphor(figqa_root: str) -> None:

@@ -12,7 +12,9 @@ from figlang.types import Item, Split
 
 HEADER = "startphrase,ending1,ending2,labels\n"
 PAIR = "Her word was titanium.,It holds.,It breaks.,0\nHer word was a wine glass.,It holds.,It breaks.,1\n"
-OTHER = "The night was ink.,It was dark.,It was bright.,0\nThe night was a lamp.,It was dark.,It was bright.,1\n"
+OTHER = (
+    "The night was ink.,It was dark.,It was bright.,0\nThe night was a lamp.,It was dark.,It was bright.,1\n"
+)
 
 
 def write(folder: Path, content: str | bytes, name: str = "mine.csv") -> Path:
@@ -52,8 +54,14 @@ def test_a_split_carries_its_name_source_and_hash(tmp_path: Path) -> None:
 
 
 def test_spaces_around_a_cell_are_no_part_of_it(tmp_path: Path) -> None:
-    (item,) = figqa.read(write(tmp_path, HEADER + " Her word was titanium. , It holds., It breaks. , 1 \n")).items
-    assert (item.context, item.options, item.gold) == ("Her word was titanium.", ("It holds.", "It breaks."), 1)
+    (item,) = figqa.read(
+        write(tmp_path, HEADER + " Her word was titanium. , It holds., It breaks. , 1 \n")
+    ).items
+    assert (item.context, item.options, item.gold) == (
+        "Her word was titanium.",
+        ("It holds.", "It breaks."),
+        1,
+    )
 
 
 def test_the_label_minus_one_means_hidden(tmp_path: Path) -> None:
@@ -72,22 +80,33 @@ def test_an_id_column_names_the_items(tmp_path: Path) -> None:
     [
         ("a,x,y,0\nb,x,y,1\nc,v,w,0\nd,v,w,1\n", [["mine-1", "mine-2"], ["mine-3", "mine-4"]]),
         ("a,x,y,1\nb,x,y,0\n", [["mine-1", "mine-2"]]),  # the order of the labels does not matter
-        ("a,x,y,0\nb,x,y,1\nc,x,y,0\nd,x,y,1\n", [["mine-1", "mine-2"], ["mine-3", "mine-4"]]),  # two pairs, same endings
+        (
+            "a,x,y,0\nb,x,y,1\nc,x,y,0\nd,x,y,1\n",
+            [["mine-1", "mine-2"], ["mine-3", "mine-4"]],
+        ),  # two pairs, same endings
         ("a,x,y,0\nb,v,w,0\nc,x,y,1\n", [["mine-1"], ["mine-2"], ["mine-3"]]),  # not neighbours
         ("a,x,y,0\nb,x,y,0\n", [["mine-1"], ["mine-2"]]),  # the answer does not flip
         ("a,x,y,0\nb,x,y, 0\n", [["mine-1"], ["mine-2"]]),  # … nor does it by a space
-        ("a,x,y,0\nb,y,x,1\n", [["mine-1"], ["mine-2"]]),  # endings in the other order: x is the answer to both
+        (
+            "a,x,y,0\nb,y,x,1\n",
+            [["mine-1"], ["mine-2"]],
+        ),  # endings in the other order: x is the answer to both
         ("a,x,y,0\nb,y,x,0\n", [["mine-1", "mine-2"]]),  # … and here the answer flips
         ("a,x,y,-1\nb,y,x,-1\n", [["mine-1", "mine-2"]]),
         ("a,x,y,0\nb,x ,  y,1.0\n", [["mine-1", "mine-2"]]),
         ("a,x z,y,0\nb,x  z,y,1\n", [["mine-1", "mine-2"]]),  # two spaces
         ("a,x\u00a0z,y,0\nb,x z,y,1\n", [["mine-1", "mine-2"]]),  # a no-break space
-        ("a,\u00e9,y,0\nb,e\u0301,y,1\n", [["mine-1", "mine-2"]]),  # é in one character (NFC) and in two (NFD)
+        (
+            "a,\u00e9,y,0\nb,e\u0301,y,1\n",
+            [["mine-1", "mine-2"]],
+        ),  # é in one character (NFC) and in two (NFD)
         ("a,e\u0301,y,0\nb,y,\u00e9,0\n", [["mine-1", "mine-2"]]),  # all of it
         ("a,x,y,0\nb,v,w,0\nc,v,w,1\n", [["mine-1"], ["mine-2", "mine-3"]]),  # an odd row shifts no pair
     ],
 )
-def test_neighbours_with_the_same_endings_and_flipped_labels_are_a_pair(tmp_path: Path, rows: str, pairs: list[list[str]]) -> None:
+def test_neighbours_with_the_same_endings_and_flipped_labels_are_a_pair(
+    tmp_path: Path, rows: str, pairs: list[list[str]]
+) -> None:
     assert groups(figqa.read(write(tmp_path, HEADER + rows))) == pairs
 
 
@@ -110,25 +129,66 @@ def test_empty_qids_join_nothing(tmp_path: Path) -> None:
 
 
 LEFT_OUT = [
-    pytest.param(",x,y,0", "empty startphrase, row left out", "fill the cell or delete the row", id="empty phrase"),
-    pytest.param("a, ,y,0", "empty ending1, row left out", "fill the cell or delete the row", id="blank ending"),
-    pytest.param("a,x,,", "empty ending2, labels, row left out", "fill the cell or delete the row", id="two empty cells"),
-    pytest.param("a,x,y,2", "label '2', row left out", "use 0 (ending1), 1 (ending2) or -1 (hidden)", id="label 2"),
-    pytest.param("a,x,y,0.5", "label '0.5', row left out", "use 0 (ending1), 1 (ending2) or -1 (hidden)", id="label 0.5"),
-    pytest.param("a,x,y,y", "label 'y', the text of ending2, row left out", "use 0 (ending1), 1 (ending2)", id="label in words"),
-    pytest.param("a,x,y,true", "label 'true', row left out", "use 0 (ending1), 1 (ending2) or -1 (hidden)", id="label true"),
-    pytest.param("a,b,x,y,0", "5 cells under 4 columns, row left out", "quote cells that contain commas", id="too many cells"),
-    pytest.param("a,x,0", "3 cells under 4 columns, row left out", "quote cells that contain commas", id="too few cells"),
+    pytest.param(
+        ",x,y,0", "empty startphrase, row left out", "fill the cell or delete the row", id="empty phrase"
+    ),
+    pytest.param(
+        "a, ,y,0", "empty ending1, row left out", "fill the cell or delete the row", id="blank ending"
+    ),
+    pytest.param(
+        "a,x,,",
+        "empty ending2, labels, row left out",
+        "fill the cell or delete the row",
+        id="two empty cells",
+    ),
+    pytest.param(
+        "a,x,y,2", "label '2', row left out", "use 0 (ending1), 1 (ending2) or -1 (hidden)", id="label 2"
+    ),
+    pytest.param(
+        "a,x,y,0.5",
+        "label '0.5', row left out",
+        "use 0 (ending1), 1 (ending2) or -1 (hidden)",
+        id="label 0.5",
+    ),
+    pytest.param(
+        "a,x,y,y",
+        "label 'y', the text of ending2, row left out",
+        "use 0 (ending1), 1 (ending2)",
+        id="label in words",
+    ),
+    pytest.param(
+        "a,x,y,true",
+        "label 'true', row left out",
+        "use 0 (ending1), 1 (ending2) or -1 (hidden)",
+        id="label true",
+    ),
+    pytest.param(
+        "a,b,x,y,0",
+        "5 cells under 4 columns, row left out",
+        "quote cells that contain commas",
+        id="too many cells",
+    ),
+    pytest.param(
+        "a,x,0",
+        "3 cells under 4 columns, row left out",
+        "quote cells that contain commas",
+        id="too few cells",
+    ),
 ]
 KEPT = [
     pytest.param(
-        "a,x,y,0", "has no partner with the same endings, kept", "put the rows of a pair next to each other", id="unpaired"
+        "a,x,y,0",
+        "has no partner with the same endings, kept",
+        "put the rows of a pair next to each other",
+        id="unpaired",
     ),
 ]
 
 
 @pytest.mark.parametrize(("row", "what", "remedy"), LEFT_OUT)
-def test_a_row_that_cannot_be_used_is_left_out_with_file_row_and_remedy(tmp_path: Path, row: str, what: str, remedy: str) -> None:
+def test_a_row_that_cannot_be_used_is_left_out_with_file_row_and_remedy(
+    tmp_path: Path, row: str, what: str, remedy: str
+) -> None:
     split = figqa.read(write(tmp_path, f"{HEADER}{PAIR}{row}\n{OTHER}"))
     assert [item.id for item in split.items] == ["mine-1", "mine-2", "mine-4", "mine-5"]
     (note,) = split.notes
@@ -136,7 +196,9 @@ def test_a_row_that_cannot_be_used_is_left_out_with_file_row_and_remedy(tmp_path
 
 
 @pytest.mark.parametrize(("row", "what", "remedy"), KEPT)
-def test_a_row_that_can_be_used_is_kept_with_file_row_and_remedy(tmp_path: Path, row: str, what: str, remedy: str) -> None:
+def test_a_row_that_can_be_used_is_kept_with_file_row_and_remedy(
+    tmp_path: Path, row: str, what: str, remedy: str
+) -> None:
     split = figqa.read(write(tmp_path, f"{HEADER}{PAIR}{row}\n{OTHER}"))
     assert [item.id for item in split.items] == ["mine-1", "mine-2", "mine-3", "mine-4", "mine-5"]
     (note,) = split.notes
@@ -145,7 +207,9 @@ def test_a_row_that_can_be_used_is_kept_with_file_row_and_remedy(tmp_path: Path,
 
 
 def test_a_second_row_with_an_id_is_left_out(tmp_path: Path) -> None:
-    split = figqa.read(write(tmp_path, "id,startphrase,ending1,ending2,labels\nn1,a,x,y,0\nn2,b,x,y,1\nn1,c,v,w,0\n"))
+    split = figqa.read(
+        write(tmp_path, "id,startphrase,ending1,ending2,labels\nn1,a,x,y,0\nn2,b,x,y,1\nn1,c,v,w,0\n")
+    )
     assert [item.context for item in split.items] == ["a", "b"]
     assert split.notes == ("mine.csv row 3: id 'n1' occurs twice, row left out; give every row its own id",)
 
@@ -195,15 +259,25 @@ def test_what_excel_adds_changes_no_item_and_is_noted(tmp_path: Path, content: b
 @pytest.mark.parametrize(
     ("content", "parts"),
     [
-        pytest.param("startphrase,ending1,labels\na,x,0\n", ["no column 'ending2'", "needed are startphrase"], id="missing column"),
-        pytest.param(HEADER.encode() + b"caf\xe9,x,y,0\n", ["line 2 is not UTF-8", "save the file as UTF-8"], id="encoding"),
+        pytest.param(
+            "startphrase,ending1,labels\na,x,0\n",
+            ["no column 'ending2'", "needed are startphrase"],
+            id="missing column",
+        ),
+        pytest.param(
+            HEADER.encode() + b"caf\xe9,x,y,0\n",
+            ["line 2 is not UTF-8", "save the file as UTF-8"],
+            id="encoding",
+        ),
         pytest.param("", ["no column 'startphrase'", "found: nothing"], id="empty"),
         pytest.param(HEADER, ["no usable row", "add rows"], id="header only"),
         pytest.param(HEADER + "\n\n", ["no usable row", "add rows"], id="header and blank lines"),
         pytest.param(HEADER + 'a,x,"y,0\n' + PAIR, ["not valid CSV", "check its quotes"], id="open quote"),
     ],
 )
-def test_a_file_without_usable_rows_is_refused(tmp_path: Path, content: str | bytes, parts: list[str], strict: bool) -> None:
+def test_a_file_without_usable_rows_is_refused(
+    tmp_path: Path, content: str | bytes, parts: list[str], strict: bool
+) -> None:
     path = write(tmp_path, content)
     with pytest.raises(FiglangError) as error:
         figqa.read(path, strict)
@@ -224,8 +298,17 @@ def test_line_ends_are_not_why_no_row_is_usable(tmp_path: Path) -> None:
 def test_no_row_is_skipped_silently(tmp_path: Path) -> None:
     """Whatever is broken, every data row is an item or has a note that it was left out."""
     draw = np.random.default_rng(0)
-    good = [line for number in range(10) for line in (f"a{number},x{number},y{number},0", f"b{number},x{number},y{number},1")]
-    breaks = [lambda row: row + ",more", lambda row: row[:-1] + "3", lambda row: row[row.index(",") :], lambda row: row[:2]]
+    good = [
+        line
+        for number in range(10)
+        for line in (f"a{number},x{number},y{number},0", f"b{number},x{number},y{number},1")
+    ]
+    breaks = [
+        lambda row: row + ",more",
+        lambda row: row[:-1] + "3",
+        lambda row: row[row.index(",") :],
+        lambda row: row[:2],
+    ]
     for _ in range(50):
         rows = [breaks[draw.integers(4)](row) if draw.random() < 0.3 else row for row in good]
         split = figqa.read(write(tmp_path, HEADER + "\n".join(rows) + "\n"))
@@ -238,7 +321,9 @@ def test_no_row_is_skipped_silently(tmp_path: Path) -> None:
 # Forms in which programs write tables
 
 
-@pytest.mark.parametrize(("cell", "gold"), [("0.0", 0), ("1.0", 1), ("1.", 1), ("-1.0", None), (" 1.00 ", 1), ("01", 1)])
+@pytest.mark.parametrize(
+    ("cell", "gold"), [("0.0", 0), ("1.0", 1), ("1.", 1), ("-1.0", None), (" 1.00 ", 1), ("01", 1)]
+)
 def test_a_label_may_be_written_with_decimals(tmp_path: Path, cell: str, gold: int | None) -> None:
     (item,) = figqa.read(write(tmp_path, f"{HEADER}a,x,y,{cell}\n")).items
     assert item.gold == gold
@@ -256,7 +341,9 @@ def test_commas_in_cells_do_not_outvote_the_header(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("rows", ["a,x,y,1\nb,x,y,2\n", "a,x,y,2\nb,x,y,2\n", "a,x,y,1.0\nb,x,y,2.0\nc,x,y,-1\n"])
+@pytest.mark.parametrize(
+    "rows", ["a,x,y,1\nb,x,y,2\n", "a,x,y,2\nb,x,y,2\n", "a,x,y,1.0\nb,x,y,2.0\nc,x,y,-1\n"]
+)
 def test_labels_that_count_from_one_are_refused(tmp_path: Path, rows: str, strict: bool) -> None:
     with pytest.raises(FiglangError, match=r"count from 1|label '2(\.0)?', row left out"):
         figqa.read(write(tmp_path, HEADER + rows), strict)
@@ -271,12 +358,17 @@ def test_the_refusal_of_labels_that_count_from_one_says_what_to_write(tmp_path: 
     ("content", "advice"),
     [
         (b"startphrase,ending1,ending2,label\na,x,y,0\n", "rename label to labels"),
-        (b"Startphrase,Ending1,ending2,labels\na,x,y,0\n", "rename Startphrase to startphrase; rename Ending1 to ending1"),
+        (
+            b"Startphrase,Ending1,ending2,labels\na,x,y,0\n",
+            "rename Startphrase to startphrase; rename Ending1 to ending1",
+        ),
         (b"PK\x03\x04\x14\x00", "an Excel workbook or another zip archive); save the table as CSV in UTF-8"),
         ((HEADER + PAIR).encode("utf-16"), "UTF-16 text); save the table as CSV in UTF-8"),
     ],
 )
-def test_what_is_nearly_a_table_gets_the_step_that_makes_it_one(tmp_path: Path, content: bytes, advice: str) -> None:
+def test_what_is_nearly_a_table_gets_the_step_that_makes_it_one(
+    tmp_path: Path, content: bytes, advice: str
+) -> None:
     with pytest.raises(FiglangError) as error:
         figqa.read(write(tmp_path, content))
     assert advice in str(error.value)
@@ -310,13 +402,16 @@ def test_repeated_rows_are_counted_and_left_out(tmp_path: Path) -> None:
     split = figqa.read(write(tmp_path, HEADER + PAIR + AGAIN + PAIR + OTHER), distinct=True)
     assert groups(split) == [["mine-1", "mine-2"], ["mine-6", "mine-7"]]
     assert split.notes == (
-        "mine.csv: 3 rows repeat an earlier row (row 3 repeats row 1), left out (data.drop_duplicates=false keeps them)",
+        "mine.csv: 3 rows repeat an earlier row (row 3 repeats row 1), left out (data.drop_duplicates=false "
+        "keeps them)",
     )
 
 
 def test_a_repeated_row_stands_between_no_pair(tmp_path: Path) -> None:
     first, second = PAIR.splitlines(keepends=True)
-    assert groups(figqa.read(write(tmp_path, HEADER + first + first + second), distinct=True)) == [["mine-1", "mine-3"]]
+    assert groups(figqa.read(write(tmp_path, HEADER + first + first + second), distinct=True)) == [
+        ["mine-1", "mine-3"]
+    ]
 
 
 def test_repeated_rows_are_kept_and_counted_by_the_switch(tmp_path: Path) -> None:
@@ -331,9 +426,13 @@ def test_repeated_hidden_rows_are_kept_since_labels_go_by_rows(tmp_path: Path) -
 
 
 def test_rows_that_contradict_each_other_are_named(tmp_path: Path) -> None:
-    split = figqa.read(write(tmp_path, HEADER + PAIR + "Her word was titanium.,It holds.,It breaks.,1\n"), distinct=True)
+    split = figqa.read(
+        write(tmp_path, HEADER + PAIR + "Her word was titanium.,It holds.,It breaks.,1\n"), distinct=True
+    )
     assert len(split.items) == 3
-    assert split.notes[0].startswith("mine.csv row 3: says the opposite of row 1 about the same text and endings, kept; correct")
+    assert split.notes[0].startswith(
+        "mine.csv row 3: says the opposite of row 1 about the same text and endings, kept; correct"
+    )
 
 
 # Large files
@@ -344,13 +443,18 @@ def test_many_notes_of_one_kind_are_counted(tmp_path: Path) -> None:
     split = figqa.read(write(tmp_path, HEADER + rows))
     assert len(split.items) == 1000
     assert len(split.notes) == 26
-    assert split.notes[-1] == ("mine.csv: 975 more such rows, from row 26 to row 1000; put the rows of a pair next to each other")
+    assert split.notes[-1] == (
+        "mine.csv: 975 more such rows, from row 26 to row 1000; put the rows of a pair next to each other"
+    )
 
 
 def test_memory_grows_by_the_items_and_not_by_the_file(tmp_path: Path) -> None:
     """Neither the text of the file nor its table of cells is held as a whole."""
     filler = "z" * 2000
-    path = write(tmp_path, "startphrase,ending1,ending2,labels,remark\n" + f"a,x,y,0,{filler}\nb,x,y,1,{filler}\n" * 2000)
+    path = write(
+        tmp_path,
+        "startphrase,ending1,ending2,labels,remark\n" + f"a,x,y,0,{filler}\nb,x,y,1,{filler}\n" * 2000,
+    )
     tracemalloc.start()
     split = figqa.read(path)
     _, peak = tracemalloc.get_traced_memory()
@@ -373,7 +477,9 @@ def test_memory_grows_by_the_items_and_not_by_the_file(tmp_path: Path) -> None:
         ("The caf\u00e9 was ink", "The cafe\u0301 was ink", True),
     ],
 )
-def test_case_and_final_periods_aside_the_same_metaphor_is_a_near_duplicate(ours: str, theirs: str, same: bool) -> None:
+def test_case_and_final_periods_aside_the_same_metaphor_is_a_near_duplicate(
+    ours: str, theirs: str, same: bool
+) -> None:
     def split(text: str, name: str) -> Split:
         return Split(name, (Item(f"{name}-1", f"{name}-1", text, ("x", "y"), 0),), name, "")
 

@@ -21,16 +21,28 @@ def submitted(path: Path, gold: int | None, *scores: float) -> dict[str, Any]:
 
 
 def test_a_row_has_exactly_the_five_fields(tmp_path: Path) -> None:
-    assert set(submitted(tmp_path, None, 0, 1)) == {"context", "question", "options", "answers", "predicted_answers"}
+    assert set(submitted(tmp_path, None, 0, 1)) == {
+        "context",
+        "question",
+        "options",
+        "answers",
+        "predicted_answers",
+    }
 
 
 def test_a_row_repeats_the_item_with_an_empty_question(tmp_path: Path) -> None:
     row = submitted(tmp_path, None, 0, 1)
-    assert (row["context"], row["question"], row["options"]) == ("Her word was “titanium”.", "", ["It holds.", "It breaks."])
+    assert (row["context"], row["question"], row["options"]) == (
+        "Her word was “titanium”.",
+        "",
+        ["It holds.", "It breaks."],
+    )
 
 
 @pytest.mark.parametrize(("scores", "text", "index"), [((1, 0), "It holds.", 0), ((0, 1), "It breaks.", 1)])
-def test_the_predicted_answer_is_the_choice(tmp_path: Path, scores: tuple[float, ...], text: str, index: int) -> None:
+def test_the_predicted_answer_is_the_choice(
+    tmp_path: Path, scores: tuple[float, ...], text: str, index: int
+) -> None:
     assert submitted(tmp_path, None, *scores)["predicted_answers"] == {"text": text, "option_index": index}
 
 
@@ -49,7 +61,13 @@ def test_a_tie_is_submitted_as_the_first_of_the_best(tmp_path: Path) -> None:
 def test_rows_are_in_the_order_of_the_items(tmp_path: Path) -> None:
     items = [Item(str(number), "g", f"m{number}", ("x", "y"), None) for number in range(5)]
     submission.write(tmp_path / "s.json", items, [Prediction(item.id, "g", None, (0, 1)) for item in items])
-    assert [row["context"] for row in json.loads((tmp_path / "s.json").read_text())] == ["m0", "m1", "m2", "m3", "m4"]
+    assert [row["context"] for row in json.loads((tmp_path / "s.json").read_text())] == [
+        "m0",
+        "m1",
+        "m2",
+        "m3",
+        "m4",
+    ]
 
 
 def test_items_without_predictions_are_an_error(tmp_path: Path) -> None:

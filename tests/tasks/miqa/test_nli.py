@@ -1,4 +1,5 @@
-"""NLI networks on MiQA: which statement is the premise, the published score, the order of the options that changes nothing."""
+"""NLI networks on MiQA: which statement is the premise, the published score, the order of the options that
+changes nothing."""
 
 import sys
 from pathlib import Path
@@ -40,10 +41,14 @@ def test_the_published_score_is_one_less_contradiction() -> None:
     judged = [Prediction(str(place), "g", None, tuple(row)) for place, row in enumerate(logits.tolist())]
     assert choices([IMPLIES], judged, NliConfig())[0].scores == pytest.approx((-0.3, -0.1))
     assert choices([IMPLIES], judged, NliConfig(score="entail"))[0].choice == 0
-    assert choices([IMPLIES], judged, NliConfig(score="entail_minus_contradict"))[0].scores == pytest.approx((0.3, 0.1))
+    assert choices([IMPLIES], judged, NliConfig(score="entail_minus_contradict"))[0].scores == pytest.approx(
+        (0.3, 0.1)
+    )
 
 
-def test_an_nli_network_is_blind_to_the_order_of_the_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_nli_network_is_blind_to_the_order_of_the_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     torch.manual_seed(0)
     texts = [text for item in SAMPLE for text in (item.context, *item.options)]
     network, tokenizer = networks.build(ModelConfig(init="tiny"), "nli", texts, 3)
@@ -52,7 +57,13 @@ def test_an_nli_network_is_blind_to_the_order_of_the_options(tmp_path: Path, mon
     network.save_pretrained(tmp_path / "tiny")
     tokenizer.save_pretrained(tmp_path / "tiny")
     output = tmp_path / "out"
-    words = ["data=miqa_sample", f"model.name_or_path={tmp_path}/tiny", "scoring=nli", f"output={output}", "trainer=cpu"]
+    words = [
+        "data=miqa_sample",
+        f"model.name_or_path={tmp_path}/tiny",
+        "scoring=nli",
+        f"output={output}",
+        "trainer=cpu",
+    ]
     monkeypatch.setattr(sys, "argv", ["evaluate.py", *words, "trainer.progress=false"])
     evaluate_command()
     rows = read_predictions(output / "predictions.jsonl")
@@ -65,10 +76,16 @@ def test_an_nli_network_is_blind_to_the_order_of_the_options(tmp_path: Path, mon
 
 def test_the_experiment_names_the_three_published_models() -> None:
     config = compose("evaluate", EvaluateConfig, ["experiment=miqa_table3_deberta"])
-    assert (config.data.name, config.model.name, config.scoring and config.scoring.kind) == ("miqa", "nli_deberta_v3_small", "nli")
+    assert (config.data.name, config.model.name, config.scoring and config.scoring.kind) == (
+        "miqa",
+        "nli_deberta_v3_small",
+        "nli",
+    )
     assert config.scoring is not None
     assert config.scoring.text == "raw"
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        swept = hydra_compose("evaluate", ["experiment=miqa_table3_deberta"], return_hydra_config=True).hydra.sweeper.params
+        swept = hydra_compose(
+            "evaluate", ["experiment=miqa_table3_deberta"], return_hydra_config=True
+        ).hydra.sweeper.params
     assert swept.model.split(",") == [f"nli_deberta_v3_{size}" for size in ("small", "base", "large")]
     assert swept.data.split(",") == ["miqa_implies", "miqa_implied_by"]

@@ -1,4 +1,5 @@
-"""MiQA's questions in words (figlang/tasks/miqa/prompts.py), string by string, and the laws of the examples before them."""
+"""MiQA's questions in words (figlang/tasks/miqa/prompts.py), string by string, and the laws of the examples
+before them."""
 
 import pytest
 
@@ -11,7 +12,9 @@ from figlang.types import Item, Prompted
 SAMPLE = miqa.read(package_path(f"package:figlang/samples/miqa/{miqa.FILE}")).items
 LOST = ("I lost my temper", "the keys are gone", "I shouted")
 IMPLIES = Item("implies", "1", LOST[0], (LOST[1], LOST[2]), 1, {"question": ("implies",)})
-IMPLIED_BY = Item("implied-by", "1", "the keys are gone", ("I lost my keys", LOST[0]), 0, {"question": ("implied-by",)})
+IMPLIED_BY = Item(
+    "implied-by", "1", "the keys are gone", ("I lost my keys", LOST[0]), 0, {"question": ("implied-by",)}
+)
 ASKED = '"I lost my temper". Which of the following two statements could that imply? '
 ASKED_BY = '"The keys are gone" is implied by which of the following two statements? '
 
@@ -24,7 +27,11 @@ def wording(name: str, **settings: str) -> Wording:
     ("name", "implies", "implied_by"),
     [
         ("or", ASKED + "the keys are gone or I shouted?", ASKED_BY + "I lost my keys or I lost my temper?"),
-        ("numbered", ASKED + "(1) the keys are gone (2) I shouted", ASKED_BY + "(1) I lost my keys (2) I lost my temper"),
+        (
+            "numbered",
+            ASKED + "(1) the keys are gone (2) I shouted",
+            ASKED_BY + "(1) I lost my keys (2) I lost my temper",
+        ),
         (
             "qa",
             f"Q: {ASKED}(1) the keys are gone (2) I shouted A:",
@@ -55,7 +62,8 @@ def test_the_baselines_do_not_show_the_stem() -> None:
 
 def test_lines_put_every_part_on_its_own() -> None:
     assert wording("qa", layout="lines").prompt(IMPLIED_BY) == (
-        'Q: "The keys are gone" is implied by which of the following two statements?\n(1) I lost my keys\n(2) I lost my temper\nA:'
+        'Q: "The keys are gone" is implied by which of the following two statements?\n(1) I lost my '
+        "keys\n(2) I lost my temper\nA:"
     )
 
 
@@ -77,12 +85,18 @@ def test_case_touches_first_letters_only(case: str, prompt: str, answer: str) ->
 @pytest.mark.parametrize(
     ("settings", "prompt", "answers"),
     [
-        ({"answer": "statement"}, "(1) the keys are gone (2) I shouted A:", (" the keys are gone", " I shouted")),
+        (
+            {"answer": "statement"},
+            "(1) the keys are gone (2) I shouted A:",
+            (" the keys are gone", " I shouted"),
+        ),
         ({"answer": "number"}, "(1) the keys are gone (2) I shouted A:", (" (1)", " (2)")),
         ({"answer": "letter"}, "(A) the keys are gone (B) I shouted A:", (" (A)", " (B)")),
     ],
 )
-def test_the_answer_is_the_statement_or_its_label(settings: dict[str, str], prompt: str, answers: tuple[str, str]) -> None:
+def test_the_answer_is_the_statement_or_its_label(
+    settings: dict[str, str], prompt: str, answers: tuple[str, str]
+) -> None:
     worded = wording("qa", **settings)
     assert worded.prompt(IMPLIES).endswith(prompt)
     assert worded.answers(IMPLIES) == answers
@@ -112,7 +126,10 @@ def test_the_first_label_is_that_of_the_first_option(own: str, usable: bool, ans
 
 def test_a_space_stands_before_an_answer_unless_nothing_or_space_is_before_it() -> None:
     assert wording("no_choices").answers(IMPLIES) == ("the keys are gone", "I shouted")
-    assert Wording(templates("", "{stem}:\n"), layout="lines").answers(IMPLIES) == ("the keys are gone", "I shouted")
+    assert Wording(templates("", "{stem}:\n"), layout="lines").answers(IMPLIES) == (
+        "the keys are gone",
+        "I shouted",
+    )
 
 
 def test_statements_may_hold_braces() -> None:
@@ -138,7 +155,9 @@ def test_a_template_that_cannot_be_filled_in_is_named(own: str, message: str) ->
 
 
 def test_an_unknown_prompt_is_answered_with_the_names() -> None:
-    with pytest.raises(FiglangError, match="choose one of or, numbered, qa, question_answer, no_choices, no_questions"):
+    with pytest.raises(
+        FiglangError, match="choose one of or, numbered, qa, question_answer, no_choices, no_questions"
+    ):
         templates("nope")
 
 
@@ -204,7 +223,11 @@ def test_the_two_orders_of_a_question_get_examples_of_their_own() -> None:
 
 
 def test_the_right_answer_of_an_example_is_first_as_often_as_second() -> None:
-    golds = [shot.gold for item in SAMPLE for shot in examples(item, [o for o in SAMPLE if kind(o) == kind(item)], Shots(5))]
+    golds = [
+        shot.gold
+        for item in SAMPLE
+        for shot in examples(item, [o for o in SAMPLE if kind(o) == kind(item)], Shots(5))
+    ]
     assert 0.45 < sum(gold == 0 for gold in golds) / len(golds) < 0.55
 
 
@@ -214,7 +237,9 @@ def test_one_draw_for_the_pair_or_the_split() -> None:
     def drawn(per: str) -> dict[str, set[tuple[str, ...]]]:
         found: dict[str, set[tuple[str, ...]]] = {}
         for item in implies:
-            found.setdefault(item.group, set()).add(tuple(shot.id for shot in examples(item, implies, Shots(5, 0, per))))
+            found.setdefault(item.group, set()).add(
+                tuple(shot.id for shot in examples(item, implies, Shots(5, 0, per)))
+            )
         return found
 
     assert all(len(draws) == 1 for draws in drawn("pair").values())

@@ -86,19 +86,29 @@ def test_a_quotation_mark_is_text_and_noted(tmp_path: Path) -> None:
 def test_a_blank_cell_leaves_its_row_out(tmp_path: Path) -> None:
     split = miqa.read(write(tmp_path, HEADER + ROW.replace("a hand warms it", " ") + OTHER))
     assert {item.group for item in split.items} == {"miqa-2"}
-    assert split.notes == ("mine.tsv row 1: empty literal_conclusion, row left out; fill the cell or delete the row",)
+    assert split.notes == (
+        "mine.tsv row 1: empty literal_conclusion, row left out; fill the cell or delete the row",
+    )
 
 
 def test_equal_options_are_noted(tmp_path: Path) -> None:
     split = miqa.read(write(tmp_path, HEADER + ROW.replace("the guests left early", "a hand warms it")))
-    assert split.notes == ("mine.tsv row 1: the two options of its implies question are equal; correct a statement",)
+    assert split.notes == (
+        "mine.tsv row 1: the two options of its implies question are equal; correct a statement",
+    )
 
 
 @pytest.mark.parametrize(
     ("row", "note"),
     [
-        (ROW.rpartition("\t")[0] + "\n", "no cell under metaphorical_conclusion, row left out; separate cells by tabs"),
-        (ROW.replace("a hand", "a\thand"), "5 cells under 4 columns, row left out; leave no tab inside a cell"),
+        (
+            ROW.rpartition("\t")[0] + "\n",
+            "no cell under metaphorical_conclusion, row left out; separate cells by tabs",
+        ),
+        (
+            ROW.replace("a hand", "a\thand"),
+            "5 cells under 4 columns, row left out; leave no tab inside a cell",
+        ),
     ],
 )
 def test_a_row_with_a_cell_too_few_or_too_many_is_left_out(tmp_path: Path, row: str, note: str) -> None:
@@ -110,10 +120,16 @@ def test_a_row_with_a_cell_too_few_or_too_many_is_left_out(tmp_path: Path, row: 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        pytest.param(HEADER.replace("literal_premise\t", "", 1) + ROW, "no column 'literal_premise'", id="missing column"),
+        pytest.param(
+            HEADER.replace("literal_premise\t", "", 1) + ROW,
+            "no column 'literal_premise'",
+            id="missing column",
+        ),
         pytest.param("", "no column", id="empty file"),
         pytest.param(HEADER, "no usable row; add rows", id="header only"),
-        pytest.param(HEADER + "\t\t\t\n", "no usable row; mine.tsv row 1: empty literal_premise", id="blank row only"),
+        pytest.param(
+            HEADER + "\t\t\t\n", "no usable row; mine.tsv row 1: empty literal_premise", id="blank row only"
+        ),
         pytest.param((HEADER + ROW).replace("\t", ","), "no column", id="commas"),
         pytest.param((HEADER + ROW).encode() + b"caf\xe9\tb\tc\td\n", "line 3 is not UTF-8", id="latin-1"),
     ],
@@ -126,7 +142,9 @@ def test_what_cannot_be_read_is_one_line(tmp_path: Path, content: str | bytes, m
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("content", [HEADER + ROW.replace("a hand warms it", "") + OTHER, HEADER + ROW.replace("the", '"the')])
+@pytest.mark.parametrize(
+    "content", [HEADER + ROW.replace("a hand warms it", "") + OTHER, HEADER + ROW.replace("the", '"the')]
+)
 def test_strict_refuses_a_file_with_a_problem(tmp_path: Path, content: str) -> None:
     with pytest.raises(FiglangError, match=r"row 1: .* \(data\.strict=true refuses the file"):
         miqa.read(write(tmp_path, content), strict=True)
@@ -135,7 +153,9 @@ def test_strict_refuses_a_file_with_a_problem(tmp_path: Path, content: str) -> N
 def published(folder: Path, rows: int) -> PathsConfig:
     (folder / "miqa").mkdir()
     statements = "\t".join(f"{name} {{0}}" for name in miqa.COLUMNS) + "\n"
-    (folder / "miqa" / miqa.FILE).write_text(HEADER + "".join(statements.format(number) for number in range(rows)))
+    (folder / "miqa" / miqa.FILE).write_text(
+        HEADER + "".join(statements.format(number) for number in range(rows))
+    )
     return PathsConfig(data=str(folder))
 
 
@@ -143,7 +163,8 @@ def test_a_file_of_149_rows_is_noted_and_refused_if_strict(tmp_path: Path) -> No
     paths = published(tmp_path, 149)
     data = DataConfig("miqa", "miqa")
     assert load("validation", data, paths).notes == (
-        "metaphor_inference_qa.tsv: 149 rows, the published file has 150; restore it, or compare with no published number",
+        "metaphor_inference_qa.tsv: 149 rows, the published file has 150; restore it, or compare with no "
+        "published number",
     )
     with pytest.raises(FiglangError, match="149 rows"):
         load("validation", DataConfig("miqa", "miqa", strict=True), paths)

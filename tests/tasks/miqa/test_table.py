@@ -15,14 +15,18 @@ KINDS = ("implies", "implied-by")
 
 
 def cell(implies: int, implied_by: int, first: int = 5) -> list[Prediction]:
-    """Predictions for ten rows in both orders: how many of the twenty of each type are right, and how many choose the first
-    option among the wrong ones."""
+    """Predictions for ten rows in both orders: how many of the twenty of each type are right, and how many
+    choose the first option among the wrong ones."""
     rows = []
     for kind, right in zip(KINDS, (implies, implied_by), strict=True):
         for place, (row, gold) in enumerate(product(range(10), (0, 1))):
             choice = gold if place < right else 1 - gold
             scores = (1.0, 0.0) if choice == 0 else (0.0, 1.0)
-            rows.append(Prediction(f"{row}-{kind}-{gold}", str(row), gold, scores, {"question": (kind,), "order": ("x",)}))
+            rows.append(
+                Prediction(
+                    f"{row}-{kind}-{gold}", str(row), gold, scores, {"question": (kind,), "order": ("x",)}
+                )
+            )
     return rows
 
 
@@ -35,13 +39,23 @@ CELLS = {
     ("no_choices", 5): cell(20, 20),
 }
 MEASURED = table.measure(CELLS)
-TOOK = {"tokens": 2000, "read": 1000, "ratio": 2.0, "seconds": 3.4, "one_by_one": {"questions": 72, "ratio": 1.9}}
+TOOK = {
+    "tokens": 2000,
+    "read": 1000,
+    "ratio": 2.0,
+    "seconds": 3.4,
+    "one_by_one": {"questions": 72, "ratio": 1.9},
+}
 CONTENT = {"model": "m", "questions": MEASURED, "published_file": False, "signature": "s", "took": TOOK}
 
 
 def test_cells_by_hand() -> None:
     found = MEASURED["implies"]["prompts"]
-    values = {(name, shots): one["accuracy"]["value"] for name, by_shots in found.items() for shots, one in by_shots.items()}
+    values = {
+        (name, shots): one["accuracy"]["value"]
+        for name, by_shots in found.items()
+        for shots, one in by_shots.items()
+    }
     assert values == {
         ("or", "0"): 0.5,
         ("or", "5"): 0.8,
@@ -56,13 +70,18 @@ def test_cells_by_hand() -> None:
 
 def test_the_spread_leaves_baselines_out() -> None:
     over = MEASURED["implies"]["over_prompts"]
-    assert over["0"] == pytest.approx({"mean": 0.55, "sd": 0.1 / 2**0.5, "lowest": 0.5, "highest": 0.6, "prompts": 2})
+    assert over["0"] == pytest.approx(
+        {"mean": 0.55, "sd": 0.1 / 2**0.5, "lowest": 0.5, "highest": 0.6, "prompts": 2}
+    )
     assert over["5"]["mean"] == pytest.approx(0.7)
 
 
 def test_the_best_is_chosen_without_examples_by_question_type() -> None:
     # or has the highest of all accuracies of implies, with five examples; the paper selects at none.
-    assert {question: found["best"] for question, found in MEASURED.items()} == {"implies": "qa", "implied-by": "or"}
+    assert {question: found["best"] for question, found in MEASURED.items()} == {
+        "implies": "qa",
+        "implied-by": "or",
+    }
 
 
 def test_the_interval_is_over_rows() -> None:
@@ -82,7 +101,9 @@ def test_without_a_run_without_examples_nothing_is_best() -> None:
 
 def test_rows_are_prompts_baselines_sums_and_published_numbers() -> None:
     blocks = table.rows(MEASURED, "implies", published=True)
-    asking, baselines, summed, published = [[[text(cell, brief=True) for cell in row] for row in block] for block in blocks]
+    asking, baselines, summed, published = [
+        [[text(cell, brief=True) for cell in row] for row in block] for block in blocks
+    ]
     assert asking[1] == ["qa", "60.0 (27–86)", "60.0 (27–86)", "50 / 50"]
     assert [row[0] for row in baselines] == ["baseline: no_choices"]
     assert [row[:3] for row in summed] == [
@@ -127,7 +148,9 @@ def test_the_terminal_and_markdown_show_the_same_cells() -> None:
 
 def test_the_table_fits_an_ordinary_terminal() -> None:
     out = StringIO()
-    cells = {(name, shots): cell(10, 10) for name in ("question_answer", "no_questions") for shots in (0, 1, 5)}
+    cells = {
+        (name, shots): cell(10, 10) for name in ("question_answer", "no_questions") for shots in (0, 1, 5)
+    }
     content = CONTENT | {"questions": table.measure(cells), "published_file": True}
     table.show(content, Console(file=out, width=80))
     assert "…" not in out.getvalue()

@@ -1,4 +1,5 @@
-"""What lies beside the tables of MUNCH (figlang/tasks/munch/reading.py): its task files, and parts of speech."""
+"""What lies beside the tables of MUNCH (figlang/tasks/munch/reading.py): its task files, and parts of
+speech."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,10 @@ from tests.tasks.munch.test_reading import OTHER, SENTENCE, TRIPLE, read, write
 
 # Task files
 
-ENTRY = {"s0": "He *saw* that he saw.", "options": [{"text": "noticed", "label": "apt"}, {"text": "cut", "label": "inapt"}]}
+ENTRY = {
+    "s0": "He *saw* that he saw.",
+    "options": [{"text": "noticed", "label": "apt"}, {"text": "cut", "label": "inapt"}],
+}
 
 
 def task(root: Path, name: str, content: Any) -> None:
@@ -29,15 +33,25 @@ def notes(split: Split) -> list[str]:
 def test_a_task_file_that_agrees_says_nothing(tmp_path: Path) -> None:
     root = write(tmp_path, [TRIPLE])
     task(root, "word_judge", [{"dataset_index": 0, **ENTRY}])
-    task(root, "generation", [{"dataset_index": 0, "s0": SENTENCE["s0"]}, {"dataset_index": 1, "s0": OTHER["s0"]}])
+    task(
+        root,
+        "generation",
+        [{"dataset_index": 0, "s0": SENTENCE["s0"]}, {"dataset_index": 1, "s0": OTHER["s0"]}],
+    )
     assert notes(read(root, strict=True)) == []
 
 
 @pytest.mark.parametrize(
     ("entries", "note"),
     [
-        ([{"dataset_index": 0, **ENTRY, "s0": "He saw that he *saw*."}], "row 1: word_judge.json has another s0"),
-        ([{"dataset_index": 0, **ENTRY, "options": ENTRY["options"][::-1]}], "row 1: word_judge.json has another options"),
+        (
+            [{"dataset_index": 0, **ENTRY, "s0": "He saw that he *saw*."}],
+            "row 1: word_judge.json has another s0",
+        ),
+        (
+            [{"dataset_index": 0, **ENTRY, "options": ENTRY["options"][::-1]}],
+            "row 1: word_judge.json has another options",
+        ),
         ([], "row 1: word_judge.json lacks it"),
         (
             [{"dataset_index": 0, **ENTRY}, {"dataset_index": 5, **ENTRY}],
@@ -49,13 +63,17 @@ def test_a_task_file_that_agrees_says_nothing(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_task_file_that_disagrees_is_noted_and_the_table_read(tmp_path: Path, entries: Any, note: str) -> None:
+def test_a_task_file_that_disagrees_is_noted_and_the_table_read(
+    tmp_path: Path, entries: Any, note: str
+) -> None:
     root = write(tmp_path, [TRIPLE])
     task(root, "word_judge", entries)
     split = read(root, question="word", order="upstream")
     assert split.items[0].options[:2] == ("noticed", "cut")
     (found,) = notes(split)
-    assert found.startswith(f"for_judgement.csv {note}" if note.startswith("row") else f"for_judgement.csv: {note}")
+    assert found.startswith(
+        f"for_judgement.csv {note}" if note.startswith("row") else f"for_judgement.csv: {note}"
+    )
     with pytest.raises(FiglangError, match="refuses the file"):
         read(root, strict=True)
 
@@ -64,7 +82,9 @@ def test_a_task_file_that_disagrees_is_noted_and_the_table_read(tmp_path: Path, 
 def test_a_damaged_task_file_is_one_line(tmp_path: Path, content: str) -> None:
     root = write(tmp_path, [TRIPLE])
     task(root, "word_judge", content)
-    with pytest.raises(FiglangError, match=r"word_judge\.json is no list of JSON objects with a dataset_index") as error:
+    with pytest.raises(
+        FiglangError, match=r"word_judge\.json is no list of JSON objects with a dataset_index"
+    ) as error:
         read(root)
     assert "\n" not in str(error.value)
 
@@ -98,7 +118,10 @@ def test_a_file_of_the_users_own_goes_before(tmp_path: Path) -> None:
     own = tags(root, ("7", "saw", "NOUN"), ("9", "climbed", "VERB"), name="mine.tsv")
     split = read(root, question="generation", pos=str(own))
     assert pos(split)["munch-sentence-7"] == ("NOUN",)
-    assert "mine.tsv row 2: target 'climbed' is 'fell' in the sentence, row left out; tag the same release" in split.notes
+    assert (
+        "mine.tsv row 2: target 'climbed' is 'fell' in the sentence, row left out; tag the same release"
+        in split.notes
+    )
     with pytest.raises(FiglangError, match="no such file"):
         read(root, pos=str(tmp_path / "none.tsv"))
 

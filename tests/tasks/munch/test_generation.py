@@ -1,4 +1,5 @@
-"""MUNCH's generation by command: prompts, rankings beside what they are made into, figures; with tiny random networks."""
+"""MUNCH's generation by command: prompts, rankings beside what they are made into, figures; with tiny random
+networks."""
 
 import json
 import sys
@@ -44,14 +45,21 @@ def test_the_two_forms() -> None:
         "New sentence: No golden light *[blank]* the house.",
         '[blank] should be "',
     ]
-    assert inserted.before.splitlines()[1:] == ["Sentence: No golden light *bathed* the house.", "New sentence: No golden light *"]
+    assert inserted.before.splitlines()[1:] == [
+        "Sentence: No golden light *bathed* the house.",
+        "New sentence: No golden light *",
+    ]
     assert inserted.after == "* the house."
 
 
 def test_a_prompt_needs_answers_and_a_name() -> None:
-    with pytest.raises(FiglangError, match="no generation prompt 'x' of MUNCH; choose one of PTGS54, UASW92, GASW45"):
+    with pytest.raises(
+        FiglangError, match="no generation prompt 'x' of MUNCH; choose one of PTGS54, UASW92, GASW45"
+    ):
         ask([ITEM], "x")
-    judged = data.load("validation", DataConfig(dataset="munch", root="package:figlang/samples"), PathsConfig()).items
+    judged = data.load(
+        "validation", DataConfig(dataset="munch", root="package:figlang/samples"), PathsConfig()
+    ).items
     with pytest.raises(FiglangError, match="has no answers that people gave; use data=munch_generation"):
         ask(judged, "PTGS54")
 
@@ -107,13 +115,17 @@ def test_rankings_and_tables(run: Run, causal_folder: Path, tmp_path: Path) -> N
         "max_tokens=3",
     )
     cells = {name: rankings.read(tmp_path / "out" / "rankings" / f"{name}.jsonl") for name in PROMPTS}
-    items = data.load("validation", compose("munch_generate", MunchGenerateConfig, SAMPLE).data, PathsConfig()).items[:5]
+    items = data.load(
+        "validation", compose("munch_generate", MunchGenerateConfig, SAMPLE).data, PathsConfig()
+    ).items[:5]
     for rows in cells.values():
         assert [(row.id, row.answers, row.attributes) for row in rows] == [
             (item.id, item.options, item.attributes) for item in items
         ]
     # The file alone gives the numbers again.
-    assert table3.measure(cells) == {name: content[name] for name in ("prompts", "over_prompts", "ddof", "max_rank", "best")}
+    assert table3.measure(cells) == {
+        name: content[name] for name in ("prompts", "over_prompts", "ddof", "max_rank", "best")
+    }
     assert content["took"]["read"] < content["took"]["tokens"]
     assert (
         "scoring:first_token(compare=casefold,leading_space=True,max_tokens=3,max_rank=None)|norm:none|form:quote"
@@ -125,7 +137,9 @@ def test_rankings_and_tables(run: Run, causal_folder: Path, tmp_path: Path) -> N
     assert "LLaMA-13B" not in tables  # measured on other sentences
     unexpected = {one.item: one.answer for one in substitutions.unexpected(tmp_path / "out", PathsConfig())}
     assert unexpected == {
-        row.id: word for row in cells[content["best"]] if (word := row.written.strip()) and word not in row.answers
+        row.id: word
+        for row in cells[content["best"]]
+        if (word := row.written.strip()) and word not in row.answers
     }
 
 
@@ -140,7 +154,8 @@ def test_whole_words(run: Run, causal_folder: Path, tmp_path: Path) -> None:
     rows = rankings.read(tmp_path / "out" / "rankings" / "GASW45.jsonl")
     # Two candidates and a sentence's own answers are all the words there are.
     assert all(
-        sorted(rank for rank in row.ranks if rank) and max(rank or 0 for rank in row.ranks) <= len({*row.answers, "light", "heavy"})
+        sorted(rank for rank in row.ranks if rank)
+        and max(rank or 0 for rank in row.ranks) <= len({*row.answers, "light", "heavy"})
         for row in rows
     )
     assert list(content["prompts"]) == ["GASW45"]
@@ -149,17 +164,30 @@ def test_whole_words(run: Run, causal_folder: Path, tmp_path: Path) -> None:
 
 def test_other_words_are_another_signature(run: Run, causal_folder: Path, tmp_path: Path) -> None:
     listed = tmp_path / "words.txt"
-    same = ["model=causal", "model.bos=add", f"model.name_or_path={causal_folder}", "data.limit=1", "rank=word", "prompts=[GASW45]"]
+    same = [
+        "model=causal",
+        "model.bos=add",
+        f"model.name_or_path={causal_folder}",
+        "data.limit=1",
+        "rank=word",
+        "prompts=[GASW45]",
+    ]
     signatures = []
     for words in ("light", "heavy"):
         listed.write_text(words)
-        signatures.append(run(generate_command, *same, f"candidates={listed}", f"output={tmp_path / words}")["signature"])
+        signatures.append(
+            run(generate_command, *same, f"candidates={listed}", f"output={tmp_path / words}")["signature"]
+        )
     assert signatures[0] != signatures[1]
     assert "candidates=words.txt@" in signatures[0]
 
 
 def test_a_folder_holds_one_result_and_an_interrupted_one_goes_on(
-    run: Run, causal_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Run,
+    causal_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     made: list[str] = []
     write = rankings.write
@@ -171,7 +199,13 @@ def test_a_folder_holds_one_result_and_an_interrupted_one_goes_on(
         write(path, rows)
 
     monkeypatch.setattr(rankings, "write", until_killed)
-    same = ["model=causal", "model.bos=add", f"model.name_or_path={causal_folder}", "data.limit=2", "max_tokens=2"]
+    same = [
+        "model=causal",
+        "model.bos=add",
+        f"model.name_or_path={causal_folder}",
+        "data.limit=2",
+        "max_tokens=2",
+    ]
     with pytest.raises(SystemExit):
         run(generate_command, *same)
     content = run(generate_command, *same)
@@ -187,7 +221,12 @@ def test_a_folder_holds_one_result_and_an_interrupted_one_goes_on(
 
 def test_a_masked_model_fills_masks(run: Run, masked_folder: Path, tmp_path: Path) -> None:
     content = run(
-        generate_command, "model=encoder", "scoring=pll", f"model.name_or_path={masked_folder}", "data.limit=2", "prompts=[PTGS54]"
+        generate_command,
+        "model=encoder",
+        "scoring=pll",
+        f"model.name_or_path={masked_folder}",
+        "data.limit=2",
+        "prompts=[PTGS54]",
     )
     assert "|form:insert|" in content["signature"]
     assert content["took"]["read"] is None
@@ -231,7 +270,13 @@ def test_figures(run: Run, causal_folder: Path, tmp_path: Path) -> None:
     assert genres["TOTAL"]["n"] == sum(one["n"] for name, one in genres.items() if name != "TOTAL") == 95
     assert sum(one["value"] for one in genres["TOTAL"]["shares"].values()) == pytest.approx(1)
     drawn = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"figure3-similarity.svg", "figure3-similarity.png", "figure8-novelty.svg", "figure8-novelty.png", "tables.md"} <= drawn
+    assert {
+        "figure3-similarity.svg",
+        "figure3-similarity.png",
+        "figure8-novelty.svg",
+        "figure8-novelty.png",
+        "tables.md",
+    } <= drawn
 
 
 def test_figures_without_vectors_leave_figure_3_out(run: Run, tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""MUNCH's judgement prompts (figlang/tasks/munch/prompts.py): string by string, and word for word those of the authors."""
+"""MUNCH's judgement prompts (figlang/tasks/munch/prompts.py): string by string, and word for word those of
+the authors."""
 
 import re
 from pathlib import Path
@@ -16,22 +17,34 @@ ATTRIBUTES = {"genre": ("NEWS",)}
 
 def item(form: str, *options: str) -> Judgement:
     found = (*options, BOTH, NEITHER)
-    return Judgement(form, "g", "Prices fell and fell.", found, 0, ATTRIBUTES | {"form": (form,)}, target=(16, 20))
+    return Judgement(
+        form, "g", "Prices fell and fell.", found, 0, ATTRIBUTES | {"form": (form,)}, target=(16, 20)
+    )
 
 
-WORD, SENTENCE = item("word", "dropped", "tripped"), item("sentence", "Prices fell and dropped.", "Prices fell and tripped.")
-ENDING = "Option C: Both Option A and Option B\nOption D: Neither Option A nor Option B\nCorrect answer: Option"
+WORD, SENTENCE = (
+    item("word", "dropped", "tripped"),
+    item("sentence", "Prices fell and dropped.", "Prices fell and tripped."),
+)
+ENDING = (
+    "Option C: Both Option A and Option B\nOption D: Neither Option A nor Option B\nCorrect answer: Option"
+)
 
 
 def test_a_word_judgement() -> None:
     assert body("SWTC03", WORD) == (
-        "Select words that can replace the highlighted word in the given metaphorical sentence without altering the sentence's "
+        "Select words that can replace the highlighted word in the given metaphorical sentence without "
+        "altering the sentence's "
         f"meaning.\nSentence: Prices fell and *fell*.\nOption A: dropped\nOption B: tripped\n{ENDING}"
     )
 
 
-@pytest.mark.parametrize(("name", "sentence"), [("CTCP10", "fell."), ("CTCP13", "fell."), ("YAGA10", "*fell*.")])
-def test_the_word_is_highlighted_in_sentence_judgement_only_if_the_question_is_about_it(name: str, sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "sentence"), [("CTCP10", "fell."), ("CTCP13", "fell."), ("YAGA10", "*fell*.")]
+)
+def test_the_word_is_highlighted_in_sentence_judgement_only_if_the_question_is_about_it(
+    name: str, sentence: str
+) -> None:
     text = body(name, SENTENCE)
     assert f"\nSentence: Prices fell and {sentence}\nOption A: Prices fell and dropped.\n" in text
     assert text.endswith(f"\nOption B: Prices fell and tripped.\n{ENDING}")
@@ -53,7 +66,11 @@ def test_answers_are_the_letters() -> None:
 @pytest.mark.parametrize(
     ("name", "asked", "message"),
     [
-        ("CTWT52", SENTENCE, "prompt CTWT52 asks about words of MUNCH; use data=munch_word, or one of CTCP10"),
+        (
+            "CTWT52",
+            SENTENCE,
+            "prompt CTWT52 asks about words of MUNCH; use data=munch_word, or one of CTCP10",
+        ),
         ("CTCP10", WORD, "asks about sentences of MUNCH; use data=munch_sentence, or one of CTWT52"),
         ("CTWT52", Item("1", "1", "c", ("a", "b"), 0), "use data=munch_word"),
         ("CTWT5", WORD, "no judgement prompt 'CTWT5' of MUNCH; choose one of CTWT52, SWTC20"),
@@ -70,7 +87,9 @@ def test_prompts_get_the_items_of_their_form() -> None:
     assert all(items == [WORD if PROMPTS[name].form == "word" else SENTENCE] for name, items in found.items())
     assert {PROMPTS[name].form for name in by_prompt([WORD], [])} == {"word"}
     assert list(by_prompt([WORD], ["WOTG20"])) == ["WOTG20"]
-    with pytest.raises(FiglangError, match="prompt CTCP10 asks about sentences, and these items do not; use data=munch"):
+    with pytest.raises(
+        FiglangError, match="prompt CTCP10 asks about sentences, and these items do not; use data=munch"
+    ):
         by_prompt([WORD], ["CTCP10"])
     with pytest.raises(FiglangError, match="these are not MUNCH's judgements"):
         by_prompt([Item("1", "1", "c", ("a", "b"), 0)], [])
@@ -78,7 +97,9 @@ def test_prompts_get_the_items_of_their_form() -> None:
 
 def test_a_conversation_begins_the_answer_or_leaves_it_to_the_model() -> None:
     def template(messages: list[dict[str, str]], begun: bool) -> str:
-        return "".join(f"<{turn['role']}>{turn['content']}" for turn in messages) + ("" if begun else "<assistant>")
+        return "".join(f"<{turn['role']}>{turn['content']}" for turn in messages) + (
+            "" if begun else "<assistant>"
+        )
 
     assert as_chat("Which?\nAnswer:", "prefill", template) == "<user>Which?<assistant>Answer:"
     assert as_chat("Which?\nAnswer:", "user", template) == "<user>Which?\nAnswer:<assistant>"
@@ -93,7 +114,9 @@ def test_the_prompts_are_those_of_the_authors() -> None:
         expected = found[name]
         for place, short in places.items():
             expected = expected.replace(f"{{{place}}}", short)
-        asked = Judgement("1", "1", "{s}", ("{a}", "{b}", BOTH, NEITHER), 0, {"form": (prompt.form,)}, target=(0, 3))
+        asked = Judgement(
+            "1", "1", "{s}", ("{a}", "{b}", BOTH, NEITHER), 0, {"form": (prompt.form,)}, target=(0, 3)
+        )
         # The highlight is no part of the authors' templates but of their sentences.
         assert body(name, asked).replace("*", "") == expected
         heading = {"implicit": "Implicit", "m-sent": "M-sent", "m-word": "M-word"}[prompt.condition]

@@ -42,7 +42,11 @@ def test_counts_of_the_published_triples(munch_root: Path) -> None:
     gold = Counter(item.gold for item in split.items)
     assert (len(split.items), gold[0] + gold[1], gold[2], gold[3]) == (1492, 1072, 45, 375)
     assert len({(item.context, item.target) for item in split.items if isinstance(item, Judgement)}) == 728
-    assert Counter(item.attributes["genre"][0] for item in split.items) == {"NEWS": 631, "ACPROSE": 618, "FICTION": 243}
+    assert Counter(item.attributes["genre"][0] for item in split.items) == {
+        "NEWS": 631,
+        "ACPROSE": 618,
+        "FICTION": 243,
+    }
     assert not any("&gt;" in text for item in split.items for text in (item.context, *item.options))
     # Near 36, 36, 3 and 25 % once they are shuffled, 71.8 % A if they are not.
     assert [gold[letter] / 1492 for letter in range(4)] == pytest.approx([0.36, 0.36, 0.03, 0.25], abs=0.02)

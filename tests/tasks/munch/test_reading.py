@@ -55,10 +55,14 @@ OF_OTHER = TRIPLE | {
 
 
 def write(
-    folder: Path, triples: Sequence[Row] = (TRIPLE, NEITHER, BOTH, OF_OTHER), sentences: Sequence[Row] = (SENTENCE, OTHER)
+    folder: Path,
+    triples: Sequence[Row] = (TRIPLE, NEITHER, BOTH, OF_OTHER),
+    sentences: Sequence[Row] = (SENTENCE, OTHER),
 ) -> Path:
     """The two tables in upstream layout; returns the folder that holds munch/."""
-    for (path, _, _), rows in zip((munch.FILES["judgement"], munch.FILES["generation"]), (triples, sentences), strict=True):
+    for (path, _, _), rows in zip(
+        (munch.FILES["judgement"], munch.FILES["generation"]), (triples, sentences), strict=True
+    ):
         file = folder / "munch" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("w", encoding="utf-8", newline="") as opened:
@@ -81,10 +85,22 @@ def test_a_triple_is_asked_about_in_words_and_in_sentences(tmp_path: Path) -> No
     context, options = "He saw that he saw.", ("He noticed that he saw.", "He cut that he saw.")
     last = (munch.BOTH, munch.NEITHER)
     assert word == Judgement(
-        "munch-triple-0-word", "a-1", context, ("noticed", "cut", *last), 0, attributes | {"form": ("word",)}, target=(3, 6)
+        "munch-triple-0-word",
+        "a-1",
+        context,
+        ("noticed", "cut", *last),
+        0,
+        attributes | {"form": ("word",)},
+        target=(3, 6),
     )
     assert sentence == Judgement(
-        "munch-triple-0-sentence", "a-1", context, (*options, *last), 0, attributes | {"form": ("sentence",)}, target=(3, 6)
+        "munch-triple-0-sentence",
+        "a-1",
+        context,
+        (*options, *last),
+        0,
+        attributes | {"form": ("sentence",)},
+        target=(3, 6),
     )
     assert (word.word, word.highlighted()) == ("saw", "He *saw* that he saw.")
 
@@ -115,7 +131,9 @@ def test_residue_is_repaired_in_what_is_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("labels", "gold"), munch.GOLD.items())
-def test_gold_follows_the_labels_as_they_are_shown(tmp_path: Path, labels: tuple[str, str], gold: int) -> None:
+def test_gold_follows_the_labels_as_they_are_shown(
+    tmp_path: Path, labels: tuple[str, str], gold: int
+) -> None:
     row = TRIPLE | dict(zip(("s1_label", "s2_label"), labels, strict=True))
     (item,) = read(write(tmp_path, [row]), question="word", order="upstream").items
     assert item.gold == gold
@@ -147,7 +165,10 @@ def test_both_orders_are_each_others_mirror(tmp_path: Path) -> None:
 def test_upstreams_order_warns_of_what_always_a_scores(tmp_path: Path) -> None:
     split = read(write(tmp_path), question="word", order="upstream")
     assert [item.gold for item in split.items] == [0, 3, 2, 0]
-    assert "for_judgement.csv: data.order=upstream keeps apt candidates first, so always A scores 50.0 %" in split.notes
+    assert (
+        "for_judgement.csv: data.order=upstream keeps apt candidates first, so always A scores 50.0 %"
+        in split.notes
+    )
 
 
 def test_what_made_the_items_is_named_for_the_signature(tmp_path: Path) -> None:
@@ -175,13 +196,18 @@ def test_a_paraphrase_is_the_choice_between_an_apt_and_an_inapt_sentence(tmp_pat
 
 def many(count: int) -> tuple[list[Row], list[Row]]:
     """Two targets in each of `count` sentences, with a triple each."""
-    sentences = [SENTENCE | {"i0": str(number), "idx": str(number), "sid": f"s-{number // 2}"} for number in range(2 * count)]
+    sentences = [
+        SENTENCE | {"i0": str(number), "idx": str(number), "sid": f"s-{number // 2}"}
+        for number in range(2 * count)
+    ]
     return [TRIPLE | {"i0": str(number), "s0_idx": str(number)} for number in range(2 * count)], sentences
 
 
 def test_no_sentence_is_on_both_sides(tmp_path: Path) -> None:
     root = write(tmp_path, *many(20))
-    train, validation = for_training(DataConfig("munch", "munch", question="paraphrase"), PathsConfig(data=str(root)))
+    train, validation = for_training(
+        DataConfig("munch", "munch", question="paraphrase"), PathsConfig(data=str(root))
+    )
     assert not {item.group for item in train.items} & {item.group for item in validation.items}
     assert (len(train.items), len(validation.items)) == (30, 10)
     assert train.drawn == validation.drawn == "order=seeded,seed=0,held_out=0.25,seed=0"
@@ -194,23 +220,37 @@ def test_no_sentence_is_on_both_sides(tmp_path: Path) -> None:
     [
         ("test", {"question": "paraphrase"}, "has no test part; data.held_out=1 evaluates on all"),
         ("train", {"question": "paraphrase", "held_out": 1.0}, "held_out=1 leaves nothing of .* to train on"),
-        ("validation", {"question": "paraphrase", "held_out": 0.0}, "held_out=0 leaves nothing of .* to validate on"),
-        ("train", {"question": "word"}, "question=word is for evaluation; data=munch_paraphrase can be trained on"),
+        (
+            "validation",
+            {"question": "paraphrase", "held_out": 0.0},
+            "held_out=0 leaves nothing of .* to validate on",
+        ),
+        (
+            "train",
+            {"question": "word"},
+            "question=word is for evaluation; data=munch_paraphrase can be trained on",
+        ),
     ],
 )
-def test_a_part_that_is_not_there_is_one_line(tmp_path: Path, split: str, settings: dict[str, Any], message: str) -> None:
+def test_a_part_that_is_not_there_is_one_line(
+    tmp_path: Path, split: str, settings: dict[str, Any], message: str
+) -> None:
     with pytest.raises(FiglangError, match=message):
         read(write(tmp_path), split, **settings)
 
 
-@pytest.mark.parametrize(("name", "value"), [("question", "implies"), ("held_out", 1.5), ("order", "random"), ("seed", -1)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("question", "implies"), ("held_out", 1.5), ("order", "random"), ("seed", -1)]
+)
 def test_settings_are_checked(name: str, value: Any) -> None:
     with pytest.raises(FiglangError, match=str(value)):
         DataConfig("munch", "munch", **{name: value})
 
 
 def test_a_question_of_another_data_set_is_refused() -> None:
-    with pytest.raises(FiglangError, match="question=word is none of data=miqa, which has both, implies, implied-by"):
+    with pytest.raises(
+        FiglangError, match="question=word is none of data=miqa, which has both, implies, implied-by"
+    ):
         DataConfig("miqa", "miqa", question="word")
 
 
@@ -271,8 +311,16 @@ def test_a_sentence_that_cannot_be_used_is_left_out(tmp_path: Path, change: Row,
 @pytest.mark.parametrize(
     ("triples", "sentences", "message"),
     [
-        ([TRIPLE | {"s1_label": ""}], [SENTENCE], "for_judgement.csv: no usable row; for_judgement.csv row 1: labels"),
-        ([TRIPLE], [SENTENCE | {"s0": ""}], "for_generation.csv: no usable row; for_generation.csv row 1: empty s0"),
+        (
+            [TRIPLE | {"s1_label": ""}],
+            [SENTENCE],
+            "for_judgement.csv: no usable row; for_judgement.csv row 1: labels",
+        ),
+        (
+            [TRIPLE],
+            [SENTENCE | {"s0": ""}],
+            "for_generation.csv: no usable row; for_generation.csv row 1: empty s0",
+        ),
         ([{"i0": "0"}], [SENTENCE], "for_judgement.csv: no column 's0_idx'"),
     ],
 )
@@ -292,7 +340,19 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "word", "<b></b>", "<b> </b>", "<b>a</b><b>b</b>", "<b>a", "a</b>", "<b><b>a</b>", "<b>a</b></b>", "</b>a<b>"]
+    "text",
+    [
+        "",
+        "word",
+        "<b></b>",
+        "<b> </b>",
+        "<b>a</b><b>b</b>",
+        "<b>a",
+        "a</b>",
+        "<b><b>a</b>",
+        "<b>a</b></b>",
+        "</b>a<b>",
+    ],
 )
 def test_a_sentence_without_exactly_one_mark(text: str) -> None:
     assert mark(text) is None
@@ -301,7 +361,11 @@ def test_a_sentence_without_exactly_one_mark(text: str) -> None:
 def test_a_marked_word_part() -> None:
     found = mark("no-<b>fixed-</b>abode")
     assert found is not None
-    assert (found.plain, found.starred, found.plain[slice(*found.target)]) == ("no-fixed-abode", "no-*fixed-*abode", "fixed-")
+    assert (found.plain, found.starred, found.plain[slice(*found.target)]) == (
+        "no-fixed-abode",
+        "no-*fixed-*abode",
+        "fixed-",
+    )
 
 
 # The bundled sample

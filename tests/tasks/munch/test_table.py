@@ -1,4 +1,5 @@
-"""MUNCH's tables from predictions (figlang/tasks/munch/table.py, factors.py): by hand, and the published ones found again."""
+"""MUNCH's tables from predictions (figlang/tasks/munch/table.py, factors.py): by hand, and the published ones
+found again."""
 
 from collections.abc import Sequence
 from io import StringIO
@@ -15,11 +16,18 @@ from figlang.tasks.munch import table as munch_table
 from figlang.tasks.munch.table import NONE, combine
 from figlang.types import Prediction
 
-SCORES = {"A": (1.0, 0, 0, 0), "B": (0, 1.0, 0, 0), "C": (0, 0, 1.0, 0), "D": (0, 0, 0, 1.0), NONE: (0.0, 0, 0, 0)}
+SCORES = {
+    "A": (1.0, 0, 0, 0),
+    "B": (0, 1.0, 0, 0),
+    "C": (0, 0, 1.0, 0),
+    "D": (0, 0, 0, 1.0),
+    NONE: (0.0, 0, 0, 0),
+}
 
 
 def cell(answers: Sequence[str], form: str = "word") -> list[Prediction]:
-    """Predictions written as gold and predicted letter: AB is an A that the model takes for B, A- no choice at all."""
+    """Predictions written as gold and predicted letter: AB is an A that the model takes for B, A- no choice
+    at all."""
     genres, parts = ("NEWS", "FICTION"), ("NOUN", "VERB", "ADV")
     return [
         Prediction(
@@ -27,7 +35,12 @@ def cell(answers: Sequence[str], form: str = "word") -> list[Prediction]:
             f"s{place // 2}",
             "ABCD".index(answer[0]),
             SCORES[NONE if answer[1] == "-" else answer[1]],
-            {"form": (form,), "genre": (genres[place % 2],), "pos": (parts[place % 3],), "novelty": (f"{place / 100}",)},
+            {
+                "form": (form,),
+                "genre": (genres[place % 2],),
+                "pos": (parts[place % 3],),
+                "novelty": (f"{place / 100}",),
+            },
         )
         for place, answer in enumerate(answers)
     ]
@@ -43,7 +56,14 @@ CELLS = {
 MEASURED = munch_table.measure(CELLS)
 FACTORS = factors.measure(association.cases(CELLS["GASW94"] + CELLS["CTWT52"]), "welch", "chi2", least=3)
 TOOK = {"tokens": 2000, "read": 1000, "ratio": 2.0, "seconds": 3.4}
-CONTENT: dict[str, Any] = {"model": "m", "published_file": True, "signature": "s", "took": TOOK, "factors": FACTORS, **MEASURED}
+CONTENT: dict[str, Any] = {
+    "model": "m",
+    "published_file": True,
+    "signature": "s",
+    "took": TOOK,
+    "factors": FACTORS,
+    **MEASURED,
+}
 
 
 def test_prompts_by_hand() -> None:
@@ -179,8 +199,12 @@ def test_the_terminal_and_markdown_show_the_same_cells_and_fit() -> None:
     assert "…" not in out.getvalue()
 
 
-@pytest.mark.parametrize(("place", "models"), [(("word", "m-word", "3"), ["LLaMA-13B"]), (("word", "implicit", "1"), [])])
-def test_a_single_prompt_is_compared_with_the_same_prompt(place: tuple[str, str, str], models: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("place", "models"), [(("word", "m-word", "3"), ["LLaMA-13B"]), (("word", "implicit", "1"), [])]
+)
+def test_a_single_prompt_is_compared_with_the_same_prompt(
+    place: tuple[str, str, str], models: list[str]
+) -> None:
     found = reference.munch("munch_word", place, published_data=True)
     assert [one.published.model for one in found if one.comparable] == models
     assert len(found) == 3

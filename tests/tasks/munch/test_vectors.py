@@ -16,7 +16,15 @@ LINES = "the 1 0 0\nway 1 1 0\nroute 1 2 0\nstreet 0 0 1\nnothing 0 0 0\n"
 
 def triple(number: int, target: str, options: tuple[str, str], gold: int) -> Judgement:
     context = f"The {target} is clear."
-    return Judgement(f"t{number}", f"g{number % 2}", context, (*options, "both", "neither"), gold, {}, target=(4, 4 + len(target)))
+    return Judgement(
+        f"t{number}",
+        f"g{number % 2}",
+        context,
+        (*options, "both", "neither"),
+        gold,
+        {},
+        target=(4, 4 + len(target)),
+    )
 
 
 TRIPLES = [
@@ -52,9 +60,13 @@ def test_files_of_gensim(tmp_path: Path) -> None:
 
 def test_embeddings_are_means_over_tokens() -> None:
     matrix = np.array([[1.0, 0], [0, 1], [4, 4]])
-    found = vectors.embedded(["one", "two", "none"], matrix, lambda word: {"one": [2], "two": [0, 1]}.get(word, []))
+    found = vectors.embedded(
+        ["one", "two", "none"], matrix, lambda word: {"one": [2], "two": [0, 1]}.get(word, [])
+    )
     assert {word: list(vector) for word, vector in found.items()} == {"one": [4, 4], "two": [0.5, 0.5]}
-    with pytest.raises(FiglangError, match="vectors=model: the vector of 'one' holds what is no finite number"):
+    with pytest.raises(
+        FiglangError, match="vectors=model: the vector of 'one' holds what is no finite number"
+    ):
         vectors.embedded(["one"], np.full((1, 2), np.inf), lambda word: [0])
 
 
@@ -90,11 +102,17 @@ def test_cosines_worked_by_hand(tmp_path: Path) -> None:
     known = vectors.load(tmp_path / "glove.txt", ["way", "route", "street", "nothing", "path"])
     rows = similarity.triples(TRIPLES, known)
     assert [row.missing for row in rows] == [(), (), ("path",), ("nothing",)]
-    assert rows[0].cosines == rows[1].cosines == {"target-apt": pytest.approx(3 / 10**0.5), "target-inapt": 0, "apt-inapt": 0}
+    assert (
+        rows[0].cosines
+        == rows[1].cosines
+        == {"target-apt": pytest.approx(3 / 10**0.5), "target-inapt": 0, "apt-inapt": 0}
+    )
     assert (rows[1].target, rows[1].apt, rows[1].inapt) == ("way", "route", "street")
     found = similarity.measure(rows)
     assert (found["triples"], found["used"], found["left_out"]) == (4, 2, 2)
-    assert found["apt_minus_inapt"]["mean"] == found["pairs"]["target-apt"]["mean"] == pytest.approx(3 / 10**0.5)
+    assert (
+        found["apt_minus_inapt"]["mean"] == found["pairs"]["target-apt"]["mean"] == pytest.approx(3 / 10**0.5)
+    )
     assert found["pairs"]["target-inapt"]["sd"] == 0
 
 

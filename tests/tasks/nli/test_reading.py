@@ -1,4 +1,5 @@
-"""Reading NLI: every form of the authors' files, rows without agreement, the held-out part, the hub's copies."""
+"""Reading NLI: every form of the authors' files, rows without agreement, the held-out part, the hub's
+copies."""
 
 import json
 from collections import Counter
@@ -25,7 +26,9 @@ ROWS = [
 
 def lines(path: Path, rows: list[Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    path.write_text(
+        "".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows), encoding="utf-8"
+    )
     return path
 
 
@@ -33,7 +36,11 @@ def texts(split: Any) -> list[tuple[str, str, int | None]]:
     return [(item.context, item.hypothesis, item.gold) for item in split.items]
 
 
-EXPECTED = [("A dog runs.", "A dog moves.", 0), ("A dog runs.", "A dog sleeps.", 2), ("It rains.", "It is May.", 1)]
+EXPECTED = [
+    ("A dog runs.", "A dog moves.", 0),
+    ("A dog runs.", "A dog sleeps.", 2),
+    ("It rains.", "It is May.", 1),
+]
 
 
 def json_lines(folder: Path) -> None:
@@ -47,7 +54,10 @@ def archive(folder: Path) -> None:
 def tabs(folder: Path) -> None:
     rows = ["gold_label\tparse\tsentence1\tsentence2\tpairID\tlabel1\tlabel2"]
     # A parse with an open quote, and rows that name one or no annotator: both are in the published files.
-    rows += [f'{row["gold_label"]}\t( "A\t{row["sentence1"]}\t{row["sentence2"]}\t{row["pairID"]}\tneutral' for row in ROWS]
+    rows += [
+        f'{row["gold_label"]}\t( "A\t{row["sentence1"]}\t{row["sentence2"]}\t{row["pairID"]}\tneutral'
+        for row in ROWS
+    ]
     lines(folder / "snli" / "snli_1.0_dev.txt", rows)
 
 
@@ -86,11 +96,17 @@ def test_rows_without_agreement_are_no_problem_in_strict_mode(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("part", "labels"), [("R1/dev", ("e", "n", "c")), ("dev_fitems", ("SUPPORTS", "NOT ENOUGH INFO", "REFUTES"))]
+    ("part", "labels"),
+    [("R1/dev", ("e", "n", "c")), ("dev_fitems", ("SUPPORTS", "NOT ENOUGH INFO", "REFUTES"))],
 )
-def test_anli_and_fever_name_their_labels_and_fields_otherwise(tmp_path: Path, part: str, labels: tuple[str, ...]) -> None:
+def test_anli_and_fever_name_their_labels_and_fields_otherwise(
+    tmp_path: Path, part: str, labels: tuple[str, ...]
+) -> None:
     hypothesis = "hypothesis" if part == "R1/dev" else "query"
-    rows = [{"uid": f"u{index}", "context": "x", hypothesis: "y", "label": label} for index, label in enumerate(labels)]
+    rows = [
+        {"uid": f"u{index}", "context": "x", hypothesis: "y", "label": label}
+        for index, label in enumerate(labels)
+    ]
     path = lines(tmp_path / f"{part}.jsonl", rows)
     assert [item.gold for item in nli.read(path, "mine").items] == [0, 1, 2]
 
@@ -99,8 +115,16 @@ BAD: list[tuple[Any, str, str]] = [
     ("{", "not valid JSON", "write one JSON object on each line"),
     ({**ROWS[0], "sentence1": ""}, "no text under sentence1", "fill the field"),
     ({**ROWS[0], "sentence2": None}, "no text under sentence2", "fill the field"),
-    ({**ROWS[0], "gold_label": "maybe"}, "label 'maybe'", "use entailment, neutral, contradiction, their first letters"),
-    ({**ROWS[0], "gold_label": 1}, "label '1'", "use entailment, neutral, contradiction"),  # a number says nothing of its meaning
+    (
+        {**ROWS[0], "gold_label": "maybe"},
+        "label 'maybe'",
+        "use entailment, neutral, contradiction, their first letters",
+    ),
+    (
+        {**ROWS[0], "gold_label": 1},
+        "label '1'",
+        "use entailment, neutral, contradiction",
+    ),  # a number says nothing of its meaning
     ({name: value for name, value in ROWS[0].items() if name != "gold_label"}, "label ''", "use entailment"),
 ]
 
@@ -124,7 +148,9 @@ def test_tab_separated_rows_that_end_too_early_are_left_out(tmp_path: Path) -> N
 
 
 def test_a_table_without_the_columns_names_them(tmp_path: Path) -> None:
-    with pytest.raises(FiglangError, match=r"no column 'gold_label'.*needed are gold_label, sentence1, sentence2"):
+    with pytest.raises(
+        FiglangError, match=r"no column 'gold_label'.*needed are gold_label, sentence1, sentence2"
+    ):
         nli.read(lines(tmp_path / "mine.txt", ["label\tsentence1\tsentence2"]), "mine")
 
 
@@ -148,7 +174,10 @@ def test_the_authors_files_go_before_aligned_ones_beside_them(tmp_path: Path) ->
 
 
 def test_labels_may_be_missing_in_a_test_part_only(tmp_path: Path) -> None:
-    path = lines(tmp_path / "mine.jsonl", [{"context": "x", "query": "y"}, {"context": "x", "query": "y", "label": "hidden"}])
+    path = lines(
+        tmp_path / "mine.jsonl",
+        [{"context": "x", "query": "y"}, {"context": "x", "query": "y", "label": "hidden"}],
+    )
     assert [item.gold for item in nli.read(path, "mine", hidden=True).items] == [None, None]
 
 
@@ -160,7 +189,13 @@ def test_an_id_that_occurs_twice_gets_its_row(tmp_path: Path) -> None:
 def test_a_folder_without_the_data_names_both_remedies(tmp_path: Path) -> None:
     with pytest.raises(FiglangError) as error:
         nli.load("train", "mnli", str(tmp_path))
-    for part in ("no multinli_1.0_train.jsonl or .txt", "paths.data=DIR", "mnli/", "paths.data=null", "nyu-mll/multi_nli"):
+    for part in (
+        "no multinli_1.0_train.jsonl or .txt",
+        "paths.data=DIR",
+        "mnli/",
+        "paths.data=null",
+        "nyu-mll/multi_nli",
+    ):
         assert part in str(error.value)
 
 
@@ -215,6 +250,8 @@ def test_snli_dev_test_has_no_test_part() -> None:
 def test_published_snli(snli_root: str) -> None:
     dev = nli.load("validation", "snli", snli_root, strict=True)
     assert Counter(item.gold for item in dev.items) == {0: 3329, 1: 3235, 2: 3278}
-    train, validation = (nli.load(split, "snli_dev_test", snli_root, strict=True) for split in ("train", "validation"))
+    train, validation = (
+        nli.load(split, "snli_dev_test", snli_root, strict=True) for split in ("train", "validation")
+    )
     assert (len(train.items), len(validation.items)) == (17821, 1845)
     assert not {item.context for item in train.items} & {item.context for item in validation.items}

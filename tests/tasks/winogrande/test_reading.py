@@ -36,7 +36,9 @@ def winogrande_sample() -> Path:
 
 def write(folder: Path, *rows: Any) -> Path:
     path = folder / "mine.jsonl"
-    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    path.write_text(
+        "".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows), encoding="utf-8"
+    )
     return path
 
 
@@ -50,7 +52,9 @@ def test_an_item_is_cut_at_the_blank(tmp_path: Path) -> None:
 
 
 def test_context_and_option_make_the_sentence(tmp_path: Path) -> None:
-    (item,) = winogrande.read(write(tmp_path, {**FIRST, "sentence": "Tim gave Ed the pen, and _'s hand shook."})).items
+    (item,) = winogrande.read(
+        write(tmp_path, {**FIRST, "sentence": "Tim gave Ed the pen, and _'s hand shook."})
+    ).items
     assert f"{item.context} {item.options[0]}" == "Tim gave Ed the pen, and key's hand shook."
 
 
@@ -71,7 +75,9 @@ def test_a_causal_model_reads_the_sentence_as_it_is() -> None:
     assert "".join(wording.whole("", item.context, item.options[0])) == (
         "The suitcase would not fit under the bed because the suitcase was too tall."
     )
-    assert partners_of([item, twin]) == {}, "both contexts are the same, so that nothing can be chosen backward"
+    assert partners_of([item, twin]) == {}, (
+        "both contexts are the same, so that nothing can be chosen backward"
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +89,9 @@ def test_a_causal_model_reads_the_sentence_as_it_is() -> None:
         (ScoringConfig(), PromptConfig("mine", template="{metaphor} so {answer}"), "prompt=mine"),
     ],
 )
-def test_wordings_that_would_tear_a_sentence_are_refused(scoring: ScoringConfig, prompt: PromptConfig, named: str) -> None:
+def test_wordings_that_would_tear_a_sentence_are_refused(
+    scoring: ScoringConfig, prompt: PromptConfig, named: str
+) -> None:
     with pytest.raises(FiglangError, match=f"^{named} puts text .* use scoring=clean"):
         Wording(scoring, prompt, cut=True)
     Wording(scoring, prompt)
@@ -165,7 +173,10 @@ def test_the_unpacked_archive_is_found_under_its_own_name(tmp_path: Path) -> Non
 
 
 def test_the_hubs_rows_are_paired_as_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = [{name: value for name, value in row.items() if name != "qID"} for row in (FIRST, SECOND, FIRST, FIRST, SECOND)]
+    plain = [
+        {name: value for name, value in row.items() if name != "qID"}
+        for row in (FIRST, SECOND, FIRST, FIRST, SECOND)
+    ]
     asked: list[tuple[str, str | None, str]] = []
 
     def rows(name: str, configuration: str | None, part: str) -> tuple[list[tuple[int, dict[str, str]]], str]:
@@ -184,18 +195,27 @@ def test_the_sample_is_paired_and_balanced() -> None:
     for split in for_training(data, PathsConfig()):
         assert split.notes == ()
         assert set(Counter(item.group for item in split.items).values()) == {2}
-        assert Counter(item.gold for item in split.items) == {0: len(split.items) // 2, 1: len(split.items) // 2}
+        assert Counter(item.gold for item in split.items) == {
+            0: len(split.items) // 2,
+            1: len(split.items) // 2,
+        }
 
 
 @pytest.mark.parametrize(("size", "items"), [("xs", 160), ("small", 640), ("medium", 2558), ("large", 10234)])
 def test_published_training_files(winogrande_root: str, size: str, items: int) -> None:
-    split = load("train", DataConfig(dataset="winogrande", size=size, strict=True), PathsConfig(data=winogrande_root))
+    split = load(
+        "train", DataConfig(dataset="winogrande", size=size, strict=True), PathsConfig(data=winogrande_root)
+    )
     assert len(split.items) == items
     assert set(Counter(item.group for item in split.items).values()) == {2}, "every row has its twin"
     assert all(item.cut and item.context for item in split.items)
 
 
 def test_published_dev_file(winogrande_root: str) -> None:
-    split = load("validation", DataConfig(dataset="winogrande", size="large", strict=True), PathsConfig(data=winogrande_root))
+    split = load(
+        "validation",
+        DataConfig(dataset="winogrande", size="large", strict=True),
+        PathsConfig(data=winogrande_root),
+    )
     assert Counter(Counter(item.group for item in split.items).values()) == {1: 699, 2: 284}
     assert Counter(item.gold for item in split.items) == {0: 628, 1: 639}
