@@ -1,0 +1,68 @@
+"""What a task is: the one interface between a benchmark and everything else.
+
+A benchmark is a folder with a subclass of `Task`. It says how its files become items, how an item is put to
+each ability of a model, and what its numbers are set beside. The defaults below are right for a benchmark
+whose items are a context with options that follow from it.
+
+- choose: context and options of an `Item`; the model returns a score for each option.
+- log-probabilities: `questions`, a prompt and its answers, or, without it, context and option as one string;
+  the model returns log-probabilities of tokens.
+- entail: `premises`, a premise and a hypothesis for each option; the model returns class probabilities.
+- rank: `blanks`, a text with a blank; the model returns words in order.
+- reply: `letters`, a message that is answered by a letter, or `open_questions`; the model returns text.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from figlang.config import DataConfig, PathsConfig
+from figlang.tasks.reference import Comparison
+from figlang.types import Item, Split
+
+
+class Task:
+    """A benchmark without peculiarities; a subclass overrides what is its own."""
+
+    name: ClassVar[str]
+    """The value of `data.dataset`."""
+    title: ClassVar[str]
+    """The name in tables and sentences."""
+    questions: ClassVar[tuple[str, ...]] = ("both",)
+    """Values of `data.question`."""
+    mixed_as: ClassVar[str | None] = None
+    """The `data.question` by which it is part of a mixture; None if it cannot be."""
+    tested: ClassVar[bool] = False
+    """Whether it has a test split beside its validation split."""
+
+    def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
+        """One split of the benchmark.
+
+        Args:
+            split: `train`, `validation` or `test`.
+            data: The group data of the command.
+            paths: Where files are looked for and kept.
+
+        Returns:
+            The items with their source, the hash of the file and notes about rows.
+
+        Raises:
+            FiglangError: The split does not exist or its file cannot be read.
+        """
+        raise NotImplementedError
+
+    def twins(self, train: Split, other: Split) -> Mapping[str, str]:
+        """Training items that say the same as an item of `other`: the id of each, with that of its twin."""
+        return {}
+
+    def premises(self, item: Item) -> list[tuple[str, str]]:
+        """Premise and hypothesis for each option: does the premise entail the hypothesis?"""
+        return [(item.context, option) for option in item.options]
+
+    def published_files(self, split: Split, role: str) -> tuple[str, ...]:
+        """SHA-256 of the files whose items published numbers are about."""
+        return ()
+
+    def published(self, content: Mapping[str, Any]) -> Sequence[Comparison]:
+        """Published numbers to set beside an evaluation, comparable ones first; `content` is its
+        metrics.json."""
+        return ()
