@@ -12,6 +12,7 @@ from figlang.config import ModelConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.models import layout, tiny, weights
 from figlang.scoring.encode import padding
+from figlang.scoring.window import window
 from figlang.types import CLASSES
 
 log = logging.getLogger("figlang")
@@ -96,8 +97,8 @@ def _padded(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Pre
 
 def check_positions(network: PreTrainedModel, name: str, length: int, option: str) -> None:
     """Raises FiglangError if an input may be longer than the network's table of positions."""
-    most = getattr(network.config, "max_position_embeddings", None)
-    if most is not None and 0 < most < length:  # XLNet has none and says -1
+    most = window(network)
+    if most is not None and most < length:
         raise FiglangError(
             f"{option}={length} is more than the {most} tokens that {name} has positions for; set "
             f"{option}={most}"

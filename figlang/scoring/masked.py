@@ -19,6 +19,7 @@ from figlang.cpu.hasten import hastened
 from figlang.errors import FiglangError, one_line
 from figlang.scoring.requests import Request, RequestError, Scored, SpanFinder
 from figlang.scoring.tree.rounding import reference
+from figlang.scoring.window import window
 
 log = logging.getLogger("figlang")
 MASKINGS = ("original", "within_word_l2r")
@@ -67,7 +68,7 @@ class MaskedScorer:
         self.before, self.after = _around(tokenizer)
         self._within_word = masking == "within_word_l2r"
         self._network = network.eval()
-        self.window = _window(network)
+        self.window = window(network)
         self._vocabulary = network.get_input_embeddings().weight.shape[0]
         self._batch_tokens = batch_tokens or (1024 if network.device.type == "cpu" else 16384)
         self._logits = logits
@@ -215,14 +216,3 @@ def _around(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
     before = sum(1 for _ in takewhile(bool, special))
     after = sum(1 for _ in takewhile(bool, reversed(special[before:])))
     return ids[:before], ids[len(ids) - after :]
-
-
-def _window(network: PreTrainedModel) -> int | None:
-    """How many tokens the network reads, special ones included; None if any number."""
-    limit: int | None = getattr(network.config, "max_position_embeddings", None)
-    tables = (
-        module for name, module in network.named_modules() if name.endswith("embeddings.position_embeddings")
-    )
-    padding = getattr(next(tables, None), "padding_idx", None)
-    # RoBERTa and its kin count positions from behind the padding token's.
-    return limit if limit is None or padding is None else limit - padding - 1

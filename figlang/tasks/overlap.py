@@ -110,7 +110,7 @@ def near_duplicates(stages: Sequence[Split], split: Split, least: float = ALIKE)
     )
     found = twins(sets, trained, least)
     near: dict[str, str] = {}
-    for place, (theirs, _) in sorted(found.items(), key=lambda pair: -pair[1][1]):
+    for place, (theirs, _) in sorted(found.items(), key=lambda pair: (-pair[1][1], int(pair[0]))):
         near.setdefault(owners[int(place)], theirs)
     return near
 

@@ -16,7 +16,7 @@ from figlang.config import ModelConfig
 from figlang.errors import FiglangError
 from figlang.evaluation import predicting
 from figlang.models import checkpoint, gguf, networks
-from tests import commands
+from tests import running
 from tests.models.test_adapters import exported as adapters
 from tests.models.test_checkpoint import TEXTS
 from tests.models.test_gguf import tiny as tiny_gguf  # noqa: F401  a fixture
@@ -240,7 +240,7 @@ def test_a_command_ends_in_one_line(
     place: Callable[[Path, Path], Path], tmp_path: Path, marker: Path
 ) -> None:
     folder = place(tmp_path / "model", marker)
-    ended = commands.run(tmp_path, "evaluate.py", f"checkpoint={folder}", "data=figqa_sample", "trainer=cpu")
+    ended = running.run(tmp_path, "evaluate.py", f"checkpoint={folder}", "data=figqa_sample", "trainer=cpu")
     assert not marker.exists()
     assert ended.returncode in (0, 2)
     assert "Traceback" not in ended.stderr

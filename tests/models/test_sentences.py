@@ -20,7 +20,7 @@ from figlang.release import card
 from figlang.scoring.encode import Encoder
 from figlang.scoring.head import pool, scorer
 from figlang.types import COSINE_OF_MEANS, POOLINGS, Item, SentenceVectors
-from tests import commands
+from tests import running
 from tests.models.test_checkpoint import DOCUMENT, ITEM, TEXTS
 
 LIBRARY = "sentence_transformers.models"
@@ -137,7 +137,7 @@ def test_a_vector_by_hand(mode: str) -> None:
 @pytest.mark.parametrize("case", ["joined", "dot"])
 def test_a_run_keeps_the_way_of_its_folder_and_its_card_says_it(case: str, tmp_path: Path) -> None:
     path = folder(tmp_path / "st", **CASES[case])
-    ended = commands.run(
+    ended = running.run(
         tmp_path,
         "train.py",
         *(
