@@ -1,1 +1,1 @@
-"""What makes a CPU faster, in training and in prediction."""
+"""Faster equals of a network's parts on a CPU, for training and for prediction."""

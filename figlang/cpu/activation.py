@@ -1,4 +1,4 @@
-"""Activations in one way through memory."""
+"""Activations in one pass through memory."""
 
 from torch import Tensor
 from torch.nn.functional import gelu
@@ -6,9 +6,9 @@ from transformers.activations import NewGELUActivation
 
 
 class FusedGelu(NewGELUActivation):  # type: ignore[misc]
-    """The GELU of GPT-2 and its kin, which transformers makes of eight operations, as one.
+    """The GELU of GPT-2 and similar models in one operation; transformers uses eight.
 
-    Becomes of a NewGELUActivation by setting its `__class__`; it has no state of its own.
+    An instance is made by setting the `__class__` of a NewGELUActivation. The class has no state of its own.
     """
 
     def forward(self, input: Tensor) -> Tensor:

@@ -1,14 +1,18 @@
-"""Telling functions of transformers that say the same: families copy each other's code, and what is faster
-for one is for all."""
+"""Recognise equal functions of transformers.
+
+Families of models copy each other's code. So a faster version for one family serves all of them.
+"""
 
 import inspect
 from typing import Any
 
 
-def alike(one: Any, other: Any) -> bool:
-    """Whether two plain functions compile to the same, their docstrings apart; False for whatever is no plain
-    function."""
-    return inspect.isfunction(one) and inspect.isfunction(other) and _said(one) == _said(other)
+def alike(first: Any, second: Any) -> bool:
+    """Whether two plain functions compile to the same code, apart from docstrings.
+
+    False for other objects.
+    """
+    return inspect.isfunction(first) and inspect.isfunction(second) and _said(first) == _said(second)
 
 
 def _said(function: Any) -> tuple[Any, ...]:

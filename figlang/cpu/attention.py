@@ -8,7 +8,7 @@ from transformers.integrations.sdpa_attention import repeat_kv, sdpa_attention_f
 
 from figlang.cpu.dropout import scaled_mask
 
-# Options of transformers' attention that ask for something else, unless they are unset.
+# Options of transformers' attention that ask for something else if they are set.
 SPECIAL = ("is_causal", "position_bias", "cache", "softcap", "output_attentions")
 
 
@@ -22,11 +22,13 @@ def attention(
     scaling: float | None = None,
     **options: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """What transformers' `sdpa` computes, with the mask of `figlang.cpu.dropout` on the attention weights.
+    """Compute transformers' `sdpa`, with the mask of `figlang.cpu.dropout` on the attention weights.
 
-    torch has no fused attention with dropout on a CPU and takes these same steps with slower random numbers;
-    in bf16 its fused one takes several times as long as these steps. Whatever is not plain masked attention
-    is left to transformers.
+    On a CPU, torch has no fused attention with dropout. It takes the same steps as this function, but with
+    slower random numbers. In bf16, its fused attention takes several times as long as these steps. Everything
+    but plain masked attention is left to transformers.
+
+    The arguments and results are those of transformers' attention functions.
     """
     causal = attention_mask is None and getattr(module, "is_causal", True)
     special = asks_more(options) or query.shape[1] % key.shape[1]
@@ -51,5 +53,5 @@ def attention(
 
 
 def asks_more(options: dict[str, Any]) -> bool:
-    """Whether a network asks of its attention what only transformers' own function does."""
+    """Whether a network needs an option that only transformers' own function has."""
     return any(options.get(name) is not None and options[name] is not False for name in SPECIAL)

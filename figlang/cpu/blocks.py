@@ -1,8 +1,8 @@
-"""Attention of a tree on a CPU: block by block of its nodes, each with the keys that one of them sees.
+"""Attention of a tree on a CPU, block by block.
 
-A network calls attention by the name that its configuration gives. `attending` puts a dispatcher under that
-name, and `in_blocks` leaves the attention of its blocks where the dispatcher finds it, for its own thread
-alone; everyone else gets the usual one.
+Each block holds some nodes of the tree and the keys that one of them sees. A network calls attention by the
+name in its configuration. `attending` puts a dispatcher under that name. `in_blocks` puts the attention of
+its blocks where the dispatcher finds it, for its own thread only. All other calls get the usual attention.
 
 Shape letters: P queries, N keys, B blocks, Q queries of a block, K keys of a block, H heads, G heads of keys,
 D size of a head.
@@ -23,17 +23,21 @@ from figlang.cpu.attention import asks_more
 from figlang.cpu.linear import in_bf16
 
 Attention = Callable[..., tuple[Tensor, Tensor | None]]
-SCORES = (
-    2**18
-)  # at a time, or those of a block: a megabyte, which stays in the caches from one product to the next
+# Scores that are computed at a time (at least those of a block). They take a megabyte, which stays in the
+# caches from one product to the next.
+SCORES = 2**18
 _inside: ContextVar[Attention | None] = ContextVar("blocks", default=None)
 
 
 class Blocks(NamedTuple):
-    """Places (B, Q) of queries, those (B, K) of the keys that one of the block sees, and `visible` (B, Q, K),
-    who sees which.
+    """Blocks of a tree.
 
-    A place may be there twice, and a key that nobody of the block sees.
+    A place may occur twice, and a key may be seen by no query of the block.
+
+    Attributes:
+        queries: Places of the queries, (B, Q).
+        keys: Places of the keys that one of the queries sees, (B, K).
+        visible: Which query sees which key, (B, Q, K).
     """
 
     queries: Tensor
@@ -42,26 +46,33 @@ class Blocks(NamedTuple):
 
 
 def takes_blocks(network: PreTrainedModel) -> bool:
-    """Whether a network attends by the function that `in_blocks` replaces, and gains: a GPU would rather do
-    all at once."""
+    """Whether a network uses the attention that `in_blocks` replaces, and runs on a CPU.
+
+    A GPU is faster if it computes everything at once.
+    """
     registered = network._supports_attention_backend and network.config._attn_implementation == "sdpa"
     return bool(registered) and network.device.type == "cpu"
 
 
 @contextmanager
 def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Iterator[None]:
-    """Within, attention of that many queries with a mask is computed in these blocks, which hold all of them
-    and say what the mask says: its values are not looked at.
+    """Within, compute attention in these blocks.
 
-    In a tree of many short branches nearly all of a full attention is spent on keys that nobody sees. Scores
-    and weights are computed in float32 at least, and the output is of the values' type. With `cast`, weights
-    of bf16 values are rounded to it if the processor multiplies in it, as in fused attention; and what is
-    left to the usual attention takes the mask's type first.
+    This applies to attention of `queries` queries with a mask. The blocks must hold all these queries and
+    must say the same as the mask, whose values are ignored. In a tree of many short branches, full attention
+    spends nearly all its time on keys that no query sees. Scores and weights are computed in float32 at
+    least. The output has the type of the values.
+
+    Args:
+        blocks: The blocks. Without any, only `cast` has an effect.
+        queries: Number of queries of the tree.
+        cast: Round weights of bf16 values to bf16 if the processor multiplies in bf16, as fused attention
+            does. Queries, keys and values of the usual attention are then converted to the mask's type.
     """
     if not blocks and not cast:
         yield
         return
-    batches = cache(partial(_batches, blocks))  # the same for all layers, as a rule
+    batches = cache(partial(_batches, blocks))  # usually the same for all layers
 
     def attention(
         usual: Attention,
@@ -84,13 +95,13 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
             or asks_more(options)
         ):
             if cast and attention_mask is not None:
-                query, key, value = (each.to(attention_mask.dtype) for each in (query, key, value))
+                query, key, value = (states.to(attention_mask.dtype) for states in (query, key, value))
             return usual(
                 module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options
             )
         cut = batches(query.shape[1], key.shape[1], key.shape[2])
         scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-        with torch.autocast("cpu", enabled=False):  # which would round scores
+        with torch.autocast("cpu", enabled=False):  # autocast would round scores
             return _attended(query[0], key[0], value[0], *cut, scale, rounded=cast and in_bf16())[None], None
 
     token = _inside.set(attention)
@@ -103,8 +114,10 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
 
 @contextmanager
 def attending() -> Iterator[None]:
-    """Within, `in_blocks` holds for the thread that entered it alone, so that several may be in blocks of
-    their own."""
+    """Within, `in_blocks` holds only for the thread that entered it.
+
+    So several threads can have their own blocks.
+    """
     usual = ALL_ATTENTION_FUNCTIONS["sdpa"]
     if isinstance(usual, _Attending):
         yield
@@ -128,8 +141,13 @@ class _Attending:
 
 
 class _Batch(NamedTuple):
-    """Blocks that are computed together: rows of queries and keys, one head of one place each, and `bias` (B,
-    1, Q, K), -inf where nobody looks."""
+    """Blocks that are computed together.
+
+    Attributes:
+        queries: Rows of queries; a row is one head of one place.
+        keys: Rows of keys.
+        bias: (B, 1, Q, K), -inf where a query does not see a key.
+    """
 
     queries: Tensor
     keys: Tensor
@@ -137,20 +155,20 @@ class _Batch(NamedTuple):
 
 
 def _batches(blocks: Sequence[Blocks], heads: int, groups: int, keys: int) -> tuple[list[_Batch], Tensor]:
-    """The blocks as batches, and where among all of their rows (P * H,) each row of the output is found."""
+    """The blocks as batches, and the place of each row of the output among all rows, (P * H,)."""
     batches: list[_Batch] = []
-    for some in blocks:
-        rows_BHQ = some.queries[:, None] * heads + torch.arange(heads)[:, None]
-        rows_BGK = some.keys[:, None] + torch.arange(groups)[:, None] * keys
-        bias_BQK = torch.where(some.visible, 0.0, -torch.inf)
-        size = max(SCORES // (heads * some.visible[0].numel()), 1)
-        few = zip(
+    for group in blocks:
+        rows_BHQ = group.queries[:, None] * heads + torch.arange(heads)[:, None]
+        rows_BGK = group.keys[:, None] + torch.arange(groups)[:, None] * keys
+        bias_BQK = torch.where(group.visible, 0.0, -torch.inf)
+        size = max(SCORES // (heads * group.visible[0].numel()), 1)
+        parts = zip(
             torch.split(rows_BHQ, size),
             torch.split(rows_BGK, size),
             torch.split(bias_BQK[:, None], size),
             strict=True,
         )
-        batches.extend(_Batch(queries.flatten(), keys.flatten(), bias) for queries, keys, bias in few)
+        batches.extend(_Batch(queries.flatten(), keys.flatten(), bias) for queries, keys, bias in parts)
     rows = torch.cat([batch.queries for batch in batches])
     places = rows.new_empty(int(rows.max()) + 1)
     places[rows] = torch.arange(len(rows))
@@ -168,13 +186,13 @@ def _attended(
 ) -> Tensor:
     """The output (P, H, D) of attention in these batches.
 
-    By plain products: torch's fused kernel is called for each head of a block by itself, and spends much of
-    its time on that.
+    It uses plain products. torch's fused kernel is called once for each head of a block, which takes much of
+    its time.
     """
     heads, count, size = query_HPD.shape
-    exact = torch.promote_types(query_HPD.dtype, torch.float32)
-    kept = torch.bfloat16 if rounded and value_GND.dtype == torch.bfloat16 else exact
-    # In rows of one head each, a batch's are gathered in the order in which its products take them.
+    computed_type = torch.promote_types(query_HPD.dtype, torch.float32)
+    weight_type = torch.bfloat16 if rounded and value_GND.dtype == torch.bfloat16 else computed_type
+    # A row is one head of one place. The rows of a batch are gathered in the order that its products need.
     query_rows, key_rows, value_rows = (
         query_HPD.transpose(0, 1).reshape(-1, size),
         key_GND.flatten(0, 1),
@@ -184,12 +202,14 @@ def _attended(
     for queries, keys, bias in batches:
         matrices, width = len(bias) * len(key_GND), bias.shape[-1]
         # Heads that share keys are one matrix.
-        query = query_rows.index_select(0, queries).to(exact).mul_(scale).view(matrices, -1, size)
-        key = key_rows.index_select(0, keys).to(exact).view(matrices, width, size)
-        value = value_rows.index_select(0, keys).to(kept).view(matrices, width, -1)
+        query = query_rows.index_select(0, queries).to(computed_type).mul_(scale).view(matrices, -1, size)
+        key = key_rows.index_select(0, keys).to(computed_type).view(matrices, width, size)
+        value = value_rows.index_select(0, keys).to(weight_type).view(matrices, width, -1)
         scores = torch.bmm(query, key.transpose(1, 2))
         scores.view(len(bias), heads, -1, width).add_(bias)
         outputs.append(
-            torch.bmm(scores.softmax(-1).to(kept), value).view(-1, value.shape[-1]).to(value_rows.dtype)
+            torch.bmm(scores.softmax(-1).to(weight_type), value)
+            .view(-1, value.shape[-1])
+            .to(value_rows.dtype)
         )
     return torch.cat(outputs).index_select(0, places).view(count, heads, -1)

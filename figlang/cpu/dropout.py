@@ -7,10 +7,10 @@ STEPS = 2**16
 
 
 class FastDropout(nn.Dropout):
-    """nn.Dropout whose mask costs a quarter of a random number per element instead of a whole one.
+    """nn.Dropout whose mask takes a quarter of a random number for each element instead of a whole one.
 
-    Drawing is serial on a CPU, an eighth of a small encoder's training step. Becomes of an nn.Dropout by
-    setting its `__class__`; it has no state of its own.
+    Drawing numbers is serial on a CPU. It is an eighth of a small encoder's training step. An instance is
+    made by setting the `__class__` of an nn.Dropout. The class has no state of its own.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -20,10 +20,10 @@ class FastDropout(nn.Dropout):
 
 
 def scaled_mask(shape: torch.Size, p: float, dtype: torch.dtype) -> Tensor:
-    """Zeros with probability p, else 1 / (1 - p), from torch's CPU generator.
+    """A mask with 0 at probability p, else 1 / (1 - p), from torch's CPU generator.
 
-    Each element takes 16 of a draw's 64 bits, so p is rounded to a multiple of 1/65,536; the scale belongs to
-    the rounded p, and the expectation is exactly 1 in float32.
+    Each element takes 16 of the 64 bits of a draw, so p is rounded to a multiple of 1/65,536. The scale is
+    that of the rounded p, so the expectation is exactly 1 in float32.
     """
     dropped = round(p * STEPS)
     if dropped == STEPS:

@@ -1,8 +1,7 @@
-"""The feed-forward part of a layer, its activation computed within the products: it takes no way through
-memory of its own.
+"""The feed-forward part of a layer, with its activation computed within the products.
 
-The last layer's has to compute only the tokens whose states are asked for: after it, no token looks at
-another.
+The activation then needs no pass through memory of its own. In the last layer, only the tokens whose states
+are needed are computed: no token looks at another one after it.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from figlang.cpu.alike import alike
 from figlang.cpu.packed import KINDS, product
 from figlang.cpu.parts import computing, untouched
 
-# Activations and what oneDNN calls them.
+# Activations and their names in oneDNN.
 NAMES = {
     SiLUActivation: ("swish", ""),
     nn.SiLU: ("swish", ""),
@@ -33,10 +32,10 @@ _asked: ContextVar[Tensor | None] = ContextVar("asked", default=None)
 
 @contextmanager
 def fused(network: nn.Module) -> Iterator[None]:
-    """Within, feed-forward parts of packed layers that are written as those of GPT-2 or Llama, as most
-    families' are, are fused.
+    """Within, fuse feed-forward parts whose code is that of GPT-2 or Llama.
 
-    If every layer has one, the last of them heeds `asked`.
+    Their layers must be packed. If every layer has such a part, the last one computes only the tokens of
+    `asked`.
     """
     forwards: list[tuple[nn.Module, Callable[..., Tensor]]] = []
     for part in network.modules():
@@ -59,8 +58,11 @@ def fused(network: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def asked(tokens: Tensor) -> Iterator[None]:
-    """Within, in this thread, the states of a single sequence of so many tokens (T,) need be right only where
-    this is true."""
+    """Within, in this thread, states need to be right only at some tokens.
+
+    Args:
+        tokens: True at these tokens of a single sequence, (T,). For other shapes, everything is computed.
+    """
     token = _asked.set(None if tokens.all() else tokens)
     try:
         yield
@@ -72,9 +74,9 @@ def _of_asked(forward: Callable[..., Tensor], hidden_states: Tensor) -> Tensor:
     tokens = _asked.get()
     if tokens is None or hidden_states.shape[:-1] != (1, len(tokens)):
         return forward(hidden_states)
-    found = forward(hidden_states[:, tokens])
-    output = found.new_zeros(*hidden_states.shape[:-1], found.shape[-1])
-    output[:, tokens] = found
+    states = forward(hidden_states[:, tokens])
+    output = states.new_zeros(*hidden_states.shape[:-1], states.shape[-1])
+    output[:, tokens] = states
     return output
 
 
@@ -90,7 +92,7 @@ def _gated(part: Any, activation: str, kind: str, x: Tensor) -> Tensor:
     return output
 
 
-# Parts that others have copied, with their activation and the layers it is computed in.
+# The parts that other families have copied, with their activation and the layers whose products include it.
 FUSED = (
     (_plain, GPT2MLP, ("act", "c_fc")),
     (_gated, LlamaMLP, ("act_fn", "gate_proj", "up_proj")),

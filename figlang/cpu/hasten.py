@@ -1,4 +1,4 @@
-"""The faster parts of a network while it trains on a CPU, or predicts."""
+"""Exchange a network's parts for faster equals while it trains or predicts on a CPU."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -19,8 +19,10 @@ from figlang.cpu.rotary import rotating_in_place
 
 
 def hasten(network: nn.Module) -> None:
-    """Exchange parts that have a faster equal on a CPU in training; others stay as they are, so any network
-    will do."""
+    """Exchange parts that are faster on a CPU in training.
+
+    Other parts stay, so this works for any network.
+    """
     exchange(network, {nn.Dropout: FastDropout})
     if linear.pays():
         exchange(network, linear.FASTER)
@@ -36,7 +38,7 @@ def release(network: nn.Module) -> None:
 
 @contextmanager
 def hastened(network: nn.Module) -> Iterator[None]:
-    """Within, parts of a network that predicts on a CPU are exchanged for faster equals."""
+    """Within, exchange the parts of a network that predicts on a CPU for faster equals."""
     parameter = next(network.parameters(), None)
     if parameter is None or parameter.device.type != "cpu":
         yield
@@ -44,8 +46,8 @@ def hastened(network: nn.Module) -> Iterator[None]:
     faster: dict[type[nn.Module], type[nn.Module]] = {NewGELUActivation: FusedGelu}
     exact = parameter.dtype == torch.float32
     if exact and linear.pays():
-        faster.update(linear.FASTER)  # of what is too large to be packed
-    # In few bits it would round in other places.
+        faster.update(linear.FASTER)  # for layers that are too large to be packed
+    # In bf16, the result would be rounded at other places.
     rotating = rotating_in_place(network) if exact else nullcontext()
     with packed(network), fused(network), rotating, exchanged(network.modules(), faster):
         yield

@@ -1,4 +1,4 @@
-"""Float32 matrix products by oneDNN where MKL keeps to half of the processor's vector width."""
+"""Float32 matrix products by oneDNN, on processors where MKL uses half of the vector width."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,9 +9,9 @@ from transformers.pytorch_utils import Conv1D
 
 
 def pays() -> bool:
-    """Whether oneDNN is the faster one: MKL, torch's default, uses AVX-512 on Intel's processors only.
+    """Whether oneDNN is faster: MKL, torch's default, uses AVX-512 only on Intel's processors.
 
-    Decided by the processor and not by timing, so that a run repeats to the bit.
+    The processor decides, not a measured time, so that a run repeats to the bit.
     """
     capabilities = torch.cpu.get_capabilities()
     wide = bool(capabilities.get("avx512_f")) and "AMD" in str(capabilities.get("cpu_name"))
@@ -19,15 +19,15 @@ def pays() -> bool:
 
 
 def in_bf16() -> bool:
-    """Whether the processor multiplies bf16 numbers as such."""
+    """Whether the processor has instructions for products of bf16 numbers."""
     capabilities = torch.cpu.get_capabilities()
     return any(capabilities.get(name) for name in ("avx512_bf16", "amx_bf16"))
 
 
 class OneDnnLinear(nn.Linear):
-    """nn.Linear with float32 products by oneDNN; bf16 autocast uses oneDNN anyway and is left alone.
+    """nn.Linear with float32 products by oneDNN. bf16 autocast uses oneDNN anyway and is not changed.
 
-    Becomes of an nn.Linear by setting its `__class__`; it has no state of its own.
+    An instance is made by setting the `__class__` of an nn.Linear. The class has no state of its own.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -41,7 +41,7 @@ class OneDnnLinear(nn.Linear):
 
 
 class OneDnnConv1D(Conv1D):  # type: ignore[misc]
-    """The linear layer of GPT-2, whose weight is stored the other way round; see OneDnnLinear."""
+    """The linear layer of GPT-2, whose weight is stored transposed (see OneDnnLinear)."""
 
     def forward(self, x: Tensor) -> Tensor:
         if (

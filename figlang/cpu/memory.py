@@ -1,20 +1,22 @@
-"""Keeping freed memory instead of handing it back to the system."""
+"""Keep freed memory in the process instead of giving it back to the system."""
 
 import ctypes
 import sys
 
-# Numbers of mallopt's settings in glibc's malloc.h, and the largest mmap threshold it takes.
+# Numbers of mallopt's settings in glibc's malloc.h, and the largest mmap threshold that it accepts.
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
 LARGEST_THRESHOLD = 32 * 2**20
 
 
 def keep_freed_memory() -> bool:
-    """Have glibc reuse freed blocks of up to 32 MB; False where the C library is another and nothing was
-    changed.
+    """Make glibc reuse freed blocks of up to 32 MB.
 
-    A training step allocates and frees the same gradients, casts and activations every time. By default glibc
-    gives large blocks back and the system hands them out again page by page, zeroed: some 9,000 page faults a
-    step.
+    A training step allocates and frees the same gradients, casts and activations every time. By default,
+    glibc gives large blocks back to the system, which hands them out again page by page, filled with zeros.
+    That costs about 9,000 page faults a step.
+
+    Returns:
+        False with another C library. Then nothing was changed.
     """
     library = ctypes.CDLL(None) if sys.platform == "linux" else None
     if library is None or not hasattr(library, "gnu_get_libc_version"):

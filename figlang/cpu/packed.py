@@ -1,5 +1,6 @@
-"""Products of a network that predicts, by oneDNN with weights that it has laid out once: by default it does
-so in every product.
+"""Products of a network that predicts, by oneDNN, with weights that are laid out once.
+
+By default, oneDNN lays the weights out again in every product.
 
 Shape letters: I inputs, O outputs.
 """
@@ -17,19 +18,26 @@ from figlang.cpu.linear import in_bf16, pays
 from figlang.cpu.parts import Kinds, exchanged, untouched
 from figlang.cpu.side_by_side import side_by_side
 
-ROWS = 1024  # of the products that weights are laid out for
-FEW = 128  # fewer rows are faster with the weights as they are
-LARGEST = 2**31  # bytes of weights that are worth a second copy
+ROWS = 1024  # rows of the products for which weights are laid out
+FEW = 128  # with fewer rows, the weights as they are give faster products
+LARGEST = 2**31  # bytes of weights; larger ones do not get a second copy
 _laying_out = Lock()
 
 
 def product(
     layer: Any, input: Tensor, then: str = "none", kind: str = "", times: Tensor | None = None
 ) -> Tensor:
-    """Outputs (..., O) of a packed layer for inputs (..., I) of any precision, in that of its weight.
+    """Outputs of a packed layer.
 
-    Before they are rounded to it, `then` is applied to them, one of oneDNN's activations and its `kind`; or
-    they are multiplied by `times` (..., O).
+    Args:
+        layer: The layer.
+        input: Inputs (..., I) of any precision.
+        then: An activation of oneDNN that is applied before the outputs are rounded.
+        kind: A variant of this activation.
+        times: Factors (..., O) that are applied instead of an activation.
+
+    Returns:
+        (..., O), in the precision of the layer's weight.
     """
     if not input.numel():
         return input.new_empty(*input.shape[:-1], layer.out_features, dtype=layer.weight.dtype)
@@ -44,19 +52,21 @@ def product(
 
 
 def lay_out(network: nn.Module) -> None:
-    """Pack a network's layers now, before several threads meet them, one layer a thread: a layer by itself
-    keeps only one busy."""
+    """Pack a network's layers now, before several threads use them.
+
+    There is one layer for each thread, because packing a layer keeps only one thread busy.
+    """
     layers: list[Any] = [
         part for part in network.modules() if type(part) in KINDS.values() and part.packed is None
     ]
-    rest = iter(sorted(layers, key=lambda layer: -layer.weight.numel()))
+    waiting = iter(sorted(layers, key=lambda layer: -layer.weight.numel()))
 
-    def some() -> Iterator[None]:
-        for layer in rest:
+    def pack_waiting() -> Iterator[None]:
+        for layer in waiting:
             _pack(layer)
             yield
 
-    side_by_side([some() for _ in range(torch.get_num_threads())])
+    side_by_side([pack_waiting() for _ in range(torch.get_num_threads())])
 
 
 def _laid_out(layer: Any) -> Tensor:
@@ -77,8 +87,7 @@ def _weight(layer: Any) -> Tensor:
 
 
 class PackedLinear(nn.Linear):
-    """nn.Linear that keeps its weight `packed` too once it has met many rows; becomes of one within
-    `packed`."""
+    """nn.Linear that keeps its weight `packed` too, once it has seen many rows. It exists within `packed`."""
 
     packed: Tensor | None = None
 
@@ -87,7 +96,7 @@ class PackedLinear(nn.Linear):
 
 
 class PackedConv1D(Conv1D):  # type: ignore[misc]
-    """The linear layer of GPT-2, whose weight is stored the other way round; see PackedLinear."""
+    """The linear layer of GPT-2, whose weight is stored transposed (see PackedLinear)."""
 
     packed: Tensor | None = None
 
@@ -104,9 +113,11 @@ KINDS: Kinds = {nn.Linear: PackedLinear, Conv1D: PackedConv1D}
 
 @contextmanager
 def packed(network: nn.Module) -> Iterator[None]:
-    """Within, the network's linear layers are packed when they first meet many rows, if that is faster than
-    torch's own way and their weights are not too large. A network that learns is left alone: its weights
-    change."""
+    """Within, pack the network's linear layers when they first see many rows.
+
+    This is done if it is faster than torch's own way and if the weights are not too large. A network that
+    learns is not changed, because its weights change.
+    """
     layers: list[Any] = [
         part for part in network.modules() if type(part) in KINDS and untouched(part) and faster(part.weight)
     ]
@@ -125,8 +136,10 @@ def packed(network: nn.Module) -> Iterator[None]:
 
 
 def faster(weight: Any) -> bool:
-    """Whether products with this weight are: in bf16 on processors that compute in it, in float32 where
-    oneDNN pays at all."""
+    """Whether products with a packed copy of this weight are faster.
+
+    In bf16 they are on processors that compute in bf16, in float32 on those where oneDNN pays.
+    """
     if (
         type(weight) is not nn.Parameter
         or weight.device.type != "cpu"

@@ -1,4 +1,4 @@
-"""Giving parts of a network another class or another forward for a while, and back."""
+"""Give parts of a network another class or another forward for a while, and undo it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,8 +17,7 @@ def exchange(network: nn.Module, table: Kinds) -> None:
 
 @contextmanager
 def exchanged(parts: Iterable[nn.Module], table: Kinds) -> Iterator[None]:
-    """Within, those of the parts whose class is in the table have the class that stands there; afterwards the
-    one they had."""
+    """Within, parts whose class is in the table have the class that stands there."""
     changed = [(part, type(part)) for part in parts if type(part) in table]
     try:
         for part, before in changed:
@@ -44,6 +43,8 @@ def computing(forwards: Sequence[tuple[Any, Callable[..., Tensor]]]) -> Iterator
 
 
 def untouched(part: Any) -> bool:
-    """Whether a part does what its class says: no forward of its own, as accelerate's parts have, and no
-    hooks."""
+    """Whether a part does what its class says: it has no hooks and no forward of its own.
+
+    accelerate, for example, sets a forward on parts.
+    """
     return "forward" not in vars(part) and not part._forward_hooks and not part._forward_pre_hooks

@@ -1,9 +1,8 @@
-"""A network in bf16 on a CPU that adds up in float32: products stay in bf16, and a third of the rounding
-error goes.
+"""Sums in float32 for a network in bf16 on a CPU.
 
-Every layer adds to what came before, and a bf16 sum forgets what is 256 times smaller. Here plain embeddings
-come out in float32, the sums take that type from them, and products round only what enters them; torch's
-autocast does the same for float32 weights.
+Products stay in bf16, and a third of the rounding error goes. Every layer adds to the states before it, and a
+bf16 sum loses everything that is 256 times smaller. Here, plain embeddings give float32. The sums take that
+type from them, and products round only their inputs. torch's autocast does the same for float32 weights.
 """
 
 from collections.abc import Iterator
@@ -30,7 +29,7 @@ class Bf16Linear(nn.Linear):
 
 
 class Bf16Conv1D(Conv1D):  # type: ignore[misc]
-    """The same of GPT-2's linear layer."""
+    """The same for GPT-2's linear layer."""
 
     def forward(self, x: Tensor) -> Tensor:
         return super().forward(x.to(self.weight.dtype))  # type: ignore[no-any-return]
@@ -44,8 +43,7 @@ class Float32Embedding(nn.Embedding):
 
 
 class Float32LayerNorm(nn.LayerNorm):
-    """nn.LayerNorm that computes in float32 whatever its weights have: torch takes no bf16 weights with a
-    float32 input."""
+    """nn.LayerNorm that computes in float32. torch does not accept bf16 weights with a float32 input."""
 
     def forward(self, input: Tensor) -> Tensor:
         weight, bias = (None if part is None else part.float() for part in (self.weight, self.bias))
@@ -53,8 +51,10 @@ class Float32LayerNorm(nn.LayerNorm):
 
 
 def _normed(part: Any, hidden_states: Tensor) -> Tensor:
-    """RMSNorm in float32, given in the precision of its weight, to which each of the products that mostly
-    come next would round."""
+    """RMSNorm in float32, rounded to the precision of its weight.
+
+    The products that mostly follow would each round to it.
+    """
     values = hidden_states.float()
     squares = torch.linalg.vector_norm(values, dim=-1, keepdim=True).square_() / values.shape[-1]
     output: Tensor = (
@@ -73,12 +73,12 @@ EXCHANGED: Kinds = {
 
 @contextmanager
 def adding_in_float32(network: nn.Module) -> Iterator[None]:
-    """Within, a network in bf16 adds up in float32; whether its own code takes that has to be tried.
+    """Within, a network in bf16 adds up in float32. The caller must try whether its code accepts that.
 
-    Queries, keys and values may then have several types, which the attention of `in_blocks` brings together.
+    Queries, keys and values may then have different types. The attention of `in_blocks` converts them.
     """
     norms: list[Any] = [part for part in network.modules() if alike(type(part).forward, LlamaRMSNorm.forward)]
-    # The last one makes the states that come out.
+    # The last norm makes the final states, which stay in float32.
     normed = [(part, partial(_normed, part)) for part in norms[:-1] if untouched(part)]
     with exchanged(network.modules(), EXCHANGED), computing(normed), rotating_in_place(network):
         yield

@@ -1,5 +1,7 @@
-"""Rotary position embeddings (RoPE, arXiv 2104.09864) with few ways through memory; in float32 of queries and
-keys in bf16 too."""
+"""Rotary position embeddings (RoPE, arXiv 2104.09864) with few passes through memory.
+
+They are computed in float32, also for queries and keys in bf16.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -11,19 +13,21 @@ from transformers.models.llama import modeling_llama
 
 from figlang.cpu.alike import alike
 
-# As they are before anything is exchanged.
+# Kept from the import on, before anything is exchanged.
 LLAMA = {name: getattr(modeling_llama, name) for name in ("apply_rotary_pos_emb", "rotate_half")}
 
 
 def _usual(module: Any) -> bool:
-    """Whether it rotates by the code of Llama, which most families have copied."""
+    """Whether a module rotates by the code of Llama, which most families have copied."""
     return all(alike(getattr(module, name, None), function) for name, function in LLAMA.items())
 
 
 @contextmanager
 def rotating_in_place(network: nn.Module) -> Iterator[None]:
-    """Within, networks that rotate queries and keys by the same code as Llama use `rotated`; others are left
-    alone."""
+    """Within, networks that rotate queries and keys by the code of Llama use `rotated`.
+
+    Others do not change.
+    """
     modules: set[Any] = {sys.modules.get(type(part).__module__) for part in network.modules()}
     functions = {module: module.apply_rotary_pos_emb for module in modules if _usual(module)}
     try:
@@ -36,10 +40,16 @@ def rotating_in_place(network: nn.Module) -> Iterator[None]:
 
 
 def rotated(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, unsqueeze_dim: int = 1) -> tuple[Tensor, Tensor]:
-    """Queries and keys with the halves (x, y) of each head's values turned to (x cos - y sin, y cos + x sin).
+    """Turn the halves (x, y) of each head's values to (x cos - y sin, y cos + x sin).
 
-    Computed in the precision of `cos`, and keys, which are kept, given in their own; `unsqueeze_dim` is the
-    dimension of the heads.
+    It computes in the precision of `cos`. The keys, which are cached, are given in their own precision.
+
+    Args:
+        q: Queries.
+        k: Keys.
+        cos: Cosines of the positions.
+        sin: Sines of the positions.
+        unsqueeze_dim: The dimension of the heads.
     """
     cos, sin = cos.unsqueeze(unsqueeze_dim), sin.unsqueeze(unsqueeze_dim)
     return _rotated(q, cos, sin), _rotated(k, cos, sin).to(k.dtype)

@@ -1,5 +1,7 @@
-"""Independent work at the same time, each on its share of the threads: small operations then wait less for
-one another."""
+"""Independent jobs at the same time, each with its share of the threads.
+
+Small operations then wait less for each other.
+"""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,11 +11,11 @@ import torch
 
 
 def side_by_side(jobs: Sequence[Iterator[object]]) -> None:
-    """Run jobs to their ends, each in a thread of its own with its share of torch's threads; a single one
-    stays where it is.
+    """Run jobs to their ends, each in a thread of its own with its share of torch's threads.
 
-    An error of a job, or an interrupt, stops the others at their next step and is raised. Jobs see the
-    inference mode of the caller, but no autocast or other mode of its thread.
+    A single job runs in the present thread. If a job fails or is interrupted, the others stop at their next
+    step and the error is raised. Jobs have the inference mode of the caller, but not its autocast or any
+    other mode of its thread.
     """
     if len(jobs) == 1:
         for _ in jobs[0]:
@@ -23,7 +25,7 @@ def side_by_side(jobs: Sequence[Iterator[object]]) -> None:
     stopped = Event()
 
     def run(place: int, job: Iterator[object]) -> None:
-        # Of this thread, and of those that start later, which is undone below.
+        # This sets the number for this thread and for threads that start later. It is undone below.
         torch.set_num_threads(max(threads // len(jobs) + (place < threads % len(jobs)), 1))
         try:
             with torch.inference_mode(inference):

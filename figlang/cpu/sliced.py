@@ -1,5 +1,7 @@
-"""A linear layer of many outputs as several of few, whose outputs stay in a CPU's caches for what is done
-with them next."""
+"""A linear layer with many outputs as several layers with few.
+
+Their outputs stay in a CPU's caches for the next operation.
+"""
 
 import torch
 from torch import Tensor, nn
@@ -7,15 +9,15 @@ from torch import Tensor, nn
 from figlang.cpu.packed import PackedLinear
 from figlang.cpu.parts import untouched
 
-OUTPUTS = 8192  # 9 MB of weights in bf16 at a hidden size of 576; half or twice as many are as fast
+OUTPUTS = 8192  # 9 MB of weights in bf16 at a hidden size of 576; half or twice as many are equally fast
 
 
 def sliced(layer: nn.Module) -> nn.ModuleList:
-    """Layers whose outputs, one after the other, are those of this one, and whose weights are views of its
-    own.
+    """Layers whose outputs, one after the other, are those of this layer.
 
-    The layer alone, if it is no plain linear layer on a CPU or has few outputs. Slices see what is written
-    into its weight, but not that it is given another: make them when they are needed.
+    Their weights are views of its weight. The result is the layer alone if it is not a plain linear layer on
+    a CPU or has few outputs. The slices see changes within its weight, but not a new weight. So make them
+    when they are needed.
     """
     if (
         not isinstance(layer, nn.Linear)
@@ -35,9 +37,7 @@ def sliced(layer: nn.Module) -> nn.ModuleList:
 
 
 def _linear(weight_OI: Tensor, bias_O: Tensor | None) -> nn.Linear:
-    layer = nn.Linear(
-        weight_OI.shape[1], weight_OI.shape[0], bias_O is not None, device="meta"
-    )  # without making weights
+    layer = nn.Linear(weight_OI.shape[1], weight_OI.shape[0], bias_O is not None, device="meta")
     layer.weight = nn.Parameter(weight_OI, requires_grad=False)
     if bias_O is not None:
         layer.bias = nn.Parameter(bias_O, requires_grad=False)

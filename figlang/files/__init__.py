@@ -1,1 +1,1 @@
-"""Files and folders: written whole, locked, found, downloaded, and free of secrets."""
+"""Files and folders: writing them whole, locking them, finding and downloading them, keeping secrets out."""

@@ -1,5 +1,4 @@
-"""One file from an address: never more of it than was expected, no longer than the server keeps sending,
-whole or not at all."""
+"""Download one file from a URL, whole or not at all, with a limit on its size and on the time."""
 
 import hashlib
 import os
@@ -17,16 +16,24 @@ from figlang.files.whole import lock, whole_file
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE")
 CHUNK = 1 << 16
 TIMEOUT = "FIGLANG_DOWNLOAD_TIMEOUT"
-SECONDS = 60.0  # without that variable
+SECONDS = 60.0  # if that variable is not set
 
 
 def fetch(url: str, target: Path, digest: str, most: int) -> None:
-    """Download `url` to `target`, a file of `most` bytes at most with this sha256.
+    """Download a file whose sha256 is known.
 
-    The bytes are taken as they come: what a server has compressed is never unpacked. What an earlier process
-    that was killed left behind is removed.
+    The bytes are stored as they come: figlang never unpacks a compressed answer. Files that an earlier,
+    killed
+    process left half-written are removed.
 
-    Raises FiglangError that says why there is no file, and leaves none.
+    Args:
+        url: Address of the file.
+        target: Path to write. It gets its name only when the file is complete.
+        digest: Expected sha256, in hexadecimal.
+        most: Largest accepted size, in bytes.
+
+    Raises:
+        FiglangError: If there is no file to keep. It says why. Nothing is left at `target`.
     """
     seconds = _timeout()
     if any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in OFFLINE):
@@ -35,35 +42,35 @@ def fetch(url: str, target: Path, digest: str, most: int) -> None:
         for leftover in target.parent.glob(f".{target.name}.*.partial"):
             leftover.unlink(missing_ok=True)
         with whole_file(target) as beside:
-            found = _receive(url, target, beside, most, seconds)
-            if found != digest:
+            received = _receive(url, target, beside, most, seconds)
+            if received != digest:
                 raise FiglangError(
-                    f"{url} has changed: sha256 {found[:12]}… instead of {digest[:12]}…; nothing was kept. "
-                    "Set paths.data=DIR to a copy that you trust"
+                    f"{url} has changed: sha256 {received[:12]}… instead of {digest[:12]}…; nothing was "
+                    "kept. Set paths.data=DIR to a copy that you trust"
                 )
 
 
 def _receive(url: str, target: Path, beside: Path, most: int, seconds: float) -> str:
-    """The sha256 of what was written to `beside`."""
-    read = hashlib.sha256()
+    """Write what the server sends to `beside`, and return its sha256."""
+    digest = hashlib.sha256()
     size, began = 0, time.monotonic()
     request = Request(url, headers={"Accept-Encoding": "identity", "User-Agent": "figlang"})
     try:
-        # A socket's time counts for each reading; a server that sends a byte now and then would never reach
-        # it.
+        # The socket's time limit restarts at each read. A server that sends a byte now and then would never
+        # reach it.
         with urlopen(request, timeout=seconds) as answer, beside.open("wb") as file:
             for part in _parts(answer):
                 size += len(part)
                 if size > most:
                     raise FiglangError(
-                        f"{url} sends more than the {most:,} bytes that the file has; nothing was kept. "
-                        "Set paths.data=DIR to a copy that you trust"
+                        f"{url} sends more than the {most:,} bytes that the file should have; nothing "
+                        "was kept. Set paths.data=DIR to a copy that you trust"
                     )
                 if time.monotonic() - began > seconds:
                     raise TimeoutError(
                         f"{size:,} bytes in {seconds:g} seconds; {TIMEOUT}=SECONDS waits longer"
                     )
-                read.update(part)
+                digest.update(part)
                 file.write(part)
     except HTTPError as error:
         error.close()
@@ -72,7 +79,7 @@ def _receive(url: str, target: Path, beside: Path, most: int, seconds: float) ->
         reason = (
             str(error)
             if "bytes" in str(error)
-            else f"nothing came for {seconds:g} seconds; {TIMEOUT}=SECONDS waits longer"
+            else f"the server sent nothing for {seconds:g} seconds; {TIMEOUT}=SECONDS waits longer"
         )
         raise _failure(url, target, reason) from error
     except (OSError, ValueError) as error:
@@ -81,7 +88,7 @@ def _receive(url: str, target: Path, beside: Path, most: int, seconds: float) ->
                 url, target, f"no answer within {seconds:g} seconds; {TIMEOUT}=SECONDS waits longer"
             ) from error
         raise _failure(url, target, one_line(error)) from error
-    return read.hexdigest()
+    return digest.hexdigest()
 
 
 def _parts(answer: Any) -> Iterator[bytes]:

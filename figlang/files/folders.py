@@ -1,26 +1,26 @@
-"""How commands write their folders: one writer at a time, all of a result or nothing, nothing outside,
-nothing of others deleted.
+"""Folders of results: one writer at a time, all files or none, and the user's own files are kept.
 
-The rule for each command:
+How each command writes:
 
-- evaluate (so transfer and also=), generate, munch_figures, rate, report, compare, describe and contamination
-  lock their folder and write everything into a hidden folder inside it (`staged`), whose files are moved into
-  place when the last one is there. A killed process leaves the earlier result or, once the hidden folder is
-  called READY, the new one: whoever opens the folder next moves the rest.
-- The grids (miqa_table3, munch_judge, munch_generate) lock their folder, keep every finished cell in it, so
-  that an interrupted grid goes on, and stage the rest: metrics.json and the tables.
-- train locks its run folder and adds to it for hours. Its metrics.json is written last, and removed first
-  where a run is replaced.
+- evaluate (also through transfer and also=), generate, munch_figures, rate, report, compare, describe and
+  contamination lock their folder. They write all files into a hidden folder inside it (`staged`). When the
+  last file is there, the hidden folder is renamed to READY and its files are moved into place. If a process
+  is killed before that, the earlier result stays. If it is killed after that, the next command that opens the
+  folder moves the remaining files.
+- The grids (miqa_table3, munch_judge, munch_generate) lock their folder and keep every finished cell in it,
+  so that an interrupted grid can resume. Their metrics.json and tables are staged.
+- train locks its run folder and adds to it for hours. It writes metrics.json last. If it replaces a run, it
+  removes the old metrics.json first.
 - merge, average, release, the matrix of transfer and every exported network replace a folder as a whole
-  (`whole_folder`), and take the user's own files along.
+  (`whole_folder`). The user's own files are copied into the new folder.
 
-Results that took a model's time (evaluations, grids, answers, runs) are replaced only by the same settings,
-or by overwrite=true; what is made of them in moments (report, compare, describe) replaces what it made
-before.
+Results that took a model's time (evaluations, grids, answers, runs) are replaced only by a command with the
+same settings, or with overwrite=true. Results that take a moment (report, compare, describe) always replace
+their earlier version.
 
-metrics.json holds the hash of each file that its numbers come from (`files` in it), which is checked on every
-reading. OWN lists what a command wrote into a folder; only what is on an earlier list, and unchanged since,
-is deleted.
+The key `files` of metrics.json holds a hash of each file that its numbers come from. The hashes are checked
+whenever the folder is read. The file OWN lists what a command wrote into a folder. Only files that are on an
+earlier list and have not changed since are deleted.
 """
 
 import json
@@ -42,9 +42,9 @@ from figlang.files.whole import LONGEST, beside_name, is_unfinished, lock
 
 LOCK, READY, OWN = ".lock", ".figlang-ready", ".figlang-files.json"
 STAGE = ".figlang-new-"
-# A folder with one of these is a result of ours, below which no link is followed.
+# A folder with one of these files is a result of figlang. Inside it, links are not followed.
 MARKS = ("recipe.json", "figlang.json", "metrics.json")
-# What an export of a version that kept no list may hold.
+# Files of an export by an early version of figlang, which wrote no list OWN.
 EXPORTED = (
     *(
         "*.safetensors",
@@ -64,16 +64,20 @@ EXPORTED = (
     ),
     *("README.md", "config.yaml", "metrics.json", "predictions*.jsonl"),
 )
-# Where unfinished files of a killed writer may lie, besides the folder itself.
+# Subfolders in which a killed writer may have left unfinished files.
 PARTS = ("figures", "tables", "predictions", "log_probabilities", "replies", "rankings")
 
 
 @contextmanager
 def locked(folder: Path, option: str = "output=DIR") -> Iterator[None]:
-    """Make a folder and be its only writer, with what a killed writer left tidied up.
+    """Make a folder, lock it, and clean up after a killed writer.
 
-    Raises FiglangError for a folder that another process writes, that cannot be written to or that is a link
-    to elsewhere.
+    Args:
+        folder: Folder to write to.
+        option: Setting that chooses another folder, for the error message.
+
+    Raises:
+        FiglangError: If another process writes to the folder, if it cannot be written to, or if it is a link.
     """
     check_place(folder)
     with lock(folder / LOCK, folder, option):
@@ -83,14 +87,21 @@ def locked(folder: Path, option: str = "output=DIR") -> Iterator[None]:
 
 @contextmanager
 def staged(folder: Path, earlier: Sequence[str] = ()) -> Iterator[Path]:
-    """A new folder to fill, whose files are moved into `folder` when all are there; the caller has the
-    folder's lock.
+    """Give a new folder to fill, and move its files into `folder` when all of them are there.
 
-    Removed are then the files of the result before, as its list OWN says; where it has none, those named
-    `earlier`.
+    The caller must hold the lock of `folder`. Files of the earlier result are removed: those in its list OWN,
+    or, if it has no list, those in `earlier`.
 
-    Raises FiglangError, with nothing moved, where a file would be written through a link or in place of a
-    folder.
+    Args:
+        folder: Folder of the result.
+        earlier: Names of files of a result without a list.
+
+    Yields:
+        The new folder.
+
+    Raises:
+        FiglangError: If a file would be written through a link or in place of a folder. Then nothing is
+            moved.
     """
     new = Path(mkdtemp(prefix=STAGE, dir=folder))
     try:
@@ -102,7 +113,7 @@ def staged(folder: Path, earlier: Sequence[str] = ()) -> Iterator[Path]:
         (new / OWN).write_text(
             json.dumps({"files": made, "gone": sorted(gone)}, indent=1) + "\n", encoding="utf-8"
         )
-        new.rename(folder / READY)  # from here on the result is the new one
+        new.rename(folder / READY)  # from here on, the new result counts
         _move(folder)
     except OSError as error:
         if error.filename and str(error.filename).startswith(f"{new}{os.sep}"):
@@ -114,20 +125,21 @@ def staged(folder: Path, earlier: Sequence[str] = ()) -> Iterator[Path]:
 
 @contextmanager
 def replaced(folder: Path, earlier: Sequence[str] = ()) -> Iterator[Path]:
-    """Both at once: a locked folder, and a new one to fill for it."""
+    """Lock a folder, and give a new one to fill in its place: `locked` and `staged` together."""
     with locked(folder), staged(folder, earlier) as new:
         yield new
 
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """A folder beside `path` to fill, which takes its place at the end and is removed if that is not reached.
+    """Give a folder to fill that takes the place of `path` at the end, or is removed after an error.
 
-    Files of the earlier folder that are the user's own come along, unless the new one has a file of their
+    The user's own files in the earlier folder are copied to the new one, unless it has a file of the same
     name.
 
-    Raises FiglangError while another process writes this folder or where `path` is a link, and OSError where
-    a library that writes into it words that in another way.
+    Raises:
+        FiglangError: If another process writes this folder, or if `path` is a link.
+        OSError: If a write fails, also where safetensors reports the failure with an error of its own.
     """
     if path.is_symlink():
         raise FiglangError(
@@ -139,13 +151,14 @@ def whole_folder(path: Path) -> Iterator[Path]:
         beside.mkdir()
         try:
             yield beside
-            # safetensors makes files that only their owner may read, whatever is the rule here.
+            # safetensors makes files that only their owner may read, whatever the system's default is.
             for weights in beside.rglob("*.safetensors"):
                 weights.chmod(beside.stat().st_mode & 0o666)
-            (beside / OWN).unlink(missing_ok=True)  # a copied folder's
+            (beside / OWN).unlink(missing_ok=True)  # it may be the list of a copied folder
             made = {_name(file, beside): sha256(file) for file in sorted(beside.rglob("*")) if file.is_file()}
             (beside / OWN).write_text(json.dumps({"files": made}, indent=1) + "\n", encoding="utf-8")
-            # Renamed and not deleted: a deletion that is cut short leaves half a folder under its name.
+            # The earlier folder is renamed, not deleted: an interrupted deletion would leave half a folder
+            # under its name.
             if path.exists():
                 _bring(path, beside)
                 path.rename(before)
@@ -157,9 +170,10 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 def settle(folder: Path) -> None:
-    """Before a folder is read: move what a killed writer had made ready.
+    """Finish the move of a killed writer, before a folder is read.
 
-    Raises FiglangError while a writer is at it.
+    Raises:
+        FiglangError: If a writer is at work in the folder.
     """
     if _is_folder(folder / READY):
         with locked(folder):
@@ -167,7 +181,11 @@ def settle(folder: Path) -> None:
 
 
 def check_place(folder: Path) -> None:
-    """Raises FiglangError for a folder that is a link, or that lies behind a link within a result of ours."""
+    """Check that a folder is not a link and does not lie behind a link within a result of figlang.
+
+    Raises:
+        FiglangError: If it is or does.
+    """
     absolute = folder.absolute()
     for place in (absolute, *absolute.parents):
         if place is not absolute and any((place / mark).is_file() for mark in MARKS):
@@ -181,14 +199,18 @@ def check_place(folder: Path) -> None:
 
 
 def is_as_written(folder: Path, name: str) -> bool:
-    """Whether a file in a folder is known to be as a command wrote it, by the folder's list OWN."""
+    """Whether a file in a folder is unchanged since a command wrote it, by the folder's list OWN."""
     before = _listed(folder).get(name)
     return before is not None and (folder / name).is_file() and sha256(folder / name) == before
 
 
 def clear(folder: Path, earlier: Sequence[str] = ()) -> None:
-    """Delete what commands wrote into a folder and is unchanged, by its list OWN or else `earlier`; then the
-    folder, if empty."""
+    """Delete the unchanged files that commands wrote into a folder, then the folder if it is empty.
+
+    Args:
+        folder: Folder of a result.
+        earlier: Names to delete if the folder has no list OWN.
+    """
     for name in sorted(_deletable(folder, _listed(folder), earlier)):
         _delete(folder, name)
     for name in (OWN, LOCK):
@@ -198,14 +220,21 @@ def clear(folder: Path, earlier: Sequence[str] = ()) -> None:
 
 
 def check_files(folder: Path, digests: Mapping[str, str]) -> None:
-    """Raises FiglangError if a file of a folder is not the one that its metrics.json was counted from."""
+    """Check that the files of a folder are those that its metrics.json was computed from.
+
+    Args:
+        folder: Folder of a result.
+        digests: The sha256 of each file, by its name within the folder. Missing files are not checked.
+
+    Raises:
+        FiglangError: If a file has changed.
+    """
     for name, digest in digests.items():
         path = folder / name
         if _is_inside(name) and path.is_file() and sha256(path) != digest:
             raise FiglangError(
-                f"{path} is not the file that {folder / 'metrics.json'} was counted from; put that one back, "
-                "or evaluate again "
-                "with overwrite=true"
+                f"{path} is not the file that {folder / 'metrics.json'} was computed from; put that one "
+                "back, or evaluate again with overwrite=true"
             )
 
 
@@ -224,10 +253,10 @@ def _tidy(folder: Path) -> None:
 
 
 def _move(folder: Path) -> None:
-    """Move the files of READY into the folder; may be interrupted and begun again."""
+    """Move the files of READY into the folder. If this is interrupted, it can be called again."""
     ready = folder / READY
     if (ready / OWN).is_file():
-        # Only what was deletable when the list was made, and still is.
+        # A file is deleted only if it could be deleted when the list was made, and still can be.
         gone = [str(name) for name in _read(ready).get("gone", [])]
         for name in _deletable(folder, _listed(folder), gone) & set(gone):
             _delete(folder, name)
@@ -255,19 +284,18 @@ def _bring(folder: Path, new: Path) -> None:
             (new / name).parent.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
             raise FiglangError(
-                f"{path} is yours and stands where a file is to be written; move it away"
+                f"{path} is your own file, but a file of figlang must be written there; move it away"
             ) from None
         shutil.copy2(path, new / name, follow_symlinks=False)
 
 
 def _recover(path: Path) -> None:
-    """Bring back an earlier folder and remove what is unfinished; only the holder of the folder's lock
-    may."""
-    known = [one for one in path.parent.glob(f".{_literal(path.name[:LONGEST])}.*") if is_unfinished(one)]
-    # Cut short between the two renamings, only the earlier folder is whole, under its other name.
-    if not path.exists() and (before := next((one for one in known if one.suffix == ".before"), None)):
+    """Bring back an earlier folder, and remove what is unfinished. The caller must hold the folder's lock."""
+    leftovers = [one for one in path.parent.glob(f".{_literal(path.name[:LONGEST])}.*") if is_unfinished(one)]
+    # After an interruption between the two renamings, only the earlier folder is whole, under its other name.
+    if not path.exists() and (before := next((one for one in leftovers if one.suffix == ".before"), None)):
         before.rename(path)
-    for leftover in known:
+    for leftover in leftovers:
         if leftover.is_dir() and not leftover.is_symlink():
             shutil.rmtree(leftover, ignore_errors=True)
         else:
@@ -280,8 +308,7 @@ def _literal(name: str) -> str:
 
 
 def _deletable(folder: Path, listed: Mapping[str, str], earlier: Sequence[str]) -> set[str]:
-    """The files that a command wrote into a folder and nobody changed; without a list, those of these
-    names."""
+    """The files that a command wrote into a folder and nobody changed; without a list, those in `earlier`."""
     if not listed:
         return {name for name in earlier if _is_inside(name) and (folder / name).is_file()}
     return {
@@ -298,39 +325,40 @@ def _delete(folder: Path, name: str) -> None:
     path = folder / name
     path.unlink(missing_ok=True)
     for parent in path.relative_to(folder).parents[:-1]:
-        with suppress(OSError):  # it still holds something
+        with suppress(OSError):  # the folder is not empty
             (folder / parent).rmdir()
 
 
 def _check_target(folder: Path, name: str) -> None:
     if (link := _behind_link(folder, name)) is not None:
         raise FiglangError(
-            f"{link} is a link to {link.readlink()}; nothing is written through links, remove it"
+            f"{link} is a link to {link.readlink()}; figlang does not write through links, so remove it"
         )
     if _is_folder(folder / name):
-        raise FiglangError(f"{folder / name} is a folder, where a file is to be written; move it away")
+        raise FiglangError(f"{folder / name} is a folder, but a file must be written there; move it away")
 
 
 def _behind_link(folder: Path, name: str) -> Path | None:
-    """The link that a file within a folder lies behind; the file itself may be one, which would be
-    replaced."""
+    """The link that a file within a folder lies behind, if any. The file itself may be a link."""
     parents = [folder / parent for parent in PurePosixPath(name).parents[:-1]]
     return next((parent for parent in parents if parent.is_symlink()), None)
 
 
 def _listed(folder: Path) -> dict[str, str]:
-    found = _read(folder).get("files", {})
+    digests = _read(folder).get("files", {})
     return (
-        found if isinstance(found, dict) and all(isinstance(value, str) for value in found.values()) else {}
+        digests
+        if isinstance(digests, dict) and all(isinstance(value, str) for value in digests.values())
+        else {}
     )
 
 
 def _read(folder: Path) -> dict[str, Any]:
     try:
-        found = from_json((folder / OWN).read_text(encoding="utf-8"))
+        listing = from_json((folder / OWN).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return listing if isinstance(listing, dict) else {}
 
 
 def _name(path: Path, folder: Path) -> str:
@@ -338,7 +366,7 @@ def _name(path: Path, folder: Path) -> str:
 
 
 def _is_inside(name: str) -> bool:
-    # A list may come from elsewhere, with a run folder.
+    # The list may come from another machine, with a copied run folder.
     return not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts and name != ""
 
 

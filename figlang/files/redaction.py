@@ -1,4 +1,4 @@
-"""Keys and passwords stay out of everything that is written or said."""
+"""Keep keys and passwords out of everything that is written or printed."""
 
 import html
 import os
@@ -11,13 +11,12 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any
 
-# Names under which the environment carries secrets: WANDB_API_KEY, HF_TOKEN, AWS_SECRET_ACCESS_KEY …
+# Names of environment variables that hold secrets, for example WANDB_API_KEY or AWS_SECRET_ACCESS_KEY.
 _NAMES = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$")
-SHORTEST = 8  # shorter values would be found in innocent words
-# An address, also one in which a path has folded the slashes; a colon and digits is a port.
+SHORTEST = 8  # a shorter value would also match harmless words
+# A URL, also one whose slashes were merged when it was made a path. A colon with digits is a port.
 _SCHEME = r"(?<![\w+.-])(?!file:)[A-Za-z][\w+.-]{1,30}:/{1,3}"
-# A quotation mark that a comma, colon or bracket follows ends a text of JSON, and is not a part of the
-# password.
+# A quotation mark before a comma, colon or bracket ends a text of JSON. It is not a part of the password.
 _PASSWORD = re.compile(
     rf"({_SCHEME})[^/\s:@]{{0,99}}:(?!\d+/)(?:[^\s@\x22]|\\\x22|\x22(?![,:}}\]]))*(?:@[^\s/@\x22'<>]*)*@"
 )
@@ -28,42 +27,47 @@ _PARAMETER = re.compile(
     r"pass(?:word|wd)?|pwd|sig(?:nature)?|credential|auth(?:orization)?)=)(?:(?!&|%26|\\u0026)[^#\s])+",
     flags=re.IGNORECASE,
 )
-# Keys that tell by themselves what they are: OpenAI, Hugging Face, GitHub, GitLab, AWS, Slack.
+# Keys that are recognised by their form: OpenAI, Hugging Face, GitHub, GitLab, AWS, Slack.
 _KEYS = re.compile(
     r"\b(?:sk-[A-Za-z0-9_-]{20,}|hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,}|glpat-[\w-]{20,}|"
     r"AKIA[0-9A-Z]{16}|xox[abprs]-[\w-]{10,})"
 )
-_variables: set[str] = set()  # that settings name
-_values: dict[str, str] = {}  # that settings hold, and what they are
+_variables: set[str] = set()  # names of variables that a setting names
+_values: dict[str, str] = {}  # secrets that a setting holds, with what each of them is
 
 
 def hide_variable(name: str) -> None:
-    """Have the value of an environment variable taken out from now on, whatever its name is."""
+    """From now on, replace the value of an environment variable, whatever its name is."""
     _variables.add(name)
 
 
 def hide(value: str, what: str) -> None:
-    """Have a value taken out from now on; in its place stands what it is."""
+    """From now on, replace a value.
+
+    Args:
+        value: The secret.
+        what: What it is. This text, in angle brackets, is written in its place.
+    """
     _values[value] = what
 
 
 def redacted(text: str) -> str:
     """The text with secrets replaced by what they are.
 
-    Taken out are values of environment variables that are secret by their name or named by a setting,
-    passwords, user names and parameters such as `token=` of addresses, and keys of well-known forms. Values
-    are found however they are quoted: for JSON, a shell, an address, HTML, LaTeX, Markdown or CSV.
+    These are replaced: values of environment variables whose names mark them as secret or that a setting
+    names; passwords, user names and parameters such as `token=` in URLs; keys of well-known forms. A value is
+    found in every way of quoting: JSON, shell, URL, HTML, LaTeX, Markdown and CSV.
     """
     return redactor()(text)
 
 
 def redactor() -> Callable[[str], str]:
-    """`redacted` for many texts, with the secrets of this moment."""
-    found = {
+    """Make a function like `redacted` for many texts, with the secrets that are known now."""
+    names = {
         value: name for name, value in os.environ.items() if _NAMES.search(name.upper()) or name in _variables
     } | _values
     secrets = tuple(
-        (value, found[value]) for value in sorted(found, key=len, reverse=True) if len(value) >= SHORTEST
+        (value, names[value]) for value in sorted(names, key=len, reverse=True) if len(value) >= SHORTEST
     )
     return _redactor(secrets)
 
@@ -84,7 +88,7 @@ def _redactor(secrets: tuple[tuple[str, str], ...]) -> Callable[[str], str]:
 
 
 def _quoted(character: str) -> str:
-    """What matches a character of a secret in every way of quoting."""
+    """A pattern that matches a character of a secret in every way of quoting."""
     if character.isascii() and character.isalnum():
         return character
     if character == "\\":
@@ -100,12 +104,12 @@ def _quoted(character: str) -> str:
     forms |= {"'": {r"'\\*\x22'\\*\x22'", r"'\\+''", "''", "&apos;"}, " ": {r"\+"}}.get(character, set())
     forms |= {r"\\text[a-z]+(?:\{\})?", rf"\${re.escape(character)}\$"} if character.isascii() else set()
     quoted = rf"\\*(?:{'|'.join(sorted(forms, key=len, reverse=True))})"
-    # A table doubles it; behind a backslash the second one would be another.
+    # CSV doubles a quotation mark. After a backslash, a second one would be another character.
     return rf"(?:\\+\x22|\x22\x22|{quoted})" if character == '"' else quoted
 
 
 def redacted_values(content: Any) -> Any:
-    """The same for every text in dictionaries and lists."""
+    """Replace secrets in every text of nested dictionaries and lists; tuples become lists."""
     if isinstance(content, Mapping):
         return {redacted_values(key): redacted_values(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
@@ -114,7 +118,7 @@ def redacted_values(content: Any) -> Any:
 
 
 class _Redacting:
-    """A stream that writes texts without secrets and is in everything else the one below it."""
+    """A stream that writes texts without secrets. Everything else goes to the stream below it."""
 
     def __init__(self, below: Any) -> None:
         self._below = below
@@ -131,7 +135,7 @@ class _Redacting:
         return getattr(self._below, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # W&B's client puts a function of its own there to hear what is written.
+        # W&B's client sets its own `write` here, to copy what is printed.
         super().__setattr__(name, (lambda text: value(redacted(text))) if name == "write" else value)
 
 
@@ -141,8 +145,7 @@ def _tell(kind: type[BaseException], error: BaseException, trace: TracebackType 
 
 @contextmanager
 def nothing_secret_said() -> Iterator[None]:
-    """Take secrets out of all that is printed: messages, tables, warnings of libraries, the traceback of what
-    leaves this."""
+    """Within, take secrets out of all that is printed: messages, tables, warnings, tracebacks."""
     sys.excepthook = _tell
     with redirect_stdout(_Redacting(sys.stdout)), redirect_stderr(_Redacting(sys.stderr)):  # type: ignore[type-var]
         yield
@@ -150,7 +153,7 @@ def nothing_secret_said() -> Iterator[None]:
 
 @contextmanager
 def arguments_without_secrets() -> Iterator[None]:
-    """For libraries that keep the command line."""
+    """Within, take secrets out of `sys.argv`, for libraries that save the command line."""
     given = sys.argv
     sys.argv = [redacted(word) for word in given]
     try:

@@ -1,4 +1,4 @@
-"""Reading a table that a person made: every problem is reported with file, row and remedy."""
+"""Read tables that people made. Every problem is reported with its file, its row and what to do."""
 
 import csv
 import io
@@ -15,38 +15,45 @@ from rich.progress import open as open_with_bar
 from figlang.errors import FiglangError
 
 BOM = b"\xef\xbb\xbf"
-# Notes of one kind that are kept word for word. A million of them would help nobody, and fill metrics.json.
+# Notes of one kind that are kept in full. A million of them would help nobody and would fill metrics.json.
 NOTED = 25
-# Larger files take some seconds to read.
+# Larger files, in bytes, take some seconds to read.
 SHOWS_BAR = 16 * 2**20
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
-# First bytes of files that are often taken for a text file in UTF-8: what they are.
+# First bytes of files that people often mistake for UTF-8 text, and what such files are.
 NOT_TEXT = {
     b"PK\x03\x04": "an Excel workbook or another zip archive",
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
 }
 
-# Number of the data row from 1, and its cells by column.
+# Number of the data row, from 1, and its cells by column.
 Row = tuple[int, dict[str, str]]
 
 
 @dataclass
 class Problems:
-    """Row-level findings about one file. Strict mode turns the first into an error; otherwise they are kept
-    as notes."""
+    """Problems in the rows of one file: kept as notes, or raised as an error in strict mode."""
 
     path: Path
     strict: bool
     _notes: list[str] = field(default_factory=list)
     _of_rows: list[str] = field(default_factory=list)
-    # By remedy: how many findings there are, and the rows of those that are not kept word for word.
+    # By remedy: the number of problems, and the first and last row of those that are not kept in full.
     _counts: dict[str, int] = field(default_factory=dict)
     _more: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def add(self, row: int | None, what: str, remedy: str) -> None:
-        """Record a finding. `row` counts data rows from 1, the header not counted. Findings of one kind have
-        the same `remedy`."""
+        """Record a problem.
+
+        Args:
+            row: Number of the data row, from 1 after the header; None if the problem is the file's.
+            what: What is wrong.
+            remedy: What to do. Problems of one kind have the same remedy.
+
+        Raises:
+            FiglangError: In strict mode.
+        """
         where = self.path.name if row is None else f"{self.path.name} row {row}"
         message = f"{where}: {what}; {remedy}"
         if self.strict:
@@ -60,12 +67,12 @@ class Problems:
             self._of_rows.append(message)
 
     def note(self, sentence: str) -> None:
-        """Record what is worth knowing and is not a problem, so that strict mode takes it."""
+        """Record a fact that is not a problem. Strict mode accepts it."""
         self._notes.append(sentence)
 
     @property
     def found(self) -> list[str]:
-        """The notes: each finding, but of many of one kind the first ones and how many more there are."""
+        """The notes: of each kind of problem, the first NOTED and one note that counts the others."""
         more = [
             f"{self.path.name}: {self._counts[remedy] - NOTED} more such rows, from row {first} to row "
             f"{last}; {remedy}"
@@ -74,33 +81,46 @@ class Problems:
         return [*self._notes, *more]
 
     def nothing_usable(self, otherwise: str) -> FiglangError:
-        """The error of a file that has no usable row: why the first one is not, or what is wrong with the
-        file, or `otherwise`."""
+        """The error for a file without a usable row.
+
+        Args:
+            otherwise: What is wrong, if no problem was recorded.
+
+        Returns:
+            An error with the first problem of a row, or else of the file, or else `otherwise`.
+        """
         return FiglangError(
             f"{self.path}: no usable row; {next(iter(self._of_rows + self._notes), otherwise)}"
         )
 
 
 def read_csv(path: Path, required: Sequence[str], problems: Problems) -> list[Row]:
-    """All rows of `csv_rows`."""
+    """Read all rows of `csv_rows` into a list."""
     return list(csv_rows(path, required, problems))
 
 
 def csv_rows(path: Path, required: Sequence[str], problems: Problems) -> Iterator[Row]:
-    """Rows of a table as (row number from 1, {column: text}). Cells are separated by commas, semicolons or
-    tabs.
+    """Read the rows of a table whose cells are separated by commas, semicolons or tabs.
 
-    A byte-order mark and CRLF line ends are accepted and noted. Rows with too few or too many cells are noted
-    and left out.
+    A byte-order mark and CRLF line ends are accepted, with a note. A row with too few or too many cells is
+    left out, with a note.
 
-    Raises FiglangError for what no reader could repair: no such file, not UTF-8, a quote that is never
-    closed, a missing column or one that occurs twice.
+    Args:
+        path: A CSV file in UTF-8.
+        required: Columns that the header must have.
+        problems: Takes the notes.
+
+    Yields:
+        The number of each row, from 1, and its cells by column.
+
+    Raises:
+        FiglangError: If the file is missing or is not UTF-8, if a quote is never closed, or if a column is
+            missing or occurs twice.
     """
     lines = _lines(path, problems, newline="")
     first = next(lines, "")
     delimiter = _delimiter(first, required)
-    # strict: a quote that is never closed would otherwise take the rest of the file into one cell without a
-    # word.
+    # strict: otherwise, a quote that is never closed would silently put the rest of the file into one cell.
     table = csv.reader(chain((first,), lines), delimiter=delimiter, strict=True)
     try:
         header = _header(path, next(table, []), required)
@@ -120,10 +140,9 @@ def csv_rows(path: Path, required: Sequence[str], problems: Problems) -> Iterato
 
 
 def read_tabs(path: Path, required: Sequence[str], problems: Problems) -> Iterator[Row]:
-    """Rows of a tab-separated file without quoting, like those of `read_csv`.
+    """Read the rows of a tab-separated file without quotes, as `csv_rows` gives them.
 
-    A row may end early, as long as it has the required cells: SNLI's and MultiNLI's rows name between one and
-    five annotators.
+    A row may end early if it has the required cells. In SNLI and MultiNLI, rows name one to five annotators.
     """
     lines = (line.removesuffix("\n") for line in _lines(path, problems))
     header = _header(path, next(lines, "").split("\t"), required)
@@ -145,8 +164,10 @@ def read_tabs(path: Path, required: Sequence[str], problems: Problems) -> Iterat
 
 
 def read_json_lines(path: Path, problems: Problems) -> Iterator[Row]:
-    """Rows of a file with a JSON object on every line; numbers become text, null, lists and objects are left
-    out."""
+    """Read rows from a file with one JSON object on each line.
+
+    Numbers become text. Values that are null, lists or objects are left out.
+    """
     for number, line in enumerate((line for line in _lines(path, problems) if line.strip()), start=1):
         try:
             row = from_json(line)
@@ -165,9 +186,14 @@ def read_json_lines(path: Path, problems: Problems) -> Iterator[Row]:
 
 
 def read_aligned(paths: Mapping[str, Path], problems: Problems) -> Iterator[Row]:
-    """Rows of files whose lines belong together, one file for each column.
+    """Read rows from files whose lines belong together: each file is one column.
 
-    Raises FiglangError if they have different numbers of lines.
+    Args:
+        paths: The file of each column.
+        problems: Takes the notes.
+
+    Raises:
+        FiglangError: If the files have different numbers of lines.
     """
     columns = {
         name: "".join(_lines(path, problems)).removesuffix("\n").split("\n") for name, path in paths.items()
@@ -183,9 +209,9 @@ def read_aligned(paths: Mapping[str, Path], problems: Problems) -> Iterator[Row]
 
 
 def _lines(path: Path, problems: Problems, newline: str = "\n") -> Iterator[str]:
-    """Lines of a text file with their ends, read as needed; `newline` is that of `open`.
+    """Read the lines of a text file, with their ends. `newline` is the argument of `open`.
 
-    A large file shows a progress bar where there is a terminal.
+    A large file shows a progress bar on a terminal.
     """
     if not path.is_file():
         raise FiglangError(f"no such file: {path}")
@@ -220,7 +246,7 @@ def _lines(path: Path, problems: Problems, newline: str = "\n") -> Iterator[str]
 
 
 def _not_utf8(path: Path) -> FiglangError:
-    # Read again, since a decoder that reads in pieces does not know its place in the file.
+    # The file is read again, because a decoder that reads in pieces does not know its place in the file.
     raw = path.read_bytes()
     try:
         raw.decode("utf-8")
@@ -233,8 +259,7 @@ def _not_utf8(path: Path) -> FiglangError:
 
 
 def _delimiter(header: str, required: Sequence[str]) -> str:
-    """What separates the cells: the character by which the header has the most of the required columns.
-    Commas go first."""
+    """The character that splits the header into the most required columns. Commas win a tie."""
 
     def known(delimiter: str) -> int:
         return len({name.strip().strip('"').strip() for name in header.split(delimiter)} & set(required))
@@ -250,7 +275,7 @@ def _header(path: Path, cells: Sequence[str], required: Sequence[str]) -> list[s
         meant = [
             f"rename {close} to {name}"
             for name in missing
-            if (close := _close(name, [one for one in header if one not in required]))
+            if (close := _close(name, [column for column in header if column not in required]))
         ]
         advice = "; ".join(["", *meant])
         raise FiglangError(
@@ -263,5 +288,5 @@ def _header(path: Path, cells: Sequence[str], required: Sequence[str]) -> list[s
 
 
 def _close(name: str, header: Sequence[str]) -> str | None:
-    folded = {one.lower(): one for one in header}
-    return next((folded[one] for one in get_close_matches(name, folded, n=1, cutoff=0.75)), None)
+    folded = {column.lower(): column for column in header}
+    return next((folded[column] for column in get_close_matches(name, folded, n=1, cutoff=0.75)), None)

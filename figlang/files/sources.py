@@ -9,17 +9,21 @@ from figlang.errors import FiglangError, one_line
 from figlang.files import downloads
 
 PACKAGE = "package:"
-# Where runs of earlier versions say that their data are.
+# Old locations of data in the package, as runs of earlier versions name them, and the present ones.
 MOVED = {"figlang/data/samples": "figlang/samples"}
 
 
 def package_path(source: str) -> Path:
-    """The folder or file named by `package:<module>/<path>`.
+    """Find the folder or file that `package:<module>/<path>` names.
 
-    The module is located, never imported: packages that carry weights often import libraries that are not
-    needed.
+    The module is located but not imported: a package that carries weights often imports libraries that are
+    not needed here.
 
-    Raises FiglangError if the package is not installed or has no such path.
+    Args:
+        source: The text `package:<module>/<path>`.
+
+    Raises:
+        FiglangError: If the package is not installed or has no such path.
     """
     place = source.removeprefix(PACKAGE)
     for before, now in MOVED.items():
@@ -45,23 +49,32 @@ def package_path(source: str) -> Path:
 
 
 def local_path(source: str) -> Path:
-    """A `package:` source or a local path, `~` expanded."""
+    """The path that a `package:` source or a local path (with `~`) stands for."""
     return package_path(source) if source.startswith(PACKAGE) else Path(source).expanduser()
 
 
 def sha256(path: Path) -> str:
-    """Hex digest of a file's bytes."""
+    """The sha256 of a file's bytes, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def data_file(relative: str, root: str | None, url: str, digest: str, cache: str, size: int) -> Path:
-    """One file of a published data set: from `root` if that is set, else downloaded once to `cache`.
+    """Find one file of a published data set: below `root` if it is set, otherwise downloaded once.
 
-    `relative` is the path below the root in upstream layout, `digest` and `size` (in bytes) are those of the
-    upstream file. A file below `root` may differ from upstream (it is the user's); a downloaded one may not.
+    A file below `root` is the user's own and may differ from upstream. A downloaded file may not.
 
-    Raises FiglangError that names the directory looked in, the address tried and the setting to use.
+    Args:
+        relative: Path below the root, as upstream lays its files out.
+        root: Folder or `package:` source with the data sets, or None.
+        url: Address of the upstream file.
+        digest: Its sha256.
+        cache: Folder for downloads.
+        size: Its size in bytes.
+
+    Raises:
+        FiglangError: If there is no file. It names the folder that was searched, the address and the setting
+            to use.
     """
     if root is not None:
         path = local_path(root) / relative
@@ -69,8 +82,7 @@ def data_file(relative: str, root: str | None, url: str, digest: str, cache: str
             return path
         raise FiglangError(
             f"no {relative} in {local_path(root)}; set paths.data=DIR (or FIGLANG_DATA) to the folder that "
-            "holds it, "
-            f"or paths.data=null to download it from {url}"
+            f"holds it, or paths.data=null to download it from {url}"
         )
     cached = Path(cache).expanduser() / relative
     if cached.is_file() and sha256(cached) == digest:
@@ -80,12 +92,20 @@ def data_file(relative: str, root: str | None, url: str, digest: str, cache: str
 
 
 def hub_rows(name: str, configuration: str | None, part: str) -> tuple[list[tuple[int, dict[str, str]]], str]:
-    """Rows (number from 1, {column: text}) of one part of a data set on the hub, and the sha256 of their
-    text.
+    """Read the rows of one split of a data set on the Hugging Face hub.
 
-    A class label becomes the name it has there, or "-" where there is none.
+    A class label becomes its name there, or "-" where a row has none.
 
-    Raises FiglangError if it is not in the library's cache and cannot be fetched.
+    Args:
+        name: Name of the data set.
+        configuration: Name of its configuration, or None.
+        part: Name of the split.
+
+    Returns:
+        The rows, as (number from 1, {column: text}), and the sha256 of their text.
+
+    Raises:
+        FiglangError: If the data set is not in the library's cache and cannot be fetched.
     """
     from datasets import ClassLabel, load_dataset
 
@@ -93,8 +113,9 @@ def hub_rows(name: str, configuration: str | None, part: str) -> tuple[list[tupl
         loaded = load_dataset(name, configuration, split=part)
     except Exception as error:  # the library raises what its transport raises: a dozen types
         raise FiglangError(
-            f"{part} of the hub's {name} could not be fetched ({type(error).__name__}: {one_line(error)}); "
-            "set paths.data=DIR (or FIGLANG_DATA) to a folder that holds the data sets in upstream layout"
+            f"{part} of the data set {name} on the hub could not be fetched ({type(error).__name__}: "
+            f"{one_line(error)}); set paths.data=DIR (or FIGLANG_DATA) to a folder that holds the data "
+            "sets in upstream layout"
         ) from error
     names = {
         column: feature.names

@@ -1,9 +1,8 @@
-"""Files of finished evaluations, read strictly: an error names the file, the line or key, and what is wrong
-with it.
+"""Read the files of finished evaluations strictly: an error names the file, the line or key, and the fault.
 
-Every row and document is validated by a schema before anything is counted; NaN and infinity, wrong types,
-missing keys, empty lines and cut ends are refused. Files are read line by line, so that memory holds one row
-and what is made of it.
+A schema checks every row and document before anything is counted. It refuses NaN and infinity, wrong types,
+missing keys, empty lines and files that were cut off. Files are read line by line, so that only one row is in
+memory at a time.
 """
 
 import csv
@@ -23,7 +22,7 @@ Count = Annotated[int, Field(ge=0)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Gain = Annotated[float, Field(ge=-1, le=1)]
-# The sum of log-probabilities, of how many tokens and bytes.
+# A sum of log-probabilities (in nats), its number of tokens and its number of bytes.
 Sum = tuple[Finite, Annotated[int, Field(ge=1)], Count]
 Attributes = dict[str, tuple[str, ...]]
 
@@ -43,8 +42,7 @@ class PredictionRow(TypedDict):
 
 @with_config(STRICT)
 class MeasuredRow(TypedDict, total=False):
-    """A line of log_probabilities.jsonl: of strings, of answers after a prompt, or of the forms of
-    letters."""
+    """A line of log_probabilities.jsonl: sums of strings, of answers after a prompt, or of letters."""
 
     id: Required[Name]
     whole: list[Sum]
@@ -109,7 +107,7 @@ class EstimateCell(TypedDict):
 
 @with_config(ConfigDict(strict=True, extra="allow"))
 class Metrics(TypedDict, total=False):
-    """What is measured of one predictions file."""
+    """The metrics of one predictions file."""
 
     accuracy: EstimateCell
     pair_accuracy: EstimateCell
@@ -196,10 +194,19 @@ RECIPE = TypeAdapter(RunRecipe)
 
 
 def rows(path: Path, schema: TypeAdapter[Any], noun: str, remedy: str) -> Iterator[tuple[int, Any]]:
-    """The lines of a JSONL file, each with its number, as plain data that fits the schema.
+    """Read the lines of a JSONL file that fit a schema.
 
-    Raises FiglangError that names the file, the line and what is wrong; `noun` says what a line is ("a
-    prediction"), `remedy` what to do.
+    Args:
+        path: The file.
+        schema: Schema of a line.
+        noun: What a line is, for error messages, for example "a prediction".
+        remedy: What to do about a damaged file, for error messages.
+
+    Yields:
+        The number of each line, from 1, and its content as plain data.
+
+    Raises:
+        FiglangError: If a line does not fit. It names the file, the line and the fault.
     """
     try:
         with path.open("rb") as file:
@@ -215,8 +222,16 @@ def rows(path: Path, schema: TypeAdapter[Any], noun: str, remedy: str) -> Iterat
 
 
 def document(path: Path, schema: TypeAdapter[Any], remedy: str) -> dict[str, Any]:
-    """A JSON file as plain data that fits the schema. Raises FiglangError that names the file, the key and
-    what is wrong."""
+    """Read a JSON file that fits a schema, as plain data.
+
+    Args:
+        path: The file.
+        schema: Schema of its content.
+        remedy: What to do about a damaged file, for error messages.
+
+    Raises:
+        FiglangError: If the content does not fit. It names the file, the key and the fault.
+    """
     content = plain(path, remedy)
     try:
         schema.validate_python(content)
@@ -226,18 +241,22 @@ def document(path: Path, schema: TypeAdapter[Any], remedy: str) -> dict[str, Any
 
 
 def plain(path: Path, remedy: str) -> dict[str, Any]:
-    """A JSON file that holds an object, without NaN or infinity. Raises FiglangError if it is not that."""
+    """Read a JSON file that holds an object, without NaN or infinity.
+
+    Raises:
+        FiglangError: If the file is missing or is something else. `remedy` ends the message.
+    """
     try:
         content = from_json(path.read_bytes(), allow_inf_nan=False)
     except (OSError, ValueError) as error:
         raise FiglangError(f"{path} is damaged ({one_line(error)}); {remedy}") from error
     if not isinstance(content, dict):
-        raise FiglangError(f"{path} is damaged (it holds no object in braces); {remedy}")
+        raise FiglangError(f"{path} is damaged (it does not hold an object in braces); {remedy}")
     return content
 
 
 def what(error: ValidationError) -> str:
-    """The first fault that a schema found: where, what, and the value."""
+    """Describe the first fault that a schema found: where it is, what it is, and the value."""
     first = error.errors(include_url=False)[0]
     where = ".".join(map(str, first["loc"]))
     said = first["msg"][:1].lower() + first["msg"][1:]
@@ -254,24 +273,25 @@ LOG = ("step", "epoch", "split", "metric", "value")
 
 
 def log_rows(path: Path) -> list[tuple[int, int, str, str, float]]:
-    """Rows of a run's log.csv: step, epoch, split, metric, value.
+    """Read the rows of a run's log.csv: step, epoch, split, metric, value.
 
-    Raises FiglangError that names the line which is not one.
+    Raises:
+        FiglangError: If a line is not such a row. It names the line.
     """
     schema = TypeAdapter(tuple[Count, Count, Name, Name, Finite])
     remedy = "restore the file, or train again with overwrite=true"
-    found = []
+    checked = []
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.reader(file, strict=True)
             if (heading := next(reader, None)) is None or tuple(heading) != LOG:
                 raise FiglangError(f"{path}: line 1 does not name the columns {', '.join(LOG)}; {remedy}")
             for row in reader:
-                found.append(schema.validate_python(tuple(row)))
+                checked.append(schema.validate_python(tuple(row)))
     except ValidationError as error:
         raise FiglangError(
             f"{path}: line {reader.line_num} is not a row of a log ({what(error)}); {remedy}"
         ) from error
     except (OSError, ValueError, csv.Error) as error:
         raise FiglangError(f"{path} cannot be read ({one_line(error)}); {remedy}") from error
-    return found
+    return checked

@@ -1,5 +1,4 @@
-"""Files that get their name only when they are complete, whatever happens while they are written; names, and
-locks."""
+"""Files that get their name only when they are complete; locks; names for files."""
 
 import hashlib
 import re
@@ -13,26 +12,26 @@ from filelock import FileLock, Timeout
 from figlang.errors import FiglangError
 from figlang.files.redaction import redacted, redactor
 
-LONGEST = 120  # characters of a file's name without its suffix; file systems take 255 bytes
-# Names of what is still being written. They are random, since two containers may both be process 1.
+LONGEST = 120  # characters of a file's name without its suffix; a file system takes 255 bytes
+# Names of unfinished files. They are random, because two containers may both call their process 1.
 _UNFINISHED = re.compile(r"\..*\.[0-9a-f]{12}\.(partial|before)")
 
 
 def beside_name(path: Path, state: str = "partial") -> Path:
-    """A new random name beside `path` for what is to take its place."""
+    """A new random name beside `path`, for the file or folder that is to take its place."""
     return path.with_name(f".{path.name[:LONGEST]}.{uuid4().hex[:12]}.{state}")
 
 
 def is_unfinished(path: Path) -> bool:
-    """Whether `path` has a name of `beside_name`: a writer's that is at work, or was killed."""
+    """Whether a path has a name of `beside_name`: its writer is at work or was killed."""
     return _UNFINISHED.fullmatch(path.name) is not None
 
 
 def slug(name: str) -> str:
-    """Any text as the name of a file: no separators, no hidden file, at most LONGEST characters.
+    """Turn any text into the name of a file: no separators, not hidden, at most LONGEST characters.
 
-    A text that has to be changed gets the beginning of its hash at its end, so that different texts stay
-    different.
+    A text that has to be changed gets the beginning of its hash at its end. So different texts get different
+    names.
     """
     plain = re.sub(r"[^A-Za-z0-9._~+=-]+", "_", name).lstrip(".")[:LONGEST]
     if plain == name and plain:
@@ -42,11 +41,12 @@ def slug(name: str) -> str:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A path beside `path` to write to, renamed to it at the end and removed if that is not reached.
+    """Give a path to write to, which is renamed to `path` at the end, or removed after an error.
 
-    A link at `path` is replaced; what it points to is left alone.
+    If `path` is a link, the link is replaced. The file that it points to stays as it is.
 
-    Raises OSError that names `path` where a write fails half-way, which alone names nothing.
+    Raises:
+        OSError: If a write fails. It names `path`, because the error of a failed write names no file.
     """
     beside = beside_name(path)
     try:
@@ -61,13 +61,13 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file of settings or results, without secrets that may have got into it."""
+    """Write a text file of settings or results, without secrets."""
     with whole_file(path) as beside:
         beside.write_text(redacted(text), encoding="utf-8")
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """The same for many lines, each with its line break, of which one at a time is held."""
+    """Write many lines without secrets, one at a time. Each must have its line break."""
     clean = redactor()
     with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
         file.writelines(map(clean, lines))
@@ -75,11 +75,17 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 @contextmanager
 def lock(file: Path, folder: Path, option: str = "output=DIR") -> Iterator[None]:
-    """The right to write `folder`, by a lock on `file` that also holds between containers which share a
-    volume.
+    """Hold the right to write to a folder.
 
-    Raises FiglangError while another process has it, or if there can be no such file; `option` chooses
-    another folder.
+    The lock also holds between containers that share a volume.
+
+    Args:
+        file: The lock file.
+        folder: The folder that it protects, for error messages.
+        option: Setting that chooses another folder, for error messages.
+
+    Raises:
+        FiglangError: If another process has the lock, or if the lock file cannot be made.
     """
     held = FileLock(file)
     try:
@@ -96,6 +102,6 @@ def lock(file: Path, folder: Path, option: str = "output=DIR") -> Iterator[None]
     try:
         yield
     finally:
-        # While it is held: whoever waits for a file that is removed takes the next one.
+        # Removed while the lock is held: a process that waits for a removed file takes the next one.
         file.unlink(missing_ok=True)
         held.release()

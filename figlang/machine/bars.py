@@ -1,5 +1,4 @@
-"""Progress bars of what takes more than a few seconds. They go to the terminal, if there is one, and nowhere
-else."""
+"""Progress bars for work that takes more than a few seconds, if there is a terminal."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
@@ -11,12 +10,12 @@ T = TypeVar("T")
 
 
 def track(steps: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """The steps as they come, counted by a bar on standard error.
+    """Give the steps one after the other, and count them in a bar on standard error.
 
     Args:
-        steps: what is gone through.
-        what: what is being done, in a word or two.
-        total: how many steps there are, if `steps` does not know its length.
+        steps: The steps.
+        what: What is done, in a word or two.
+        total: Number of steps, if `steps` does not know its length.
     """
     console = Console(stderr=True)
     columns = (*Progress.get_default_columns(), TimeElapsedColumn())

@@ -1,11 +1,11 @@
-"""What the machine refuses, in a sentence: no room, no permission, no memory."""
+"""Explain in a sentence what the machine refuses: no space, no permission, no memory."""
 
 import errno
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
-# Paths that are no files: of devices, of links that lead to themselves, too long. That a file is missing is
-# no such fault: commands look for it first.
+# Paths that cannot be files: devices, links that lead to themselves, names that are too long. A missing file
+# is not in the list: commands check for it first.
 ODD = {
     errno.ENAMETOOLONG,
     errno.ELOOP,
@@ -16,15 +16,22 @@ ODD = {
     errno.ENOTDIR,
     errno.EINVAL,
 }
-# The words of torch on CPUs and GPUs, and of safetensors.
+# Words of torch (on CPU and GPU) and of safetensors.
 NO_MEMORY = ("out of memory", "allocate memory", "not enough memory")
 NO_ROOM = ("no space left", "file too large", "quota exceeded")
 
 
 def explain(error: BaseException, training: bool, folder: str | None = None) -> str | None:
-    """What happened and what to do; None for an error that is no fault of the machine.
+    """Say what happened and what to do.
 
-    `folder` is what was written to where the error does not say it, as when a write fails half-way.
+    Args:
+        error: The error.
+        training: Whether it happened in a training.
+        folder: The folder that was written to, for errors that do not name it, for example a write that fails
+            half-way.
+
+    Returns:
+        One line. None if the error is not a fault of the machine.
     """
     words = str(error).lower()
     if isinstance(error, MemoryError) or any(text in words for text in NO_MEMORY):
@@ -35,7 +42,7 @@ def explain(error: BaseException, training: bool, folder: str | None = None) -> 
             else "lower batch_size (of encoders), or take model.dtype=bfloat16 or model.device_map=auto"
         )
         return f"out of memory; {lower}"
-    if str(error).startswith("Symlink loop from"):  # Python's words until 3.12, in a RuntimeError
+    if str(error).startswith("Symlink loop from"):  # the message of a RuntimeError of Python up to 3.12
         return (
             f"cannot open {str(error).removeprefix('Symlink loop from ')}, a link that leads to itself; "
             "give another path"
@@ -44,17 +51,17 @@ def explain(error: BaseException, training: bool, folder: str | None = None) -> 
         return None
     where, kept = (
         error.filename or folder or "a file",
-        "what was whole before is kept, and " if training else "",
+        "what was complete before is kept, and " if training else "",
     )
     if error.errno in FULL or any(text in words for text in NO_ROOM):
         return (
-            f"no room to write {where} ({error.strerror or error}); {kept}the same command goes on when "
-            "there is some"
+            f"no space to write {where} ({error.strerror or error}); {kept}the same command resumes when "
+            "there is space"
         )
     if error.errno in FORBIDDEN:
         return (
-            f"may not write {where} ({error.strerror}); choose another folder with run=, output= or "
-            "paths.runs="
+            f"no permission to write {where} ({error.strerror}); choose another folder with run=, "
+            "output= or paths.runs="
         )
     if error.errno in ODD and error.filename:
         return f"cannot open {_brief(str(error.filename))} ({error.strerror}); give another path"

@@ -1,13 +1,16 @@
-"""Names and messages as text that neither steers a terminal nor breaks a file that holds it."""
+"""Make names and messages safe: they neither control a terminal nor damage a file."""
 
 import unicodedata
 
 
 def printable(plain: str, lines: bool = False) -> str:
-    """Text without control characters, which steer a terminal and are not allowed in XML: a picture stands
-    for each.
+    """Text without control characters, which control a terminal and are not allowed in XML.
 
-    Line breaks and tabs become spaces; with `lines`, line breaks stay.
+    Each is replaced by a visible character. Line breaks and tabs become spaces.
+
+    Args:
+        plain: The text.
+        lines: Keep line breaks.
     """
     return "".join(char if char == "\n" and lines else _shown(char) for char in plain)
 
@@ -20,7 +23,7 @@ def _shown(char: str) -> str:
             return chr(0x2400 + ord(char))
         case "Cc" | "Cs":
             return "\ufffd"
-        # Marks that turn the direction of what follows hide what a name is; joiners belong to scripts.
+        # Marks that change the direction of text can hide a name. Joiners stay: some scripts need them.
         case "Cf" if char in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff":
             return "\ufffd"
     return "\ufffd" if char in "\ufffe\uffff" else char

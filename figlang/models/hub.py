@@ -26,8 +26,7 @@ def check(name: str, revision: str | None = None) -> None:
     if not any(isinstance(path, str) for path in kept):
         raise FiglangError(
             f"{name} is not a folder here, and the hub, {constants.ENDPOINT}, cannot be reached ({reason}); "
-            "give a folder, "
-            "package:<module>/<path>, or internet access"
+            "give a folder, package:<module>/<path>, or internet access"
         )
     log.warning("the hub cannot be reached (%s); what was kept of %s is used", reason, name)
     constants.HF_HUB_OFFLINE = True  # its client would try every file again and again

@@ -211,8 +211,7 @@ def fill(
     if not allow_bin and _file(source, SAFETENSORS_WEIGHTS_NAME, revision) is None:
         raise FiglangError(
             f"{source} holds no {SAFETENSORS_WEIGHTS_NAME}; model.allow_bin=true also takes pickled .bin "
-            "weights, read with "
-            "weights_only=True"
+            "weights, read with weights_only=True"
         )
     try:
         weights = load_peft_weights(source, device="cpu", **_at(revision))

@@ -49,8 +49,7 @@ def check_depth(source: str, config: PreTrainedConfig) -> None:
         if weights > max(room, LARGE):
             raise FiglangError(
                 f"{source}: its config.json has {name}={getattr(config, name)}, a matrix of {weights} "
-                "weights, and its files hold "
-                f"{room // 2} bytes; download it again"
+                f"weights, and its files hold {room // 2} bytes; download it again"
             )
     if not counts:
         return

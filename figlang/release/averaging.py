@@ -56,8 +56,7 @@ def mean(
     ):
         raise FiglangError(
             f"{models[0]} and {models[-1]} hold different weights, or adapters of different ranks; average "
-            "seeds of one recipe, "
-            "and adapters with those that they began from (peft.stack=continue)"
+            "seeds of one recipe, and adapters with those that they began from (peft.stack=continue)"
         )
     if names == {WHOLE}:
         if rank is not None:

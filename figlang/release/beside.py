@@ -51,8 +51,7 @@ def _base(own: System, bases: Sequence[System]) -> System:
         facts = own.content["facts"]
         raise FiglangError(
             f"{own.folder}: beside it there is no evaluation of {facts.get('base')} as it comes on the same "
-            "items by "
-            f"{facts.get('scoring')}; make one by evaluate.py model=PRESET"
+            f"items by {facts.get('scoring')}; make one by evaluate.py model=PRESET"
         )
     systems.check_data([own, found[0]])
     return found[0]

@@ -56,8 +56,7 @@ def merge(
         if not largest <= TIMES * rounding:
             raise FiglangError(
                 f"merging changes a score by {largest:.2g}, and float32 rounds by {rounding:.2g} only; "
-                "nothing was written, keep "
-                "the adapters as they are"
+                "nothing was written, keep the adapters as they are"
             )
         log.info("float32 rounds scores of this network by %.1g", rounding)
     log.info("merged: %d scores change by %.1g at most", len(before), largest)

@@ -138,9 +138,8 @@ def _check_base(run: Path) -> None:
     base = str(json.loads(path.read_text(encoding="utf-8"))["base_model_name_or_path"])
     if base != lora.OWN and not base.startswith(PACKAGE) and Path(base).exists():
         raise FiglangError(
-            f"the adapters of {run} lie over the network in {base}, which nobody else has; train them over a "
-            "hub id or a package: "
-            "source"
+            f"the adapters of {run} lie over the network in {base}, which nobody else has; train them over "
+            "a hub id or a package: source"
         )
 
 
@@ -204,8 +203,7 @@ def _check_size(folder: Path, limit: float) -> None:
     if size > limit:
         raise FiglangError(
             f"the checkpoint would have {size:.1f} MB, more than limit_mb={limit:g}; train adapters "
-            "(peft=lora), or of a lower "
-            "rank (peft.r=8), or raise the limit"
+            "(peft=lora), or of a lower rank (peft.r=8), or raise the limit"
         )
 
 

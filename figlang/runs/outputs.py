@@ -114,8 +114,7 @@ def check_same(folder: Path, wanted: Mapping[str, Any]) -> None:
     if changed:
         raise FiglangError(
             f"{folder} holds a finished result of other settings ({', '.join(changed)}); choose another "
-            "folder with output=DIR, or "
-            "replace it with overwrite=true"
+            "folder with output=DIR, or replace it with overwrite=true"
         )
 
 

@@ -118,8 +118,7 @@ def _check_counts(path: Path, part: str, content: Mapping[str, Any], found: Mapp
     if None not in chances and not isclose(*chances, abs_tol=EQUAL):
         raise FiglangError(
             f"{path.parent}: its predictions ({part}) have other numbers of options than metrics.json was "
-            "measured on (chance "
-            f"{chances[1]:.4f}, it says {chances[0]:.4f}); {AGAIN}"
+            f"measured on (chance {chances[1]:.4f}, it says {chances[0]:.4f}); {AGAIN}"
         )
 
 

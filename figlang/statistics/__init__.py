@@ -1,1 +1,1 @@
-"""Statistics of shares: intervals and tests that take clusters, not items, as what was drawn."""
+"""Statistics of shares: intervals and tests that treat clusters, not items, as independent."""

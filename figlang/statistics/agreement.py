@@ -1,7 +1,6 @@
-"""Agreement of raters: intraclass correlations of scores, Krippendorff's alpha and Gwet's AC1 of codes, the
-majority of codes.
+"""Agreement of raters: intraclass correlation, Krippendorff's alpha, Gwet's AC1, and the majority of codes.
 
-Shape letters: I items, K raters. A rating that was not given is nan.
+Shape letters: I items, K raters, N ratings, C codes. A missing rating is nan.
 """
 
 from collections import Counter
@@ -18,8 +17,15 @@ Ratings = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Intraclass:
-    """ICC(2,1), the reliability of one rater's scores, and ICC(2,k), that of the mean of `raters` raters'
-    scores."""
+    """ICC(2,1) and ICC(2,k) of scores.
+
+    Attributes:
+        single: ICC(2,1), the reliability of one rater's scores.
+        average: ICC(2,k), the reliability of the mean of `raters` raters' scores.
+        items: Number of items with a rating.
+        raters: Number of raters.
+        ratings: Number of ratings.
+    """
 
     single: float
     average: float
@@ -29,12 +35,18 @@ class Intraclass:
 
 
 def intraclass(ratings_IK: Ratings) -> Intraclass | None:
-    """Two-way random effects (Shrout & Fleiss 1979, cases 2,1 and 2,k), also where ratings are missing.
+    """Intraclass correlations with two-way random effects, also if ratings are missing.
 
-    Variance components of items, raters and error come from least squares (Henderson's method III: items
-    adjusted for raters, raters adjusted for items). Without missing ratings that is Shrout and Fleiss'
-    formula exactly. None where it is undefined: fewer than two items or raters, parts of the table that no
-    rater joins, no variance at all.
+    The variance components of items, raters and error come from least squares (Henderson's method III: items
+    adjusted for raters, raters adjusted for items). Without missing ratings, the result equals the formula of
+    Shrout & Fleiss (1979, cases 2,1 and 2,k).
+
+    Args:
+        ratings_IK: Scores, nan where there is no rating.
+
+    Returns:
+        The correlations. None if they are undefined: fewer than two items or raters, parts of the table that
+            no rater connects, or no variance.
     """
     ratings_IK = ratings_IK[~np.isnan(ratings_IK).all(1)][:, ~np.isnan(ratings_IK).all(0)]
     items, raters = ratings_IK.shape
@@ -43,42 +55,48 @@ def intraclass(ratings_IK: Ratings) -> Intraclass | None:
     if items < 2 or raters < 2:
         return None
     items_NI, raters_NK = np.eye(items)[item], np.eye(raters)[rater]
-    both = np.hstack([items_NI, raters_NK])
-    rank = int(np.linalg.matrix_rank(both))
-    left = len(scores) - rank
-    if rank < items + raters - 1 or left < 1:
+    design = np.hstack([items_NI, raters_NK])
+    rank = int(np.linalg.matrix_rank(design))
+    residual_freedom = len(scores) - rank
+    if rank < items + raters - 1 or residual_freedom < 1:
         return None
-    error = _residual(both, scores)
-    mean_error = error / left
+    error = _residual(design, scores)
+    mean_error = error / residual_freedom
     mean_items = (_residual(raters_NK, scores) - error) / (items - 1)
     mean_raters = (_residual(items_NI, scores) - error) / (raters - 1)
     of_items = (mean_items - mean_error) / (_effective(raters_NK, items_NI) / (items - 1))
     of_raters = (mean_raters - mean_error) / (_effective(items_NI, raters_NK) / (raters - 1))
-    other = of_raters + mean_error
-    if np.isclose(of_items + other, 0):
+    other_variance = of_raters + mean_error
+    if np.isclose(of_items + other_variance, 0):
         return None
-    single, average = of_items / (of_items + other), of_items / (of_items + other / raters)
+    single, average = of_items / (of_items + other_variance), of_items / (of_items + other_variance / raters)
     return Intraclass(float(single), float(average), items, raters, len(scores))
 
 
 def _residual(design: Ratings, scores: Ratings) -> float:
-    """Sum of squares that a design leaves unexplained."""
+    """The sum of squares that a design leaves unexplained."""
     fitted = design @ np.linalg.lstsq(design, scores, rcond=None)[0]
     return float(((scores - fitted) ** 2).sum())
 
 
 def _effective(adjusted_for: Ratings, effect: Ratings) -> float:
-    """Expected contribution of a unit variance of `effect` to its sum of squares."""
+    """The expected contribution of a unit variance of `effect` to its sum of squares."""
     fitted = adjusted_for @ np.linalg.lstsq(adjusted_for, effect, rcond=None)[0]
     return float(((effect - fitted) ** 2).sum())
 
 
 def alpha(codes_IK: Ratings, level: str = "nominal") -> float | None:
-    """Krippendorff's alpha at a level of measurement (nominal, interval), by the package `krippendorff`.
+    """Krippendorff's alpha, by the package `krippendorff`.
 
-    None where it is undefined: fewer than two codes in use, or no item with two ratings.
+    Args:
+        codes_IK: Codes, nan where there is no rating.
+        level: Level of measurement: nominal or interval.
 
-    Raises FiglangError if the package is not installed.
+    Returns:
+        Alpha. None if it is undefined: fewer than two codes in use, or no item with two ratings.
+
+    Raises:
+        FiglangError: If the package is not installed.
     """
     try:
         import krippendorff
@@ -91,22 +109,22 @@ def alpha(codes_IK: Ratings, level: str = "nominal") -> float | None:
 
 
 def ac1(codes_IK: Ratings, categories: int) -> float | None:
-    """Gwet's AC1 of nominal codes, also where ratings are missing (Gwet 2008, doi 10.1348/000711006X126600;
-    for missing ratings Gwet 2014, Handbook of Inter-Rater Reliability, chapter 2).
+    """Gwet's AC1 of nominal codes, also if ratings are missing.
 
-    Chance agreement is small where nearly all codes are alike, so that AC1 stays high there and alpha and
-    kappa do not.
+    Chance agreement is small if nearly all codes are alike. In that case AC1 stays high, but alpha and kappa
+    do not. Sources: Gwet (2008), doi 10.1348/000711006X126600; for missing ratings Gwet (2014), Handbook of
+    Inter-Rater Reliability, chapter 2.
 
     Args:
-        codes_IK: a row for each item, a column for each rater; nan where there is no rating.
-        categories: how many codes the raters could choose from, whether or not each was used.
+        codes_IK: Codes, nan where there is no rating.
+        categories: How many codes the raters could choose from, used or not.
 
     Returns:
-        None where it is undefined: no item with two ratings, or fewer than two categories.
+        AC1. None if it is undefined: no item with two ratings, or fewer than two categories.
     """
     rated_IK = codes_IK[(~np.isnan(codes_IK)).any(1)]
-    found = np.unique(rated_IK[~np.isnan(rated_IK)])
-    counts_IC = np.array([[(row == code).sum() for code in found] for row in rated_IK], dtype=np.float64)
+    used = np.unique(rated_IK[~np.isnan(rated_IK)])
+    counts_IC = np.array([[(row == code).sum() for code in used] for row in rated_IK], dtype=np.float64)
     raters_I = counts_IC.sum(1) if len(rated_IK) else np.zeros(0)
     several_I = raters_I > 1
     if not several_I.any() or categories < 2:
@@ -118,14 +136,16 @@ def ac1(codes_IK: Ratings, categories: int) -> float | None:
 
 
 def plurality(codes: Sequence[float]) -> float:
-    """The code that most raters gave; nan if several codes were given equally often, or none."""
+    """The code that most raters gave; nan if several codes are equally frequent, or if there is no code."""
     counts = Counter(code for code in codes if not np.isnan(code)).most_common(2)
     return counts[0][0] if counts and (len(counts) == 1 or counts[0][1] > counts[1][1]) else np.nan
 
 
 def majority(codes: Sequence[float]) -> float:
-    """The most frequent code; of several, the smallest (as the authors of Fig-QA, whose majority is a
-    mode)."""
+    """The most frequent code.
+
+    Of equally frequent codes the smallest, as in Fig-QA (their majority is a mode).
+    """
     counts = Counter(code for code in codes if not np.isnan(code))
     most = max(counts.values())
     return min(code for code, count in counts.items() if count == most)

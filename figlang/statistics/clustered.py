@@ -1,27 +1,27 @@
-"""The one rule for intervals and tests: a score test of a ratio over clusters; the interval is all values
-that it does not reject.
+"""The one rule for intervals and tests: a score test of a ratio over clusters.
 
-A share is a ratio of sums over clusters, hits over sizes, and a paired difference is one whose hits may be
-negative. Items of a cluster depend on each other, in either direction, so only clusters are taken as
-independent.
+A share is a ratio of sums over clusters: hits over sizes. A paired difference is such a ratio with hits that
+may be negative. The interval holds all values that the test does not reject. Items of a cluster depend on
+each other, in either direction. So only clusters are treated as independent.
 
-The test of a value v asks for the likeliest distribution of clusters whose ratio is v. This is empirical
-likelihood (Owen 1990) on bounded values: to the clusters that were seen it adds one that is all wrong and one
-that is all right, which have weight only where v cannot be reached without them. The squared distance of the
-ratio from v over its variance under that distribution is compared with Student's t of as many degrees of
-freedom as there are clusters less one (Cameron & Miller 2015).
+The test of a value v finds the likeliest distribution of clusters whose ratio is v. This is empirical
+likelihood (Owen 1990) on bounded values. To the clusters that were seen, it adds one that is all wrong and
+one that is all right. These two have weight only if v cannot be reached without them. The statistic is the
+squared distance of the ratio from v, divided by its variance under that distribution. It is compared with
+Student's t, with one degree of freedom less than there are clusters (Cameron & Miller 2015).
 
-Where every cluster is one item, the test of a paired difference is, but for t in place of the normal
-distribution, McNemar's without a continuity correction (McNemar 1947), and its interval that of Tango (1998).
-Exact tests of differences reject too seldom (Fagerland, Lydersen & Laake 2013). A share of independent cases
-has the exact binomial test and its interval (Clopper & Pearson 1934) instead, since near 0 and 1 the score
-test's (Wilson 1927) holds the share in 91 % of the cases only.
+If every cluster is one item, the test of a paired difference is McNemar's test without a continuity
+correction (McNemar 1947), and its interval is that of Tango (1998), but with t in place of the normal
+distribution. Exact tests of differences reject too seldom (Fagerland, Lydersen & Laake 2013). A share of
+independent cases has the exact binomial test and its interval (Clopper & Pearson 1934). Near 0 and 1, the
+interval of the score test (Wilson 1927) holds the share in only 91 % of the cases.
 
-Shape letters: B statistics, K kinds of clusters (equal hits, equal size) with how many there are of each.
+Shape letters: B statistics, E ends of intervals, K kinds of clusters (equal hits, equal size), with the
+number of clusters of each kind.
 
 References: Wilson (1927), J. Am. Stat. Assoc. 22. Clopper & Pearson (1934), Biometrika 26. McNemar (1947),
-    Psychometrika 12. Owen (1990), Ann. Stat. 18. Tango (1998), Stat. Med. 17. Fagerland, Lydersen & Laake
-    (2013), BMC Med. Res. Methodol. 13:91. Cameron & Miller (2015), J. Hum. Resour. 50.
+Psychometrika 12. Owen (1990), Ann. Stat. 18. Tango (1998), Stat. Med. 17. Fagerland, Lydersen & Laake (2013),
+BMC Med. Res. Methodol. 13:91. Cameron & Miller (2015), J. Hum. Resour. 50.
 """
 
 from collections.abc import Sequence
@@ -35,23 +35,27 @@ from scipy.stats import t as student
 
 Array = npt.NDArray[np.float64]
 
-FEW = 10  # clusters below which an interval is not to be trusted
+FEW = 10  # with fewer clusters, an interval is not to be trusted
 LEVEL = 0.05
-STEPS = 60  # halvings of a range at most; Newton's method takes some six
-CHUNK = 500_000  # kinds of clusters weighed at a time: bounds the memory to some 50 MB
-FARTHEST = 1e6  # standard errors; a root cannot be looked for between a number and infinity
-SMALLEST = 1e-12  # a weight, distance or variance that is none
+STEPS = 60  # most steps of the search for a root; Newton's method takes about six
+CHUNK = 500_000  # kinds of clusters that are weighed at a time; this limits the memory to about 50 MB
+FARTHEST = 1e6  # standard errors; a root cannot be searched for between a number and infinity
+SMALLEST = 1e-12  # a smaller weight, distance or variance counts as zero
 
 
 @dataclass(frozen=True)
 class Support:
-    """The least and the largest value of a case, and how far a cluster that was not seen may be from the
-    ratio.
+    """The range of a case's value, and how far an unseen cluster may be from the ratio.
 
-    A cluster of m cases is at most m ** `power` of these cases away. Every case of a cluster may be wrong for
-    one system. But two systems are seldom opposed on every case of a cluster, and a power of 1 would reject
-    far too seldom where they seldom differ; 2/3 keeps the level for clusters of 1 to 6 cases in simulations
-    (`tests/statistics/test_simulations.py`).
+    A cluster of m cases is at most m ** `power` of these cases away. For one system, every case of a cluster
+    may be wrong, so the power is 1. But two systems are seldom opposed on every case of a cluster, and a
+    power of 1 would reject far too seldom where they seldom differ. In simulations, 2/3 keeps the level for
+    clusters of 1 to 6 cases (`tests/statistics/test_simulations.py`).
+
+    Attributes:
+        low: Least value of a case.
+        high: Largest value of a case.
+        power: See above.
     """
 
     low: float
@@ -66,10 +70,13 @@ SHARE, DIFFERENCE = Support(0.0, 1.0), Support(-1.0, 1.0, 2 / 3)
 class Ratios:
     """B ratios of sums over clusters, each from kinds of clusters.
 
-    Attributes: counts, hits, sizes: Clusters of each kind, and the hits and the size of one, (B, K). Kinds of
-        count 0 fill up rows. support: What a case can be. extra: Variance of each ratio that clusters do not
-        show, that of training seeds for example, (B). freedom: Degrees of freedom of both variances together,
-        (B).
+    Attributes:
+        counts: Clusters of each kind, (B, K). Kinds of count 0 fill up rows.
+        hits: Hits of one cluster of each kind, (B, K).
+        sizes: Cases of one cluster of each kind, (B, K).
+        support: Range of a case's value.
+        extra: Variance of each ratio from another source than clusters, for example training seeds, (B).
+        freedom: Degrees of freedom of both variances together, (B).
     """
 
     counts: Array
@@ -83,7 +90,7 @@ class Ratios:
     def of(
         cls, hits: Sequence[float] | Array, sizes: Sequence[float] | Array, support: Support = SHARE
     ) -> "Ratios":
-        """One ratio, from the hits and the size of every cluster."""
+        """Make one ratio from the hits and the size of every cluster."""
         kinds, counts = np.unique(
             np.column_stack([np.asarray(hits, float), np.asarray(sizes, float)]), axis=0, return_counts=True
         )
@@ -91,11 +98,11 @@ class Ratios:
 
     @classmethod
     def stacked(cls, ratios: Sequence["Ratios"]) -> "Ratios":
-        """Several as one; all have the support of the first."""
-        most = max(one.counts.shape[1] for one in ratios)
+        """Put several ratios together. All have the support of the first."""
+        most = max(ratio.counts.shape[1] for ratio in ratios)
 
         def padded(name: str) -> Array:
-            parts = [getattr(one, name) for one in ratios]
+            parts = [getattr(ratio, name) for ratio in ratios]
             return np.concatenate([np.pad(part, ((0, 0), (0, most - part.shape[1]))) for part in parts])
 
         return cls(padded("counts"), padded("hits"), padded("sizes"), ratios[0].support)
@@ -110,8 +117,10 @@ class Ratios:
 
     @property
     def variances(self) -> Array:
-        """The cluster-robust variance of each ratio by linearisation, without what seeds add; infinite for a
-        single cluster."""
+        """The cluster-robust variance of each ratio by linearisation; infinite for one cluster.
+
+        It does not contain `extra`.
+        """
         residuals_BK = self.hits - self.values[:, None] * self.sizes
         clusters_B = self.clusters
         correction_B = clusters_B / np.maximum(clusters_B - 1, SMALLEST)
@@ -119,22 +128,23 @@ class Ratios:
         return np.asarray(correction_B * sums_B / (self.counts * self.sizes).sum(1) ** 2)
 
     def p(self, values: float | Array) -> Array:
-        """Two-sided p of each ratio's being the given value."""
+        """Two-sided p that each ratio is the given value, (B)."""
         values_B = np.broadcast_to(np.asarray(values, float), self.clusters.shape)
         squared_B = np.concatenate([self._rows(rows)._statistic(values_B[rows]) for rows in self._parts()])
-        found_B = 2 * student.sf(np.sqrt(squared_B), self._free)
+        p_B = 2 * student.sf(np.sqrt(squared_B), self._free)
         right_B = (self.counts * self.hits).sum(1)
         tails_B = np.minimum(
             binom.cdf(right_B, self.clusters, values_B), binom.sf(right_B - 1, self.clusters, values_B)
         )
-        return np.asarray(np.where(self._independent, np.minimum(1, 2 * tails_B), found_B))
+        return np.asarray(np.where(self._independent, np.minimum(1, 2 * tails_B), p_B))
 
     def intervals(self, level: float = LEVEL) -> tuple[Array, Array]:
-        """The lowest and the highest value of each that `p` does not reject at the level."""
+        """The lowest and the highest value of each ratio that `p` does not reject at the level, each (B)."""
         ends = [self._rows(rows)._ends(level) for rows in self._parts()]
-        low_B, high_B = (np.concatenate(each) for each in zip(*ends, strict=True))
+        low_B, high_B = (np.concatenate(side) for side in zip(*ends, strict=True))
         right_B, wrong_B = (self.counts * self.hits).sum(1), (self.counts * (self.sizes - self.hits)).sum(1)
-        # A beta distribution needs a success, or a failure; without one the end is the edge.
+        # A beta distribution needs a success for its lower end and a failure for its upper end; otherwise the
+        # end is the edge.
         exact_low_B = np.where(right_B > 0, beta.ppf(level / 2, np.maximum(right_B, 1), wrong_B + 1), 0)
         exact_high_B = np.where(wrong_B > 0, beta.isf(level / 2, right_B + 1, np.maximum(wrong_B, 1)), 1)
         return np.where(self._independent, exact_low_B, low_B), np.where(
@@ -143,8 +153,8 @@ class Ratios:
 
     def _rows(self, rows: "slice | npt.NDArray[np.int64]") -> "Ratios":
         parts = ("counts", "hits", "sizes", "extra", "freedom")
-        found = {name: getattr(self, name) for name in parts}
-        return replace(self, **{name: each[rows] for name, each in found.items() if each is not None})
+        arrays = {name: getattr(self, name) for name in parts}
+        return replace(self, **{name: values[rows] for name, values in arrays.items() if values is not None})
 
     def _parts(self) -> list[slice]:
         """The rows that are computed at a time."""
@@ -154,8 +164,10 @@ class Ratios:
 
     @property
     def _independent(self) -> npt.NDArray[np.bool_]:
-        """Which are shares of independent cases: every cluster is one case, right or wrong, and nothing else
-        varies."""
+        """Which ratios are shares of independent cases.
+
+        In these, each cluster is one case, right or wrong, and there is no `extra`.
+        """
         if self.support != SHARE or self.extra is not None:
             return np.zeros(len(self.counts), bool)
         one_BK = (self.sizes == 1) & ((self.hits == 0) | (self.hits == 1))
@@ -166,8 +178,7 @@ class Ratios:
         return np.maximum(self.clusters - 1, 1) if self.freedom is None else self.freedom
 
     def _ends(self, level: float) -> tuple[Array, Array]:
-        """Both ends of every interval, side by side: where the statistic, 0 at the ratio itself, comes to its
-        critical value."""
+        """Both ends of every interval: the values at which the statistic reaches its critical value."""
         critical_B = student.isf(level / 2, self._free)
         rows_E = np.tile(np.arange(len(self.counts)), 2)
         inside_E, outside_E = (
@@ -182,43 +193,41 @@ class Ratios:
         ends_E = outside_E.astype(float)
         crossed_E = (beyond(outside_E, rows_E) > 0) & (inside_E != outside_E)
         if crossed_E.any():
-            found = find_root(
+            crossings = find_root(
                 beyond,
                 (inside_E[crossed_E], outside_E[crossed_E]),
                 args=(rows_E[crossed_E],),
                 tolerances={"xatol": 1e-10, "xrtol": 0, "fatol": 1e-10, "frtol": 0},
             )
-            ends_E[crossed_E] = found.x
+            ends_E[crossed_E] = crossings.x
         low_B, high_B = np.split(ends_E, 2)
         return low_B, high_B
 
     def _statistic(self, values_B: Array) -> Array:
-        """The squared distance of each ratio from a value, in units of its variance if the value is the true
-        one."""
+        """The squared distance of each ratio from a value, over its variance if that value is true."""
         clusters_B = self.clusters
         off_BK = self.hits - values_B[:, None] * self.sizes
         total_B = (self.counts * off_BK).sum(1)
         items_B, squares_B = ((self.counts * self.sizes**power).sum(1) for power in (1, 2))
         up_B = total_B >= 0
-        # Weight has to move towards a cluster that is all wrong, or all right, of the size that a random case
-        # lies in.
+        # Weight has to move towards a cluster that is all wrong or all right. Its size is that of the cluster
+        # of a random case.
         reach_B = np.where(up_B, values_B - self.support.low, self.support.high - values_B)
         edge_B = reach_B * (squares_B / items_B) ** self.support.power
         variance_B = _tilted_variance(self.counts, off_BK * np.where(up_B, 1.0, -1.0)[:, None], -edge_B)
         within_B = variance_B * clusters_B / items_B**2 * clusters_B / np.maximum(clusters_B - 1, SMALLEST)
         distance_B = (total_B / items_B) ** 2
         all_B = within_B if self.extra is None else within_B + self.extra
-        # A value at the very edge of what is possible leaves no variance.
+        # A value at the edge of the range leaves no variance.
         return np.where(distance_B == 0, 0.0, distance_B / np.maximum(all_B, SMALLEST))
 
 
 def _tilted_variance(counts_BK: Array, off_BK: Array, edge_B: Array) -> Array:
-    """Variance under the likeliest distribution of mean 0 on the values `off_BK`, whose own mean is >= 0, and
-    `edge_B` <= 0.
+    """The variance under the likeliest distribution of mean 0 on the values `off_BK` and `edge_B`.
 
-    A value that was seen has the weight count / (1 + tilt * value), by Lagrange's condition. The tilt is the
-    root of the mean. If the mean is still positive at the largest tilt that leaves no weight negative, the
-    edge has what is missing.
+    The mean of `off_BK` is >= 0, and `edge_B` is <= 0. By Lagrange's condition, a value that was seen has the
+    weight count / (1 + tilt * value). The tilt is the root of the mean. If the mean is still positive at the
+    largest tilt for which no weight is negative, the edge gets the missing weight.
     """
     least_B = np.where(counts_BK > 0, off_BK, 0).min(1)
     most_B = 1 / np.maximum(-np.minimum(edge_B, least_B), SMALLEST)

@@ -12,13 +12,20 @@ from figlang.files.rows import Problems, read_csv
 from figlang.statistics.correlation import Correlation, pearson, pearsons
 from figlang.types import Prediction
 
-Wrong = Mapping[str, bool]  # by item id: whether it was got wrong
+Wrong = Mapping[str, bool]  # whether the answer is wrong, by item id
 
 
 @dataclass(frozen=True)
 class Common:
-    """Errors on the `n` items that two have both answered. `expected` is how many they would share if theirs
-    were independent."""
+    """Errors on the items that two systems both answered.
+
+    Attributes:
+        n: Number of these items.
+        first: Errors of the first system.
+        second: Errors of the second.
+        shared: Ids of the items that both have wrong.
+        correlation: Phi coefficient of their errors.
+    """
 
     n: int
     first: int
@@ -28,42 +35,55 @@ class Common:
 
     @property
     def expected(self) -> float:
+        """How many errors they would share if their errors were independent."""
         return self.first * self.second / self.n
 
 
 def wrong(predictions: Sequence[Prediction]) -> dict[str, bool]:
-    """Which of the labelled items a system has wrong; a tie is wrong."""
+    """Which labelled items a system has wrong; a tie is wrong."""
     return {row.id: not row.correct for row in predictions if row.gold is not None}
 
 
 def in_common(one: Wrong, other: Wrong, groups: Mapping[str, str]) -> Common | None:
-    """Errors that two share, with the phi coefficient of their errors; its interval takes `groups` (by item
-    id) as independent.
+    """Errors that two systems share.
 
-    None if no item was answered by both.
+    Args:
+        one: Errors of the first system.
+        other: Errors of the second.
+        groups: The cluster of each item, by its id. The interval treats these as independent.
+
+    Returns:
+        None if no item was answered by both.
     """
     both = [name for name in one if name in other]
     if not both:
         return None
     x, y = [float(one[name]) for name in both], [float(other[name]) for name in both]
     shared = tuple(name for name in both if one[name] and other[name])
-    found = pearson(x, y, [groups[name] for name in both])
-    return Common(len(both), int(sum(x)), int(sum(y)), shared, found)
+    correlation = pearson(x, y, [groups[name] for name in both])
+    return Common(len(both), int(sum(x)), int(sum(y)), shared, correlation)
 
 
 def every_two(missed: Mapping[str, Wrong], groups: Mapping[str, str]) -> Iterator[tuple[str, str, Common]]:
-    """`in_common` of every two by their names, for many that have answered the same items."""
+    """`in_common` for every two systems that have answered the same items.
+
+    Yields:
+        The names of both systems and their common errors.
+
+    Raises:
+        ValueError: If the systems did not answer the same items.
+    """
     names = list(missed)
     ids = list(missed[names[0]]) if names else []
     if not ids:
         return
-    if any(each.keys() != missed[names[0]].keys() for each in missed.values()):
+    if any(errors.keys() != missed[names[0]].keys() for errors in missed.values()):
         raise ValueError("not of the same items")
     ids_N, wrong_SN = (
         np.array(ids, dtype=object),
-        np.array([[missed[name][one] for one in ids] for name in names], dtype=bool),
+        np.array([[missed[name][item] for item in ids] for name in names], dtype=bool),
     )
-    errors_S, groups_N = wrong_SN.sum(1), [groups[one] for one in ids]
+    errors_S, groups_N = wrong_SN.sum(1), [groups[item] for item in ids]
     for place, name in enumerate(names):
         others_BN = wrong_SN[place + 1 :]
         correlations = pearsons(wrong_SN[place].astype(float), others_BN.astype(float), groups_N)
@@ -77,13 +97,16 @@ def every_two(missed: Mapping[str, Wrong], groups: Mapping[str, str]) -> Iterato
 
 
 def people(path: Path) -> dict[str, int | None]:
-    """What people chose, by item id: the place of the option, from 0, that most of them chose; None for a
-    tie.
+    """Read what people chose from a CSV file.
 
-    The file has the columns `id` and `choice`, a row for each answer of a person. A choice is the number of
-    an option, from 1; a blank one is not an answer.
+    The file has the columns `id` and `choice`, with a row for each answer of a person. A choice is the number
+    of an option, from 1. A blank choice is not an answer.
 
-    Raises FiglangError that names the row that cannot be read.
+    Returns:
+        By item id, the place (from 0) of the option that most people chose; None for a tie.
+
+    Raises:
+        FiglangError: If a row cannot be read. It names the row.
     """
     problems = Problems(path, strict=False)
     chosen: dict[str, Counter[int]] = {}
@@ -98,14 +121,14 @@ def people(path: Path) -> dict[str, int | None]:
         chosen.setdefault(name, Counter())[int(choice) - 1] += 1
     if not chosen:
         raise FiglangError(f"{path} has no answer; fill in the column choice")
-    found: dict[str, int | None] = {}
+    majorities: dict[str, int | None] = {}
     for name, counts in chosen.items():
         (first, most), *rest = counts.most_common(2)
-        found[name] = None if rest and rest[0][1] == most else first
-    return found
+        majorities[name] = None if rest and rest[0][1] == most else first
+    return majorities
 
 
 def wrong_of_people(choices: Mapping[str, int | None], predictions: Sequence[Prediction]) -> dict[str, bool]:
-    """Which of the items that people answered they have wrong, by the labels of a system's predictions."""
+    """Which items people have wrong, by the labels of a system's predictions."""
     gold = {row.id: row.gold for row in predictions if row.gold is not None}
     return {name: choice != gold[name] for name, choice in choices.items() if name in gold}

@@ -1,8 +1,8 @@
-"""Systems beside each other on the same items: paired differences with tests, agreement, correction over
-several comparisons.
+"""Compare systems on the same items: paired differences with tests, agreement, correction for many tests.
 
-A system is one run or several that differ in their seed only. Seeds are pooled: the system's accuracy is the
-mean over them. Shape letters: N items, G clusters, S runs (seeds), P pairs of systems.
+A system is one run, or several runs that differ only in their seed. Seeds are pooled: the system's accuracy
+is the mean over them. Shape letters: N items, G clusters, S runs (seeds) of a system, R runs of all systems,
+P pairs of systems.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -28,12 +28,20 @@ BLOCK = 20_000  # items of all systems whose choices are compared at a time
 
 @dataclass(frozen=True)
 class Difference:
-    """How much better a system is than another on the same cases, with a paired 95 % interval and a two-sided
-    test.
+    """How much better one system is than another on the same cases.
 
-    Both come from one test of the `clusters` (`figlang.statistics.clustered`) and, of pooled systems, of the
-    seeds. Between two single runs `won` and `lost` are the cases that only one of the two has right; with
-    pooled seeds these are None.
+    The interval and p come from one test over clusters (`figlang.statistics.clustered`) and, for pooled
+    systems, over seeds.
+
+    Attributes:
+        value: The paired difference of shares: the system's minus the other's.
+        low: Lower end of its 95 % interval.
+        high: Upper end.
+        p: Two-sided p against a difference of 0.
+        n: Number of cases.
+        won: Cases that only the system has right; None with pooled seeds.
+        lost: Cases that only the other system has right; None with pooled seeds.
+        clusters: Number of clusters.
     """
 
     value: float
@@ -47,17 +55,20 @@ class Difference:
 
     @property
     def few(self) -> bool:
-        """Whether there are too few clusters for an interval to be trusted."""
+        """Whether there are too few clusters to trust an interval."""
         return self.clusters is not None and self.clusters < FEW
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Share of items for which two systems choose the same option, and Cohen's kappa of these choices (mean
-    over pairs of seeds).
+    """How often two systems choose the same option.
 
-    A tie is no choice: it agrees with nothing. Kappa is None where both systems always choose the same one
-    option.
+    A tie is not a choice: it agrees with nothing.
+
+    Attributes:
+        share: Share of items with the same choice, mean over pairs of seeds.
+        kappa: Cohen's kappa of the choices, mean over pairs of seeds; None if both systems always choose the
+            same single option.
     """
 
     share: float
@@ -66,7 +77,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two systems, by their places in the list: differences are those of `second` minus `first`."""
+    """Two systems, by their places in the list. Differences are those of `second` minus `first`."""
 
     first: int
     second: int
@@ -79,8 +90,10 @@ class Compared:
 
 @dataclass(frozen=True)
 class _Cases:
-    """What the runs of one system have right, (S, N), cases of a cluster together; `starts` are their first
-    places, (G)."""
+    """Which cases each run of a system has right, (S, N).
+
+    Cases of a cluster stand together. Their first places are `starts`, (G).
+    """
 
     right: npt.NDArray[np.bool_]
     starts: Integers
@@ -98,39 +111,46 @@ class _Cases:
         return Seeds.of(self.hits, self.sizes)
 
     def whole(self, kept_G: npt.NDArray[np.bool_]) -> "_Cases":
-        """Some of the clusters, each as the one case that all of its cases are right."""
+        """Some of the clusters, each as one case, which is right if all its cases are right."""
         right_SG = (self.hits == self.sizes)[:, kept_G]
         return _Cases(right_SG, np.arange(right_SG.shape[1]))
 
 
 def compare(ours: Sequence[Prediction], theirs: Sequence[Prediction]) -> tuple[Difference, Difference | None]:
-    """Differences in accuracy and in pair accuracy (None without pairs), ours minus theirs, of two runs.
+    """Differences in accuracy and in pair accuracy of two runs, ours minus theirs.
 
-    Raises FiglangError if the two did not see the same items.
+    Returns:
+        Both differences; the second is None without pairs.
+
+    Raises:
+        FiglangError: If the two runs are not of the same items.
     """
     return compare_pooled([ours], [theirs])
 
 
 def compare_pooled(ours: Runs, theirs: Runs) -> tuple[Difference, Difference | None]:
-    """The same of two systems with one run per seed, or several."""
+    """`compare` for two systems with one run or more for each seed."""
     items, pairs = _cases([theirs, ours])
     places = [(0, 1)]
     return _differences(items, places)[0], _differences(pairs, places)[0] if pairs else None
 
 
 def mean_accuracy(runs: Runs) -> Estimate | None:
-    """Accuracy of a system, the mean over its seeds; the interval is about clusters and seeds like these."""
+    """Accuracy of a system, the mean over its seeds.
+
+    The interval covers other clusters and seeds of the same kind.
+    """
     return _mean(runs, accuracy(runs[0]), whole=False)
 
 
-def mean_accuracies(several: Sequence[Runs]) -> list[Estimate | None]:
-    """The same of each of several systems."""
-    single = iter(accuracies([runs[0] for runs in several if len(runs) == 1]))
-    return [next(single) if len(runs) == 1 else mean_accuracy(runs) for runs in several]
+def mean_accuracies(systems: Sequence[Runs]) -> list[Estimate | None]:
+    """`mean_accuracy` of each of several systems."""
+    single = iter(accuracies([runs[0] for runs in systems if len(runs) == 1]))
+    return [next(single) if len(runs) == 1 else mean_accuracy(runs) for runs in systems]
 
 
 def mean_pair_accuracy(runs: Runs) -> Estimate | None:
-    """The same of pair accuracy."""
+    """Pair accuracy of a system, the mean over its seeds."""
     return _mean(runs, pair_accuracy(runs[0]), whole=True)
 
 
@@ -138,16 +158,16 @@ def _mean(runs: Runs, first: Estimate | None, whole: bool) -> Estimate | None:
     if first is None or len(runs) == 1:
         return first
     cases = _cases([runs])[whole][0]
-    found = Ratios.of(cases.hits.mean(0), cases.sizes.astype(float))
+    ratios = Ratios.of(cases.hits.mean(0), cases.sizes.astype(float))
     extra = np.array([cases.seeds.variance])
-    found = replace(found, extra=extra, freedom=freedom(found, [extra], [np.array([cases.seeds.freedom])]))
-    (low,), (high,) = found.intervals()
-    p = None if first.chance is None else float(found.p(first.chance)[0])
-    return replace(first, value=float(found.values[0]), low=float(low), high=float(high), p=p)
+    ratios = replace(ratios, extra=extra, freedom=freedom(ratios, [extra], [np.array([cases.seeds.freedom])]))
+    (low,), (high,) = ratios.intervals()
+    p = None if first.chance is None else float(ratios.p(first.chance)[0])
+    return replace(first, value=float(ratios.values[0]), low=float(low), high=float(high), p=p)
 
 
 def _cases(systems: Sequence[Runs]) -> tuple[list[_Cases], list[_Cases]]:
-    """The items of every system by cluster, and its pairs (no system without any)."""
+    """The items of every system by cluster, and its pairs. The second list is empty without pairs."""
     groups = by_group(systems[0][0])
     seen = {row.id: (row.group, row.gold) for row in systems[0][0]}
     if any({row.id: (row.group, row.gold) for row in rows} != seen for runs in systems for rows in runs):
@@ -173,13 +193,13 @@ def _cases(systems: Sequence[Runs]) -> tuple[list[_Cases], list[_Cases]]:
 
 
 def _differences(systems: Sequence[_Cases], places: Places) -> list[Difference]:
-    """The second of every two places minus the first."""
+    """The system at the second of every two places minus the one at the first."""
     sizes_G = systems[0].sizes
     n, clusters = int(sizes_G.sum()), len(sizes_G)
     sums = [cases.hits.sum(0) for cases in systems]
     runs = [len(cases.right) for cases in systems]
     ratios = _paired(sums, runs, sizes_G, places)
-    first, second = (np.array([each[side] for each in places]) for side in (0, 1))
+    first, second = (np.array([pair[side] for pair in places]) for side in (0, 1))
     spread, free = (
         np.array([getattr(cases.seeds, name) for cases in systems]) for name in ("variance", "freedom")
     )
@@ -191,23 +211,23 @@ def _differences(systems: Sequence[_Cases], places: Places) -> list[Difference]:
     low_P, high_P = ratios.intervals()
     p_P, values_P = ratios.p(0.0), ratios.values
     single = [cases.right[0].astype(np.float32) for cases in systems]
-    found = []
+    differences = []
     for place, (a, b) in enumerate(places):
         counts: tuple[int | None, int | None] = (None, None)
         if runs[a] == runs[b] == 1:
             both = float(single[a] @ single[b])
             counts = (int(single[b].sum() - both), int(single[a].sum() - both))
         ends = (float(values_P[place]), float(low_P[place]), float(high_P[place]), float(p_P[place]))
-        found.append(Difference(*ends, n, *counts, clusters))
-    return found
+        differences.append(Difference(*ends, n, *counts, clusters))
+    return differences
 
 
 def _paired(sums: Sequence[Integers], runs: Sequence[int], sizes_G: Integers, places: Places) -> Ratios:
-    """Kinds of clusters by how much better the second of every two places is there."""
+    """Kinds of clusters by how much better the second of every two systems is there."""
     sizes_Z, size_G = np.unique(sizes_G, return_inverse=True)
     counted, kinds = [], []
     for a, b in places:
-        # Multiplied by the runs of both, means over runs are whole numbers.
+        # Times the number of runs of both systems, means over runs are whole numbers.
         moved_G = sums[b] * runs[a] - sums[a] * runs[b]
         codes, counts = _counted(moved_G * len(sizes_Z) + size_G)
         counted.append(counts)
@@ -221,8 +241,9 @@ def _paired(sums: Sequence[Integers], runs: Sequence[int], sizes_G: Integers, pl
 
 
 def _counted(codes: Integers) -> tuple[Integers, Integers]:
-    """The whole numbers that occur, and how often; counting is faster than sorting where they are close
-    together."""
+    """Which whole numbers occur, and how often. Counting is faster than sorting if they lie close
+    together.
+    """
     least, most = int(codes.min()), int(codes.max())
     if most - least > 8 * len(codes):
         return np.unique(codes, return_counts=True)
@@ -232,7 +253,7 @@ def _counted(codes: Integers) -> tuple[Integers, Integers]:
 
 
 def agreement(ours: Sequence[Prediction], theirs: Sequence[Prediction]) -> Agreement:
-    """How often two runs choose the same, right or wrong."""
+    """How often two runs choose the same option, right or wrong."""
     return _agreements([[theirs], [ours]], [(0, 1)])[0]
 
 
@@ -258,19 +279,21 @@ def _agreements(systems: Sequence[Runs], places: Places) -> list[Agreement]:
     with np.errstate(divide="ignore", invalid="ignore"):
         kappa_RR = np.where(chance_RR == 1, np.nan, (same_RR - chance_RR) / (1 - chance_RR))
     edges = np.cumsum([0, *map(len, systems)])
-    found = []
+    agreements = []
     for a, b in places:
         own, other = slice(edges[a], edges[a + 1]), slice(edges[b], edges[b + 1])
         kappas = kappa_RR[own, other][~np.isnan(kappa_RR[own, other])]
-        found.append(
+        agreements.append(
             Agreement(float(same_RR[own, other].mean()), float(kappas.mean()) if kappas.size else None)
         )
-    return found
+    return agreements
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p values corrected for so many comparisons (Holm 1979): the chance of any false alarm among them stays
-    below the level."""
+    """Correct p values for several tests (Holm 1979).
+
+    The chance of any false alarm among the tests then stays below the level.
+    """
     order = sorted(range(len(p_values)), key=lambda place: p_values[place])
     corrected, largest = [0.0] * len(p_values), 0.0
     for rank, place in enumerate(order):
@@ -282,31 +305,33 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def every_pair(
     systems: Sequence[Runs], watch: Callable[[Sequence[Places]], Iterable[Places]] = iter
 ) -> list[Compared]:
-    """Every two of the systems, with p values corrected over all of these comparisons, items and pairs each.
+    """Compare every two systems.
+
+    The p values are corrected over all of these comparisons, separately for items and for pairs.
 
     Args:
         systems: The runs of each system.
-        watch: Is given the parts of the work and gives them back, for a progress bar.
+        watch: Gets the parts of the work and gives them back, for a progress bar.
     """
     places = list(combinations(range(len(systems)), 2))
     items, pairs = _cases(systems)
-    moved: list[Difference] = []
-    whole: list[Difference] = []
+    of_items: list[Difference] = []
+    of_pairs: list[Difference] = []
     for part in watch([places[start : start + PART] for start in range(0, len(places), PART)]):
-        moved += _differences(items, part)
-        whole += _differences(pairs, part) if pairs else []
-    moved_holm = holm([one.p for one in moved])
-    whole_holm = holm([one.p for one in whole]) if whole else None
+        of_items += _differences(items, part)
+        of_pairs += _differences(pairs, part) if pairs else []
+    items_holm = holm([difference.p for difference in of_items])
+    pairs_holm = holm([difference.p for difference in of_pairs]) if of_pairs else None
     agreements = _agreements(systems, places)
     return [
         Compared(
             a,
             b,
-            moved[place],
-            whole[place] if whole else None,
+            of_items[place],
+            of_pairs[place] if of_pairs else None,
             agreements[place],
-            moved_holm[place],
-            whole_holm[place] if whole_holm else None,
+            items_holm[place],
+            pairs_holm[place] if pairs_holm else None,
         )
         for place, (a, b) in enumerate(places)
     ]

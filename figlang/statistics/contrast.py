@@ -1,10 +1,9 @@
-"""The difference of two ratios that share clusters: shares of two classes of items, or means of right and of
-wrong answers.
+"""The difference of two ratios that share clusters, for example the shares of two classes of items.
 
-The interval puts the intervals of both ratios together and recovers the variances from their ends (MOVER: Zou
-& Donner 2008, Stat. Med. 27, with the correlation of Zou 2007, Psychol. Methods 12; for independent shares it
-is method 10 of Newcombe 1998, Stat. Med. 17, with exact ends). So a class that is right throughout still has
-a width. p is the level at which an end of the interval comes to 0.
+The interval is put together from the intervals of both ratios; the variances are recovered from their ends
+(MOVER: Zou & Donner 2008, Stat. Med. 27, with the correlation of Zou 2007, Psychol. Methods 12). For
+independent shares it is method 10 of Newcombe (1998, Stat. Med. 17) with exact ends. So a class that is
+always right still has a width. p is the level at which an end of the interval reaches 0.
 """
 
 import numpy as np
@@ -12,16 +11,19 @@ from scipy.optimize import brentq
 
 from figlang.statistics.clustered import LEVEL, SHARE, Array, Ratios, Support
 
-LEAST = -20.0  # natural logarithm of p below which values are not told apart
+LEAST = -20.0  # natural logarithm of p; smaller values are not told apart
 
 
 def contrast(hits_G2: Array, sizes_G2: Array, support: Support = SHARE) -> tuple[tuple[float, float], float]:
-    """95 % interval and two-sided p of the first ratio of sums over clusters minus the second.
+    """Compare the first ratio of sums over clusters with the second.
 
     Args:
-        hits_G2: What the cases of each cluster sum up to, on either side.
-        sizes_G2: How many cases of each cluster are on either side; 0 where there are none.
-        support: The least and the largest value of a case.
+        hits_G2: Sum over the cases of each cluster, on each side.
+        sizes_G2: Number of cases of each cluster, on each side; 0 if there are none.
+        support: Range of a case's value.
+
+    Returns:
+        The 95 % interval of the first ratio minus the second, and its two-sided p.
     """
     kept = [
         (hits_G[sizes_G > 0], sizes_G[sizes_G > 0])
@@ -53,5 +55,5 @@ def contrast(hits_G2: Array, sizes_G2: Array, support: Support = SHARE) -> tuple
     return ends(LEVEL), float(np.exp(brentq(sign, LEAST, 0, xtol=1e-6)))
 
 
-def _reach(one: float, other: float, shared: float) -> float:
-    return float(np.sqrt(max(0.0, one**2 + other**2 - 2 * shared * one * other)))
+def _reach(width: float, other_width: float, shared: float) -> float:
+    return float(np.sqrt(max(0.0, width**2 + other_width**2 - 2 * shared * width * other_width)))

@@ -1,4 +1,4 @@
-"""Correlations with correctness and with the model's probability, with intervals that respect pairs."""
+"""Correlations with correctness and with the model's probability; the intervals respect clusters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from scipy.stats import t as student
 from figlang.statistics.clustered import Array
 from figlang.types import Prediction
 
-Z = 1.959963984540054  # of a 95 % interval
-CHUNK = 1_000_000  # numbers that are computed with at a time
-ALL = 1e-12  # how near to 1 a correlation is of points on a line
+Z = 1.959963984540054  # normal quantile of a 95 % interval
+CHUNK = 1_000_000  # numbers that are computed at a time
+ALL = 1e-12  # a correlation that is closer to 1 is one of points on a line
 
 
 @dataclass(frozen=True)
@@ -28,37 +28,44 @@ class Correlation:
 
 
 def probability(row: Prediction, option: int) -> float:
-    """P(option | context) among the item's options: the softmax of its scores (Liu et al. 2022, §4.1)."""
+    """P(option | context) among the options of an item: the softmax of its scores (Liu et al. 2022, §4.1)."""
     top = max(row.scores)
     return exp(row.scores[option] - top) / sum(exp(score - top) for score in row.scores)
 
 
 def replied(predictions: Sequence[Prediction]) -> bool:
-    """Whether scores come from letters in replies: the option that is named has 1 and the others 0.
+    """Whether the scores come from letters in replies: 1 for the chosen option, 0 for the others.
 
-    Such scores say what was chosen and not how sure the system was, so that their softmax is not a
-    probability.
+    Such scores say what was chosen, but not how sure the system was. So their softmax is not a probability.
     """
     return all(score in (0, 1) for row in predictions for score in row.scores)
 
 
 def pearson(x: Sequence[float], y: Sequence[float], groups: Sequence[str]) -> Correlation | None:
-    """Pearson's r; with a y of 0 and 1 it is the point-biserial correlation. None where a variable is
-    constant.
+    """Pearson's r of two variables.
 
-    Interval and p are of Fisher's z with a variance over groups, by linearisation, and Student's t of as many
-    degrees of freedom as there are groups less one.
+    If y holds only 0 and 1, this is the point-biserial correlation. Interval and p are of Fisher's z. Its
+    variance is over groups, by linearisation. Student's t has one degree of freedom less than there are
+    groups.
+
+    Args:
+        x: A number for each case.
+        y: Another number for each case.
+        groups: The cluster of each case.
+
+    Returns:
+        None if a variable is constant, or with fewer than three cases or groups.
     """
     return pearsons(np.asarray(x, float), np.asarray(y, float)[None], groups)[0]
 
 
 def pearsons(x_N: Array, y_BN: Array, groups: Sequence[str]) -> list[Correlation | None]:
-    """The same of one variable with each of B others."""
+    """`pearson` of one variable with each of B others."""
     _, place_N = np.unique(np.asarray(groups), return_inverse=True)
     n, clusters = len(x_N), int(place_N.max()) + 1 if len(place_N) else 0
-    found: list[Correlation | None] = [None] * len(y_BN)
+    correlations: list[Correlation | None] = [None] * len(y_BN)
     if min(n, clusters) < 3 or np.ptp(x_N) == 0:
-        return found
+        return correlations
     varied = np.flatnonzero(np.ptp(y_BN, axis=1))
     order_N = np.argsort(place_N, kind="stable")
     starts_G = np.searchsorted(place_N[order_N], np.arange(clusters))
@@ -67,7 +74,7 @@ def pearsons(x_N: Array, y_BN: Array, groups: Sequence[str]) -> list[Correlation
     for part in np.split(varied, range(size, len(varied), size)):
         y_PN = _standard(y_BN[np.ix_(part, order_N)])
         r_P = np.clip((x_N * y_PN).mean(1), -1, 1)
-        line_P = 1 - np.abs(r_P) < ALL  # points on a line leave nothing to vary
+        line_P = 1 - np.abs(r_P) < ALL  # points on a line leave no variance
         influence_PN = x_N * y_PN - r_P[:, None] * (x_N**2 + y_PN**2) / 2
         influence_PG = np.add.reduceat(influence_PN, starts_G, axis=1) / n
         inside_P = np.where(line_P, 0.0, r_P)
@@ -79,18 +86,21 @@ def pearsons(x_N: Array, y_BN: Array, groups: Sequence[str]) -> list[Correlation
             np.where(line_P, r_P, np.tanh(z_P + reach_P)),
         )
         for place, r, low, high, p in zip(part, r_P, low_P, high_P, np.where(line_P, 0.0, p_P), strict=True):
-            found[place] = Correlation(float(r), float(low), float(high), float(p), n)
-    return found
+            correlations[place] = Correlation(float(r), float(low), float(high), float(p), n)
+    return correlations
 
 
 def _standard(values_BN: Array) -> Array:
-    # Centred first: sums of squares of numbers far from 0 would lose their digits.
+    # Centred first: otherwise sums of squares of numbers far from 0 would lose digits.
     return np.asarray((values_BN - values_BN.mean(1, keepdims=True)) / values_BN.std(1, keepdims=True))
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> Correlation | None:
-    """Spearman's rank correlation of independent cases, interval and p after Bonett & Wright (2000). None
-    where one is constant."""
+    """Spearman's rank correlation of independent cases, with interval and p after Bonett & Wright (2000).
+
+    Returns:
+        None if a variable is constant, or with fewer than four cases.
+    """
     if len(x) < 4 or len(set(x)) == 1 or len(set(y)) == 1:
         return None
     r, n = float(spearmanr(x, y).statistic), len(x)

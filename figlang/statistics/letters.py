@@ -1,8 +1,8 @@
-"""Groups of systems as letters: two systems share a letter if, and only if, no difference was found between
-them.
+"""Letters for groups of systems.
 
-A group is a clique of systems none of which differ. Groups are grown greedily, each from a pair that shares
-none yet, until every such pair shares one; to find the fewest groups would take exponential time.
+Two systems share a letter if, and only if, no difference was found between them. A group is a clique: no two
+of its systems differ. Groups are grown greedily. Each starts from a pair that does not share a group yet,
+until every such pair shares one. To find the smallest number of groups would take exponential time.
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,9 @@ def letters(apart: npt.ArrayLike, order: Sequence[int]) -> list[str]:
         apart: Whether two systems differ, (N, N), symmetric.
         order: Places from the best system to the last. The first group has the letter a.
 
-    Returns: For example `a`, `ab` and `b`: the first and the last differ, the second from neither. Three
-        letters or more in a row are written as `b–f`, and letters after z as aa, ab, and so on.
+    Returns:
+        For example `a`, `ab` and `b`: the first and the last differ, and the second differs from neither.
+            Three or more letters in a row are written as `b–f`. Letters after z are aa, ab, and so on.
     """
     alike = ~np.asarray(apart, bool)[np.ix_(order, order)]
     shared, groups = np.eye(len(order), dtype=bool), []

@@ -1,4 +1,4 @@
-"""Numbers from predictions: pure functions of the rows of a predictions file."""
+"""Metrics from predictions: pure functions of the rows of a predictions file."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,21 @@ from figlang.types import QUANTITIES, Prediction
 
 @dataclass(frozen=True)
 class Estimate:
-    """A share with its 95 % interval, the number of cases it is a share of, and what guessing gives.
+    """A share with its 95 % interval and a test against guessing.
 
-    `low`, `high` and `p` come from one test (`figlang.statistics.clustered`), which takes the clusters as
-    independent and not the cases. `p` is two-sided, against `chance`, since a share below chance is not
-    guessing either. Both are None where guessing has no fixed rate, as for all orders of a question to be
-    right. `clusters` is None in files of earlier versions.
+    `low`, `high` and `p` come from one test (`figlang.statistics.clustered`). It treats clusters as
+    independent, not cases.
+
+    Attributes:
+        value: The share.
+        low: Lower end of the interval.
+        high: Upper end.
+        n: Number of cases.
+        chance: The share that guessing gives. None if guessing has no fixed rate, for example to be right in
+            all orders of a question.
+        p: Two-sided p against `chance`, because a share below chance is not guessing either. None without
+            `chance`.
+        clusters: Number of clusters; None in files of earlier versions.
     """
 
     value: float
@@ -30,7 +39,7 @@ class Estimate:
 
     @property
     def few(self) -> bool:
-        """Whether there are too few clusters for an interval to be trusted."""
+        """Whether there are too few clusters to trust an interval."""
         return self.clusters is not None and self.clusters < FEW
 
 
@@ -44,7 +53,7 @@ def by_group(predictions: Sequence[Prediction]) -> dict[str, list[Prediction]]:
 
 
 def pairs(predictions: Sequence[Prediction]) -> list[list[Prediction]]:
-    """Groups of two or more items with a known gold option that are got right together or not, see Item."""
+    """Groups of two or more items with a known gold option that count as right together (see `Item`)."""
     return [members for members in by_group(predictions).values() if len(members) > 1 and members[0].paired]
 
 
@@ -53,34 +62,36 @@ def accuracy(predictions: Sequence[Prediction]) -> Estimate | None:
     return accuracies([predictions])[0]
 
 
-def accuracies(several: Sequence[Sequence[Prediction]]) -> list[Estimate | None]:
-    """The accuracy of each of several; their intervals are computed at once, which takes little more time
-    than one."""
-    groups = [by_group(predictions).values() for predictions in several]
+def accuracies(lists: Sequence[Sequence[Prediction]]) -> list[Estimate | None]:
+    """The accuracy of each of several lists of predictions.
+
+    All intervals are computed at once, which takes little more time than one.
+    """
+    groups = [by_group(predictions).values() for predictions in lists]
     known = [[[bool(row.correct) for row in members] for members in each] for each in groups if each]
     chances = [
         float(np.mean([1 / len(row.scores) for members in each for row in members]))
         for each in groups
         if each
     ]
-    found = iter(ratios([(list(map(sum, each)), list(map(len, each))) for each in known], chances))
-    return [next(found) if each else None for each in groups]
+    estimates = iter(ratios([(list(map(sum, each)), list(map(len, each))) for each in known], chances))
+    return [next(estimates) if each else None for each in groups]
 
 
 def pair_accuracy(predictions: Sequence[Prediction]) -> Estimate | None:
-    """Share of groups of two or more items whose items are all right (Liu et al. 2022, §5.1 and appendix D).
+    """Share of groups in which all items are right (Liu et al. 2022, §5.1 and appendix D).
 
-    None if there is no such group.
+    None without a group of two or more items.
     """
     together = pairs(predictions)
     if not together:
         return None
-    # A network that is blind to the order of the options guesses once for all orders of a question, another
-    # one in each.
-    several = any("order" in member.attributes for members in together for member in members)
+    # A network that ignores the order of the options guesses once for all orders of a question. Another one
+    # guesses in each order. So there is no fixed chance.
+    in_orders = any("order" in member.attributes for members in together for member in members)
     chance = (
         None
-        if several
+        if in_orders
         else float(np.mean([np.prod([1 / len(member.scores) for member in members]) for members in together]))
     )
     return ratio(
@@ -98,7 +109,7 @@ def consistency(predictions: Sequence[Prediction]) -> Estimate | None:
 
 
 def same_answer(predictions: Sequence[Prediction]) -> Estimate | None:
-    """Share of Winograd pairs in which both metaphors get the same option; the rest flip or hold a tie."""
+    """Share of Winograd pairs in which both metaphors get the same option. The others flip or hold a tie."""
     twos = [members for members in pairs(predictions) if len(members) == 2]
     if not twos:
         return None
@@ -107,10 +118,10 @@ def same_answer(predictions: Sequence[Prediction]) -> Estimate | None:
 
 
 def first_option(predictions: Sequence[Prediction]) -> Estimate | None:
-    """Share of items whose choice is the first option, where items are asked in every order of their options.
+    """Share of items whose choice is the first option, if items are asked in every order of their options.
 
-    Those items say so by an attribute `order`; without a bias for a place it is 1 / the number of options.
-    None without any.
+    Such items have an attribute `order`. Without a bias for a place, the share is 1 / the number of options.
+    None without such items.
     """
     groups = by_group([prediction for prediction in predictions if "order" in prediction.attributes]).values()
     if not groups:
@@ -129,30 +140,35 @@ METRICS = {
 
 
 def measure(predictions: Sequence[Prediction]) -> dict[str, object]:
-    """Every metric, overall and by attribute, as plain data; reproduces metrics.json from a predictions file
-    alone."""
+    """Compute every metric, overall and by attribute, as plain data.
+
+    It needs nothing but the rows of a predictions file, and gives the numbers of metrics.json again.
+    """
     overall = {
         name: asdict(value) for name, metric in METRICS.items() if (value := metric(predictions)) is not None
     }
     cells: dict[str, dict[str, list[Prediction]]] = defaultdict(lambda: defaultdict(list))
     for prediction in predictions:
         for attribute in prediction.attributes.keys() - QUANTITIES:
-            for category in prediction.attributes[attribute]:
-                cells[attribute][category].append(prediction)
+            for value in prediction.attributes[attribute]:
+                cells[attribute][value].append(prediction)
     places = [(attribute, name) for attribute, values in sorted(cells.items()) for name in sorted(values)]
     attributes: dict[str, dict[str, object]] = {attribute: {} for attribute, _ in places}
-    for (attribute, name), found in zip(
-        places, accuracies([cells[one][other] for one, other in places]), strict=True
+    for (attribute, name), estimate in zip(
+        places, accuracies([cells[attribute][value] for attribute, value in places]), strict=True
     ):
-        if found:
-            attributes[attribute][name] = asdict(found)
+        if estimate:
+            attributes[attribute][name] = asdict(estimate)
     ties = sum(prediction.choice is None for prediction in predictions)
     hidden = sum(prediction.gold is None for prediction in predictions)
     return {**overall, "items": len(predictions), "hidden": hidden, "ties": ties, "accuracy_by": attributes}
 
 
 def spread(values: Sequence[float]) -> tuple[float, float | None]:
-    """Mean and sample standard deviation (ddof 1) of a metric over seeds; a single one has no deviation."""
+    """Mean and sample standard deviation (ddof 1) of a metric over seeds.
+
+    The deviation of a single value is None.
+    """
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
@@ -162,10 +178,10 @@ def ratio(
     """The ratio of sums over clusters, with its interval and its test against chance.
 
     Args:
-        hits: What the cases of each cluster sum up to.
-        sizes: How many cases each cluster has.
-        chance: The value that is tested; None tests nothing.
-        support: The least and the largest value of a case.
+        hits: Sum over the cases of each cluster.
+        sizes: Number of cases of each cluster.
+        chance: The value to test; None tests nothing.
+        support: Range of a case's value.
     """
     return ratios([(hits, sizes)], [chance], support)[0]
 
@@ -175,16 +191,19 @@ def ratios(
     chances: Sequence[float | None],
     support: Support = SHARE,
 ) -> list[Estimate]:
-    """The same of several, each with its hits, sizes and chance."""
+    """`ratio` for several, each with its hits, sizes and chance."""
     if not cases:
         return []
-    found = Ratios.stacked([Ratios.of(hits, sizes, support) for hits, sizes in cases])
-    p_B = found.p(
+    stacked = Ratios.stacked([Ratios.of(hits, sizes, support) for hits, sizes in cases])
+    p_B = stacked.p(
         np.array(
-            [value if chance is None else chance for chance, value in zip(chances, found.values, strict=True)]
+            [
+                value if chance is None else chance
+                for chance, value in zip(chances, stacked.values, strict=True)
+            ]
         )
     )
-    columns = zip(cases, chances, found.values, *found.intervals(), p_B, strict=True)
+    columns = zip(cases, chances, stacked.values, *stacked.intervals(), p_B, strict=True)
     return [
         Estimate(
             float(value),
@@ -200,6 +219,6 @@ def ratios(
 
 
 def as_row(metrics: Mapping[str, object], name: str) -> Estimate | None:
-    """A metric of `measure`'s result, or None if it was not defined there."""
-    found = metrics.get(name)
-    return Estimate(**found) if isinstance(found, dict) else None
+    """Read a metric from the result of `measure`; None if it was not defined there."""
+    numbers = metrics.get(name)
+    return Estimate(**numbers) if isinstance(numbers, dict) else None

@@ -1,5 +1,7 @@
-"""How early the answers that people gave come in a model's ranking (MUNCH: Tong et al. 2024, Table 3), and
-files of rankings."""
+"""How early people's answers come in a model's ranking, and files of rankings.
+
+The measures are those of MUNCH (Tong et al. 2024, Table 3).
+"""
 
 import json
 from collections import defaultdict
@@ -22,12 +24,14 @@ DEPTHS = (1, 5, 10)  # k of recall@k and hit@k
 
 
 def reciprocal(row: Ranking) -> float:
-    """1 / the rank of the highest-ranked answer, 0 if none has one: its mean is the MRR."""
+    """1 / the rank of the best-ranked answer, 0 if no answer has a rank. The mean over sentences is the
+    MRR.
+    """
     return 0.0 if row.best is None else 1 / row.best
 
 
 def within(row: Ranking, depth: int) -> int:
-    """How many of the answers have a rank of at most `depth`."""
+    """How many answers have a rank of at most `depth`."""
     return sum(rank is not None and rank <= depth for rank in row.ranks)
 
 
@@ -40,22 +44,25 @@ def _recall(row: Ranking, depth: int) -> float:
 
 
 def measure(rows: Sequence[Ranking], max_rank: int | None = None) -> dict[str, Any]:
-    """MRR, recall@k, hit@k and recall@k over all answers together, as plain data; reproduces a table from the
-    file alone.
+    """Compute MRR, recall@k, hit@k and micro-recall@k, as plain data.
 
-    Recall@k of a sentence is the share of its answers that rank k or better, hit@k whether any does; both are
-    averaged over the sentences, `micro_recall@k` over the answers. A sentence whose answers have no rank
-    counts 0. Where ranks are only known up to `max_rank`, measures of a greater depth are not there.
-    Intervals (95 %) are over sentences.
+    For one sentence, recall@k is the share of its answers that rank k or better, and hit@k is whether any
+    does. Both are averaged over sentences. `micro_recall@k` is averaged over answers. A sentence whose
+    answers have no rank counts as 0. The intervals (95 %) are over sentences. A table can be computed again
+    from a file of rankings alone.
+
+    Args:
+        rows: The rankings.
+        max_rank: Ranks are known only up to this one; greater depths are left out. None if all are known.
     """
     known = [depth for depth in DEPTHS if max_rank is None or depth <= max_rank]
-    found = {"mrr": _mean(rows, reciprocal)}
+    estimates = {"mrr": _mean(rows, reciprocal)}
     for depth in known:
-        found[f"hit@{depth}"] = _mean(rows, partial(_hit, depth=depth))
+        estimates[f"hit@{depth}"] = _mean(rows, partial(_hit, depth=depth))
     for depth in known:
-        found[f"recall@{depth}"] = _mean(rows, partial(_recall, depth=depth))
+        estimates[f"recall@{depth}"] = _mean(rows, partial(_recall, depth=depth))
     for depth in known:
-        found[f"micro_recall@{depth}"] = _ratio(
+        estimates[f"micro_recall@{depth}"] = _ratio(
             rows, partial(within, depth=depth), lambda row: len(row.ranks)
         )
     answers = sum(len(row.ranks) for row in rows)
@@ -66,12 +73,14 @@ def measure(rows: Sequence[Ranking], max_rank: int | None = None) -> dict[str, A
         "unranked": unranked,
         "without": sum(row.best is None for row in rows),
     }
-    return {name: asdict(one) for name, one in found.items()} | counts
+    return {name: asdict(estimate) for name, estimate in estimates.items()} | counts
 
 
 def cases(rows: Sequence[Ranking]) -> list[Case]:
-    """Sentences as cases that are right where an answer is ranked first: the accuracy of the paper's Tables
-    10 to 12, which do not say what it is."""
+    """Sentences as cases, right if an answer is ranked first.
+
+    The accuracy of the paper's Tables 10 to 12 is not defined there. This is one reading of it.
+    """
     return [Case(row.group, row.best == 1, row.attributes) for row in rows]
 
 
@@ -91,7 +100,11 @@ def _ratio(
 
 
 def write(path: Path, rows: Iterable[Ranking]) -> None:
-    """One JSON object a line, written beside and renamed, so that a half-written file never has the name."""
+    """Write one JSON object for each line; the file gets its name only when it is whole.
+
+    Raises:
+        FiglangError: If the file cannot be written.
+    """
     folders.check_place(path.parent)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -104,18 +117,22 @@ def write(path: Path, rows: Iterable[Ranking]) -> None:
 
 
 def read(path: Path) -> list[Ranking]:
-    """The rankings of a file. Raises FiglangError that names the line which is none."""
+    """Read the rankings of a file.
+
+    Raises:
+        FiglangError: If the file is missing, or if a line is not a ranking. It names the line.
+    """
     if not path.is_file():
         raise FiglangError(f"no rankings file {path}; figlang munch_generate writes one")
-    found: dict[str, Ranking] = {}
+    rankings: dict[str, Ranking] = {}
     remedy = "restore the file or generate again"
     for number, row in stored.rows(path, stored.RANKING, "a ranking", remedy):
-        one = Ranking(**{name: row[name] for name in row})
-        if len(one.answers) != len(one.ranks):
+        ranking = Ranking(**{name: row[name] for name in row})
+        if len(ranking.answers) != len(ranking.ranks):
             raise FiglangError(
-                f"{path}: line {number} is not a ranking ({len(one.answers)} answers, {len(one.ranks)} "
-                f"ranks); {remedy}"
+                f"{path}: line {number} is not a ranking ({len(ranking.answers)} answers, "
+                f"{len(ranking.ranks)} ranks); {remedy}"
             )
-        if found.setdefault(one.id, one) is not one:
-            raise FiglangError(f"{path}: line {number} has the id {one.id} of an earlier line; {remedy}")
-    return list(found.values())
+        if rankings.setdefault(ranking.id, ranking) is not ranking:
+            raise FiglangError(f"{path}: line {number} has the id {ranking.id} of an earlier line; {remedy}")
+    return list(rankings.values())

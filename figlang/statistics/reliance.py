@@ -1,5 +1,7 @@
-"""Does a model choose the answer that is likelier by itself? (Liu et al. 2022, §6.1, Table 5 and Figure 3,
-and §6.2)"""
+"""Does a model choose the answer that is likelier by itself?
+
+The analyses are those of Liu et al. (2022), §6.1 (Table 5, Figure 3) and §6.2.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,34 +14,45 @@ from figlang.types import Item, Prediction
 
 LENGTH, ANSWER = "words in the metaphor", "P(right answer alone), per token"
 
-Alone = Mapping[
-    str, Sequence[float]
-]  # per item id: the normalised log-probability of each of its answers alone
+# The normalised log-probability of each answer alone, by item id.
+Alone = Mapping[str, Sequence[float]]
 
 
 def alone(log_probabilities: Mapping[str, Mapping[str, Any]], norm: str) -> dict[str, list[float]]:
-    """log P(y) of every answer by itself, from the rows of log_probabilities.jsonl, as `norm` (sum, mean or
-    byte) has it."""
+    """log P(y) of every answer by itself, from the rows of log_probabilities.jsonl.
+
+    Args:
+        log_probabilities: The rows, by item id.
+        norm: "sum" for the sum over tokens, "mean" for the mean over tokens, "byte" for the mean over bytes.
+
+    Returns:
+        The log-probability of each answer of an item, in nats, by its id.
+    """
     place = {"mean": 1, "byte": 2}.get(norm)
-    found = {}
+    answers_alone = {}
     for name, row in log_probabilities.items():
         if answers := row.get("answer_alone"):
-            found[name] = [one[0] if place is None else one[0] / one[place] for one in answers]
-    return found
+            answers_alone[name] = [sums[0] if place is None else sums[0] / sums[place] for sums in answers]
+    return answers_alone
 
 
 @dataclass(frozen=True)
 class Reliance:
-    """Points (log P(y1)/P(y2), P(y1|x1)) of the first item of every pair, and their rank correlation (Table
-    5)."""
+    """The points of Figure 3 and their rank correlation (Table 5).
+
+    There is a point for the first item of every pair: (log P(y1)/P(y2), P(y1|x1)), in nats and as a
+    probability.
+    """
 
     points: tuple[tuple[float, float], ...]
     correlation: Correlation | None
 
 
 def reliance(predictions: Sequence[Prediction], answers: Alone) -> Reliance:
-    """Table 5 and Figure 3. One item a pair, since its twin has the same answers. Replies have no
-    probabilities, so no points."""
+    """Table 5 and Figure 3: one item for each pair, because its twin has the same answers.
+
+    Replies have no probabilities, and so no points.
+    """
     if replied(predictions):
         return Reliance((), None)
     twos = (members for members in pairs(predictions) if len(members) == 2)
@@ -51,20 +64,22 @@ def reliance(predictions: Sequence[Prediction], answers: Alone) -> Reliance:
 def factors(
     predictions: Sequence[Prediction], items: Mapping[str, Item], answers: Alone
 ) -> dict[str, tuple[int, Correlation | None, Correlation | None]]:
-    """§6.2: correlations of the metaphor's length in words, and of P(right answer alone), with whether an
-    item is right.
+    """Section 6.2: how two factors correlate with whether an item is right.
 
-    `answers` are means over tokens, as the paper's are: probabilities of whole answers differ by powers of
-    ten, so that a few would make the coefficient. Each factor has n, the correlation with true correctness (0
-    or 1) and the one that the paper computed, with the continuous P(right answer | metaphor), which replies
-    do not have.
+    The factors are the metaphor's length in words and P(right answer alone). `answers` are means over tokens,
+    as in the paper. Probabilities of whole answers differ by powers of ten, so a few would determine the
+    coefficient.
+
+    Returns:
+        For each factor: n; its correlation with true correctness (0 or 1); and the correlation that the paper
+            computed, with the continuous P(right answer | metaphor). The last one is None for replies.
     """
     scored = [row for row in predictions if row.gold is not None]
     measured = {
         LENGTH: {row.id: float(len(items[row.id].context.split())) for row in scored if row.id in items},
         ANSWER: {row.id: exp(answers[row.id][row.gold or 0]) for row in scored if row.id in answers},
     }
-    found = {}
+    correlations = {}
     for name, values in measured.items():
         rows = [row for row in scored if row.id in values]
         x, groups = [values[row.id] for row in rows], [row.group for row in rows]
@@ -72,5 +87,5 @@ def factors(
             true = pearson(x, [float(bool(row.correct)) for row in rows], groups)
             given = [] if replied(rows) else [probability(row, row.gold or 0) for row in rows]
             continuous = pearson(x, given, groups) if given else None
-            found[name] = (len(rows), true, continuous)
-    return found
+            correlations[name] = (len(rows), true, continuous)
+    return correlations

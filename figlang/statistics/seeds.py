@@ -1,9 +1,9 @@
-"""What training seeds add to the variance of a system's mean: systems are sampled twice, by clusters and by
-seeds.
+"""What training seeds add to the variance of a system's mean.
 
-Variances of a mean over two samplings that cross add up, less what both contain (Cameron, Gelbach & Miller
-2011, J. Bus. Econ. Stat. 29): the interaction of clusters and seeds, which is in the variance of the seeds'
-accuracies and in that of the clusters' means.
+Systems are sampled twice, by clusters and by seeds. The variances of a mean over two crossed samplings add
+up, minus the part that both contain (Cameron, Gelbach & Miller 2011, J. Bus. Econ. Stat. 29). That part is
+the interaction of clusters and seeds: it is in the variance of the seeds' accuracies and in that of the
+clusters' means.
 """
 
 from collections.abc import Sequence
@@ -17,15 +17,17 @@ from figlang.statistics.clustered import Array, Ratios
 
 @dataclass(frozen=True)
 class Seeds:
-    """Variance of a mean over seeds that clusters do not show, and its degrees of freedom. A single run is
-    taken as it is: 0."""
+    """The variance of a mean over seeds that clusters do not show, and its degrees of freedom.
+
+    A single run has a variance of 0.
+    """
 
     variance: float
     freedom: float
 
     @classmethod
     def of(cls, hits_SG: npt.ArrayLike, sizes_G: npt.ArrayLike) -> "Seeds":
-        """From what every seed has right in every cluster, (S, G)."""
+        """Compute it from the hits of every seed in every cluster, (S, G), and the clusters' sizes, (G)."""
         hits, sizes = np.asarray(hits_SG, float), np.asarray(sizes_G, float)
         seeds, clusters = hits.shape
         if seeds == 1 or clusters == 1:
@@ -37,8 +39,13 @@ class Seeds:
 
 
 def freedom(ratios: Ratios, extras: Sequence[Array], freedoms: Sequence[Array]) -> Array:
-    """Degrees of freedom of the variances of clusters and further ones, added up (Satterthwaite 1946,
-    Biometrics Bull. 2)."""
+    """Degrees of freedom of a sum of variances (Satterthwaite 1946, Biometrics Bull. 2).
+
+    Args:
+        ratios: Ratios whose cluster variance is the first part.
+        extras: Further variances of each ratio, (B).
+        freedoms: Their degrees of freedom, (B).
+    """
     clusters_B, free_B = ratios.variances, np.maximum(ratios.clusters - 1, 1)
     total_B = clusters_B + sum(extras)
     parts_B = clusters_B**2 / free_B + sum(

@@ -1,5 +1,4 @@
-"""Tables with typed cells: in a terminal, on a page, as Markdown, CSV and LaTeX (booktabs), the same
-everywhere."""
+"""Tables with typed cells: in a terminal, on a page, as Markdown, CSV and LaTeX (booktabs)."""
 
 from figlang.tables.cells import FEW_CLUSTERS, Cell, Code, Mean, Number, PValue, Range, mark, p_value, text
 from figlang.tables.files import comma_separated, document, latex, markdown, write

@@ -1,4 +1,4 @@
-"""Cells of a table and how people read them. A share is written in per cent with its 95 % interval."""
+"""Cells of a table, and how people read them. A share is written in per cent with its 95 % interval."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,28 +8,27 @@ from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, spread
 
 FEW_CLUSTERS = (
-    f"† Fewer than {FEW} clusters (pairs, or groups of dependent items): too few for an interval to be "
-    "trusted."
+    f"† Fewer than {FEW} clusters (pairs, or groups of dependent items): too few to trust an interval."
 )
 
 
 class PValue(float):
-    """A p value: never shown as zero."""
+    """A p value. It is never shown as zero."""
 
 
 class Number(float):
-    """A number that is no share: a correlation, a loss."""
+    """A number that is not a share, for example a correlation or a loss."""
 
 
 class Code(str):
-    """Text that is to be copied, a command or a signature."""
+    """Text to copy: a command or a signature."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class Range:
-    """The interval of a number that is no share."""
+    """The interval of a number that is not a share."""
 
     low: float
     high: float
@@ -37,8 +36,15 @@ class Range:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean share over seeds or prompts; its standard deviation over them and its 95 % interval where they
-    are known."""
+    """A mean share over seeds or prompts.
+
+    Attributes:
+        value: The mean.
+        sd: Standard deviation over seeds or prompts, if it is known.
+        low: Lower end of the 95 % interval, if it is known.
+        high: Upper end.
+        n: Number of cases.
+    """
 
     value: float
     sd: float | None = None
@@ -57,20 +63,24 @@ Cell = str | int | PValue | Number | Range | Estimate | Difference | Mean | None
 
 
 def p_value(p: float | None) -> str:
-    """p as it is printed: three digits, and < 0.001 below."""
+    """Write p with three digits, and as < 0.001 below that."""
     if p is None:
         return "–"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def mark(cell: Cell) -> str:
-    """What is put behind an interval of too few clusters, see FEW_CLUSTERS."""
+    """The mark behind an interval of too few clusters (see FEW_CLUSTERS), or nothing."""
     return " †" if isinstance(cell, Estimate | Difference) and cell.few else ""
 
 
 def text(cell: Cell, brief: bool = False) -> str:
-    """A cell as people read it; – for what does not exist. `brief` writes the intervals of shares in whole
-    per cents."""
+    """Write a cell as people read it; – if there is no value.
+
+    Args:
+        cell: The cell.
+        brief: Write the intervals of shares in whole per cents.
+    """
     match cell:
         case None:
             return "–"

@@ -1,7 +1,7 @@
 """How figures look, and how they get into files and pages.
 
-Colours are told apart by people with any kind of colour vision (after Okabe & Ito 2008, darkened for print).
-Lines are labelled where they end and not in a legend.
+The colours can be told apart with any kind of colour vision (after Okabe & Ito 2008, darkened for print).
+Lines have labels at their ends instead of a legend.
 """
 
 import io
@@ -34,12 +34,12 @@ STYLE = {
     "ytick.color": MUTED,
     "figure.facecolor": "none",
     "axes.facecolor": "none",
-    "svg.fonttype": "none",  # text stays text: searched in a page, changed in an editor
+    "svg.fonttype": "none",  # text stays text: it can be searched in a page and changed in an editor
     "svg.hashsalt": "figlang",  # equal figures have equal files
     "pdf.fonttype": 42,
     "text.parse_math": False,  # names are text: a `$` in one does not begin a formula
 }
-# The page's names for these colours; its theme gives their values.
+# The page's names for these colours. Its theme gives their values.
 THEME = {
     INK: "--ink",
     MUTED: "--muted",
@@ -49,13 +49,19 @@ THEME = {
 
 
 def drawn(width: float, height: float, paint: Callable[[Any, Any], None], panels: int = 1) -> Any:
-    """A matplotlib figure of so many inches, its axes (a list if several panels) painted by `paint(figure,
-    axes)`."""
+    """Make a matplotlib figure.
+
+    Args:
+        width: In inches.
+        height: In inches.
+        paint: Is called with the figure and its axes (a list of axes if there are several panels).
+        panels: Number of panels side by side.
+    """
     import matplotlib
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(STYLE):
-        # A Figure of its own: pyplot would keep it, and the next one, in memory.
+        # Without pyplot, which would keep every figure in memory.
         figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.subplots(1, panels, sharey=True) if panels > 1 else figure.subplots()
         paint(figure, axes)
@@ -64,16 +70,19 @@ def drawn(width: float, height: float, paint: Callable[[Any, Any], None], panels
 
 @contextmanager
 def _letters_without_font() -> Iterator[None]:
-    """Say once what matplotlib says of every letter, in every figure, that no font of this machine has."""
+    """Log once which letters no font of this machine has.
+
+    matplotlib warns for every letter in every figure.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings(
             "always", message=r"Glyph \d+ .* missing from|Matplotlib currently does not support \w+ natively"
         )
         yield
-    missing = [str(one.message) for one in caught if _of_fonts(one.message)]
-    for one in caught:
-        if not _of_fonts(one.message):
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    missing = [str(warning.message) for warning in caught if _of_fonts(warning.message)]
+    for warning in caught:
+        if not _of_fonts(warning.message):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     if missing:
         _say_letters()
 
@@ -85,29 +94,33 @@ def _of_fonts(message: Warning | str) -> bool:
 @cache
 def _say_letters() -> None:
     log.warning(
-        "figures hold letters that no font of matplotlib has here: PDF files show boxes in their place, SVG "
-        "files use the reader's "
-        "fonts; install a font of the script, for example Noto Sans"
+        "figures hold letters that no font of matplotlib has here: PDF files show boxes in their place, "
+        "and SVG files use the reader's fonts; install a font of the script, for example Noto Sans"
     )
 
 
 def _svg(figure: Any, metadata: dict[str, None]) -> str:
-    """A figure as SVG. XML holds no control characters, whatever is in a name."""
+    """The figure as SVG, without the control characters that a name may hold and XML cannot."""
     file = io.StringIO()
     figure.savefig(file, format="svg", dpi=150, metadata=metadata)
     return printable(file.getvalue(), lines=True)
 
 
 def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
-    """`path` with each of the suffixes, svg, pdf or png, its last part as `files.slug` has it; the folder is
-    made."""
+    """Write a figure to files.
+
+    Args:
+        figure: A matplotlib figure.
+        path: Path without a suffix. Its folder is made. Its last part becomes a name by `files.slug`.
+        suffixes: svg, pdf or png.
+    """
     import matplotlib
 
     path.parent.mkdir(parents=True, exist_ok=True)
     for text in figure.findobj(matplotlib.text.Text):
         if (plainly := redacted(text.get_text())) != text.get_text():
             text.set_text(plainly)
-    # What embeds letters into a PDF tells of each of its steps.
+    # fontTools embeds letters into a PDF and logs each of its steps.
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     with matplotlib.rc_context(STYLE), _letters_without_font():
         for suffix in suffixes:
@@ -121,15 +134,17 @@ def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
 
 
 def inline(figure: Any, label: str) -> str:
-    """The figure as an svg element for a page: it is as wide as there is room and takes its colours from the
-    page's theme."""
+    """The figure as an svg element for a page.
+
+    It is as wide as there is room, and takes its colours from the page's theme.
+    """
     import matplotlib
 
     with matplotlib.rc_context(STYLE):
         whole = _svg(figure, dict.fromkeys(("Date", "Creator", "Format", "Type")))
     svg = whole[whole.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # Its rules would hold for the whole page, and its fixed size and ids are those of a file.
+    # Its style rules would apply to the whole page; its fixed size and its ids belong to a file.
     svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, count=1, flags=re.DOTALL)
     width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)[0]
     svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)

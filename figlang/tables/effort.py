@@ -1,22 +1,26 @@
-"""What scoring took, said in a sentence."""
+"""A sentence about the time and the tokens that scoring took."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def sentence(took: Mapping[str, Any]) -> str:
-    """Tokens, seconds and the ratio that sharing saved (`Cells.took`)."""
+    """Say how many tokens were read, how long it took, and how much sharing saved.
+
+    Args:
+        took: `Cells.took` of a grid.
+    """
     text = f"It took {took['seconds']:.0f} s."
     if took["ratio"] is not None:
         text = (
             f"{took['read']:,} tokens read instead of {took['tokens']:,} one by one ({took['ratio']:.1f} ×) "
-            "in "
-            f"{took['seconds']:.0f} s."
+            f"in {took['seconds']:.0f} s."
         )
     if kept := took.get("kept"):
         text += f" {', '.join(kept)} had been made by an earlier run, and took more."
-    if found := took.get("one_by_one"):
+    if one_by_one := took.get("one_by_one"):
         text += (
-            f" Measured on {found['questions']} questions: one by one takes {found['ratio']:.1f} × as long."
+            f" Measured on {one_by_one['questions']} questions: one by one takes {one_by_one['ratio']:.1f} × "
+            "as long."
         )
     return text

@@ -14,7 +14,7 @@ from figlang.tables.writing import cell_of_csv, latex_row, latex_text, markdown_
 
 
 def markdown(table: Table) -> str:
-    """GitHub's Markdown: title, table, notes."""
+    """A table in GitHub's Markdown: title, rows, notes."""
     rows = [
         list(map(markdown_text, table.columns)),
         *(list(map(_cell, row, texts)) for row, texts in zip(table.rows, table.texts, strict=True)),
@@ -45,8 +45,10 @@ def _cell(cell: Cell, text: str) -> str:
 
 
 def comma_separated(table: Table) -> str:
-    """CSV for further computing: shares from 0 to 1 and every part of an estimate or difference in a column
-    of its own."""
+    """A table as CSV for further computing.
+
+    Shares are written from 0 to 1. Every part of an estimate or difference has a column of its own.
+    """
     parts = [_parts([row[place] for row in table.rows]) for place in range(len(table.columns))]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -71,22 +73,22 @@ def _parts(cells: Sequence[Cell]) -> tuple[str, ...]:
     if any(isinstance(cell, Estimate) for cell in cells):
         return ("", "low", "high", "n", "sd", "clusters")
     means = [cell for cell in cells if isinstance(cell, Mean)]
-    if any(one.low is not None for one in means):
+    if any(mean.low is not None for mean in means):
         return ("", "low", "high", "n", "sd")
     if any(isinstance(cell, Range) for cell in cells):
         return ("low", "high")
-    return ("", "sd") if any(one.sd is not None for one in means) else ("",)
+    return ("", "sd") if any(mean.sd is not None for mean in means) else ("",)
 
 
 def _values(cell: Cell, parts: Sequence[str]) -> list[str | float | int]:
     if isinstance(cell, Estimate | Difference | Mean | Range):
-        found = [getattr(cell, part or "value", None) for part in parts]
-        return ["" if value is None else value for value in found]
+        values = [getattr(cell, part or "value", None) for part in parts]
+        return ["" if value is None else value for value in values]
     return ["" if cell is None else cell, *[""] * (len(parts) - 1)]
 
 
 def latex(table: Table) -> str:
-    """A table environment that needs the package booktabs only."""
+    """A LaTeX table environment that needs only the package booktabs."""
     rows = []
     for place, row in enumerate(table.texts):
         rows += [r"\midrule"] * (place in table.ruled) + [latex_row(row)]
@@ -110,7 +112,7 @@ def latex(table: Table) -> str:
 
 
 def write(tables: Sequence[Table], folder: Path) -> None:
-    """Every table as NAME.md, NAME.csv and NAME.tex, its name as `files.slug` has it."""
+    """Write every table as NAME.md, NAME.csv and NAME.tex. NAME is its name, by `files.slug`."""
     folder.mkdir(parents=True, exist_ok=True)
     for table in tables:
         for suffix, form in (("md", markdown), ("csv", comma_separated), ("tex", latex)):

@@ -12,15 +12,20 @@ from figlang.machine.printing import printable
 from figlang.tables.cells import FEW_CLUSTERS
 from figlang.tables.table import Table
 
-NAME = 12  # characters of a line that a folded name has at least
+NAME = 12  # smallest width, in characters, of a column whose names are folded
 BETWEEN, EDGES = 3, 2  # characters between columns, and at the ends of a line
 
 
 def show(tables: Sequence[Table], below: Sequence[str], console: Console, left: Sequence[str] = ()) -> None:
-    """Tables, and lines below them. The first column may be folded, and those named in `left`, which hold
-    names too.
+    """Print tables, and lines below them.
 
-    A table that is too wide is shown row by row, a line for each column.
+    A table that is too wide is shown row by row, with a line for each column.
+
+    Args:
+        tables: The tables.
+        below: Lines below them.
+        console: Where to print.
+        left: Columns that hold names, besides the first one. Names may be folded.
     """
     for table in tables:
         console.print(_screen(table, left) if _width(table, left) <= console.width else _by_rows(table))
@@ -32,7 +37,7 @@ def show(tables: Sequence[Table], below: Sequence[str], console: Console, left: 
 
 
 def plain(text: str) -> Text:
-    """Text that rich takes for no markup or emoji and a terminal for no command."""
+    """Text that rich does not read as markup or emoji, and a terminal not as a command."""
     return Text(printable(text, lines=True))
 
 
@@ -41,7 +46,7 @@ def _is_name(place: int, column: str, left: Sequence[str]) -> bool:
 
 
 def _width(table: Table, left: Sequence[str]) -> int:
-    """Of the narrowest form in which names can be read and nothing else is folded."""
+    """The smallest width at which names can be read and nothing else is folded."""
     longest = [
         max(map(cell_len, (column, *(row[place] for row in table.texts))))
         for place, column in enumerate(table.columns)

@@ -1,4 +1,4 @@
-"""A table: rows of typed cells below their headings."""
+"""A table: headings and rows of typed cells."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,11 +8,16 @@ from figlang.tables.cells import FEW_CLUSTERS, Cell, mark, text
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells below their headings. `name` is the stem of its files; `notes` say what has to be known
-    to read it.
+    """Rows of cells below their headings.
 
-    `ruled` are the numbers of the rows that begin a new block, which is set off. `brief` writes intervals in
-    whole per cents, for tables with many columns.
+    Attributes:
+        name: Stem of its files.
+        title: Its title.
+        columns: The headings.
+        rows: The rows.
+        notes: Notes that a reader needs.
+        ruled: Numbers of the rows (from 0) that begin a new block.
+        brief: Write intervals in whole per cents, for tables with many columns.
     """
 
     name: str
@@ -32,7 +37,7 @@ class Table:
         blocks: Sequence[Sequence[Sequence[Cell]]],
         brief: bool = False,
     ) -> "Table":
-        """A table of blocks of rows; empty ones are left out."""
+        """Make a table of blocks of rows. Empty blocks are left out."""
         rows: list[tuple[Cell, ...]] = []
         ruled = []
         for block in filter(None, blocks):
@@ -43,7 +48,7 @@ class Table:
 
     @property
     def footnotes(self) -> tuple[str, ...]:
-        """The notes, and what the mark of too few clusters means if a cell has it."""
+        """The notes. If a cell has the mark of too few clusters, its meaning is added."""
         marked = any(mark(cell) for row in self.rows for cell in row)
         return (*self.notes, FEW_CLUSTERS) if marked else self.notes
 

@@ -1,5 +1,4 @@
-"""Text in the forms that other programs read: one writer for each. Whatever is in a name, it stays text
-there."""
+"""Text in the formats that other programs read, one function each. Any character in a name stays text."""
 
 import re
 from collections.abc import Mapping
@@ -9,14 +8,16 @@ import yaml
 
 from figlang.machine.printing import printable
 
-# What spreadsheets take for the beginning of a formula.
+# Spreadsheets read a cell that begins so as a formula.
 _FORMULA = ("=", "+", "-", "@")
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 
 def cell_of_csv(value: str | float) -> str | float:
-    """A cell of a CSV file: text that a spreadsheet would run gets an apostrophe before it. Numbers stay
-    numbers."""
+    """A cell of a CSV file.
+
+    Text that a spreadsheet would run gets an apostrophe before it. Numbers stay numbers.
+    """
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
         return value
     text = printable(value, lines=True)
@@ -24,18 +25,17 @@ def cell_of_csv(value: str | float) -> str | float:
 
 
 def markdown_text(plain: str) -> str:
-    """Text that Markdown takes for no mark of its own: emphasis, code, links, images, HTML, headings, cells
-    of a table."""
+    """Text without any mark of Markdown: emphasis, code, links, images, HTML, headings, cells of a table."""
     text = re.sub(r"([\\`*\[\]|~])", r"\\\1", printable(plain))
-    text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text)  # within a word it is no mark
+    text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text)  # within a word it is not a mark
     text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
-    text = re.sub(r"<(?=[A-Za-z/!?])", r"\\<", text)  # before a number it begins no tag
+    text = re.sub(r"<(?=[A-Za-z/!?])", r"\\<", text)  # before a number it does not begin a tag
     text = re.sub(r"^( *)(#{1,6}(?= |$)|>|[+-](?= |$)|=+ *$|-{2,} *$)", r"\1\\\2", text)
     return re.sub(r"^( *\d+)([.)])(?= |$)", r"\1\\\2", text)
 
 
 def markdown_code(plain: str) -> str:
-    """A span of code in Markdown, whatever backticks are in it."""
+    """A span of code in Markdown. The text may hold backticks."""
     text = printable(plain)
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
@@ -43,7 +43,7 @@ def markdown_code(plain: str) -> str:
     return f"{fence}{space}{text}{space}{fence}"
 
 
-# What LaTeX takes as syntax or has not in its fonts.
+# Characters that are syntax in LaTeX or are missing in its fonts.
 _LATEX = {
     **{char: f"\\{char}" for char in "&%$#_{}"},
     **{
@@ -73,15 +73,17 @@ _LATEX = {
 
 
 def latex_text(plain: str) -> str:
-    """Text that LaTeX sets as it is."""
+    """Text that LaTeX prints as it is."""
     return "".join(
         _LATEX.get(char, "?" if "\u2400" <= char <= "\u2421" else char) for char in printable(plain)
     )
 
 
 def latex_row(cells: list[str]) -> str:
-    """A row of a tabular. What begins with a bracket or a star would be an argument of the command before
-    it."""
+    """A row of a tabular.
+
+    A first cell that begins with a bracket or a star would be an argument of the command before it.
+    """
     row = " & ".join(map(latex_text, cells))
     return ("{}" if row.lstrip().startswith(("[", "*")) else "") + row + r" \\"
 

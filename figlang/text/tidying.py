@@ -21,13 +21,15 @@ _STOPS = (
 
 
 def titled(text: str) -> str:
-    """The text with its first letter in title case, if its script has one: `ﬁne` is `Fine`, Georgian stays as
-    it is."""
+    """The text with its first letter in title case, if its script has one.
+
+    For example, `ﬁne` becomes `Fine`, and Georgian stays as it is.
+    """
     return text[:1].title() + text[1:]
 
 
 def without_end(text: str) -> str:
-    """The text without the terminals, commas and spaces at its end; those before a closing quote stay."""
+    """The text without terminals, commas and spaces at its end. Those before a closing quote stay."""
     return _TAIL.sub("", text)
 
 
@@ -37,7 +39,7 @@ def is_closed(text: str) -> bool:
 
 
 def is_ended(text: str) -> bool:
-    """Whether the text ends with a terminal, behind which closing quotes and brackets may stand."""
+    """Whether the text ends with a terminal. Closing quotes and brackets may follow it."""
     return regex.search(rf"{TERMINAL}\s*{CLOSER}*$", text) is not None
 
 
@@ -48,11 +50,10 @@ def full_stop(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """The text as one sentence: first letter in title case, one full stop of its script at the end. No text
-    stays none.
+    """The text as one sentence: first letter in title case, one full stop of its script at the end.
 
-    Other terminals at the end (question marks, ellipses) give way to the full stop. A closing quote after a
-    terminal ends the sentence as it is.
+    Other terminals at the end (question marks, ellipses) are replaced by the full stop. A closing quote after
+    a terminal ends the sentence as it is. An empty text stays empty.
     """
     if not text.strip():
         return ""

@@ -166,7 +166,7 @@ def test_other_data_that_are_none_are_refused_before_training(
     ("error", "code", "said"),
     [
         (KeyboardInterrupt(), 130, "interrupted\n"),
-        (OSError(28, "No space left on device", "x"), 2, "error: no room to write x ("),
+        (OSError(28, "No space left on device", "x"), 2, "error: no space to write x ("),
     ],
 )
 def test_what_stops_a_matrix_is_one_line(

@@ -366,7 +366,7 @@ def test_a_hub_that_cannot_be_reached_names_the_remedy(monkeypatch: pytest.Monke
     with pytest.raises(FiglangError) as error:
         hub_rows("some/data", None, "train")
     for part in (
-        "train of the hub's some/data could not be fetched (ConnectionError: no way out)",
+        "train of the data set some/data on the hub could not be fetched (ConnectionError: no way out)",
         "paths.data=DIR",
     ):
         assert part in str(error.value)

@@ -264,7 +264,7 @@ DOCUMENTS: list[tuple[str, Change, str]] = [
             ),
             (lambda content: DEEP, "recursion limit"),
             (lambda content: "", "is damaged"),
-            (lambda content: "[]", "holds no object"),
+            (lambda content: "[]", "does not hold an object"),
             (lambda content: json.dumps(content)[:-9], "is damaged"),
         )
     ],

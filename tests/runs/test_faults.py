@@ -113,9 +113,9 @@ def test_a_loss_that_is_no_number_names_its_batch_and_keeps_the_state_before(
     [
         (
             OSError(errno.ENOSPC, "No space left on device", "x/last.ckpt"),
-            "no room to write x/last.ckpt (No space left on device); what was whole before is kept",
+            "no space to write x/last.ckpt (No space left on device); what was complete before is kept",
         ),
-        (OSError(errno.EROFS, "Read-only file system", "x"), "may not write x (Read-only file system); choose another folder"),
+        (OSError(errno.EROFS, "Read-only file system", "x"), "no permission to write x (Read-only file system); choose another folder"),
         (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), "out of memory; lower method.batch_size"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"), "out of memory; lower"),
         (MemoryError(), "out of memory; lower"),
@@ -158,8 +158,8 @@ def test_a_disk_that_fills_up_while_a_state_is_saved_keeps_the_one_before(
         patch.setattr(Path, "write_bytes", half)
         code, said = train("run=run")
     assert code == 2
-    assert said.splitlines()[-1].startswith("error: no room to write ")
-    assert "/run/checkpoints/last.ckpt (No space left on device); what was whole before is kept" in said
+    assert said.splitlines()[-1].startswith("error: no space to write ")
+    assert "/run/checkpoints/last.ckpt (No space left on device); what was complete before is kept" in said
     assert {path.parent for path in saved} == {tmp_path / "run" / "checkpoints"}, "beside its place, so that renaming is enough"
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["last.ckpt"]
     assert torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)["global_step"] == 6

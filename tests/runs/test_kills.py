@@ -144,7 +144,7 @@ def test_a_whole_folder_keeps_what_is_the_users_own(tmp_path: Path) -> None:
     (model / folders.OWN).unlink()
     fill("third", "model.safetensors")
     assert shown(model) == {"model.safetensors": "third"} | kept
-    with pytest.raises(FiglangError, match=r"mine\.txt is yours and stands where a file is to be written"):
+    with pytest.raises(FiglangError, match=r"mine\.txt is your own file, but a file of figlang must be written there"):
         fill("fourth", "notes")
     assert shown(model) == {"model.safetensors": "third"} | kept
 
@@ -161,7 +161,7 @@ def test_nothing_is_written_or_deleted_outside(tmp_path: Path) -> None:
     write(folder, "second", ("a.md", "tables/x.md"))
     shutil.rmtree(folder / "tables")
     (folder / "tables").symlink_to(outside)
-    with pytest.raises(FiglangError, match=r"tables is a link to .*; nothing is written through links"):
+    with pytest.raises(FiglangError, match=r"tables is a link to .*; figlang does not write through links"):
         write(folder, "third", ("a.md", "tables/x.md"))
     assert (folder / "a.md").read_text() == "second"
     (folder / "a.md").unlink()

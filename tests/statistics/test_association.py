@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from figlang.statistics.association import Case, Difference, cases, holm, means, pairs, share
+from figlang.statistics.association import Case, Contrast, cases, holm, means, pairs, share
 from figlang.tasks import reference
 from figlang.types import Prediction
 
@@ -129,8 +129,8 @@ def test_cases_without_the_quantity_are_left_out() -> None:
     assert means(rows, "novelty").right.n == 5
 
 
-def family(*values: float) -> Sequence[Difference]:
-    return [Difference("a", "b", 0.0, (0.0, 0.0), p, p) for p in values]
+def family(*values: float) -> Sequence[Contrast]:
+    return [Contrast("a", "b", 0.0, (0.0, 0.0), p, p) for p in values]
 
 
 def test_holm_by_hand() -> None:
