@@ -7,15 +7,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
+from figlang.config import EvaluateConfig
+from figlang.config.signature import digest
+from figlang.errors import FiglangError
 from figlang.files import folders
+from figlang.files.whole import slug, write_lines, write_text
 from figlang.runs import outputs
 from figlang.runs import predictions as predicted
-from figlang.config import EvaluateConfig
-from figlang.errors import FiglangError
-from figlang.files.whole import slug, write_lines, write_text
 from figlang.runs.predictions import read_predictions, write_predictions
 from figlang.scoring.requests import Scored
-from figlang.config.signature import digest
 from figlang.types import Prediction
 
 log = logging.getLogger("figlang")
@@ -35,13 +35,17 @@ def claim(folder: Path, signature: str, config: EvaluateConfig, kept: Sequence[s
     """
     # Parts of speech, for example, depend on settings of the data that a score does not, and its signature
     # leaves them out.
-    made_by, mark, finished = f"{signature} {digest(asdict(config.data))}", folder / MADE_BY, folder / "metrics.json"
+    made_by, mark, finished = (
+        f"{signature} {digest(asdict(config.data))}",
+        folder / MADE_BY,
+        folder / "metrics.json",
+    )
     same = mark.is_file() and mark.read_bytes() == made_by.encode()
     before = str(outputs.finished(folder).get("signature", "damaged")) if finished.is_file() else signature
     if not config.overwrite and finished.is_file() and not (same and before == signature):
         changed = set(signature.split("|")) ^ set(before.split("|")) or {"data settings"}
         raise FiglangError(
-            f"{folder} holds a finished result of other settings ({', '.join(sorted(changed))}); choose "
+            f"{folder} holds a finished result with other settings ({', '.join(sorted(changed))}); choose "
             "another folder with "
             "output=DIR, or replace it with overwrite=true"
         )
@@ -104,7 +108,13 @@ class Cells:
         `took_before`."""
         seconds = time.perf_counter() - self._started
         ratio = self.tokens / self.read if self.read else None
-        now = {"tokens": self.tokens, "read": self.read, "ratio": ratio, "seconds": seconds, "kept": list(self.kept)}
+        now = {
+            "tokens": self.tokens,
+            "read": self.read,
+            "ratio": ratio,
+            "seconds": seconds,
+            "kept": list(self.kept),
+        }
         return now | took_before(self._folder, self._made)
 
 
@@ -113,7 +123,9 @@ def read(folder: Path, names: Iterable[str]) -> dict[str, list[Prediction]]:
     return {name: read_predictions(_file(folder, "predictions", name)) for name in names}
 
 
-def one_by_one(score: Callable[[Sequence[Asked]], Scored], parts: Sequence[Sequence[Asked]], questions: int) -> dict[str, Any]:
+def one_by_one(
+    score: Callable[[Sequence[Asked]], Scored], parts: Sequence[Sequence[Asked]], questions: int
+) -> dict[str, Any]:
     """Seconds for all that these questions need scored together, and part by part, with the largest
     difference."""
     score(parts[0])
@@ -122,7 +134,9 @@ def one_by_one(score: Callable[[Sequence[Asked]], Scored], parts: Sequence[Seque
     middle = time.perf_counter()
     apart = [log_probs for part in parts for log_probs in score(part).log_probs]
     ended = time.perf_counter()
-    differences = [float((one - other).abs().max()) for one, other in zip(together.log_probs, apart, strict=True)]
+    differences = [
+        float((one - other).abs().max()) for one, other in zip(together.log_probs, apart, strict=True)
+    ]
     return {
         "questions": questions,
         "together_seconds": middle - started,
@@ -138,5 +152,7 @@ def _file(folder: Path, kind: str, name: str) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FiglangError(f"cannot write to {folder} ({error.strerror}); choose another folder with output=DIR") from error
+        raise FiglangError(
+            f"cannot write to {folder} ({error.strerror}); choose another folder with output=DIR"
+        ) from error
     return path

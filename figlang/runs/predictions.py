@@ -1,4 +1,4 @@
-"""Predictions to and from a file. Needs no torch: whatever only counts starts at once."""
+"""Predictions to and from a file. This module needs no torch, so commands that only count start at once."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping
@@ -7,50 +7,63 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from figlang.files import stored
 from figlang.errors import FiglangError, NonFiniteError
+from figlang.files import stored
 from figlang.files.whole import write_lines
 from figlang.types import Prediction
 
-# What an evaluation's folder holds: choices, choices of the metaphor for a given answer, choices with the
-# context hidden, what an NLI network said of each answer.
+# Files of an evaluation: choices; choices of the metaphor for a given answer; choices with the context
+# hidden; the class that an NLI network gives to each answer.
 FORWARD, BACKWARD, BLIND = "predictions.jsonl", "predictions_backward.jsonl", "predictions_blind.jsonl"
 JUDGEMENTS = "judgements.jsonl"
-# And what choices were made of: log-probabilities of strings, replies of a chat model.
+# Files from which choices were made: log-probabilities of strings; replies of a chat model.
 MEASURED, REPLIES = "log_probabilities.jsonl", "replies.jsonl"
 
 
 def check_finite(predictions: Iterable[Prediction]) -> None:
-    """Raises NonFiniteError for the first prediction with a score that is not a finite number.
+    """Check that every score is a finite number.
 
-    Such a score says nothing of its option: a network whose weights are not numbers would seem to be always
-    wrong.
+    Other scores say nothing about their options. A network whose weights are not numbers would seem to be
+    always wrong.
+
+    Raises:
+        NonFiniteError: For the first prediction with such a score.
     """
     for row in predictions:
         for place, score in enumerate(row.scores):
             if not isfinite(score):
-                several = "no option has a finite score" if not any(map(isfinite, row.scores)) else "its scores are not all finite"
-                raise NonFiniteError(f"item {row.id}: the score of option {place + 1} is {score}, and {several}")
+                scope = (
+                    "no option has a finite score"
+                    if not any(map(isfinite, row.scores))
+                    else "its scores are not all finite"
+                )
+                raise NonFiniteError(
+                    f"item {row.id}: the score of option {place + 1} is {score}, and {scope}"
+                )
 
 
 def records(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Lines of what predictions are made of, one JSON object each, in the order of `rows`.
+    """Write rows from which predictions are made as JSON lines, in their order.
 
-    Raises NonFiniteError that names the item of a record with a number that is not finite.
+    Raises:
+        NonFiniteError: If a row holds a number that is not finite. It names the item.
     """
     lines = []
     for row in rows:
         try:
             lines.append(json.dumps(row, allow_nan=False) + "\n")
         except ValueError as error:
-            raise NonFiniteError(f"item {row['id']}: a log-probability of its strings is not a finite number") from error
+            raise NonFiniteError(
+                f"item {row['id']}: a log-probability of its strings is not a finite number"
+            ) from error
     return lines
 
 
 def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:
-    """One JSON object a line, written beside and renamed, so that a half-written file never has the name.
+    """Write one JSON object for each line; the file gets its name only when it is whole.
 
-    Raises NonFiniteError before anything is written, see `check_finite`.
+    Raises:
+        NonFiniteError: As `check_finite` does, before anything is written.
     """
     predictions = list(predictions)
     check_finite(predictions)
@@ -59,7 +72,7 @@ def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:
 
 def _line(row: Prediction) -> str:
     content = {**asdict(row), "choice": row.choice}
-    if row.paired:  # so in files that say nothing of it
+    if row.paired:  # a file without the key means a pair
         del content["paired"]
     return json.dumps(content, ensure_ascii=False) + "\n"
 
@@ -68,59 +81,70 @@ REMEDY = "restore the file or evaluate again"
 
 
 def read_predictions(path: Path) -> list[Prediction]:
-    """Predictions of a file, each id once.
+    """Read the predictions of a file.
 
-    Raises FiglangError that names the line and what is wrong: a row that is not a prediction, an id that came
-    before, a gold option or a choice that the scores do not have, or another number of scores than the rest
-    of its group has.
+    Raises:
+        FiglangError: If the file is missing, or if a line is wrong. It names the line and the fault: a row
+            that is not a prediction, a repeated id, a gold option or choice that does not fit the scores, or
+            a number of scores that differs from the others of its group.
     """
     if not path.is_file():
         raise FiglangError(f"no predictions file {path}; evaluate.py writes one")
-    found: dict[str, Prediction] = {}
+    predictions: dict[str, Prediction] = {}
     widths: dict[str, int] = {}
     for number, row in stored.rows(path, stored.PREDICTION, "a prediction", REMEDY):
-        one = Prediction(row["id"], row["group"], row["gold"], row["scores"], row["attributes"], row.get("paired", True))
-        if fault := _fault(one, row, widths):
+        prediction = Prediction(
+            row["id"], row["group"], row["gold"], row["scores"], row["attributes"], row.get("paired", True)
+        )
+        if fault := _fault(prediction, row, widths):
             raise FiglangError(f"{path}: line {number} is not a prediction ({fault}); {REMEDY}")
-        if one.id in found:
-            raise FiglangError(f"{path}: line {number} has the id {one.id} of an earlier line; {REMEDY}")
-        found[one.id] = one
-    return list(found.values())
+        if prediction.id in predictions:
+            raise FiglangError(
+                f"{path}: line {number} has the id {prediction.id} of an earlier line; {REMEDY}"
+            )
+        predictions[prediction.id] = prediction
+    return list(predictions.values())
 
 
-def _fault(one: Prediction, row: Mapping[str, Any], widths: dict[str, int]) -> str | None:
-    width = len(one.scores)
-    if one.gold is not None and one.gold >= width:
-        return f"gold is option {one.gold}, and it has {width} scores"
-    if "choice" in row and row["choice"] != one.choice:
-        return f"its choice is {row['choice']}, and its scores say {one.choice}"
-    if one.paired and widths.setdefault(one.group, width) != width:
-        return f"{width} scores, and others of its group {one.group} have {widths[one.group]}"
+def _fault(prediction: Prediction, row: Mapping[str, Any], widths: dict[str, int]) -> str | None:
+    width = len(prediction.scores)
+    if prediction.gold is not None and prediction.gold >= width:
+        return f"gold is option {prediction.gold}, but it has {width} scores"
+    if "choice" in row and row["choice"] != prediction.choice:
+        return f"its choice is {row['choice']}, but its scores say {prediction.choice}"
+    if prediction.paired and widths.setdefault(prediction.group, width) != width:
+        return f"{width} scores, but others of its group {prediction.group} have {widths[prediction.group]}"
     return None
 
 
 def read_replies(path: Path, known: Collection[str]) -> list[dict[str, Any]]:
-    """Rows of replies.jsonl, each of a `known` prediction.
+    """Read the rows of replies.jsonl, one for each `known` prediction.
 
-    Raises FiglangError that names the line which is not a reply, or is one to another question, and where
-    replies are missing.
+    Raises:
+        FiglangError: If a line is not a reply, or belongs to no prediction, or if a reply is missing. It
+            names the line or the prediction.
     """
     return _each_once(path, stored.rows(path, stored.REPLY, "a reply", REMEDY), known)
 
 
 def read_measured(path: Path, widths: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Rows of log_probabilities.jsonl; `widths` has the number of options of every prediction, by its id.
+    """Read the rows of log_probabilities.jsonl.
 
-    Raises FiglangError that names the line which is not one, or does not fit its prediction.
+    Args:
+        path: The file.
+        widths: Number of options of every prediction, by its id.
+
+    Raises:
+        FiglangError: If a line is not such a row or does not fit its prediction. It names the line.
     """
-    found = _each_once(path, stored.rows(path, stored.MEASURED, "a row of log-probabilities", REMEDY), widths)
-    for number, row in enumerate(found, start=1):
+    rows = _each_once(path, stored.rows(path, stored.MEASURED, "a row of log-probabilities", REMEDY), widths)
+    for number, row in enumerate(rows, start=1):
         for name in ("whole", "answer", "answer_alone", "after", "alone", "letters"):
             width = widths[row["id"]]
-            if (each := row.get(name)) is not None and len(each) != width:
-                wrong = f"{len(each)} values of {name}, and its prediction has {width} options"
+            if (values := row.get(name)) is not None and len(values) != width:
+                wrong = f"{len(values)} values of {name}, but its prediction has {width} options"
                 raise FiglangError(f"{path}: line {number} has {wrong}; {REMEDY}")
-    return found
+    return rows
 
 
 def count_refused(folder: Path) -> int:
@@ -133,13 +157,15 @@ def count_refused(folder: Path) -> int:
 
 
 def _each_once(path: Path, rows: Iterable[tuple[int, Any]], known: Collection[str]) -> list[dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    by_id: dict[str, dict[str, Any]] = {}
     for number, row in rows:
-        if row["id"] in found:
+        if row["id"] in by_id:
             raise FiglangError(f"{path}: line {number} has the id {row['id']} of an earlier line; {REMEDY}")
         if row["id"] not in known:
-            raise FiglangError(f"{path}: line {number} is of {row['id']}, which has no prediction; {REMEDY}")
-        found[row["id"]] = row
-    if missing := next((name for name in known if name not in found), None):
+            raise FiglangError(
+                f"{path}: line {number} is about {row['id']}, which has no prediction; {REMEDY}"
+            )
+        by_id[row["id"]] = row
+    if missing := next((name for name in known if name not in by_id), None):
         raise FiglangError(f"{path} has no row for {missing}, which has a prediction; {REMEDY}")
-    return list(found.values())
+    return list(by_id.values())

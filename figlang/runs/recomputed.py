@@ -1,5 +1,7 @@
-"""Numbers of a finished evaluation, made again from its predictions files; metrics.json is believed in
-nothing that they tell."""
+"""Numbers of a finished evaluation, computed again from its predictions files.
+
+Numbers that the predictions give are never taken from metrics.json.
+"""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,41 +10,48 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-from figlang.statistics import comparison, metrics
-from figlang.files import folders
-from figlang.files import stored
 from figlang.errors import FiglangError
-from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, REPLIES, count_refused, read_predictions, read_replies
+from figlang.files import folders, stored
+from figlang.runs.predictions import (
+    BACKWARD,
+    BLIND,
+    FORWARD,
+    JUDGEMENTS,
+    REPLIES,
+    count_refused,
+    read_predictions,
+    read_replies,
+)
+from figlang.statistics import comparison, metrics
 from figlang.types import CLASSES, Prediction
 
 log = logging.getLogger("figlang")
 
 AGAIN = "overwrite=true runs it again"
-SHOWN = 3  # differences that are named
-# Rounding of sums in another order, or by another version of numpy.
+SHOWN = 3  # number of differences that a warning names
+# Rounding of sums that are added up in another order, or by another version of numpy.
 EQUAL = 1e-9
 
 
 def measured(folder: Path) -> dict[str, Any]:
-    """The measurements of a metrics.json, from the predictions files in the folder alone."""
+    """Compute the metrics of an evaluation from the predictions files in its folder alone."""
     predictions = read_predictions(folder / FORWARD)
-    found: dict[str, Any] = {"metrics": metrics.measure(predictions)}
+    content: dict[str, Any] = {"metrics": metrics.measure(predictions)}
     if (folder / BLIND).is_file():
-        found |= _blind(predictions, read_predictions(folder / BLIND))
+        content |= _blind(predictions, read_predictions(folder / BLIND))
     if (folder / BACKWARD).is_file():
-        found["backward"] = metrics.measure(read_predictions(folder / BACKWARD))
+        content["backward"] = metrics.measure(read_predictions(folder / BACKWARD))
     if (folder / JUDGEMENTS).is_file():
-        found["three_way"] = _three_way(read_predictions(folder / JUDGEMENTS))
+        content["three_way"] = _three_way(read_predictions(folder / JUDGEMENTS))
     if (folder / REPLIES).is_file():
-        found["replies"] = _replies(folder)
+        content["replies"] = _replies(folder)
     if refused := count_refused(folder):
-        found["refused"] = {"n": len(predictions), "items": refused}
-    return found
+        content["refused"] = {"n": len(predictions), "items": refused}
+    return content
 
 
 def _blind(predictions: Sequence[Prediction], blind: Sequence[Prediction]) -> dict[str, Any]:
-    """What the model chooses with the context hidden, and how much more it has right with it, where labels
-    are known."""
+    """Metrics with the context hidden and, if labels are known, the gain of having it."""
     found: dict[str, Any] = {"blind": metrics.measure(blind)}
     if any(row.gold is not None for row in predictions):
         found["gain"] = asdict(comparison.compare(predictions, blind)[0])
@@ -51,29 +60,39 @@ def _blind(predictions: Sequence[Prediction], blind: Sequence[Prediction]) -> di
 
 def _three_way(judgements: Sequence[Prediction]) -> dict[str, Any]:
     found = metrics.accuracy(judgements) if len(judgements[0].scores) == len(CLASSES) else None
-    # Neutral is never right here, so that guessing has no fixed rate: one answer to everything is right half
-    # the time.
-    return {} if found is None else {"accuracy": asdict(replace(found, chance=None, p=None)), "items": len(judgements)}
+    # Neutral is never right here, so guessing has no fixed rate: one answer to everything is right half the
+    # time.
+    return (
+        {}
+        if found is None
+        else {"accuracy": asdict(replace(found, chance=None, p=None)), "items": len(judgements)}
+    )
 
 
 def _replies(folder: Path) -> dict[str, Any]:
-    """How many replies there are, which share names no option, and how many of these ran into the limit of
-    tokens or were refused by a content filter."""
+    """How many replies there are, and which share of them names no option.
+
+    Of those, it counts how many reached the limit of tokens and how many a content filter refused.
+    """
     group = {row.id: row.group for row in read_predictions(folder / FORWARD)}
     replies = read_replies(folder / REPLIES, group)
     invalid: dict[str, list[bool]] = {}
     for reply in replies:
         invalid.setdefault(group[reply["id"]], []).append(reply["letter"] is None)
-    hits, sizes = [sum(several) for several in invalid.values()], [len(several) for several in invalid.values()]
+    hits, sizes = (
+        [sum(flags) for flags in invalid.values()],
+        [len(flags) for flags in invalid.values()],
+    )
     cut = sum(reply["letter"] is None and reply["cut"] for reply in replies)
     refused = sum(reply["letter"] is None and reply.get("refused", False) for reply in replies)
     return {"n": len(replies), "invalid": asdict(metrics.ratio(hits, sizes)), "cut": cut, "refused": refused}
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The content of a metrics.json as it stands.
+    """Read a metrics.json as it is.
 
-    Raises FiglangError that names the key and what is wrong with it, or a file that it was not counted from.
+    Raises:
+        FiglangError: If it is damaged, or if a file has changed since the numbers were computed from it.
     """
     content = stored.document(path, stored.DOCUMENT, AGAIN)
     folders.check_files(path.parent, content.get("files", {}))
@@ -81,13 +100,16 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def checked(path: Path) -> dict[str, Any]:
-    """The content of a metrics.json with its measurements made again from the predictions beside it.
+    """Read a metrics.json, with its metrics computed again from the predictions beside it.
 
-    A warning says where its numbers differ. Raises FiglangError for a damaged file, and where predictions are
-    missing or are of another number of options.
+    A warning says where its numbers differ.
+
+    Raises:
+        FiglangError: If a file is damaged, if predictions are missing, or if they have another number of
+            options.
     """
     content = stored.document(path, stored.DOCUMENT, AGAIN)
-    found = measured(path.parent)  # which names the line of a damaged file
+    found = measured(path.parent)  # its errors name the line of a damaged file
     for part in ("metrics", "backward", "blind"):
         _check_counts(path, part, content, found)
     folders.check_files(path.parent, content.get("files", {}))
@@ -99,7 +121,10 @@ def checked(path: Path) -> dict[str, Any]:
     if differences:
         more = f" and {len(differences) - SHOWN} more" if len(differences) > SHOWN else ""
         log.warning(
-            "%s does not say what its predictions give: %s%s; shown is what they give", path, "; ".join(differences[:SHOWN]), more
+            "%s differs from its predictions: %s%s; the tables show the numbers of the predictions",
+            path,
+            "; ".join(differences[:SHOWN]),
+            more,
         )
     return content | found
 
@@ -107,14 +132,16 @@ def checked(path: Path) -> dict[str, Any]:
 def _check_counts(path: Path, part: str, content: Mapping[str, Any], found: Mapping[str, Any]) -> None:
     if part not in content or part not in found:
         if part in content:
-            raise FiglangError(f"{path} has {part!r}, and the predictions that it was measured on are not there; {AGAIN}")
+            raise FiglangError(
+                f"{path} has {part!r}, but the predictions that it was computed from are missing; {AGAIN}"
+            )
         return
     before, after = content[part], found[part]
     if before["items"] != after["items"]:
         few = "are missing" if after["items"] < before["items"] else "were added"
-        counts = f"{after['items']}, and metrics.json says {before['items']}"
+        counts = f"{after['items']}, but metrics.json says {before['items']}"
         raise FiglangError(f"{path.parent}: its predictions ({part}) are {counts}: rows {few}; {AGAIN}")
-    chances = [one.get("accuracy", {}).get("chance") for one in (before, after)]
+    chances = [metrics_before.get("accuracy", {}).get("chance") for metrics_before in (before, after)]
     if None not in chances and not isclose(*chances, abs_tol=EQUAL):
         raise FiglangError(
             f"{path.parent}: its predictions ({part}) have other numbers of options than metrics.json was "
@@ -123,7 +150,10 @@ def _check_counts(path: Path, part: str, content: Mapping[str, Any], found: Mapp
 
 
 def _differences(name: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Values and counts that differ; intervals and p values may be those of an earlier version's method."""
+    """Values and counts that differ.
+
+    Intervals and p values may come from the method of an earlier version.
+    """
     if isinstance(after, Mapping) and isinstance(before, Mapping):
         for key, value in after.items():
             if key not in ("low", "high", "p", "chance"):

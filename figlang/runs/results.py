@@ -4,27 +4,25 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
+from figlang.config import DataConfig, signature
+from figlang.files.redaction import redacted
+from figlang.files.sources import sha256
+from figlang.files.whole import write_text
 from figlang.runs import recomputed
-from figlang.tasks import reference
-from figlang.config import signature
-from figlang.config import DataConfig
 from figlang.tasks.figqa import reading as figqa
 from figlang.tasks.miqa import reading as miqa
 from figlang.tasks.munch import reading as munch
-from figlang.files.whole import write_text
-from figlang.machine.printing import printable
-from figlang.files.redaction import redacted
-from figlang.files.sources import sha256
 from figlang.types import Judgement, Split, Substitution
 
 # Files that numbers are counted from: predictions, what they are made of, the cells of a grid.
-COUNTED = ("*.jsonl", *(f"{kind}/*.jsonl" for kind in ("predictions", "log_probabilities", "replies", "rankings")))
+COUNTED = (
+    "*.jsonl",
+    *(f"{kind}/*.jsonl" for kind in ("predictions", "log_probabilities", "replies", "rankings")),
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,11 @@ def describe(split: Split) -> dict[str, Any]:
 def about_data(data: DataConfig, splits: Mapping[str, Split], notes: Sequence[str]) -> dict[str, Any]:
     """The part `data` of metrics.json: each split, and the settings by which `figlang.tasks.registry.load`
     finds its items again."""
-    return {**{role: describe(split) for role, split in splits.items()}, "settings": asdict(data), "notes": list(notes)}
+    return {
+        **{role: describe(split) for role, split in splits.items()},
+        "settings": asdict(data),
+        "notes": list(notes),
+    }
 
 
 def write(path: Path, content: Mapping[str, Any], counted: Path | None = None) -> None:

@@ -1,21 +1,27 @@
-"""What the stages of a training were trained on, one after the other, read from the folders of its runs."""
+"""The training items of the stages of a training, read from the folders of its runs."""
 
 from pathlib import Path
 from typing import Any
 
-from figlang.tasks import registry as readers
-from figlang.files import stored
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
+from figlang.files import stored
+from figlang.tasks import registry as readers
 from figlang.types import Split
 
 
 def before(run: Path, paths: PathsConfig) -> list[Split]:
-    """The training items of the runs that a run went on from, first stage first; none if it began from other
-    weights.
+    """The training items of the runs that a run continued from, first stage first.
 
-    Raises FiglangError if the settings of one of the runs cannot be read, or its data are not those it was
-    made with.
+    Args:
+        run: Folder of a run.
+        paths: Where the data are.
+
+    Returns:
+        An empty list if the run began from other weights.
+
+    Raises:
+        FiglangError: If the settings of a run cannot be read, or if its data have changed.
     """
     started = _source(run)
     return [] if started is None else [*before(started, paths), trained(started, paths)]
@@ -26,13 +32,19 @@ def trained(run: Path, paths: PathsConfig) -> Split:
     recipe = _recipe(run)
     train, _ = readers.for_training(DataConfig(**recipe["settings"]["data"]), paths)
     if train.sha256 != recipe["data"]["train"]:
-        raise FiglangError(f"{train.source} is not the training data of {run}; set paths.data= to those it was made with")
+        raise FiglangError(
+            f"{train.source} is not the training data of {run}; set paths.data= to those it was made with"
+        )
     return train
 
 
 def _source(run: Path) -> Path | None:
     model = _recipe(run)["settings"].get("model")
-    if not isinstance(model, dict) or model.get("init") == "tiny" or not isinstance(model.get("name_or_path"), str):
+    if (
+        not isinstance(model, dict)
+        or model.get("init") == "tiny"
+        or not isinstance(model.get("name_or_path"), str)
+    ):
         return None
     folder = Path(model["name_or_path"]).expanduser()
     return next((path for path in (folder, folder.parent) if (path / "recipe.json").is_file()), None)

@@ -8,17 +8,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from figlang.machine import bars
-from figlang.tasks import registry as data
-from figlang.files import folders
-from figlang.statistics import metrics
-from figlang.runs import recomputed
-from figlang.files import stored
-from figlang.statistics.comparison import Difference, compare_pooled
 from figlang.config import DataConfig, PathsConfig
-from figlang.errors import FiglangError, one_line
-from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_measured, read_predictions
 from figlang.config.signature import digest
+from figlang.errors import FiglangError, one_line
+from figlang.files import folders, stored
+from figlang.machine import bars
+from figlang.runs import recomputed
+from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_measured, read_predictions
+from figlang.statistics import metrics
+from figlang.statistics.comparison import Difference, compare_pooled
+from figlang.tasks import registry as data
 from figlang.types import Item, Prediction, Split
 
 LOG_PROBABILITIES = "log_probabilities.jsonl"
@@ -112,7 +111,9 @@ def check_seeds(found: Sequence[System]) -> None:
     known: dict[int | None, System] = {}
     for system in found:
         if (other := known.setdefault(system.seed, system)) is not system:
-            raise FiglangError(f"{other.folder} and {system.folder} are of the same seed; give each seed once")
+            raise FiglangError(
+                f"{other.folder} and {system.folder} are of the same seed; give each seed once"
+            )
 
 
 def _read(path: Path) -> System:
@@ -143,13 +144,18 @@ def read_recipe(run: Path) -> dict[str, Any]:
 
 def _recipe(folder: Path, content: Mapping[str, Any]) -> str:
     facts = dict(content.get("facts", {}))
-    own = next((parent for parent in (folder, folder.parent.parent) if (parent / "recipe.json").is_file()), None)
+    own = next(
+        (parent for parent in (folder, folder.parent.parent) if (parent / "recipe.json").is_file()), None
+    )
     if not facts or (own is None and facts.get("train_seed") is not None):
         return str(folder)  # what it was made with is not known, so that it is pooled with nothing
     settings: dict[str, Any] = {}
     if own is not None:
         settings = read_recipe(own)
-        settings = {**settings, "settings": {key: value for key, value in settings["settings"].items() if key != "seed"}}
+        settings = {
+            **settings,
+            "settings": {key: value for key, value in settings["settings"].items() if key != "seed"},
+        }
         facts.pop("trained", None)  # its digest is that of the settings, with the seed
         facts.pop("weights", None)
     facts.pop("train_seed", None)
@@ -171,7 +177,10 @@ def names(systems: Sequence[System]) -> list[str]:
         if len(set(found)) < len(found) and len({one[key] for one in told}) > 1:
             found = [_with(name, one[key]) for name, one in zip(found, told, strict=True)]
     if len(set(found)) < len(found):
-        found = [name if one.seed is None else f"{name} · seed {one.seed}" for name, one in zip(found, systems, strict=True)]
+        found = [
+            name if one.seed is None else f"{name} · seed {one.seed}"
+            for name, one in zip(found, systems, strict=True)
+        ]
     if len(set(found)) < len(found):
         return [_folder_name(system, systems) for system in systems]
     return found
@@ -217,7 +226,10 @@ def pooled(systems: Sequence[System]) -> list[Pool]:
             members = pools.setdefault(f"{system.recipe} {system.name}", [])
         members.append(system)
     found = list(pools.values())
-    return [_pool(name, members) for name, members in zip(names([members[0] for members in found]), found, strict=True)]
+    return [
+        _pool(name, members)
+        for name, members in zip(names([members[0] for members in found]), found, strict=True)
+    ]
 
 
 def _pool(name: str, members: Sequence[System]) -> Pool:
@@ -247,11 +259,16 @@ def across_forms(found: Sequence[System]) -> list[System]:
     A triple has the same candidates in the same order in both forms, so that the right letter is the same.
     Other systems are returned as they are, and so is what judged both forms.
     """
-    forms = [{form for row in system.predictions for form in row.attributes.get("form", ())} for system in found]
+    forms = [
+        {form for row in system.predictions for form in row.attributes.get("form", ())} for system in found
+    ]
     if any(len(each) != 1 for each in forms) or len(set.union(*forms)) < 2:
         return list(found)
     return [
-        replace(system, predictions=tuple(replace(row, id=row.id.removesuffix(f"-{form}")) for row in system.predictions))
+        replace(
+            system,
+            predictions=tuple(replace(row, id=row.id.removesuffix(f"-{form}")) for row in system.predictions),
+        )
         for system, (form,) in zip(found, forms, strict=True)
     ]
 
@@ -296,7 +313,10 @@ def check_items(systems: Sequence[System], items: Mapping[str, Item]) -> None:
             elif None not in (row.gold, item.gold) and row.gold != item.gold:
                 wrong = f"gold option {row.gold}, and the data say {item.gold}"
             if wrong:
-                raise FiglangError(f"{system.folder}: the prediction of {row.id} has {wrong}; restore the file or evaluate again")
+                raise FiglangError(
+                    f"{system.folder}: the prediction of {row.id} has {wrong}; restore the file or "
+                    "evaluate again"
+                )
 
 
 def items(system: System, settings: DataConfig, paths: PathsConfig) -> Split:
@@ -305,5 +325,7 @@ def items(system: System, settings: DataConfig, paths: PathsConfig) -> Split:
     split = data.load(system.content.get("split", "validation"), settings, paths)
     wanted = described.get(system.content.get("split"), {}).get("sha256", split.sha256)
     if wanted != split.sha256 or {row.id for row in system.predictions} - {item.id for item in split.items}:
-        raise FiglangError(f"{split.source} is not what {system.folder} was evaluated on; set paths.data= or data=PRESET")
+        raise FiglangError(
+            f"{split.source} is not what {system.folder} was evaluated on; set paths.data= or data=PRESET"
+        )
     return split

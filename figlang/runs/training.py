@@ -1,4 +1,4 @@
-"""Run folders: one deterministic place for everything a training writes, claimed by one process at a time."""
+"""Run folders: one fixed place for everything that a training writes, for one process at a time."""
 
 import json
 import shutil
@@ -10,28 +10,27 @@ from typing import Any
 
 from pytorch_lightning.utilities import rank_zero_only
 
-from figlang.files import folders
-from figlang.runs import outputs
-from figlang.files import stored
 from figlang.config import TrainConfig
-from figlang.errors import FiglangError
-from figlang.models.checkpoint import ancestry
-from figlang.files.whole import write_text
-from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, MEASURED, REPLIES
-from figlang.files.redaction import redacted_values
 from figlang.config.signature import digest
+from figlang.errors import FiglangError
+from figlang.files import folders, stored
+from figlang.files.redaction import redacted_values
+from figlang.files.whole import write_text
+from figlang.models.checkpoint import ancestry
+from figlang.runs import outputs
+from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, MEASURED, REPLIES
 from figlang.types import Split
 
-# What does not change a result, so that it may differ between a run and its continuation.
+# Settings that do not change a result. They may differ when a run is resumed.
 FREE = ("run", "resume", "overwrite", "skip_finished", "also", "blind", "paths", "logger")
-# What a training writes into its run folder, with recipe.json, by which a run folder is known.
+# Files that a training writes into its run folder, besides recipe.json, which marks a run folder.
 FILES = ("config.yaml", "log.csv", FORWARD, BACKWARD, BLIND, JUDGEMENTS, MEASURED, REPLIES)
 FOLDERS = ("model", "checkpoints", "figures", "wandb", "wandb-id.txt")
 
 
 @dataclass(frozen=True)
 class Run:
-    """A claimed run folder. Its last file is metrics.json: a folder that has it is finished."""
+    """A run folder. Its last file is metrics.json: a folder that has it is finished."""
 
     folder: Path
 
@@ -49,13 +48,15 @@ class Run:
 
     @property
     def checkpoint(self) -> Path:
-        """State of the last whole epoch, for resuming; removed when the run is finished."""
+        """State after the last whole epoch, for resuming. It is removed when the run is finished."""
         return self.folder / "checkpoints" / "last.ckpt"
 
     @property
     def best(self) -> Path:
-        """Weights that are exported, if not those in memory: of the epoch with the least selection loss, or
-        gathered from several processes; removed when the run is finished."""
+        """Weights to export, if they are not those in memory. They are removed when the run is finished.
+
+        They are those of the epoch with the lowest selection loss, or are gathered from several processes.
+        """
         return self.folder / "checkpoints" / "best.ckpt"
 
     @property
@@ -64,29 +65,32 @@ class Run:
 
 
 def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, Any]:
-    """Everything that determines a run's result: its settings, without secrets as they are written, the
-    hashes of its data, and which items these are, since a test file decides too which of them are trained on
-    (near-duplicates are not).
+    """Everything that determines a run's result, as plain data without secrets.
 
-    Where training goes on from a run or an export, also what identifies that one: its folder may come to hold
-    another.
+    It holds the settings, the hashes of the data, and hashes of the ids of their items: a test file also
+    decides which items are trained on, because near-duplicates are removed. If training continues from a run
+    or an export, it holds what identifies that one, because its folder may later hold another.
     """
     settings = {name: value for name, value in asdict(config).items() if name not in FREE}
     if config.model.family != "causal":
-        # An encoder has none; finished runs of before model.bos=auto say so.
+        # An encoder has no bos. Finished runs of versions before model.bos=auto have "none" here.
         settings["model"]["bos"] = "none"
     settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
-    items = {name: digest([item.id for item in split.items]) for name, split in (("train", train), ("validation", validation))}
+    items = {
+        name: digest([item.id for item in split.items])
+        for name, split in (("train", train), ("validation", validation))
+    }
     data = {"train": train.sha256, "validation": validation.sha256, "items": items}
-    found = {"settings": redacted_values(settings), "data": data}
+    content = {"settings": redacted_values(settings), "data": data}
     before = ancestry(config.model)
-    return found if before is None else found | {"start": before.settings}
+    return content if before is None else content | {"start": before.settings}
 
 
 def finished(config: TrainConfig, train: Split, validation: Split) -> bool:
-    """Whether the run is there already and may be shown again.
+    """Whether the run exists and may be shown again.
 
-    Raises FiglangError for a finished run that may be neither shown nor replaced, or that had other settings.
+    Raises:
+        FiglangError: If a finished run may neither be shown nor replaced, or has other settings.
     """
     run = Run(Path(config.run or ""))
     if run.metrics.is_dir() or run.metrics.is_symlink():
@@ -96,13 +100,15 @@ def finished(config: TrainConfig, train: Split, validation: Split) -> bool:
     before, wanted = _read_recipe(run.folder / "recipe.json"), recipe(config, train, validation)
     if digest(before) != digest(wanted):
         changed = ", ".join(outputs.differences(before, wanted))
-        raise FiglangError(f"{run.folder} holds a finished run with other settings ({changed}); overwrite=true replaces it")
+        raise FiglangError(
+            f"{run.folder} holds a finished run with other settings ({changed}); overwrite=true replaces it"
+        )
     if not config.skip_finished:
         raise FiglangError(
             f"{run.folder} holds a finished run; overwrite=true replaces it, run=FOLDER or another seed "
             "makes a new one"
         )
-    if run.checkpoint.parent.exists():  # of a process that was killed when all was written
+    if run.checkpoint.parent.exists():  # left by a process that was killed after it had written everything
         with folders.locked(run.folder, "run=FOLDER"):
             shutil.rmtree(run.checkpoint.parent, ignore_errors=True)
     return True
@@ -110,21 +116,24 @@ def finished(config: TrainConfig, train: Split, validation: Split) -> bool:
 
 @contextmanager
 def claim(config: TrainConfig, train: Split, validation: Split) -> Iterator[Run]:
-    """The run folder, locked against a second process, with earlier state kept for resuming or removed.
+    """Lock a run folder. Earlier state in it is kept for resuming, or removed.
 
-    Raises FiglangError if another process works in it, or if an unfinished run in it had other settings.
+    Raises:
+        FiglangError: If another process works in it, or if it holds an unfinished run with other settings.
     """
     run = Run(Path(config.run or ""))
-    if rank_zero_only.rank != 0:  # a process that the first one started: the folder is claimed
+    if rank_zero_only.rank != 0:  # a process that the first one started; the folder is already locked
         yield run
         return
     with folders.locked(run.folder, "run=FOLDER"):
         if run.metrics.is_file() and not config.overwrite:
-            raise FiglangError(f"{run.folder} was finished by another process meanwhile; the same command shows its result")
+            raise FiglangError(
+                f"{run.folder} was meanwhile finished by another process; the same command shows its result"
+            )
         for part in FOLDERS:
             folders.check_place(run.folder / part)
         wanted = recipe(config, train, validation)
-        # Only a folder that a run of ours began in is cleared: `run=` may name any folder.
+        # Only a folder in which a run of figlang began is cleared, because `run=` may name any folder.
         if (config.overwrite or config.resume == "never") and (run.folder / "recipe.json").is_file():
             _clear(run)
         else:
@@ -135,9 +144,10 @@ def claim(config: TrainConfig, train: Split, validation: Split) -> Iterator[Run]
 
 
 def _clear(run: Run) -> None:
-    """Remove what trainings wrote, and evaluations and reports about it; the user's own files stay.
+    """Remove what trainings wrote, and the evaluations and reports of a run. The user's own files stay.
 
-    First goes metrics.json, which says that the rest is whole; the mark of a run folder, recipe.json, stays.
+    metrics.json goes first, because it says that the rest is complete. recipe.json stays: it marks a run
+    folder.
     """
     run.metrics.unlink(missing_ok=True)
     for name in (*FILES, *FOLDERS):
@@ -158,12 +168,15 @@ def _check_same(run: Run, wanted: dict[str, Any]) -> None:
     path = run.folder / "recipe.json"
     if not path.is_file():
         if any(entry.name != folders.LOCK for entry in run.folder.iterdir()):
-            raise FiglangError(f"{run.folder} holds files that are not of a run; choose run=FOLDER")
+            raise FiglangError(f"{run.folder} holds files that do not belong to a run; choose run=FOLDER")
         return
     before = _read_recipe(path)
     if digest(before) != digest(wanted):
         changed = ", ".join(outputs.differences(before, wanted))
-        raise FiglangError(f"{run.folder} holds an unfinished run with other settings ({changed}); overwrite=true starts it anew")
+        raise FiglangError(
+            f"{run.folder} holds an unfinished run with other settings ({changed}); overwrite=true "
+            "starts it again"
+        )
 
 
 def _read_recipe(path: Path) -> dict[str, Any]:

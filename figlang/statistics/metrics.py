@@ -150,12 +150,12 @@ def measure(predictions: Sequence[Prediction]) -> dict[str, object]:
     cells: dict[str, dict[str, list[Prediction]]] = defaultdict(lambda: defaultdict(list))
     for prediction in predictions:
         for attribute in prediction.attributes.keys() - QUANTITIES:
-            for value in prediction.attributes[attribute]:
-                cells[attribute][value].append(prediction)
+            for category in prediction.attributes[attribute]:
+                cells[attribute][category].append(prediction)
     places = [(attribute, name) for attribute, values in sorted(cells.items()) for name in sorted(values)]
     attributes: dict[str, dict[str, object]] = {attribute: {} for attribute, _ in places}
     for (attribute, name), estimate in zip(
-        places, accuracies([cells[attribute][value] for attribute, value in places]), strict=True
+        places, accuracies([cells[attribute][category] for attribute, category in places]), strict=True
     ):
         if estimate:
             attributes[attribute][name] = asdict(estimate)

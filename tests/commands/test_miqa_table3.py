@@ -131,7 +131,7 @@ def test_a_folder_holds_one_table(run: Run, tmp_path: Path, capsys: pytest.Captu
     with pytest.raises(SystemExit):
         run(table_command, "shots=[0]", *small)
     assert (
-        "out holds a finished result of other settings (shots: [0, 1] → [0]); choose another folder"
+        "out holds a finished result with other settings (shots: [0, 1] → [0]); choose another folder"
         in capsys.readouterr().err
     )
     assert json.loads((tmp_path / "out" / "metrics.json").read_text()) == finished

@@ -138,14 +138,14 @@ def test_a_folder_holds_one_result(run: Run, tmp_path: Path, capsys: pytest.Capt
     with pytest.raises(SystemExit):
         run(judge_command, "prompts=[CTWT52]", "data.seed=1")
     assert (
-        "out holds a finished result of other settings (data.seed: 0 → 1, ddof: 0 → 1); choose"
+        "out holds a finished result with other settings (data.seed: 0 → 1, ddof: 0 → 1); choose"
         in capsys.readouterr().err
     )
     parts = tmp_path / "pos.tsv"  # changes no score, and so no signature
     parts.write_text("idx\ttarget\tupos\n")
     with pytest.raises(SystemExit):
         run(judge_command, "prompts=[CTWT52]", f"data.pos={parts}")
-    assert "out holds a finished result of other settings" in capsys.readouterr().err
+    assert "out holds a finished result with other settings" in capsys.readouterr().err
     assert json.loads((tmp_path / "out" / "metrics.json").read_text()) == finished
     assert run(judge_command, "prompts=[CTWT52]", "overwrite=true")["prompts"] == finished["prompts"]
 

@@ -165,9 +165,9 @@ ROWS: list[tuple[str, Change, str]] = [
             ),
             (put(paired="yes"), "paired: input should be a valid boolean"),
             (put(choice="0"), "choice: input should be a valid integer"),
-            (put(scores=[3.0, 1.0], choice=1), "its choice is 1, and its scores say 0"),
-            (put(scores=[1.0, 1.0], choice=1), "its choice is 1, and its scores say None"),
-            (put(scores=[1.0, 3.0, 2.0], choice=1), "3 scores, and others of its group"),
+            (put(scores=[3.0, 1.0], choice=1), "its choice is 1, but its scores say 0"),
+            (put(scores=[1.0, 1.0], choice=1), "its choice is 1, but its scores say None"),
+            (put(scores=[1.0, 3.0, 2.0], choice=1), "3 scores, but others of its group"),
             *(
                 (without(key), f"{key}: field required")
                 for key in ("id", "group", "gold", "scores", "attributes")
@@ -185,7 +185,7 @@ ROWS: list[tuple[str, Change, str]] = [
             (put(answer_alone=[[float("nan"), 4, 20], [-5.0, 4, 21]]), "finite number"),
             (put(answer_alone=[[-3.0, 0, 20], [-5.0, 4, 21]]), "greater than or equal to 1"),
             (put(answer_alone=[[-3.0, 4], [-5.0, 4, 21]]), "answer_alone.0.2: field required"),
-            (put(answer_alone=[[-3.0, 4, 20]]), "1 values of answer_alone, and its prediction has 2 options"),
+            (put(answer_alone=[[-3.0, 4, 20]]), "1 values of answer_alone, but its prediction has 2 options"),
             (put(answer_alone=7), "answer_alone: input should be a valid array"),
             (put(whole={"a": 1}), "whole: input should be a valid array"),
             (put(id="nowhere"), "is of nowhere, which has no prediction"),
@@ -366,7 +366,7 @@ def test_compare_reads_as_strictly(
 ) -> None:
     other = run(folder.parent / "two", split, 3)
     of_line(PREDICTIONS, put(choice=7))(folder)
-    assert "its choice is 7, and its scores say" in line_of(
+    assert "its choice is 7, but its scores say" in line_of(
         capsys, monkeypatch, compare_command, str(folder), other
     )
 
@@ -379,7 +379,10 @@ def test_a_sound_metrics_json_that_says_something_else_is_not_shown(
     monkeypatch.setattr("sys.argv", ["figlang", str(folder), "analysis=off"])
     with caplog.at_level(logging.WARNING):
         report_command()
-    assert f"metrics.accuracy 0.9900 there, {right:.4f} here; shown is what they give" in caplog.text
+    assert (
+        f"metrics.accuracy 0.9900 there, {right:.4f} here; the tables show the numbers of the predictions"
+        in caplog.text
+    )
     summary = (folder / "report" / "tables" / "summary.md").read_text()
     assert f"| {100 * right:.1f} (" in summary
     assert "99.0" not in summary

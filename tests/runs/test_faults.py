@@ -71,7 +71,12 @@ def raising(error: Exception) -> Any:
 
 @pytest.mark.parametrize(("words", "step"), [([], 8), ([], 6), (["peft=lora"], 3), (CONTINUED, 8)])
 def test_a_preempted_run_loses_no_step_and_ends_bit_for_bit_as_a_whole_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, train: Any, words: list[str], step: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    train: Any,
+    words: list[str],
+    step: int,
 ) -> None:
     if words is CONTINUED:
         assert train("run=earlier", "peft=lora")[0] == 0
@@ -115,9 +120,18 @@ def test_a_loss_that_is_no_number_names_its_batch_and_keeps_the_state_before(
             OSError(errno.ENOSPC, "No space left on device", "x/last.ckpt"),
             "no space to write x/last.ckpt (No space left on device); what was complete before is kept",
         ),
-        (OSError(errno.EROFS, "Read-only file system", "x"), "no permission to write x (Read-only file system); choose another folder"),
-        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), "out of memory; lower method.batch_size"),
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"), "out of memory; lower"),
+        (
+            OSError(errno.EROFS, "Read-only file system", "x"),
+            "no permission to write x (Read-only file system); choose another folder",
+        ),
+        (
+            torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"),
+            "out of memory; lower method.batch_size",
+        ),
+        (
+            RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
+            "out of memory; lower",
+        ),
         (MemoryError(), "out of memory; lower"),
     ],
 )
@@ -160,7 +174,9 @@ def test_a_disk_that_fills_up_while_a_state_is_saved_keeps_the_one_before(
     assert code == 2
     assert said.splitlines()[-1].startswith("error: no space to write ")
     assert "/run/checkpoints/last.ckpt (No space left on device); what was complete before is kept" in said
-    assert {path.parent for path in saved} == {tmp_path / "run" / "checkpoints"}, "beside its place, so that renaming is enough"
+    assert {path.parent for path in saved} == {tmp_path / "run" / "checkpoints"}, (
+        "beside its place, so that renaming is enough"
+    )
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["last.ckpt"]
     assert torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)["global_step"] == 6
 
@@ -192,7 +208,14 @@ def test_damaged_weights_of_the_best_epoch_are_one_sentence(tmp_path: Path, cont
 def test_a_state_in_the_working_directory_of_a_slurm_job_is_not_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any
 ) -> None:
-    for name, value in {"NTASKS": "1", "JOB_NAME": "figlang", "JOB_ID": "7", "PROCID": "0", "LOCALID": "0", "NODEID": "0"}.items():
+    for name, value in {
+        "NTASKS": "1",
+        "JOB_NAME": "figlang",
+        "JOB_ID": "7",
+        "PROCID": "0",
+        "LOCALID": "0",
+        "NODEID": "0",
+    }.items():
         monkeypatch.setenv(f"SLURM_{name}", value)
     (tmp_path / "hpc_ckpt_1.ckpt").write_text("another job's")
     assert train("run=run")[0] == 0
@@ -220,7 +243,9 @@ def test_a_full_disk_leaves_the_last_state_and_the_earlier_export(
     assert not [path.name for path in (tmp_path / "run").iterdir() if path.name.startswith(".model")]
 
 
-def test_an_earlier_folder_outlives_a_stop_between_the_renamings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_earlier_folder_outlives_a_stop_between_the_renamings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, rename = tmp_path / "model", Path.rename
     with whole_folder(folder) as beside:
         (beside / "card").write_text("first")
@@ -246,7 +271,9 @@ def test_weights_may_be_read_by_whoever_may_read_their_card(tmp_path: Path) -> N
     with whole_folder(tmp_path / "model") as beside:
         save_file({"weight": torch.ones(1)}, beside / "model.safetensors")
         (beside / "README.md").write_text("card")
-    weights, card = ((tmp_path / "model" / name).stat().st_mode for name in ("model.safetensors", "README.md"))
+    weights, card = (
+        (tmp_path / "model" / name).stat().st_mode for name in ("model.safetensors", "README.md")
+    )
     assert weights == card
 
 
@@ -254,21 +281,29 @@ def torch_network(tmp_path: Path) -> Any:
     return checkpoint.load(str(tmp_path / "run")).network
 
 
-def test_a_second_process_in_one_folder_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any) -> None:
+def test_a_second_process_in_one_folder_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any
+) -> None:
     (tmp_path / "run").mkdir()
     with FileLock(tmp_path / "run" / ".lock"):
         code, said = train("run=run")
     assert code == 2
-    assert said.splitlines()[-1] == "error: another process is working in run; wait for it, or choose run=FOLDER"
+    assert (
+        said.splitlines()[-1] == "error: another process is working in run; wait for it, or choose run=FOLDER"
+    )
     assert [path.name for path in (tmp_path / "run").iterdir()] == [".lock"]
 
 
-def test_secrets_reach_no_file_and_no_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any) -> None:
+def test_secrets_reach_no_file_and_no_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any
+) -> None:
     monkeypatch.setenv("WANDB_API_KEY", "correct-horse-battery")
     monkeypatch.setenv("HF_TOKEN", "hf_stapled")
     assert train("run=run", "model.name=${oc.env:HF_TOKEN}")[0] == 0
     assert "<HF_TOKEN>" in (tmp_path / "run" / "config.yaml").read_text()
-    code, said = train("run=other", "data=figqa_csv", "data.train=/x/correct-horse-battery.csv", "data.validation=x.csv")
+    code, said = train(
+        "run=other", "data=figqa_csv", "data.train=/x/correct-horse-battery.csv", "data.validation=x.csv"
+    )
     assert (code, "<WANDB_API_KEY>" in said) == (2, True)
     for path in (tmp_path / "run").rglob("*"):
         if path.is_file():
@@ -291,14 +326,18 @@ def test_secrets_are_in_no_table_and_no_warning(
         Console().print("hf_stapled again")
         assert heard == ["<HF_TOKEN> again\n"]
     assert capsys.readouterr() == ("model <HF_TOKEN>\n", "warning: <HF_TOKEN>\n")
-    monkeypatch.setattr(sys, "argv", ["train.py", *TINY, "run=runs/run", "data.limit=16", "model.name=${oc.env:HF_TOKEN}"])
+    monkeypatch.setattr(
+        sys, "argv", ["train.py", *TINY, "run=runs/run", "data.limit=16", "model.name=${oc.env:HF_TOKEN}"]
+    )
     train_command()
     said = capsys.readouterr()
     assert "<HF_TOKEN>" in said.out
     assert "hf_stapled" not in said.out + said.err
 
 
-def test_secrets_are_in_no_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_secrets_are_in_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_stapled")
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     error = KeyError("hf_stapled")
@@ -312,12 +351,19 @@ def test_secrets_are_in_no_traceback(monkeypatch: pytest.MonkeyPatch, capsys: py
 
 def test_passwords_in_addresses_are_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHORT_KEY", "a")
-    assert redacted("https://ann:pass@host/x and http://host:80/y@z, a") == "https://<password>@host/x and http://host:80/y@z, a"
+    assert (
+        redacted("https://ann:pass@host/x and http://host:80/y@z, a")
+        == "https://<password>@host/x and http://host:80/y@z, a"
+    )
 
 
 @pytest.mark.parametrize("name", ["../../x", "..", "a/b", "a\\b", "/etc"])
 def test_a_name_does_not_lead_out_of_its_folder(name: str) -> None:
-    for section in (lambda: ModelConfig(name=name), lambda: DataConfig(name=name), lambda: EvaluateConfig(name=name)):
+    for section in (
+        lambda: ModelConfig(name=name),
+        lambda: DataConfig(name=name),
+        lambda: EvaluateConfig(name=name),
+    ):
         with pytest.raises(FiglangError, match=r"is no plain name"):
             section()
 

@@ -19,8 +19,8 @@ from figlang.files import folders
 from figlang.files.folders import whole_folder
 from figlang.files.whole import slug
 from figlang.runs import systems
-from tests.running import TINY
 from tests.processes import preload
+from tests.running import TINY
 from tests.victims import PRELOADED, QUIET, Victim, count_down, half_files, metrics
 
 STEPS = ("rename", "replace", "unlink", "rmdir", "mkdir")
@@ -38,7 +38,11 @@ def write(folder: Path, mark: str, names: tuple[str, ...]) -> None:
 def shown(folder: Path) -> dict[str, str]:
     """The files of a folder that are not hidden, and what they say."""
     found = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
-    return {name.as_posix(): path.read_text() for name, path in found.items() if not any(part[0] == "." for part in name.parts)}
+    return {
+        name.as_posix(): path.read_text()
+        for name, path in found.items()
+        if not any(part[0] == "." for part in name.parts)
+    }
 
 
 def killed_at(step: int, act: Callable[[], None]) -> bool:
@@ -57,7 +61,9 @@ def killed_at(step: int, act: Callable[[], None]) -> bool:
 OLD, NEW = ("a.txt", "gone.txt", "tables/x.md"), ("a.txt", "more/b.txt", "tables/x.md")
 
 
-def test_a_writer_killed_at_any_step_leaves_all_of_the_earlier_result_or_all_of_the_new_one(tmp_path: Path) -> None:
+def test_a_writer_killed_at_any_step_leaves_all_of_the_earlier_result_or_all_of_the_new_one(
+    tmp_path: Path,
+) -> None:
     outcomes, step = set(), 0
     while True:
         folder = tmp_path / str(step)
@@ -92,7 +98,9 @@ def test_a_whole_folder_killed_at_any_step_is_the_earlier_or_the_new_one(tmp_pat
         struck = killed_at(step, lambda folder=folder: fill(folder, "new"))  # type: ignore[misc]
         with pytest.raises(ZeroDivisionError), whole_folder(folder):
             raise ZeroDivisionError
-        assert shown(folder) in (dict.fromkeys(("one", "two"), mark) | {"mine": "the user's"} for mark in ("old", "new"))
+        assert shown(folder) in (
+            dict.fromkeys(("one", "two"), mark) | {"mine": "the user's"} for mark in ("old", "new")
+        )
         assert [path.name for path in folder.parent.iterdir()] == ["model"]
         step += 1
     assert step > 3
@@ -101,7 +109,9 @@ def test_a_whole_folder_killed_at_any_step_is_the_earlier_or_the_new_one(tmp_pat
 def test_a_second_writer_is_refused_and_a_reader_waits(tmp_path: Path) -> None:
     with folders.locked(tmp_path):
         with (
-            pytest.raises(FiglangError, match=r"another process is working in .*; wait for it, or choose output=DIR"),
+            pytest.raises(
+                FiglangError, match=r"another process is working in .*; wait for it, or choose output=DIR"
+            ),
             folders.locked(tmp_path),
         ):
             pass
@@ -144,7 +154,9 @@ def test_a_whole_folder_keeps_what_is_the_users_own(tmp_path: Path) -> None:
     (model / folders.OWN).unlink()
     fill("third", "model.safetensors")
     assert shown(model) == {"model.safetensors": "third"} | kept
-    with pytest.raises(FiglangError, match=r"mine\.txt is your own file, but a file of figlang must be written there"):
+    with pytest.raises(
+        FiglangError, match=r"mine\.txt is your own file, but a file of figlang must be written there"
+    ):
         fill("fourth", "notes")
     assert shown(model) == {"model.safetensors": "third"} | kept
 
@@ -178,7 +190,9 @@ def test_nothing_is_written_or_deleted_outside(tmp_path: Path) -> None:
     assert {path.name: path.read_text() for path in outside.iterdir()} == {"precious": "x"}
 
 
-@pytest.mark.parametrize("name", ["x/../../../T", "genre/style", "..", ".hidden", "a\nb", "x" * 300, "", "$x^{$", "ä", "C:\\x"])
+@pytest.mark.parametrize(
+    "name", ["x/../../../T", "genre/style", "..", ".hidden", "a\nb", "x" * 300, "", "$x^{$", "ä", "C:\\x"]
+)
 def test_any_name_becomes_the_name_of_one_file(name: str) -> None:
     assert slug(name) != slug(f"{name} ")
     assert slug(name) == slug(name)
@@ -223,7 +237,14 @@ COMMANDS = {
     "train": ("train", *TINY, "data.limit=16", "method.epochs=3", "run=runs/run"),
     "multirun": ("train", "-m", *TINY, "data.limit=16", "seed=0,1"),
     "evaluate": evaluation("output=out"),
-    "generate": ("figlang.commands.generate", *QUIET, "model=gpt2", "data=miqa_sample", "sampling.max_tokens=4", "output=out"),
+    "generate": (
+        "figlang.commands.generate",
+        *QUIET,
+        "model=gpt2",
+        "data=miqa_sample",
+        "sampling.max_tokens=4",
+        "output=out",
+    ),
     "report": ("figlang.commands.report", "one", "two", "output=out", "analysis=off"),
 }
 
@@ -231,7 +252,9 @@ COMMANDS = {
 @pytest.mark.faults
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_killed_at_random_moments_loses_nothing(tmp_path: Path, evaluated: Path, command: str) -> None:
+def test_a_command_killed_at_random_moments_loses_nothing(
+    tmp_path: Path, evaluated: Path, command: str
+) -> None:
     """Each round kills the command up to four times in one folder, and then lets it end."""
     whole = tmp_path / "whole"
     shutil.copytree(evaluated, whole)
@@ -255,7 +278,9 @@ def test_a_command_killed_at_random_moments_loses_nothing(tmp_path: Path, evalua
 
 
 @pytest.mark.faults
-def test_an_evaluation_killed_at_any_renaming_is_the_earlier_or_the_new_one(tmp_path: Path, evaluated: Path) -> None:
+def test_an_evaluation_killed_at_any_renaming_is_the_earlier_or_the_new_one(
+    tmp_path: Path, evaluated: Path
+) -> None:
     shutil.copytree(evaluated / "one", tmp_path / "earlier")
     before = json.loads((tmp_path / "earlier" / "metrics.json").read_text())
     found, struck = set(), True
@@ -268,7 +293,10 @@ def test_an_evaluation_killed_at_any_renaming_is_the_earlier_or_the_new_one(tmp_
         struck = Victim(home, *words, last=renaming).wait() == -signal.SIGKILL
         (system,) = systems.read([str(home / "out")])
         found.add(seed := system.content["seed"])
-        rows = [json.loads(line)["id"] for line in (home / "out" / "log_probabilities.jsonl").read_text().splitlines()]
+        rows = [
+            json.loads(line)["id"]
+            for line in (home / "out" / "log_probabilities.jsonl").read_text().splitlines()
+        ]
         assert rows
         if seed == before["seed"]:
             assert system.content == before
@@ -313,7 +341,9 @@ VERBS = ("train", "evaluate", "generate", "rate", "report", "compare", "munch_ju
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("kill", [False, True])
 @pytest.mark.parametrize("verb", VERBS)
-def test_four_writers_on_one_folder_leave_one_result(tmp_path: Path, evaluated: Path, verb: str, kill: bool) -> None:
+def test_four_writers_on_one_folder_leave_one_result(
+    tmp_path: Path, evaluated: Path, verb: str, kill: bool
+) -> None:
     """Each is process 1 of a namespace of its own, as in containers that share a volume."""
     chance = random.Random(f"{verb} {kill}")
     for number in range(ROUNDS // 2):
@@ -330,7 +360,9 @@ def test_four_writers_on_one_folder_leave_one_result(tmp_path: Path, evaluated: 
             assert "Traceback" not in writer.said
             if code == 2:
                 assert (
-                    "another process is working in out" in writer.said or "holds a" in writer.said or "has a sheet" in writer.said
+                    "another process is working in out" in writer.said
+                    or "holds a" in writer.said
+                    or "has a sheet" in writer.said
                 )
             else:
                 assert code == 0 or (kill and writer is writers[0])
@@ -347,7 +379,9 @@ def check_unmixed(out: Path, verb: str) -> None:
         content = json.loads((out / "metrics.json").read_text())
         folders.check_files(out, content["files"])
         if verb == "train":
-            assert json.loads((out / "recipe.json").read_text())["settings"]["model"]["name"] == content["model"]
+            assert (
+                json.loads((out / "recipe.json").read_text())["settings"]["model"]["name"] == content["model"]
+            )
             assert f"name: {content['model']}\n" in (out / "config.yaml").read_text()
         if (out / "cells.txt").is_file():
             assert (out / "cells.txt").read_text().rpartition(" ")[0] == content["signature"]

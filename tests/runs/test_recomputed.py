@@ -63,16 +63,23 @@ def test_munch_has_the_samples_of_table_1() -> None:
 
 
 def test_munch_has_as_many_triples_of_each_kind_as_table_9_expects() -> None:
-    labels = Counter(tuple(sorted((row["s1_label"], row["s2_label"]))) for row in rows("munch/correct_answers/for_judgement.csv"))
+    labels = Counter(
+        tuple(sorted((row["s1_label"], row["s2_label"])))
+        for row in rows("munch/correct_answers/for_judgement.csv")
+    )
     for counts in table_9().values():
         for expected, kind in EXPECTED.items():
             assert sum(count for (wanted, _), count in counts.items() if wanted == expected) == labels[kind]
 
 
-@pytest.mark.parametrize(("model", "accuracy"), [("LLaMA-13B", 0.454), ("LLaMA-30B", 0.331), ("GPT-3.5 (text-davinci-003)", 0.343)])
+@pytest.mark.parametrize(
+    ("model", "accuracy"), [("LLaMA-13B", 0.454), ("LLaMA-30B", 0.331), ("GPT-3.5 (text-davinci-003)", 0.343)]
+)
 def test_the_best_cells_of_table_9_give_their_accuracy(model: str, accuracy: float) -> None:
     counts = table_9()[model]
     right = counts["A/B", "correct A/B"] + counts["C", "C"] + counts["D", "D"]
     assert round(right / sum(counts.values()), 3) == accuracy
-    derived = next(row.value for row in results() if row.table == "derived from Table 9" and row.model == model)
+    derived = next(
+        row.value for row in results() if row.table == "derived from Table 9" and row.model == model
+    )
     assert derived == pytest.approx(right / sum(counts.values()), abs=5e-5)

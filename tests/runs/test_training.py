@@ -48,6 +48,12 @@ def test_it_is_the_precision_that_the_machine_takes(
 
 def test_it_is_not_where_it_lies_or_what_it_shows(own: TrainConfig) -> None:
     splits = for_training(own.data, PathsConfig())
-    other = replace(own, run="elsewhere", overwrite=True, also=["figqa_medium"], trainer=replace(own.trainer, progress=False))
+    other = replace(
+        own,
+        run="elsewhere",
+        overwrite=True,
+        also=["figqa_medium"],
+        trainer=replace(own.trainer, progress=False),
+    )
     assert recipe(other, *splits) == recipe(own, *splits)
     assert recipe(replace(own, seed=1), *splits) != recipe(own, *splits)

@@ -135,7 +135,7 @@ def test_a_run_is_of_the_checkpoint_that_it_started_from(
     (tmp_path / "on" / "metrics.json").unlink()
     with pytest.raises(SystemExit):
         command(monkeypatch, *words)
-    assert "→ another); overwrite=true starts it anew" in capsys.readouterr().err
+    assert "→ another); overwrite=true starts it again" in capsys.readouterr().err
 
 
 def test_merged_adapters_are_exported_as_a_whole_network(

@@ -77,8 +77,8 @@ def test_an_evaluation_does_not_replace_the_results_of_a_training(trained: Path,
     )
     assert result.returncode == 2
     assert result.stderr.splitlines()[-1] == (
-        f"error: {place} is a training's or a checkpoint's, whose results stay; choose another folder with "
-        "output=DIR"
+        f"error: {place} belongs to a training or is a checkpoint, and its results are kept; choose another "
+        "folder with output=DIR"
     )
     assert before == {path: path.read_bytes() for path in (home / place).iterdir() if path.is_file()}
 

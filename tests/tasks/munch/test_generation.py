@@ -215,7 +215,7 @@ def test_a_folder_holds_one_result_and_an_interrupted_one_goes_on(
     assert len(made) == 4
     with pytest.raises(SystemExit):
         run(generate_command, *same, "max_rank=5")
-    assert "out holds a finished result of other settings" in capsys.readouterr().err
+    assert "out holds a finished result with other settings" in capsys.readouterr().err
     assert json.loads((tmp_path / "out" / "metrics.json").read_text()) == content
 
 
