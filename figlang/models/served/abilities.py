@@ -1,4 +1,4 @@
-"""What an endpoint can do, found out by asking it once."""
+"""What an endpoint can do, found out by a few short requests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,30 +12,36 @@ from figlang.models.served.store import Call
 
 PROBE = "The room was as hot as an oven. It was very hot in there, and nobody could sleep that night."
 TOLERANCE = (
-    0.3  # between two log-probabilities of the same token: servers compute in few bits, and batches differ
+    # largest difference between two log-probabilities of the same token: servers compute in few bits, and
+    # batches differ
+    0.3
 )
 HELLO = "Reply with the letter A."
-# How a reply is kept short and greedy, in the order in which it is tried: newer models refuse max_tokens, or
-# any temperature.
+# Ways to ask for a short, greedy reply, in the order in which they are tried. Newer models refuse max_tokens
+# or any temperature.
 REPLIES: tuple[dict[str, Any], ...] = (
     {"max_tokens": 16, "temperature": 0},
     {"max_completion_tokens": 16, "temperature": 0},
     {"max_completion_tokens": 16},
 )
-CHECKS = 2  # grows when a probe looks closer than before, so that no earlier finding is believed
-# Statuses that say no to what was asked, and not that the endpoint is unwell. Some servers fail with 500 on
-# what they cannot do, or answer 200 with nothing but an error.
+CHECKS = 2  # a higher number makes stored findings of earlier versions invalid
+# Statuses that refuse a request without meaning that the endpoint is unwell. Some servers answer 500 to what
+# they cannot do, or 200 with nothing but an error.
 REFUSALS = (200, 400, 404, 405, 422, 500, 501)
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """`prompts` is the form in which the endpoint gives log-probabilities of a prompt (see PROMPT_FORMS),
-    `completes` whether it continues a text, `ranks` whether it then shows the likeliest tokens, `reply` what
-    its chat is asked with; each is None or False where it cannot.
+    """What an endpoint can do.
 
-    `starts` says that the endpoint puts a token of its own before a prompt. `refusals` are its words for what
-    it cannot do.
+    Attributes:
+        prompts: How it gives log-probabilities of a prompt (a key of PROMPT_FORMS), or None.
+        completes: Whether it continues a text.
+        ranks: Whether it then shows the likeliest tokens.
+        reply: Fields of a chat request that it accepts, or None.
+        starts: Whether it puts a token of its own before a prompt.
+        bytes_per_token: Mean number of bytes of a token.
+        refusals: What the endpoint says about abilities that it lacks.
     """
 
     prompts: str | None = None
@@ -48,12 +54,12 @@ class Abilities:
 
     @property
     def writes(self) -> bool:
-        """Whether it gives free text, one way or another."""
+        """Whether it gives free text, by completions or by chat."""
         return self.completes or self.reply is not None
 
     @property
     def words(self) -> bool:
-        """Whether words at a blank can be had of it, by their ranks or by a reply."""
+        """Whether it gives words at a blank, by ranks or by a reply."""
         return self.ranks or self.reply is not None
 
     def __str__(self) -> str:
@@ -68,15 +74,25 @@ class Abilities:
 
 
 def opening(bos: str) -> str:
-    """The text that is sent before every string: a token that begins one, unless the server puts it there."""
+    """The text that is sent before every string: the token that begins one.
+
+    It is empty if the server adds that token.
+    """
     return "" if bos in ("auto", "none", "server") else bos
 
 
 def abilities(client: Client, needed: str) -> Abilities:
-    """What the endpoint can do: as an earlier evaluation found it if that was enough for what is `needed` (a
-    field that has to be true), else by some short requests.
+    """Find out what the endpoint can do.
 
-    Raises FiglangError if it does nothing at all, with what it says and the models it has.
+    The findings of an earlier evaluation are used if they have the needed ability. Otherwise some short
+    requests are sent.
+
+    Args:
+        client: The endpoint.
+        needed: A field of `Abilities` that must be true.
+
+    Raises:
+        FiglangError: If the endpoint can do nothing. It gives the endpoint's words and the models it has.
     """
     record = Call("probe", {"before": opening(client.model.bos), "checks": CHECKS})
     with client.store as store:
@@ -103,27 +119,27 @@ def _probe(client: Client) -> Abilities:
             return None
 
     prompts, starts, ratio, completes = None, False, BYTES_PER_TOKEN, False
-    ahead = tried(
+    continued = tried(
         "completions",
         "completions",
         {"prompt": before + PROBE, "logprobs": 1, "max_tokens": 1, "temperature": 0},
     )
-    # Without the field that some servers do not know: free text needs none.
+    # Without logprobs, which some servers do not know: free text does not need it.
     completes = (
-        ahead is not None
+        continued is not None
         or tried("completions", "completions", {"prompt": PROBE, "max_tokens": 1}) is not None
     )
-    ranks = bool(likeliest(ahead or {}))
+    ranks = bool(likeliest(continued or {}))
     if not ranks:
         refusals["ranks"] = refusals.get(
             "completions", f"{client.model.base_url} shows no likeliest tokens (logprobs)"
         )
     for form, fields in PROMPT_FORMS.items():
-        text = before + PROBE + _next(ahead)[0]
+        text = before + PROBE + _next(continued)[0]
         answer = tried(form, "completions", {"prompt": text, **fields}) if completes else None
         try:
             tokens = tokens_of(answer or {}, text, before)
-            _check_aligned(tokens, text, *_next(ahead))
+            _check_aligned(tokens, text, *_next(continued))
         except FiglangError as error:
             refusals.setdefault(
                 form, f"{client.model.base_url}: {error}" if completes else refusals["completions"]
@@ -140,32 +156,35 @@ def _probe(client: Client) -> Abilities:
     reply = next(asked, None)
     if not completes and reply is None:
         listed = client.models()
-        here = f"; its models are {', '.join(listed[:10])}" if listed and name not in listed else ""
-        raise FiglangError(f"model.name={name}: {refusals['chat']}{here}")
+        listing = f"; its models are {', '.join(listed[:10])}" if listed and name not in listed else ""
+        raise FiglangError(f"model.name={name}: {refusals['chat']}{listing}")
     return Abilities(prompts, completes, ranks, reply, starts, ratio, refusals)
 
 
 def _next(answer: Answer | None) -> tuple[str, float | None]:
     """The token that a server generated, and its log-probability."""
     try:
-        found = (answer or {})["choices"][0]["logprobs"]
-        return str(found["tokens"][0]), float(found["token_logprobs"][0])
+        log_probs = (answer or {})["choices"][0]["logprobs"]
+        return str(log_probs["tokens"][0]), float(log_probs["token_logprobs"][0])
     except (KeyError, IndexError, TypeError, ValueError):
         return "", None
 
 
 def _check_aligned(tokens: Sequence[Token], text: str, word: str, log_prob: float | None) -> None:
-    """Raises FiglangError if the token that was generated has another log-probability where it ends a prompt.
+    """Check that a generated token has the same log-probability when it ends a prompt.
 
     llama-cpp-python gives every token of a prompt the value of the one before it, unless the prompt begins
     with its bos.
+
+    Raises:
+        FiglangError: If it does not.
     """
     last = tokens[-1]
     if log_prob is None or last.log_prob is None or text[last.start : last.end] != word:
-        return  # it cannot be told: a server that does not say, or another division into tokens
+        return  # it cannot be checked: the server does not say, or divides the text into other tokens
     if abs(last.log_prob - log_prob) > TOLERANCE:
         raise FiglangError(
-            f"its log-probabilities of prompts are wrong: {word!r} has {log_prob:.2f} when generated, and "
-            f"{last.log_prob:.2f} in a "
-            "prompt; set model.bos to the text of the token that begins a string, <s> or <|im_start|> say"
+            f"its log-probabilities of prompts are wrong: {word!r} has {log_prob:.2f} when generated, "
+            f"but {last.log_prob:.2f} in a prompt; set model.bos to the text of the token that begins a "
+            "string, for example <s> or <|im_start|>"
         )

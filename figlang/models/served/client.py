@@ -1,7 +1,7 @@
-"""Requests to an OpenAI-compatible endpoint: many in flight, each answer stored as it arrives, none asked for
-twice.
+"""Requests to an OpenAI-compatible endpoint.
 
-The `openai` package does the talking: time-outs, retries with exponential backoff and jitter, Retry-After.
+Many requests are in flight at a time. Each answer is stored when it arrives, and no request is sent twice.
+The `openai` package handles time-outs, retries with exponential backoff and jitter, and Retry-After.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ log = logging.getLogger("figlang")
 
 Answer = dict[str, Any]
 Unusable = Callable[[Call, Answer], str | None]
-CONNECT = 10.0  # seconds until a server counts as not there
-# What OpenAI's reasoning models say, with status 400, where others reply with nothing, cut at the limit of
-# tokens.
+CONNECT = 10.0  # seconds after which a server that does not connect counts as missing
+# OpenAI's reasoning models answer with status 400 and these words if they reach the limit of tokens before
+# they reply. Other models give an empty reply that is cut.
 CUT = "output limit was reached"
 SILENCE: Answer = {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}
 
 
-# How content filters say that they refuse a prompt: OpenAI, Azure, Anthropic, OpenRouter, Gemini, DashScope,
+# Words by which content filters refuse a prompt: OpenAI, Azure, Anthropic, OpenRouter, Gemini, DashScope,
 # Zhipu.
 FILTERED = "content_filter"
 FILTER = re.compile(
@@ -48,9 +48,11 @@ FILTER = re.compile(
 
 
 class EndpointError(FiglangError):
-    """A request that failed for good; `status` is the HTTP status, None where there was no answer.
+    """A request that failed for good.
 
-    `filtered` says that a content filter refused this prompt, and that others may pass.
+    Attributes:
+        status: The HTTP status; None without an answer.
+        filtered: Whether a content filter refused this prompt. Other prompts may pass.
     """
 
     def __init__(self, message: str, status: int | None, filtered: bool = False) -> None:
@@ -67,8 +69,7 @@ def refused(answer: Answer) -> bool:
 
 
 def _refusal(said: str) -> Answer:
-    """What stands in the place of an answer: it is stored, so that a refused prompt is not asked for
-    again."""
+    """The answer that is stored for a refused prompt, so that it is not sent again."""
     message = {"content": ""}
     return {
         "choices": [{"text": "", "message": message, "logprobs": None, "finish_reason": FILTERED}],
@@ -77,11 +78,16 @@ def _refusal(said: str) -> Answer:
 
 
 class Client:
-    """The endpoint of `model`, with the file below `cache` that holds its answers.
+    """The endpoint of a model, with the file that holds its answers.
 
-    The key is read from the environment when a connection is made, and is kept nowhere.
+    The key is read from the environment when a connection is made. It is not kept anywhere.
 
-    Raises FiglangError if the package is not installed.
+    Args:
+        model: Settings of the model.
+        cache: Folder below which the answers are stored.
+
+    Raises:
+        FiglangError: If the package openai is not installed.
     """
 
     def __init__(self, model: ModelConfig, cache: str) -> None:
@@ -97,34 +103,44 @@ class Client:
         self.store = Store(Path(cache).expanduser() / "served" / name)
 
     def attempt(self, call: Call, retries: int = 1) -> Answer:
-        """One request whose answer is not stored, though it is paid for; EndpointError if the endpoint
-        refuses it."""
+        """Send one request whose answer is not stored, although it costs money.
+
+        Raises:
+            EndpointError: If the endpoint refuses it.
+        """
         answer = asyncio.run(self._once(call, retries))
         self.meter.add(call, answer)
         return answer
 
     def models(self) -> list[str]:
-        """The names of the models that the endpoint lists; none if it lists none."""
+        """The names of the models that the endpoint lists; empty if it lists none."""
 
         async def listed() -> list[str]:
             async with self._connect(retries=1) as api:
                 return [model.id async for model in api.models.list()]
 
-        with suppress(Exception):  # any other shape of answer: it lists none that can be read
+        with suppress(Exception):  # an answer of another shape lists no models that can be read
             return asyncio.run(listed())
         return []
 
     def ask(
         self, calls: Sequence[Call], unusable: Unusable, progress: bool = False, task: str = "asking"
     ) -> list[Answer]:
-        """The answers to all requests, in order; only what is not stored yet is asked for, each once.
+        """The answers to all requests, in their order.
 
-        `unusable` says why an answer is of no use, or None: such an answer is not stored and ends the asking;
-        one that is stored already is asked for again. So does every error end it; requests in flight are
-        waited for and stored first. A prompt that a content filter refuses ends nothing: it has an answer
-        that is `refused`.
+        Only requests without a stored answer are sent, each once. An error ends the asking. Requests in
+        flight are then waited for, and their answers stored. A prompt that a content filter refuses is not an
+        error: its answer is `refused`.
 
-        Raises FiglangError; what is stored then is not asked for again.
+        Args:
+            calls: The requests.
+            unusable: Says why an answer cannot be used, or None. A new answer that cannot be used is an
+                error. A stored one is asked for again.
+            progress: Show a bar.
+            task: Text of the bar.
+
+        Raises:
+            FiglangError: After an error. Answers that are stored are not asked for again.
         """
         with self.store as store:
             wanted = {call.key: call for call in calls}
@@ -133,10 +149,10 @@ class Client:
             ]
             if useless := sum(call in store for call in missing):
                 log.warning(
-                    "%d answers stored in %s are of no use and are asked for again", useless, store.path
+                    "%d answers stored in %s cannot be used and are asked for again", useless, store.path
                 )
             if store.damaged:
-                log.warning("%d damaged lines passed over in %s", store.damaged, store.path)
+                log.warning("%d damaged lines skipped in %s", store.damaged, store.path)
             if missing:
                 self._announce(len(wanted), missing)
                 try:
@@ -146,22 +162,24 @@ class Client:
                 except FiglangError as error:
                     raise FiglangError(self._resumable(str(error), wanted)) from error
             else:
-                log.info("all %d answers were stored before in %s; nothing is asked", len(wanted), store.path)
+                log.info(
+                    "all %d answers are already stored in %s; no request is sent", len(wanted), store.path
+                )
             self._count_refused([store[call] for call in wanted.values()])
             return [store[call] for call in calls]
 
     def _count_refused(self, answers: Sequence[Answer]) -> None:
-        if found := [answer for answer in answers if refused(answer)]:
+        if refusals := [answer for answer in answers if refused(answer)]:
             log.warning(
                 "%d of %d prompts were refused by a content filter of %s and count as invalid (%s)",
-                *(len(found), len(answers), self.model.base_url, found[0].get("refusal", FILTERED)),
+                *(len(refusals), len(answers), self.model.base_url, refusals[0].get("refusal", FILTERED)),
             )
 
     def _announce(self, wanted: int, missing: Sequence[Call]) -> None:
         sent, received = self.meter.estimate(missing)
         most = self.model.max_cost
         log.info(
-            "%d requests to %s (%d more are stored), some %s",
+            "%d requests to %s (%d more are stored), about %s",
             len(missing),
             self.model.base_url,
             wanted - len(missing),
@@ -169,15 +187,14 @@ class Client:
         )
         if most is not None and self.meter.cost + self.meter.price(sent, 0) > most:
             raise FiglangError(
-                f"reading the prompts alone would cost some {self.meter.price(sent, 0):.4g}, more than "
-                f"model.max_cost={most:g}; "
-                "raise it, or ask for fewer items with data.limit"
+                f"reading the prompts alone would cost about {self.meter.price(sent, 0):.4g}, more than "
+                f"model.max_cost={most:g}; raise it, or ask for fewer items with data.limit"
             )
 
     def _resumable(self, message: str, wanted: Mapping[str, Call]) -> str:
         stored = sum(call in self.store for call in wanted.values())
         return (
-            f"{message} ({stored} of {len(wanted)} answers are stored; the same command goes on from there)"
+            f"{message} ({stored} of {len(wanted)} answers are stored; the same command resumes from there)"
         )
 
     async def _once(self, call: Call, retries: int) -> Answer:
@@ -207,8 +224,8 @@ class Client:
         import httpx2
         import openai
 
-        # httpx takes proxies from the environment; an unset key is sent as a word, since the package insists
-        # on one.
+        # httpx takes proxies from the environment. A missing key is sent as a word, because the package
+        # requires one.
         return openai.AsyncOpenAI(
             base_url=self.model.base_url,
             api_key=self._key() or "none",
@@ -221,11 +238,10 @@ class Client:
         key = os.environ.get(self.model.key_env)
         if key and not re.fullmatch(
             "[!-~]+", key
-        ):  # whoever refuses it as a header would repeat it, in another spelling
+        ):  # the header code that refuses such a key would repeat it in another spelling
             raise FiglangError(
                 f"the environment variable {self.model.key_env} holds white space or characters beyond "
-                "ASCII, which no key has (a "
-                "line break at its end?); set it again"
+                "ASCII, which a key cannot have (perhaps a line break at its end); set it again"
             )
         return key
 
@@ -240,9 +256,7 @@ class Client:
                 return dict(SILENCE)
             raise self._explained(error) from None
         answer: Answer = response.json()
-        if not answer.get(
-            "choices"
-        ):  # some routers put the error of another server into an answer of their own
+        if not answer.get("choices"):  # some routers wrap the error of another server into an answer
             said = self._without_key(one_line(Exception(answer.get("error") or answer)))
             filtered = FILTER.search(json.dumps(answer)) is not None
             raise EndpointError(
@@ -251,11 +265,12 @@ class Client:
         return answer
 
     def _explained(self, error: "openai.APIError") -> EndpointError:
-        """An error of the package in one line that says what to do; its words never hold the key."""
+        """Turn an error of the package into one line that says what to do, without the key."""
         import openai
 
         where = self.model.base_url
-        # The package keeps to itself what broke a connection, and what a server says that speaks no JSON.
+        # The package's own message does not tell what broke a connection, or what a server says that does not
+        # use JSON.
         inner = error.__cause__ if isinstance(error, openai.APIConnectionError) else None
         page = Exception(error.body) if isinstance(error.body, str) and error.body else None
         said = self._without_key(one_line(inner or page or error))
@@ -271,15 +286,15 @@ class Client:
         if status in (400, 403, 422, 451) and FILTER.search(f"{error} {error.body}"):
             return EndpointError(f"{where} answers {status}: {said}", status, filtered=True)
         if status in (401, 403):
-            state = "refuses the key in" if self._key() else "wants a key, and none is in"
+            state = "refuses the key in" if self._key() else "needs a key, but none is in"
             return EndpointError(
                 f"{where} {state} the environment variable {self.model.key_env} ({status}); set it there",
                 status,
             )
         if status == 429:
             return EndpointError(
-                f"{where} still says there are too many requests (429: {said}); lower model.concurrency, or "
-                "try later",
+                f"{where} still says that there are too many requests (429: {said}); lower "
+                "model.concurrency, or try later",
                 status,
             )
         return EndpointError(f"{where} answers {status}: {said}", status)
@@ -290,8 +305,7 @@ class Client:
 
 
 class _Run:
-    """The requests of one command on their way: `concurrency` at a time, and none begun after the first
-    failure."""
+    """The requests of one command: `concurrency` at a time, and none is begun after the first failure."""
 
     def __init__(self, client: Client, calls: Sequence[Call], unusable: Unusable) -> None:
         self._client = client
@@ -309,7 +323,8 @@ class _Run:
             await asyncio.shield(workers)
         except (
             asyncio.CancelledError
-        ):  # Ctrl-C: what is in flight is paid for, so it is waited for; the second one ends it
+            # Ctrl-C: requests in flight are paid for, so their answers are waited for; a second Ctrl-C ends that
+        ):
             self._stopped = True
             log.warning(
                 "interrupted: waiting for %d requests in flight; interrupt again to give them up",
@@ -346,16 +361,17 @@ class _Run:
             arrived()
 
     def _keep(self, call: Call, answer: Answer) -> None:
-        if "refusal" not in answer:  # which costs nothing
+        if "refusal" not in answer:  # a refusal costs nothing
             self._client.meter.add(call, answer)
         if reason := _useless(call, answer, self._unusable):
             raise FiglangError(f"{self._client.model.base_url}: {reason}")
         self._client.store[call] = answer
 
     async def _afford(self, call: Call) -> None:
-        """Wait until the most that the request can cost, with what is in flight, stays below `max_cost`.
+        """Wait until the highest cost of the request, with those in flight, fits below `max_cost`.
 
-        Raises FiglangError if it never will.
+        Raises:
+            FiglangError: If it will never fit.
         """
         meter, most = self._client.meter, self._client.model.max_cost
         if most is None:
@@ -368,8 +384,8 @@ class _Run:
             await self._landed.wait_for(lambda: fits() or not self._flying or self._stopped)
         if not fits() and not self._stopped:
             raise FiglangError(
-                f"the next request could pass model.max_cost={most:g}, {meter.cost:.4g} is spent; raise it "
-                "to go on"
+                f"the next request could exceed model.max_cost={most:g}, and {meter.cost:.4g} is spent; "
+                "raise it to continue"
             )
 
 
@@ -378,8 +394,7 @@ def _useless(call: Call, answer: Answer, unusable: Unusable) -> str | None:
 
 
 async def _whole(response: "httpx2.Response") -> None:
-    """Refuse an answer that is no JSON object, as a connection that broke would be: the package then asks
-    again."""
+    """Refuse an answer that is not a JSON object, like a broken connection: the package then asks again."""
     import httpx2
 
     await response.aread()
@@ -387,6 +402,6 @@ async def _whole(response: "httpx2.Response") -> None:
         try:
             content = response.json()
         except (ValueError, RecursionError) as error:
-            raise httpx2.RemoteProtocolError(f"its answer is no JSON: {one_line(error)}") from error
+            raise httpx2.RemoteProtocolError(f"its answer is not JSON: {one_line(error)}") from error
         if not isinstance(content, dict):
-            raise httpx2.RemoteProtocolError(f"its answer is no JSON object: {response.text[:40]}")
+            raise httpx2.RemoteProtocolError(f"its answer is not a JSON object: {response.text[:40]}")

@@ -1,4 +1,4 @@
-"""What requests take: tokens and money, estimated before and counted while they are asked."""
+"""Tokens and money that requests take, estimated before and counted while they are sent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,27 +7,38 @@ from typing import Any
 from figlang.config import ModelConfig
 from figlang.models.served.store import Call
 
-BYTES_PER_TOKEN = 4.0  # of English under most vocabularies, until an endpoint has shown its own
+BYTES_PER_TOKEN = 4.0  # a value for English under most vocabularies, until an endpoint has shown its own
 
 
 @dataclass
 class Meter:
-    """Tokens that went in and came out, and what they cost at the prices of `model` (per million tokens)."""
+    """Tokens that went in and came out, and what they cost.
+
+    Attributes:
+        model: Settings with the prices, per million tokens.
+        bytes_per_token: For estimates.
+        sent: Tokens that went in.
+        received: Tokens that came out.
+        hidden: The most tokens of a prompt beyond its bytes: the words that a chat template adds.
+    """
 
     model: ModelConfig
     bytes_per_token: float = BYTES_PER_TOKEN
     sent: int = 0
     received: int = 0
-    hidden: int = (
-        0  # the most tokens seen in a prompt beyond its bytes: a chat's own words before the message
-    )
+    hidden: int = 0
 
     def estimate(self, calls: Sequence[Call]) -> tuple[int, int]:
-        """Tokens that go in, by the length of the text, and the most that can come out."""
+        """Estimate the tokens of requests.
+
+        Returns:
+            The tokens that go in, by the length of the text, and the most that can come out.
+        """
         sent = sum(_bytes(call) / self.bytes_per_token for call in calls)
         return round(sent), sum(_most(call.body) for call in calls)
 
     def price(self, sent: float, received: float) -> float:
+        """Price of so many tokens in and out."""
         return (sent * self.model.input_price + received * self.model.output_price) / 1e6
 
     @property
@@ -35,23 +46,22 @@ class Meter:
         return self.price(self.sent, self.received)
 
     def bound(self, calls: Sequence[Call]) -> float:
-        """The most that requests can cost: no token is shorter than a byte."""
+        """The highest price of requests: a token has at least one byte."""
         return self.price(
             sum(_bytes(call) + self.hidden for call in calls), sum(_most(call.body) for call in calls)
         )
 
     def add(self, call: Call, answer: Mapping[str, Any]) -> None:
-        """Count an answer by what the endpoint says it took, or by its estimate where the endpoint does not
-        say."""
+        """Count an answer, by the endpoint's own numbers or, without them, by the estimate."""
         sent, received = _said(answer, "prompt_tokens"), _said(answer, "completion_tokens")
         likely, most = self.estimate([call])
         self.hidden = max(self.hidden, sent - _bytes(call))
         self.sent += sent or likely
-        # A server that counts the prompt may leave out that nothing came back.
+        # A server that counts the prompt may leave out the field if nothing came back.
         self.received += received or (0 if sent else most)
 
     def says(self, sent: int, received: int, most: bool = False) -> str:
-        """Tokens and, where there are prices, their cost."""
+        """A text with the tokens and, if there are prices, their cost."""
         tokens = f"{sent:,} tokens in, {'at most ' if most else ''}{received:,} out"
         if not self.model.input_price + self.model.output_price:
             return tokens

@@ -1,4 +1,4 @@
-"""A model behind an endpoint, as evaluations use it: prompts read, texts continued, replies."""
+"""A model behind an endpoint as evaluations use it: it reads prompts, continues texts and replies."""
 
 import logging
 from collections.abc import Sequence
@@ -25,16 +25,20 @@ class Endpoint:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What it is, for a signature: which weights answer, and how precisely, is the server's."""
+        """Its part of a signature. The server decides which weights answer, and in which precision."""
         return {"endpoint": self.client.model.base_url, "precision": "unknown"}
 
     def read(
         self, texts: Sequence[str], progress: bool = False, before: str = ""
     ) -> list[list[Token] | None]:
-        """The tokens of every text with their log-probabilities, None for a text that a content filter
-        refused.
+        """The tokens of every text with their log-probabilities.
 
-        `before` is the special token that every text begins with.
+        None for a text that a content filter refused.
+
+        Args:
+            texts: The texts.
+            progress: Show a bar.
+            before: The special token that every text begins with.
         """
         form = PROMPT_FORMS[str(self.abilities.prompts)]
 
@@ -47,17 +51,20 @@ class Endpoint:
 
         answers = self._ask("completions", [{"prompt": text, **form} for text in texts], unread, progress)
         return [
-            None if refused(each) else tokens_of(each, text, before)
-            for text, each in zip(texts, answers, strict=True)
+            None if refused(answer) else tokens_of(answer, text, before)
+            for text, answer in zip(texts, answers, strict=True)
         ]
 
     def likeliest(
         self, texts: Sequence[str], count: int, progress: bool = False, suffixes: Sequence[str] = ()
     ) -> list[list[tuple[str, float]]]:
-        """The likeliest next tokens of every text with their log-probabilities, likeliest first, `count` at
-        most.
+        """The likeliest next tokens of every text with their log-probabilities (in nats), likeliest first.
 
-        With `suffixes` they are the likeliest between a text and its suffix; an empty suffix is none.
+        Args:
+            texts: The texts.
+            count: Largest number of tokens for a text.
+            progress: Show a bar.
+            suffixes: If given, the tokens stand between a text and its suffix. An empty suffix is none.
         """
         fields = {"logprobs": count, "max_tokens": 1, "temperature": 0}
         answers = self._ask(
@@ -69,11 +76,11 @@ class Endpoint:
         self, prompts: Sequence[str], sampling: SamplingConfig, progress: bool = False
     ) -> list[list[Reply]]:
         """`sampling.n` replies to every prompt, each sent as a message of the user."""
-        manner = dict(self.abilities.reply or {})
-        limit = next(name for name in manner if name.endswith("tokens"))
-        manner = {**manner, limit: sampling.max_tokens, **_drawn(sampling)}
+        fields = dict(self.abilities.reply or {})
+        limit = next(name for name in fields if name.endswith("tokens"))
+        fields = {**fields, limit: sampling.max_tokens, **_drawn(sampling)}
         bodies = [
-            {"messages": [{"role": "user", "content": prompt}], **manner, **seed}
+            {"messages": [{"role": "user", "content": prompt}], **fields, **seed}
             for prompt in prompts
             for seed in _seeds(sampling)
         ]
@@ -91,11 +98,13 @@ class Endpoint:
         progress: bool = False,
         suffixes: Sequence[str] = (),
     ) -> list[list[str]]:
-        """`sampling.n` continuations of every prompt, without the prompt; with `suffixes`, insertions before
-        them."""
-        manner = {"max_tokens": sampling.max_tokens, "temperature": 0, **_drawn(sampling)}
+        """`sampling.n` continuations of every prompt, without the prompt.
+
+        With `suffixes`, a continuation is inserted between a prompt and its suffix.
+        """
+        fields = {"max_tokens": sampling.max_tokens, "temperature": 0, **_drawn(sampling)}
         bodies = [
-            {**body, **manner, **seed} for body in _bodies(prompts, suffixes) for seed in _seeds(sampling)
+            {**body, **fields, **seed} for body in _bodies(prompts, suffixes) for seed in _seeds(sampling)
         ]
         texts = [
             str(_choice(answer).get("text") or "")
@@ -111,39 +120,44 @@ class Endpoint:
 
 
 def connect(model: ModelConfig, cache: str, needed: str) -> Endpoint:
-    """The endpoint of `model`, probed for what an evaluation needs of it: `prompts` (their
-    log-probabilities), `reply`, for free text `writes`, or, for words at a blank, `words`.
+    """Connect to the endpoint of a model, and check what it can do.
 
-    Raises FiglangError for what the endpoint cannot do, with its reason and what would work.
+    Args:
+        model: Settings of the model.
+        cache: Folder for stored answers.
+        needed: The ability that the evaluation needs: `prompts` (their log-probabilities), `reply`, `writes`
+            (free text) or `words` (words at a blank).
+
+    Raises:
+        FiglangError: If the endpoint lacks the ability. It gives the reason and says what would work.
     """
     client = Client(model, cache)
-    found = abilities(client, needed)
-    log.info("%s, model %s: %s", model.base_url, model.name_or_path, found)
-    client.meter.bytes_per_token = found.bytes_per_token
-    if needed == "prompts" and not found.prompts:
-        works = "scoring=letter" if found.reply is not None else "python -m figlang generate"
+    known = abilities(client, needed)
+    log.info("%s, model %s: %s", model.base_url, model.name_or_path, known)
+    client.meter.bytes_per_token = known.bytes_per_token
+    if needed == "prompts" and not known.prompts:
+        works = "scoring=letter" if known.reply is not None else "python -m figlang generate"
         raise FiglangError(
-            f"likelihood scoring needs log-probabilities of prompts, and {found.refusals['echo']}; {works} "
+            f"likelihood scoring needs log-probabilities of prompts, but {known.refusals['echo']}; {works} "
             "works with this endpoint"
         )
-    if needed == "reply" and found.reply is None:
+    if needed == "reply" and known.reply is None:
         works = (
             "scoring=clean works with this endpoint"
-            if found.prompts
+            if known.prompts
             else "python -m figlang generate works with this endpoint"
         )
-        raise FiglangError(f"scoring=letter needs a chat, and {found.refusals['chat']}; {works}")
-    if needed == "words" and not found.words:
+        raise FiglangError(f"scoring=letter needs a chat, but {known.refusals['chat']}; {works}")
+    if needed == "words" and not known.words:
         raise FiglangError(
-            f"ranks of words need the likeliest tokens or a chat, and {found.refusals['ranks']}; python -m "
-            "figlang generate works "
-            "with this endpoint"
+            f"ranks of words need the likeliest tokens or a chat, but {known.refusals['ranks']}; python -m "
+            "figlang generate works with this endpoint"
         )
-    return Endpoint(client, found)
+    return Endpoint(client, known)
 
 
 def _bodies(prompts: Sequence[str], suffixes: Sequence[str]) -> list[dict[str, Any]]:
-    """Prompts as they are sent, with the field that OpenAI's interface calls `suffix` where there is one."""
+    """Requests for prompts, with OpenAI's field `suffix` where there is one."""
     after = suffixes or [""] * len(prompts)
     return [
         {"prompt": prompt} | ({"suffix": suffix} if suffix else {})
@@ -156,7 +170,8 @@ def _drawn(sampling: SamplingConfig) -> dict[str, Any]:
 
 
 def _seeds(sampling: SamplingConfig) -> list[dict[str, Any]]:
-    # A seed for each, not the field `n`, which many servers do not know; greedy texts need none.
+    # Each has its own seed instead of the field `n`, which many servers do not know. Greedy texts need no
+    # seed.
     return (
         [{"seed": sampling.seed + number} for number in range(sampling.n)]
         if sampling.temperature > 0
@@ -166,7 +181,9 @@ def _seeds(sampling: SamplingConfig) -> list[dict[str, Any]]:
 
 def _unranked(call: Call, answer: Answer) -> str | None:
     return (
-        None if likeliest(answer) else "an answer does not show the likeliest tokens, though earlier ones did"
+        None
+        if likeliest(answer)
+        else "an answer does not show the likeliest tokens, although earlier ones did"
     )
 
 
@@ -175,8 +192,10 @@ def _unspoken(call: Call, answer: Answer) -> str | None:
 
 
 def _spoken(answer: Answer) -> str | None:
-    """The text of a reply, which may come in parts, reasoning among them, or not at all; None if the answer
-    is no reply."""
+    """The text of a reply; None if the answer is not a reply.
+
+    The text may come in parts, some of them reasoning, or be missing.
+    """
     message = _choice(answer).get("message")
     content = message.get("content") or "" if isinstance(message, dict) else None
     if isinstance(content, list):

@@ -1,4 +1,4 @@
-"""Log-probabilities of continuations by a model behind an endpoint, which brings a tokenizer of its own."""
+"""Log-probabilities of continuations by a model behind an endpoint, which has its own tokenizer."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,10 +14,14 @@ from figlang.scoring.requests import Request, RequestError, Scored
 class ServedScorer:
     """Scores requests by an endpoint that gives log-probabilities of prompts.
 
-    `bos` is text that is sent before every string, the token that begins a string for this model; `none` or
-    `server` (it puts one there itself) send nothing. Continuations are found in the answers by character: a
-    token that straddles the beginning of one belongs to it, and so do the spaces before it, as for local
-    models. A text that several requests share is sent once.
+    Continuations are found in the answers by character. A token that crosses the beginning of a continuation
+    belongs to it, and so do the spaces before it, as for local models. A text that several requests share is
+    sent once.
+
+    Args:
+        endpoint: The endpoint.
+        bos: Text that is sent before every string: the token that begins a string for this model. `none` and
+            `server` (the server adds it) send nothing.
     """
 
     def __init__(self, endpoint: Endpoint, bos: str = "none") -> None:
@@ -25,11 +29,12 @@ class ServedScorer:
         self._before = opening(bos)
 
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
-        """Per-token log-probabilities of every continuation, in the order of the requests; none where a
-        content filter refused.
+        """Log-probabilities (in nats) of the tokens of every continuation, in the order of the requests.
 
-        Raises FiglangError for what the endpoint cannot be asked, and for a request whose continuation cannot
-        be found.
+        A continuation that a content filter refused has none.
+
+        Raises:
+            FiglangError: If the endpoint cannot be asked, or if a continuation cannot be found in an answer.
         """
         asked = list(requests)
         for index, request in enumerate(asked):
@@ -41,16 +46,18 @@ class ServedScorer:
         log_probs: list[torch.Tensor] = []
         tokens, read = 0, {}
         for index, (request, text) in enumerate(zip(asked, texts, strict=True)):
-            laid = answers[text]
-            if laid is None:
+            tokens_of_text = answers[text]
+            if tokens_of_text is None:
                 log_probs.append(torch.tensor([]))
                 continue
             try:
-                log_probs.append(torch.tensor(_continuation(laid, len(self._before) + request.boundary)))
+                log_probs.append(
+                    torch.tensor(_continuation(tokens_of_text, len(self._before) + request.boundary))
+                )
             except FiglangError as error:
                 raise RequestError(index, request, f"cannot be scored: {one_line(error)}") from error
-            read[text] = len(laid)
-            tokens += len(laid)
+            read[text] = len(tokens_of_text)
+            tokens += len(tokens_of_text)
         return Scored(log_probs, 0, tokens, sum(read.values()), sum(read.values()), None)
 
 
@@ -61,8 +68,7 @@ def _continuation(tokens: Sequence[Token], boundary: int) -> list[float]:
     values = [token.log_prob for token in own if token.log_prob is not None]
     if not values:
         raise FiglangError(
-            "its continuation is the first token of the string, which has no probability; set model.bos to "
-            "the text of the token "
-            "that begins a string"
+            "its continuation is the first token of the string, which has no probability; set model.bos "
+            "to the text of the token that begins a string"
         )
     return values

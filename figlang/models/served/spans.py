@@ -1,5 +1,4 @@
-"""Tokens of a prompt and their log-probabilities, read from an endpoint's answer and laid onto the text that
-was sent."""
+"""Tokens of a prompt with their log-probabilities, read from an endpoint's answer."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,27 +7,31 @@ from typing import Any, NamedTuple
 
 from figlang.errors import FiglangError
 
-# How to ask for the log-probabilities of a prompt: as OpenAI's legacy completions do (llama-cpp-python, vLLM,
-# SGLang), or by vLLM's own field. One token is generated too: some servers take max_tokens=0 for "no limit",
-# others refuse it.
+# How to ask for the log-probabilities of a prompt: like OpenAI's legacy completions (llama-cpp-python, vLLM,
+# SGLang), or by vLLM's own field. One token is generated too, because for some servers max_tokens=0 means no
+# limit, and others refuse it.
 PROMPT_FORMS: dict[str, dict[str, Any]] = {
     "echo": {"echo": True, "logprobs": 1, "max_tokens": 1, "temperature": 0},
     "prompt_logprobs": {"prompt_logprobs": 0, "max_tokens": 1, "temperature": 0},
 }
 
-# A part of a character, as servers write what is no text: U+FFFD, OpenAI's `bytes:\\xe2\\x80`, the `<0xE2>`
-# of SentencePiece.
+# A part of a character, as servers write bytes that are not text: U+FFFD, OpenAI's `bytes:\\xe2\\x80`, or the
+# `<0xE2>` of SentencePiece.
 BYTES = re.compile(r"\ufffd|\\x[0-9a-f]{2}|<0x[0-9A-F]{2}>")
 
 
-HIDDEN = 32  # the most characters that a token which is not shown may stand for
+HIDDEN = 32  # the most characters that a token without text may stand for
 
 
 class Token(NamedTuple):
-    """Where a token of the prompt begins and ends in the text, in characters, and its log-probability; the
-    first has none.
+    """A token of the prompt.
 
     A token that the endpoint put before the text has no width.
+
+    Attributes:
+        start: Where it begins in the text, in characters.
+        end: Where it ends.
+        log_prob: Its log-probability, in nats; None for the first token.
     """
 
     start: int
@@ -37,72 +40,89 @@ class Token(NamedTuple):
 
 
 def tokens_of(answer: Mapping[str, Any], text: str, opening: str = "") -> list[Token]:
-    """The tokens of the prompt `text` in an answer to either of PROMPT_FORMS; `opening` is the special token
-    that begins it.
+    """The tokens of a prompt in an answer.
 
-    Raises FiglangError if the answer holds no log-probability, or if its tokens do not spell the text.
+    Args:
+        answer: The answer to one of PROMPT_FORMS.
+        text: The prompt.
+        opening: The special token that begins it.
+
+    Raises:
+        FiglangError: If the answer holds no log-probabilities, or if its tokens do not spell the text.
     """
-    found = _words(answer)
-    if not found:
+    words = _words(answer)
+    if not words:
         raise FiglangError(f"the endpoint's answer holds no log-probabilities of the prompt {_shown(text)}")
-    spans = lay([word for word, _ in found], text, opening)
-    return [Token(start, end, value) for (start, end), (_, value) in zip(spans, found, strict=False)]
+    spans = lay([word for word, _ in words], text, opening)
+    return [Token(start, end, value) for (start, end), (_, value) in zip(spans, words, strict=False)]
 
 
 def likeliest(answer: Mapping[str, Any]) -> list[tuple[str, float]]:
-    """The likeliest tokens after a prompt with their log-probabilities, likeliest first; empty if that is not
-    in the answer."""
+    """The likeliest tokens after a prompt with their log-probabilities, likeliest first.
+
+    Empty if they are not in the answer.
+    """
     try:
-        found = answer["choices"][0]["logprobs"]["top_logprobs"][0]
-        return sorted(((str(token), float(value)) for token, value in found.items()), key=lambda one: -one[1])
+        top = answer["choices"][0]["logprobs"]["top_logprobs"][0]
+        return sorted(((str(token), float(value)) for token, value in top.items()), key=lambda pair: -pair[1])
     except (KeyError, IndexError, TypeError, AttributeError, ValueError):
         return []
 
 
 def _words(answer: Mapping[str, Any]) -> list[tuple[str, float | None]]:
-    """The text of every token with its log-probability, a finite number that none but the first may lack.
+    """The text of every token with its log-probability.
 
-    Empty if that is not in the answer, or if the first token is all there is and lacks it: nothing can be
-    scored by that.
+    Every token but the first must have one, as a finite number. The result is empty if that is not so, or if
+    the only token has none: nothing can be scored with such an answer.
     """
     try:
         choice = answer["choices"][0]
         if choice.get("prompt_logprobs"):
-            # A position maps token ids to what is known of them; the one that stands in the prompt comes
-            # first.
+            # Each position maps token ids to their values. The token that stands in the prompt comes first.
             rows = [next(iter(row.values())) if row else None for row in choice["prompt_logprobs"]]
-            # The first position has no entry, so nothing says which token it is.
+            # The first position has no entry, so its token is unknown.
             words = ["" if row is None else str(row["decoded_token"]) for row in rows]
             values = [None if row is None else row["logprob"] for row in rows]
         else:
             count = (answer.get("usage") or {}).get("prompt_tokens")
             words, values = choice["logprobs"]["tokens"][:count], choice["logprobs"]["token_logprobs"][:count]
-        found = [
+        pairs = [
             (str(word), None if value is None else float(value))
             for word, value in zip(words, values, strict=True)
         ]
     except (KeyError, IndexError, TypeError, AttributeError, ValueError):
         return []
-    known = [value for _, value in found if value is not None]
-    whole = len(known) >= max(1, len(found) - 1) and all(value is not None for _, value in found[1:])
-    return found if whole and all(map(isfinite, known)) else []
+    known = [value for _, value in pairs if value is not None]
+    complete = len(known) >= max(1, len(pairs) - 1) and all(value is not None for _, value in pairs[1:])
+    return pairs if complete and all(map(isfinite, known)) else []
 
 
 def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, int]]:
-    """Begin and end of every token in the text, which the tokens spell one after the other.
+    """Find where every token begins and ends in the text that the tokens spell.
 
-    Servers make exceptions: a first token that is not of the text (one that begins every string) has no
-    width; `opening`, a special token at the beginning of the text, may come as nothing, or not at all; a
-    space before the first word may be added; parts of a character come as nothing or as BYTES, and share the
-    place up to the next token that can be read, or that token's place if the character as a whole is shown
-    there (vLLM). Such a token stands for one word at most: an answer that leaves out the beginning of a long
-    text is not taken for one. What is generated after the text is left out.
+    Servers differ in these points:
+    - A first token that is not in the text (one that begins every string) has no width.
+    - `opening`, a special token at the beginning of the text, may come as an empty token, or not at all.
+    - A space before the first word may be added.
+    - Parts of a character come as empty tokens or as BYTES. They share the place up to the next readable
+      token, or the place of that token if it shows the whole character (vLLM). Such a token stands for at
+      most one word, so that an answer which leaves out the beginning of a long text is noticed.
+    - What was generated after the text is ignored.
 
-    Raises FiglangError if they spell something else.
+    Args:
+        words: Texts of the tokens.
+        text: The text.
+        opening: The special token that begins it.
+
+    Returns:
+        Begin and end of every token, in characters.
+
+    Raises:
+        FiglangError: If the tokens spell something else.
     """
     spans: list[tuple[int, int]] = []
     place = waiting = (
-        0  # tokens from `waiting` on have no readable text; the next one begins at or after `place`
+        0  # tokens from `waiting` on have no readable text yet; the next one begins at or after `place`
     )
     for number, word in enumerate(words):
         if place == len(text) and waiting == number:
@@ -110,8 +130,8 @@ def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, i
         if number == 0 and opening and word != opening:
             if word and opening.startswith(word):
                 raise FiglangError(
-                    f"model.bos={opening} is no token of this model, whose first is {word!r}; use the text "
-                    "of one"
+                    f"model.bos={opening} is not a token of this model, whose first is {word!r}; use the "
+                    "text of a token"
                 )
             place = len(opening)
             if _find(word, text, place, first=True) is None:
@@ -121,15 +141,15 @@ def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, i
         if not word or BYTES.search(word):
             spans.append((place, place))
             continue
-        found = _find(word, text, place, first=place in (0, len(opening)), anywhere=waiting < number)
-        if found is None and number:
+        span = _find(word, text, place, first=place in (0, len(opening)), anywhere=waiting < number)
+        if span is None and number:
             raise FiglangError(
                 f"the endpoint's tokens do not spell the text: {word!r} is not in "
                 f"{text[place : place + 40]!r}"
             )
-        begin, end = found or (0, 0)
+        begin, end = span or (0, 0)
         if begin == place == 0 and number and not waiting:
-            waiting = 1  # a first token without text is one that begins every string
+            waiting = 1  # a first token without text is the one that begins every string
         _check_hidden(text[place:begin], number - waiting)
         spans[waiting:] = [(place, begin if begin > place else end)] * (number - waiting)
         spans.append((begin, end))
@@ -142,7 +162,11 @@ def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, i
 
 
 def _check_hidden(hidden: str, tokens: int) -> None:
-    """Raises FiglangError if so many tokens without text cannot stand for what nothing else does."""
+    """Check that tokens without text can stand for a part of the text that no other token has.
+
+    Raises:
+        FiglangError: If there are too few of them.
+    """
     if tokens and (len(hidden.split()) > tokens or len(hidden.strip()) > HIDDEN * tokens):
         raise FiglangError(f"the endpoint's tokens leave out a part of the text: {_shown(hidden)}")
 

@@ -1,5 +1,4 @@
-"""Answers of an endpoint on disk: one JSON object a line, appended as each arrives, found again by the hash
-of its request."""
+"""Answers of an endpoint on disk: one JSON object for each line, found again by the hash of its request."""
 
 import json
 import os
@@ -19,21 +18,26 @@ from figlang.files.redaction import redacted_values
 
 @dataclass(frozen=True)
 class Call:
-    """One request: `route` below the endpoint (completions, chat/completions) and its JSON body."""
+    """One request.
+
+    Attributes:
+        route: Route below the endpoint: completions or chat/completions.
+        body: The JSON body.
+    """
 
     route: str
     body: Mapping[str, Any]
 
     @property
     def key(self) -> str:
-        """The sha256 of the request, whatever the order of the body's keys."""
+        """The sha256 of the request. The order of the body's keys does not matter."""
         return sha256(json.dumps([self.route, self.body], sort_keys=True).encode()).hexdigest()
 
 
 class Store:
-    """The file, locked against a second process while it is entered, so that no two ask the same.
+    """The file of answers. While it is entered, it is locked, so that two processes do not ask the same.
 
-    No answer is ever rewritten: a line that a dying process left half-written is passed over and counted in
+    An answer is never rewritten. A line that a killed process left half-written is skipped and counted in
     `damaged`.
     """
 
@@ -90,8 +94,7 @@ class Store:
                     self.damaged += 1
                 start += len(line)
         if not line.endswith(b"\n"):
-            # What is appended next begins a line of its own. A whole object without its line break stays
-            # usable.
+            # The next line begins on its own. A whole object without its line break can still be used.
             self._append(b"\n")
 
     def __contains__(self, call: Call) -> bool:
@@ -106,25 +109,26 @@ class Store:
         return answer
 
     def __setitem__(self, call: Call, answer: Mapping[str, Any]) -> None:
-        """Append an answer; FiglangError if there is no room."""
+        """Append an answer.
+
+        Raises:
+            FiglangError: If there is no space.
+        """
         row = {"key": call.key, **redacted_values({"route": call.route, "body": call.body, "answer": answer})}
         line = json.dumps(row, ensure_ascii=False)
-        data = f"{line}\n".encode(errors="replace")  # a reply may end within a pair of surrogates
+        data = f"{line}\n".encode(errors="replace")  # a reply may end in the middle of a surrogate pair
         start = os.lseek(self._file, 0, os.SEEK_END)
         try:
             self._append(data)
         except OSError as error:
             with suppress(OSError):
-                os.ftruncate(
-                    self._file, start
-                )  # else the next answer, if there is room again, would end half a line
+                os.ftruncate(self._file, start)  # otherwise the next answer would be appended to half a line
             raise FiglangError(
-                f"cannot store an answer in {self.path} ({error.strerror}); make room and give the same "
-                "command again: what is "
-                "stored is not asked for twice"
+                f"cannot store an answer in {self.path} ({error.strerror}); make space and run the same "
+                "command again: stored answers are not asked for twice"
             ) from error
         self._places[call.key] = (start, len(data))
 
     def _append(self, data: bytes) -> None:
-        while data:  # a nearly full disk takes a part
+        while data:  # a nearly full disk may write only a part
             data = data[os.write(self._file, data) :]

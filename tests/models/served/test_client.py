@@ -88,7 +88,7 @@ def test_a_server_killed_half_way_goes_on_where_it_was(tmp_path: Path) -> None:
     def dies(stub: Stub, body: dict[str, Any]) -> Any:
         return (0, {}, "") if len(stub.requests) > 5 else None
 
-    gone = r"cannot be asked .*is the server running\?.*\(5 of 12 answers are stored; the same command goes on from there\)"
+    gone = r"cannot be asked .*is the server running\?.*\(5 of 12 answers are stored; the same command resumes from there\)"
     with serving(stub):
         stub.fault = dies
         with pytest.raises(FiglangError, match=gone):
@@ -123,15 +123,15 @@ FAULTS = {
         3,
     ),
     "500": ((500, {}, "oops"), "answers 500: .*oops", 3),
-    "truncated JSON": ((200, {}, '{"choices": [{"te'), "cannot be asked .*its answer is no JSON", 3),
-    "a list": ((200, {}, '["x"]'), r'its answer is no JSON object: \["x"\]', 3),
-    "JSON without end": ((200, {}, "[" * 100_000), "its answer is no JSON: maximum recursion depth", 3),
+    "truncated JSON": ((200, {}, '{"choices": [{"te'), "cannot be asked .*its answer is not JSON", 3),
+    "a list": ((200, {}, '["x"]'), r'its answer is not a JSON object: \["x"\]', 3),
+    "JSON without end": ((200, {}, "[" * 100_000), "its answer is not JSON: maximum recursion depth", 3),
     "an error that says 200": (
         (200, {}, '{"error": {"message": "overloaded", "code": 502}}'),
         "answers without choices: .*overloaded",
         1,
     ),
-    "a page": ((200, {}, "<html>hello</html>"), "its answer is no JSON", 3),
+    "a page": ((200, {}, "<html>hello</html>"), "its answer is not JSON", 3),
     "a short body": ((200, {"Content-Length": "9000", "Connection": "close"}, "{}"), "cannot be asked", 3),
     "bad request": (
         (400, {}, '{"error": {"message": "context length is 2048"}}'),
@@ -195,7 +195,7 @@ def test_a_wrong_key_is_said_and_never_shown(
         wanted = (
             r"refuses the key in the environment variable STUB_KEY"
             if given
-            else "wants a key, and none is in"
+            else "needs a key, but none is in"
         )
         with pytest.raises(FiglangError, match=wanted) as failed:
             client(stub, tmp_path, key_env="STUB_KEY").ask(CALLS, usable)
@@ -341,12 +341,12 @@ def test_cost_is_estimated_counted_and_bounded(tmp_path: Path, caplog: pytest.Lo
     caplog.set_level("INFO")
     with serving(Stub()) as stub:
         with pytest.raises(
-            FiglangError, match=r"reading the prompts alone would cost some \d+, more than model.max_cost=5"
+            FiglangError, match=r"reading the prompts alone would cost about \d+, more than model.max_cost=5"
         ):
             client(stub, tmp_path, **PRICED, max_cost=5).ask(CALLS, usable)
         assert not stub.requests
         asking = client(stub, tmp_path, **PRICED, max_cost=25, concurrency=12)
-        with pytest.raises(FiglangError, match=r"could pass model.max_cost=25, .* is spent"):
+        with pytest.raises(FiglangError, match=r"could exceed model.max_cost=25, and .* is spent"):
             asking.ask(CALLS, usable)
         assert 0 < asking.meter.cost <= 25
         spent = asking.meter.cost
