@@ -180,4 +180,4 @@ def _check_same(run: Run, wanted: dict[str, Any]) -> None:
 
 
 def _read_recipe(path: Path) -> dict[str, Any]:
-    return stored.document(path, stored.RECIPE, "overwrite=true starts the run anew")
+    return stored.document(path, stored.RECIPE, "overwrite=true starts the run again")

@@ -1,4 +1,4 @@
-"""What is watched during fit: the history of losses and accuracies, and the health of the training."""
+"""What is watched during a fit: losses and accuracies, signals to stop, and the health of the training."""
 
 import csv
 import logging
@@ -38,12 +38,16 @@ DIVERGED = "the training diverged; lower method.lr with overwrite=true"
 
 
 class History(Callback):
-    """Loss and accuracy of every epoch, and the loss of at most some 500 steps, in log.csv.
+    """Loss and accuracy of every epoch, and the loss of at most about 500 steps, in log.csv.
 
-    Rows are (step, epoch, split, metric, value). They are part of the checkpoint, so that a resumed run's log
-    is whole; Lightning's CSV logger would begin a new file. `train_accuracy` and `seen`, the choices it is a
-    share of, are those of the last epoch, dropout on; `seen` is 0 where training makes no choices. `seconds`
-    is the time of the epochs, of which `validating` went into validation.
+    Rows are (step, epoch, split, metric, value). They are part of the checkpoint, so that the log of a
+    resumed run is complete. Lightning's CSV logger would begin a new file.
+
+    Attributes:
+        train_accuracy: Accuracy of the last epoch, with dropout on.
+        seen: Number of choices in it; 0 if the training makes no choices.
+        seconds: Time of all epochs.
+        validating: The part of it that validation took.
     """
 
     def __init__(self, path: Path, validation: tuple[Item, ...], logger: logging.Logger) -> None:
@@ -71,11 +75,12 @@ class History(Callback):
         self.rows = [tuple(row) for row in state["rows"]]
         self.seconds, self.validating = state["seconds"], state["validating"]
         for metric, content in zip(self._epoch, state["epoch"], strict=True):
-            if rank_zero_only.rank == 0:  # in the others they begin at nothing: they are sums over all
+            # the other processes begin with nothing: the state is the sum over all processes
+            if rank_zero_only.rank == 0:
                 metric.load_state_dict(content)
 
     def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
-        # Here too: an epoch that is gone on with has no start.
+        # Also set here, because a resumed epoch has no start.
         self._started = perf_counter()
         for metric in self._epoch:
             metric.to(module.device)
@@ -130,7 +135,7 @@ class History(Callback):
 
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
         self.seconds += perf_counter() - self._started
-        # Over all processes: torchmetrics gathers when it computes.
+        # torchmetrics computes over all processes.
         loss, self.seen = float(self._loss.compute()), int(self._seen.compute())
         self.train_accuracy = float(self._right.compute()) / self.seen if self.seen else nan
         self._add(trainer, "train", "loss", loss)
@@ -139,11 +144,11 @@ class History(Callback):
             self._add(trainer, "train", "accuracy", self.train_accuracy)
             module.log("train/accuracy", self.train_accuracy, sync_dist=True)
         if SELECTION in trainer.callback_metrics:
-            held_out = float(trainer.callback_metrics[SELECTION])
-            if not isfinite(held_out):
+            selection_loss = float(trainer.callback_metrics[SELECTION])
+            if not isfinite(selection_loss):
                 epoch = f"validation after epoch {trainer.current_epoch + 1}"
-                raise FiglangError(f"{epoch}: the loss on held-out items is {held_out}; {DIVERGED}")
-            self._add(trainer, "selection", "loss", held_out)
+                raise FiglangError(f"{epoch}: the loss on held-out items is {selection_loss}; {DIVERGED}")
+            self._add(trainer, "selection", "loss", selection_loss)
         if not trainer.is_global_zero:
             return
         latest = {row[2:4]: row[4] for row in self.rows}
@@ -166,11 +171,10 @@ def _over_all_processes(metric: Metric) -> dict[str, Any]:
 
 
 class Preemption(Callback):
-    """Stops the fit where SIGTERM asks for it, with the state saved so that no step is lost; raises
-    SIGTERMException.
+    """Stops the fit after SIGTERM, with the state saved so that no step is lost.
 
-    A step, or a validation, is finished first. Processes agree after every step, so that all of them stop at
-    the same one, whichever got the signal. `kept` is the step that was saved.
+    It raises SIGTERMException. A step, or a validation, is finished first. Processes agree after every step.
+    So all of them stop at the same step, whichever of them got the signal. `kept` is the step that was saved.
     """
 
     def __init__(self, path: Path) -> None:
@@ -186,10 +190,10 @@ class Preemption(Callback):
         self._random = state["random"]
 
     def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
-        # In place of Lightning's handler, which leaves a validation half-way and several processes at
+        # This replaces Lightning's handler, which stops within a validation and leaves several processes at
         # different steps.
         signal.signal(signal.SIGTERM, self._ask)
-        # An epoch that is gone on with is not seeded anew.
+        # A resumed epoch keeps its random state.
         if len(self._random) == trainer.world_size:
             processor, *devices = self._random[trainer.global_rank]
             torch.set_rng_state(processor.cpu())
@@ -203,7 +207,7 @@ class Preemption(Callback):
         self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, index: int
     ) -> None:
         if trainer.is_last_batch:
-            return  # the validation that follows and the state of the whole epoch come first
+            return  # the validation and the state of the whole epoch come first
         if self._agreed(module):
             trainer.save_checkpoint(self.path)
             self._stop(trainer)
@@ -218,7 +222,7 @@ class Preemption(Callback):
 
     def _agreed(self, module: LightningModule) -> bool:
         if not distributed.is_initialized():
-            return self._asked  # without a tensor, which a GPU would have to be waited for
+            return self._asked  # without a tensor, because reading one from a GPU takes time
         asked = torch.tensor(int(self._asked), device=module.device)
         distributed.all_reduce(asked)
         return bool(asked)
@@ -228,21 +232,21 @@ class Preemption(Callback):
         raise SIGTERMException
 
 
-def _of_all_processes(found: Any) -> list[Any]:
+def _of_all_processes(content: Any) -> list[Any]:
     if not distributed.is_initialized():
-        return [found]
+        return [content]
     parts: list[Any] = [None] * distributed.get_world_size()
-    distributed.all_gather_object(parts, found)
+    distributed.all_gather_object(parts, content)
     return parts
 
 
 class Health(Callback):
-    """Notices trainings that look fine and are not; each finding is one sentence for one epoch (from 1).
+    """Notices trainings that look fine but are not. Each finding is one sentence about one epoch (from 1).
 
-    - dropout off: training steps run in eval mode, or no dropout is set;
-    - head frozen: the new head does not train;
-    - collapsed: after an epoch the training accuracy cannot be told from guessing (two-sided exact binomial,
-      p > 0.01), as large encoders do on some seeds.
+    - dropout off: training steps run in eval mode, or no dropout is set.
+    - head frozen: the new head does not train.
+    - collapsed: after an epoch, the training accuracy cannot be told from guessing (two-sided exact binomial
+      test, p > 0.01). Large encoders do this on some seeds.
     """
 
     def __init__(
@@ -263,7 +267,7 @@ class Health(Callback):
         self.findings = list(state["findings"])
 
     def setup(self, trainer: Trainer, module: LightningModule, stage: str) -> None:
-        # By name, since a strategy that shares the weights out puts other parameters in their place.
+        # By name, because a sharding strategy replaces the parameters.
         self._names = [
             name
             for name, parameter in module.named_parameters()
@@ -281,7 +285,7 @@ class Health(Callback):
             drops = [
                 layer.training and layer.p > 0 for layer in module.modules() if isinstance(layer, nn.Dropout)
             ]
-            # Llama and its like have no dropout to switch on.
+            # Llama and similar networks have no dropout to switch on.
             if drops and not any(drops):
                 self._find(
                     trainer, "dropout_off", "dropout is off in training; a published recipe usually has it on"
@@ -290,7 +294,7 @@ class Health(Callback):
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
         now = self._snapshot(module)
         moved = [not torch.equal(*pair) for pair in zip(self._before, now, strict=True)]
-        # Not all: a bias that is common to all options has no gradient under softmax.
+        # Not all of them need to move: a bias that all options share has no gradient under softmax.
         if moved and not any(moved):
             self._find(
                 trainer,

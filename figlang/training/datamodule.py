@@ -1,4 +1,4 @@
-"""The one LightningDataModule: encoded examples to batches."""
+"""The LightningDataModule: it makes batches of encoded examples."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
@@ -7,14 +7,14 @@ import torch
 from pytorch_lightning import LightningDataModule
 from torch.utils.data import DataLoader, Sampler
 
-# Sorting by length within windows of this many batches leaves a few per cent of padding and keeps the order
+# Sorting by length within windows of this many batches leaves a few per cent of padding, and keeps the order
 # random.
 WINDOW = 16
 EVALUATED_AT_ONCE = 32
 
 
 class Example(Protocol):
-    """An item (or more of them) in tokens: how many sequences, and how long the longest is."""
+    """An item (or more than one) in tokens: its sequences, and the length of the longest."""
 
     @property
     def sequences(self) -> Sequence[Any]: ...
@@ -24,15 +24,17 @@ class Example(Protocol):
 
 
 class LengthBuckets(Sampler[list[int]]):
-    """Batches of items of similar length, in an order that depends on seed and epoch alone.
+    """Batches of items of similar length, in an order that depends only on seed and epoch.
 
     A batch has at most `batch_size` items and, if `max_tokens` is set, at most that many tokens, padding
-    included (an item longer than the budget is a batch of its own). With a budget the same batches recur
-    every epoch in another order, so that the number of steps is known beforehand.
+    included. An item that is longer than this is a batch of its own. With `max_tokens`, the same batches come
+    in every epoch in another order, so that the number of steps is known beforehand.
 
-    The first `done` batches of the epoch that is drawn next are left out: a fit that stopped within it has
-    seen them. Of `world` processes, process `rank` gets its share of every batch: a step sees the same items
-    on any number of them.
+    Attributes:
+        done: The first batches of the next epoch that are left out: an interrupted fit has already seen them.
+        rank: Number of this process.
+        world: Number of processes. Each gets its share of every batch, so a step sees the same items with any
+            number of processes.
     """
 
     def __init__(
@@ -50,11 +52,11 @@ class LengthBuckets(Sampler[list[int]]):
 
     @property
     def sampler(self) -> "LengthBuckets":
-        """Where Lightning looks for `set_epoch`: not at a batch sampler, but at its sampler."""
+        """This object: Lightning calls `set_epoch` of a batch sampler's sampler."""
         return self
 
     def set_epoch(self, epoch: int) -> None:
-        """Called by Lightning before each epoch."""
+        """Set the epoch. Lightning calls this before each epoch."""
         self.epoch = epoch
 
     def __len__(self) -> int:
@@ -68,13 +70,12 @@ class LengthBuckets(Sampler[list[int]]):
         return (self._share(batches[index]) for index in order)
 
     def repeats(self, index: int) -> bool:
-        """Whether this process's share of a step of the current epoch is another one's too, and must not
-        count."""
+        """Whether this process's share of a step repeats that of another process, and must not count."""
         return self.rank >= self._sizes[index]
 
     def _share(self, batch: list[int]) -> list[int]:
-        # Where a batch has fewer items than there are processes, the rest repeat one: every process has to
-        # step.
+        # If a batch has fewer items than there are processes, some processes repeat an item, because every
+        # process must step.
         return batch[self.rank :: self.world] or [batch[self.rank % len(batch)]]
 
     def _batches(self, epoch: int) -> list[list[int]]:
@@ -105,7 +106,7 @@ class LengthBuckets(Sampler[list[int]]):
 
 
 class ChoiceData(LightningDataModule):
-    """Batches of encoded examples for fit. `selection`, if there is any, is a second validation set."""
+    """Batches of encoded examples for a fit. `selection`, if it is not empty, is a second validation set."""
 
     def __init__(
         self,
@@ -121,7 +122,9 @@ class ChoiceData(LightningDataModule):
         self.collate = collate
         self.train = train
         self.evaluated = [
-            sorted(some, key=lambda example: example.longest) for some in (validation, selection) if some
+            sorted(examples, key=lambda example: example.longest)
+            for examples in (validation, selection)
+            if examples
         ]
         self.buckets = LengthBuckets(train, batch_size, max_tokens, seed)
 
@@ -132,7 +135,7 @@ class ChoiceData(LightningDataModule):
             batches = self.trainer.fit_loop.epoch_loop.batch_progress.current.processed
             self.buckets.done = batches if batches < len(self.buckets) else 0
             self.buckets.rank, self.buckets.world = self.trainer.global_rank, self.trainer.world_size
-        # A generator of its own keeps the loader from drawing on the stream that dropout draws on.
+        # With a generator of its own, the loader does not draw from the random stream of dropout.
         return DataLoader(
             self.train,  # type: ignore[arg-type]
             batch_sampler=self.buckets,
@@ -143,10 +146,10 @@ class ChoiceData(LightningDataModule):
     def val_dataloader(self) -> list[DataLoader[Any]]:
         return [
             DataLoader(
-                some,  # type: ignore[arg-type]
+                examples,  # type: ignore[arg-type]
                 batch_size=EVALUATED_AT_ONCE,
                 collate_fn=self.collate,
                 generator=torch.Generator().manual_seed(0),
             )
-            for some in self.evaluated
+            for examples in self.evaluated
         ]

@@ -1,4 +1,4 @@
-"""Training only the rows of the embedding matrix that the data use."""
+"""Train only the rows of the embedding matrix that the data use."""
 
 import torch
 from torch import Tensor, nn
@@ -7,11 +7,11 @@ from transformers import PreTrainedModel
 
 
 class TrimmedEmbedding(nn.Module):
-    """The rows of an embedding matrix that occur in the data; other token ids are an IndexError.
+    """The rows of an embedding matrix that occur in the data. Other token ids raise IndexError.
 
-    A row that no batch touches has gradient zero, and AdamW without weight decay leaves it as it is. Leaving
-    such rows out of the optimizer is therefore exact, and it spares the dense update of the whole vocabulary:
-    half of a small encoder's weights.
+    A row that no batch uses has gradient zero, and AdamW without weight decay does not change it. So it is
+    exact to leave such rows out of the optimizer. This saves the dense update of the whole vocabulary, which
+    is half of a small encoder's weights.
     """
 
     def __init__(self, whole: nn.Embedding, used: Tensor) -> None:
@@ -30,10 +30,15 @@ class TrimmedEmbedding(nn.Module):
 
 
 def trim(network: PreTrainedModel, used: set[int]) -> nn.Embedding | None:
-    """Replace the input embedding by its used rows; returns the whole one for `restore`.
+    """Replace the input embedding by its used rows.
 
-    Returns None and changes nothing where that would not be exact or not possible: frozen or shared weights,
-    or an embedding of another class.
+    Args:
+        network: The network, which is changed.
+        used: Token ids that occur.
+
+    Returns:
+        The whole embedding, for `restore`. None if nothing was changed, because it would not be exact or
+            possible: frozen or shared weights, or an embedding of another class.
     """
     try:
         whole = network.get_input_embeddings()
@@ -50,7 +55,7 @@ def trim(network: PreTrainedModel, used: set[int]) -> nn.Embedding | None:
 
 @torch.no_grad()
 def restore(network: PreTrainedModel, whole: nn.Embedding | None) -> None:
-    """Write the trained rows back into the whole embedding and put it back in its place."""
+    """Write the trained rows into the whole embedding, and put it back."""
     trimmed = network.get_input_embeddings()
     if whole is not None and isinstance(trimmed, TrimmedEmbedding):
         whole.weight[trimmed.used] = trimmed.weight.to(whole.weight.device)

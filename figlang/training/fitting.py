@@ -148,7 +148,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     except Exception as error:  # a damaged checkpoint can fail in any way
         if resumed and not trainer.global_step:
             raise FiglangError(
-                f"{resumed} cannot be resumed from ({damage(error)}); overwrite=true starts the run anew"
+                f"{resumed} cannot be resumed from ({damage(error)}); overwrite=true starts the run again"
             ) from error
         raise
     if not trainer.is_global_zero:

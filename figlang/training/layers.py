@@ -1,5 +1,7 @@
-"""Learning rates by depth: lower layers, which know more that is general, take smaller steps (ELECTRA, arXiv
-2003.10555)."""
+"""Learning rates by depth (ELECTRA, arXiv 2003.10555).
+
+Lower layers hold more general knowledge and take smaller steps.
+"""
 
 import re
 from collections.abc import Iterable
@@ -9,25 +11,33 @@ from torch import nn
 
 from figlang.errors import FiglangError
 
-# A layer's number in the name of its weights: bert.encoder.layer.3, model.layers.3, transformer.h.3.
+# A layer's number in the name of its weights, for example bert.encoder.layer.3, model.layers.3 or
+# transformer.h.3.
 NUMBERED = re.compile(r"(?:^|\.)(?:layers?|h|blocks?)\.(\d+)\.")
 BELOW = re.compile(r"embed|(?:^|\.)w[tp]e\.")
 
 
 def groups(parameters: Iterable[tuple[str, nn.Parameter]], lr: float, decay: float) -> list[dict[str, Any]]:
-    """Groups for an optimizer, the highest rate first, of the parameters that are trained.
+    """Groups of trained parameters for an optimizer, highest rate first.
 
-    The uppermost layer, and whatever has no number and is no embedding, has `lr`, each layer below `decay`
-    times the rate of the one above it, and embeddings are one layer below the lowest.
+    The top layer has the rate `lr`, and so have parameters that belong to no numbered layer and are not
+    embeddings. Each layer below has `decay` times the rate of the layer above it. Embeddings count as one
+    layer below the lowest.
 
-    Raises FiglangError for a network without numbered layers.
+    Args:
+        parameters: Names and parameters.
+        lr: The highest rate.
+        decay: Factor from layer to layer.
+
+    Raises:
+        FiglangError: If the network has no numbered layers.
     """
     trained = [(name, parameter) for name, parameter in parameters if parameter.requires_grad]
-    numbers = {name: int(found[1]) for name, _ in trained if (found := NUMBERED.search(name))}
+    numbers = {name: int(layer[1]) for name, _ in trained if (layer := NUMBERED.search(name))}
     if not numbers:
         raise FiglangError(
-            f"method.layer_decay={decay:g} needs numbered layers, and none of the trained weights is in one; "
-            "leave it out"
+            f"method.layer_decay={decay:g} needs numbered layers, but none of the trained weights is in "
+            "one; leave it out"
         )
     top = max(numbers.values())
     depths: dict[int, list[nn.Parameter]] = {}

@@ -1,5 +1,4 @@
-"""Which weights are exported: those of the epoch with the least loss on selected items, or of the last
-one."""
+"""Which weights are exported: those of the best epoch (lowest selection loss), or those of the last epoch."""
 
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
@@ -13,20 +12,25 @@ from figlang.training.base import SELECTION
 
 
 class Patience(EarlyStopping):
-    """Early stopping that stays stopped when a fit is resumed after its last epoch."""
+    """Early stopping that stays stopped if a fit is resumed after its last epoch."""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         trainer.should_stop = self.wait_count >= self.patience
 
 
 class LastWeights(ModelCheckpoint):
-    """The weights after the last epoch, where the processes only have shares of them; written before the
-    state of that epoch."""
+    """The weights after the last epoch, for strategies that share them out.
+
+    They are written before the state of that epoch.
+    """
 
 
 def callbacks(run: Run, method: MethodConfig, sharded: bool) -> list[Callback]:
-    """Keep the weights of the best epoch and stop after `patience` epochs without a better one, or keep those
-    of the last."""
+    """Callbacks that keep the weights to export.
+
+    With a selection loss they keep the best epoch and stop after `patience` epochs without a better one.
+    Otherwise they keep the last epoch, if the weights are shared out.
+    """
     place = {
         "dirpath": run.best.parent,
         "filename": run.best.stem,
@@ -45,15 +49,19 @@ def callbacks(run: Run, method: MethodConfig, sharded: bool) -> list[Callback]:
 
 
 def restore(network: nn.Module, run: Run) -> int:
-    """Put the kept weights into the network that a module was made of; returns the epoch they are of, from 1.
+    """Load the kept weights into a network.
 
-    Raises FiglangError for a damaged file.
+    Returns:
+        The epoch of the weights, from 1.
+
+    Raises:
+        FiglangError: If the file is damaged.
     """
     try:
         content = torch.load(run.best, map_location="cpu", weights_only=True)
-    except Exception as error:  # it can fail in any way
+    except Exception as error:  # a damaged file can fail in any way
         raise FiglangError(
-            f"{run.best} cannot be read ({damage(error)}); overwrite=true starts the run anew"
+            f"{run.best} cannot be read ({damage(error)}); overwrite=true starts the run again"
         ) from error
     # Frozen weights are not saved.
     network.load_state_dict(

@@ -7,10 +7,10 @@ from torch.distributed.tensor import DTensor
 
 
 def shard(module: nn.Module, network: nn.Module, mesh: DeviceMesh) -> None:
-    """Share out the blocks of `network`, each gathered while it computes, and the rest of `module` as a
-    whole.
+    """Share out the blocks of `network`, and the rest of `module` as a whole.
 
-    The blocks are the classes that transformers names as not to be split over devices.
+    Each block is gathered while it computes. Blocks are the classes that transformers says not to split over
+    devices.
     """
     if isinstance(module, FSDPModule):
         return
@@ -22,15 +22,15 @@ def shard(module: nn.Module, network: nn.Module, mesh: DeviceMesh) -> None:
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """A tensor that may be shared out, in every process."""
+    """The whole of a tensor that may be shared out, in every process."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def local(parameter: Tensor) -> Tensor:
-    """What this process holds of a parameter that FSDP2 or ZeRO 3 may have shared out."""
+    """This process's part of a parameter that FSDP2 or ZeRO 3 may have shared out."""
     if isinstance(parameter, DTensor):
         return parameter.to_local()
     held: Tensor | None = getattr(
         parameter, "ds_tensor", None
-    )  # ZeRO 3 leaves an empty tensor in the parameter's place
+    )  # ZeRO 3 puts an empty tensor in the parameter's place
     return parameter if held is None else held

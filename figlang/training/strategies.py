@@ -1,7 +1,7 @@
-"""Several processes: which Lightning strategy a configuration asks for, on CPU processes (gloo) too.
+"""Several processes: the Lightning strategy for a configuration, also for CPU processes (gloo).
 
-Whatever the strategy, weights alone are saved as one file with all weights that are trained, in float32, so
-that what is exported never depends on it.
+With every strategy, weights alone are saved as one file with all trained weights in float32. So an export
+never depends on the strategy.
 """
 
 import os
@@ -34,14 +34,15 @@ ZERO: dict[str, dict[str, Any]] = {
     "deepspeed_2_offload": {"stage": 2, "offload_optimizer": True},
     "deepspeed_3": {"stage": 3},
 }
-# The trained weights are not whole in any process, or not in full precision.
+# With these, no process has all trained weights, or not in full precision.
 SHARDED = (*ZERO, "fsdp")
 
 
 def strategy(trainer: TrainerConfig) -> str | Strategy:
     """Lightning's name or object for `trainer.strategy`.
 
-    Raises FiglangError where DeepSpeed is not installed.
+    Raises:
+        FiglangError: If DeepSpeed is needed and not installed.
     """
     if trainer.strategy == "fsdp":
         return FullySharded()
@@ -56,15 +57,17 @@ def strategy(trainer: TrainerConfig) -> str | Strategy:
         raise FiglangError(
             f"trainer={trainer.strategy} needs DeepSpeed: `pip install figlang[deepspeed]`"
         ) from error
-    # Offloaded, torch's fused AdamW is as good as DeepSpeed's own for processors, which would have to be
+    # For offloaded states, torch's fused AdamW is as good as DeepSpeed's own for CPUs, which would have to be
     # compiled first.
     cast(dict[str, Any], made.config)["zero_force_ds_cpu_optimizer"] = False
     return made
 
 
 def places(trainer: TrainerConfig) -> tuple[int | str, int]:
-    """Processes per node and nodes for Lightning: as configured or, where `auto`, as torchrun or SLURM's srun
-    has started them."""
+    """The number of processes per node and of nodes, for Lightning.
+
+    They are as configured. If the setting is `auto`, they are as torchrun or SLURM's srun has started them.
+    """
     devices: int | str = int(trainer.devices) if trainer.devices.isdigit() else trainer.devices
     if trainer.strategy == "auto":
         return devices, trainer.nodes or 1
@@ -80,9 +83,9 @@ def places(trainer: TrainerConfig) -> tuple[int | str, int]:
 
 
 class FullySharded(ModelParallelStrategy):
-    """FSDP2: weights, gradients and optimizer state shared out, gathered block by block.
+    """FSDP2: weights, gradients and optimizer state are shared out and gathered block by block.
 
-    Lightning's FSDPStrategy is FSDP1, which refuses CPUs. Checkpoints are one file, as in a single process.
+    Lightning's FSDPStrategy is FSDP1, which refuses CPUs. A checkpoint is one file, as with a single process.
     """
 
     def __init__(self) -> None:
@@ -94,8 +97,8 @@ class FullySharded(ModelParallelStrategy):
         self._data_parallel_size = self.num_nodes * self.num_processes
         super().setup_environment()
 
-    # Through the module's own call, whose hooks gather what belongs to no block; Lightning would call the
-    # steps directly.
+    # Steps go through the module's own call. Its hooks gather the weights outside of blocks. Lightning would
+    # call the steps directly.
     def training_step(self, *args: Any, **kwargs: Any) -> Any:
         return self._forward_redirection(self.model, self.lightning_module, "training_step", *args, **kwargs)
 
@@ -106,10 +109,11 @@ class FullySharded(ModelParallelStrategy):
 
 
 class ZeroStrategy(DeepSpeedStrategy):
-    """DeepSpeed's ZeRO, with checkpoints that are whole or not there.
+    """DeepSpeed's ZeRO, with checkpoints that are complete or not there.
 
-    The state to resume from is a folder with a part of every process. The name of the checkpoint is a link to
-    one of two folders: the next state goes into the other one, and the link moves when all of it is written.
+    The state for resuming is a folder with a part from every process. The name of the checkpoint is a link to
+    one of two folders. The next state is written to the other folder, and the link moves when all of it is
+    written.
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], filepath: Any, storage_options: Any = None) -> None:
@@ -121,7 +125,7 @@ class ZeroStrategy(DeepSpeedStrategy):
             return
         folders = [path.with_name(f"{path.stem}-{letter}{path.suffix}") for letter in "ab"]
         current = Path(self.broadcast(path.resolve()))
-        folder = next(each for each in folders if each.resolve() != current)
+        folder = next(candidate for candidate in folders if candidate.resolve() != current)
         if self.is_global_zero:
             shutil.rmtree(folder, ignore_errors=True)
         self.barrier()
@@ -139,13 +143,13 @@ class ZeroStrategy(DeepSpeedStrategy):
 
 
 class CpuZeroStrategy(ZeroStrategy):
-    """ZeRO over CPU processes (gloo), which Lightning's strategy refuses though DeepSpeed can do it."""
+    """ZeRO over CPU processes (gloo). Lightning's strategy refuses them, although DeepSpeed supports them."""
 
     def setup_environment(self) -> None:
         DDPStrategy.setup_environment(self)
 
     def setup_distributed(self) -> None:
-        # The parent's check of device indices makes no sense for CPUs, which have none.
+        # The parent checks device indices, which CPUs do not have.
         with isolate_rng():
             self.set_world_ranks()
             self._init_deepspeed_distributed()
@@ -159,17 +163,19 @@ class CpuZeroStrategy(ZeroStrategy):
 
 
 def gathered(module: LightningModule) -> dict[str, Tensor]:
-    """The trained weights of a module under ZeRO, whole and in float32, in the first process; every process
-    has to call it."""
+    """The trained weights of a module under ZeRO, whole and in float32, in the first process.
+
+    Every process must call this.
+    """
     from deepspeed.utils import safe_get_full_fp32_param
 
-    found = {}
+    weights = {}
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
             whole = safe_get_full_fp32_param(parameter)
             if module.global_rank == 0:
-                found[name] = whole.detach().to("cpu", copy=True)
-    return found
+                weights[name] = whole.detach().to("cpu", copy=True)
+    return weights
 
 
 @contextmanager

@@ -1,5 +1,7 @@
-"""What a training took of the machine: memory, tokens a second, and its share of what matrix products can
-reach."""
+"""What a training took of the machine.
+
+This is its memory, its tokens per second, and the share of the speed of matrix products that it reached.
+"""
 
 import re
 import resource
@@ -15,29 +17,35 @@ from torch import nn
 from figlang.cpu.linear import OneDnnLinear
 
 SIZES = (1024, 2048)
-# Measuring the rate of products takes some seconds: shorter trainings go without.
+# Measuring the speed of products takes some seconds. It is left out for trainings shorter than this, in
+# seconds.
 WORTH = 60.0
 DTYPES = {"32-true": torch.float32, "bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
 
 
 def forget_peak() -> bool:
-    """Begin to count the largest memory anew; False where the system cannot, so that earlier runs of this
-    process count."""
+    """Start to measure the largest memory again.
+
+    Returns:
+        False if the system cannot do that. Then earlier runs of this process count too.
+    """
     try:
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:  # not Linux, or a container without leave
+    except OSError:  # not Linux, or a container without permission
         return False
     return True
 
 
 def peak_memory() -> float:
-    """Largest resident memory of this process in MB (2**20 bytes), since `forget_peak` if that was
-    possible."""
+    """The largest resident memory of this process, in MB (2**20 bytes).
+
+    It counts from `forget_peak` on, if that succeeded.
+    """
     status = Path("/proc/self/status")
     if status.is_file() and (kept := re.search(r"VmHWM:\s*(\d+) kB", status.read_text())):
         return int(kept[1]) / 2**10
-    found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return found / (2**20 if sys.platform == "darwin" else 2**10)
+    largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return largest / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def product_rate(
@@ -46,8 +54,17 @@ def product_rate(
     repeats: int = 3,
     kinds: Sequence[type[nn.Linear]] = (nn.Linear, OneDnnLinear),
 ) -> float:
-    """Floating-point operations per second of a square product on this CPU now: the fastest size, by torch or
-    by oneDNN."""
+    """Floating-point operations per second of a square product on this CPU now.
+
+    Args:
+        dtype: Precision of the product.
+        sizes: Sizes to try.
+        repeats: Runs of each; the median counts.
+        kinds: Classes of layers to try.
+
+    Returns:
+        The highest rate of these sizes and classes.
+    """
     rates = []
     for size in sizes:
         for kind in kinds:
@@ -65,10 +82,9 @@ def product_rate(
 
 
 def work(network: nn.Module, tokens: int) -> float:
-    """Floating-point operations of training on so many tokens, attention and the vocabulary matrix left out.
+    """Floating-point operations of training on so many tokens, without attention and the vocabulary matrix.
 
-    Two for each weight and token forward and two backward, and two more for the gradient of a weight that is
-    trained.
+    For each weight and token there are two forward and two backward, and two more if the weight is trained.
     """
     outputs = getattr(network, "get_output_embeddings", lambda: None)()
     embeddings = [

@@ -1,5 +1,4 @@
-"""Weights & Biases: one run for one run folder, which a resumed training continues, and what is added to it
-at the end."""
+"""Weights & Biases: one W&B run for each run folder. A resumed training continues it."""
 
 import json
 import logging
@@ -26,9 +25,13 @@ log = logging.getLogger("figlang")
 
 
 def logger(config: TrainConfig, run: Run) -> Logger | bool:
-    """Lightning's logger with its run begun or continued, or False where there is none: log.csv is History's.
+    """Lightning's logger, with its W&B run begun or continued.
 
-    Raises FiglangError where wandb is missing or its server cannot be reached.
+    Returns:
+        False without W&B. log.csv is written by History in any case.
+
+    Raises:
+        FiglangError: If wandb is missing or its server cannot be reached.
     """
     mode = config.logger.mode
     if config.logger.name != "wandb" or mode == "disabled":
@@ -45,22 +48,22 @@ def logger(config: TrainConfig, run: Run) -> Logger | bool:
         else run.folder.relative_to(run.folder.parent.parent)
     )
     first = rank_zero_only.rank == 0
-    if first and wandb.run is not None:  # of a run before it in a multirun, which has failed
+    if first and wandb.run is not None:  # left by an earlier run of a multirun, which failed
         wandb.run.finish(exit_code=1)
     kept = WandbLogger(
         name=name,
         id=_identity(run) if first else None,
         project=config.logger.project,
         entity=config.logger.entity,
-        # A client that another program started first (WANDB_SERVICE) has a working directory of its own.
+        # A client that another program has started (WANDB_SERVICE) has its own working directory.
         save_dir=run.folder.absolute(),
         offline=mode == "offline",
         resume=None if mode == "offline" else "allow",
     )
-    # Where they come from and go to is no setting of the experiment.
+    # Paths and the logger are not settings of the experiment.
     settings = {name: value for name, value in asdict(config).items() if name not in ("logger", "paths")}
     try:
-        with arguments_without_secrets():  # the client notes how it was started
+        with arguments_without_secrets():  # the client saves the command line
             kept.log_hyperparams(redacted_values(settings))
     except (wandb.errors.Error, ValueError) as error:
         raise FiglangError(
@@ -75,11 +78,15 @@ def finish(
     content: Mapping[str, Any],
     history: Sequence[tuple[int, int, str, str, float]],
 ) -> None:
-    """Add metrics with their intervals, predictions and figures to the W&B run, and the model if asked for;
-    end it.
+    """Add metrics with intervals, predictions, figures and, if set, the model to the W&B run, and end it.
 
-    `history` are the rows of log.csv. What a sweep compares is the exported epoch, so the summary has its
-    selection loss.
+    A sweep compares exported epochs, so the summary has the lowest selection loss.
+
+    Args:
+        config: Settings of the training.
+        run: Its folder.
+        content: Its metrics.json.
+        history: The rows of log.csv.
     """
     if config.logger.name != "wandb" or config.logger.mode == "disabled":
         return
@@ -116,13 +123,15 @@ def finish(
             current.log_artifact(artifact)
         current.finish()
     except wandb.errors.Error as error:
-        # The run itself is whole; what was logged so far is in its folder.
+        # The training is complete. What was logged so far is in its folder.
         log.warning("W&B: %s; `wandb sync %s` sends it later", one_line(error), run.folder / "wandb")
 
 
 def preempted() -> None:
-    """Tell W&B that the run of a sweep is stopped from outside and may go on; other runs go on by their own
-    command."""
+    """Tell W&B that the run of a sweep was stopped from outside and may continue.
+
+    Runs outside a sweep are resumed by their own command.
+    """
     if "WANDB_SWEEP_ID" not in os.environ or rank_zero_only.rank != 0 or "wandb" not in sys.modules:
         return
     import wandb
@@ -132,8 +141,10 @@ def preempted() -> None:
 
 
 def _identity(run: Run) -> str:
-    """The run's id: a sweep agent's, or one of its own, kept in the folder so that a resumed training goes on
-    in it."""
+    """The id of the W&B run.
+
+    It is that of a sweep's agent, or one that is kept in the run folder for a resumed training.
+    """
     if given := os.environ.get("WANDB_RUN_ID"):
         return given
     path = run.folder / "wandb-id.txt"

@@ -21,25 +21,28 @@ from figlang.training.strategies import SHARDED, ZERO, places, strategy
 class WholeStates(TorchCheckpointIO):
     """Saves a state beside its place and renames it.
 
-    Lightning's way, by fsspec, writes to the system's temporary folder and copies where that is another disk:
-    a full one, or a kill, then leaves half a state in place of the last whole one.
+    Lightning uses fsspec, which writes to the system's temporary folder and copies if that is another disk.
+    After a full disk or a kill, half a state would stand in place of the last complete one.
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
-        # In memory first: torch words a write that fails as an error of its own.
+        # In memory first: torch raises an error of its own if a write fails.
         content = io.BytesIO()
         torch.save(checkpoint, content)
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        for leftover in Path(path).parent.glob(f".{Path(path).name}.*"):  # of a process that was killed
+        for leftover in Path(path).parent.glob(f".{Path(path).name}.*"):  # left by a killed process
             leftover.unlink()
         with whole_file(Path(path)) as beside:
             beside.write_bytes(content.getbuffer())
 
 
 def trainer(config: TrainConfig, run: Run, callbacks: list[Callback]) -> Trainer:
-    """Lightning's Trainer for a run: one checkpoint after every epoch, no other logs than ours and W&B's.
+    """Lightning's Trainer for a run.
 
-    Raises FiglangError with Lightning's words for a device or strategy that is not here.
+    It saves a checkpoint after every epoch, and its only logs are figlang's and W&B's.
+
+    Raises:
+        FiglangError: With Lightning's words, for a device or strategy that is not available.
     """
     settings = config.trainer
     saver = ModelCheckpoint(
@@ -55,15 +58,16 @@ def trainer(config: TrainConfig, run: Run, callbacks: list[Callback]) -> Trainer
             devices=devices,
             num_nodes=nodes,
             strategy=strategy(settings),
-            # DeepSpeed clips by itself and only if told here; the module clips otherwise.
+            # DeepSpeed clips gradients itself, if it is told here. Otherwise the module clips.
             gradient_clip_val=config.method.clip if settings.strategy in ZERO else None,
             precision=cast(Any, settings.precision),
             max_epochs=config.method.epochs,
-            # Under SLURM a new fit would go on from any hpc_ckpt_1.ckpt of the working directory.
+            # Under SLURM, a new fit would resume from any hpc_ckpt_1.ckpt in the working directory.
             default_root_dir=run.checkpoint.parent,
             logger=logger,
             plugins=[WholeStates()],
-            # History and Health come first: the checkpoint that follows them holds their state of this epoch.
+            # History and Health come first, so that the checkpoint which follows holds their state of this
+            # epoch.
             callbacks=[*callbacks, *keeping, saver, *bars],
             enable_progress_bar=settings.progress,
             enable_model_summary=False,

@@ -66,7 +66,7 @@ def test_an_encoder_is_scored_by_its_masked_head(
         ),
         (
             ["model=causal", "model.name_or_path=./bert", "scoring=clean"],
-            "BertLMHeadModel as loaded is no causal language model",
+            "BertLMHeadModel as loaded is not a causal language model",
         ),
         (["model=google/bert"], "model=google/bert is no preset; did you mean bert? choose one of"),
         (

@@ -1,1 +1,1 @@
-"""Words at a blank, ranked by a model."""
+"""Rank the words at a blank by a model."""

@@ -1,5 +1,4 @@
-"""Causal and masked language models as readers of blanks: the log-probabilities of the tokens of words
-there."""
+"""Causal and masked language models that read blanks: log-probabilities of the tokens of words there."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,14 +14,16 @@ from figlang.scoring.requests import Request, SpanFinder
 from figlang.scoring.tree.continuing import Chunk, Continuation
 from figlang.types import Blank
 
-TOGETHER = 16  # blanks of a masked model that share batches
-LONGEST = 24  # tokens of a word, for which there has to be room at a blank
+TOGETHER = 16  # number of blanks of a masked model that share batches
+LONGEST = 24  # the most tokens of a word; there must be space for them at a blank
 
 
 class CausalReader:
-    """A word and what ends it, token by token: the quotation mark that closes what the prompt has opened, or,
-    where the model fills in, its end of text; else beginnings of other words (`employ`, `employed`) would
-    take their probability."""
+    """Reads a word and its end, token by token.
+
+    The end is the quotation mark that closes the prompt's, or, for a model that fills in, its end of text.
+    Without an end, beginnings of other words (`employ`, `employed`) would take their probability.
+    """
 
     by_length = False
 
@@ -32,7 +33,7 @@ class CausalReader:
         self._continuation, self._tokenizer, self._bos, self._inserts = continuation, tokenizer, bos, inserts
         if inserts and tokenizer.eos_token_id is None:
             raise FiglangError(
-                "form=insert ends a word by the tokenizer's end of text, and it has none; use form=quote"
+                "form=insert ends a word by the tokenizer's end of text, but it has none; use form=quote"
             )
 
     def pieces(self, words: Sequence[str]) -> list[tuple[int, ...]]:
@@ -40,9 +41,10 @@ class CausalReader:
         before, after = ("*", "") if self._inserts else ('be "', '"')
         (start,) = spans.ids([before])
         end = (int(self._tokenizer.eos_token_id),) if self._inserts else ()
-        found = spans.ids([f"{before}{word}{after}" for word in words])
+        encoded = spans.ids([f"{before}{word}{after}" for word in words])
         pieces = [
-            (*ids[len(start) :], *end) if ids[: len(start)] == start and ids != start else () for ids in found
+            (*ids[len(start) :], *end) if ids[: len(start)] == start and ids != start else ()
+            for ids in encoded
         ]
         return [ids if len(ids) <= LONGEST else () for ids in pieces]
 
@@ -58,26 +60,28 @@ class _Read:
         self._first_RV = chunk.logits.log_softmax(-1)
 
     def log_probs(self, asked: Sequence[tuple[int, Node]]) -> list[list[float]]:
-        found: list[list[float]] = [[] for _ in asked]
+        values: list[list[float]] = [[] for _ in asked]
         later = [place for place, (_, node) in enumerate(asked) if node.tokens]
         for place, (row, node) in enumerate(asked):
             if not node.tokens:
-                found[place] = _at(self._first_RV[row], node)
+                values[place] = _at(self._first_RV[row], node)
         places = iter(later)
         for logits_WV in (
             self._chunk.after([(asked[place][0], asked[place][1].tokens) for place in later]) if later else ()
         ):
             for values_V in logits_WV.log_softmax(-1):
                 place = next(places)
-                found[place] = _at(values_V, asked[place][1])
-        return found
+                values[place] = _at(values_V, asked[place][1])
+        return values
 
 
 class MaskedReader:
-    """As many masks as a word has tokens, filled from left to right: each token is predicted from the
-    sentence, the word's earlier tokens, and masks in the place of the later ones (so that the pieces of a
-    rare word do not give each other away: Kauf & Ivanova 2023, arXiv 2305.10588). Words of different lengths
-    are compared by the sums, each given its number of masks."""
+    """Reads a blank with as many masks as a word has tokens, filled from left to right.
+
+    Each token is predicted from the sentence, the word's earlier tokens, and masks in the place of its later
+    tokens. So the pieces of a rare word do not reveal each other (Kauf & Ivanova 2023, arXiv 2305.10588).
+    Words of different lengths are compared by their sums, each given its number of masks.
+    """
 
     by_length = True
 
@@ -101,9 +105,9 @@ class MaskedReader:
     def _cut(
         self, before: str, word: str, after: str
     ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """The tokens before a word, of it, and after it."""
+        """The tokens before a word, of the word, and after it."""
         ((encoding, _),) = self._scorer.spans.find([Request(before, word + after)])
-        # A space of its own is not masked: it stays with the text before the word.
+        # A space token is not masked: it stays with the text before the word.
         first = (
             next(place for place, (_, end) in enumerate(encoding.offsets) if end > len(before))
             if before
@@ -121,9 +125,8 @@ class MaskedReader:
         window = self._scorer.window
         if window is not None and around + LONGEST > window:
             raise FiglangError(
-                f"{blank.item.id}: its prompt has {around} tokens without the answer, the network reads "
-                f"{window}; use a model with "
-                "a longer window"
+                f"{blank.item.id}: its prompt has {around} tokens without the answer, and the network "
+                f"reads {window}; use a model with a longer window"
             )
 
 
@@ -142,12 +145,12 @@ class _Masked:
         wanted: dict[Cloze, list[int]] = {}
         for place, cloze in enumerate(clozes):
             wanted.setdefault(cloze, []).append(place)
-        found: list[list[float]] = [[] for _ in asked]
+        values: list[list[float]] = [[] for _ in asked]
         for batch, logits_NV in self._scorer.read(wanted):
             for cloze, values_V in zip(batch, logits_NV.log_softmax(-1), strict=True):
                 for place in wanted[cloze]:
-                    found[place] = _at(values_V, asked[place][1])
-        return found
+                    values[place] = _at(values_V, asked[place][1])
+        return values
 
     def _cloze(self, row: int, node: Node) -> Cloze:
         before, after = self._sides[row]

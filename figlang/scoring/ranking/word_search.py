@@ -1,7 +1,7 @@
 """Ranks of human answers among candidate words at a blank, by the probability of the whole word.
 
 A beginning of a word is at least as likely as the word. So beginnings that are less likely than the least
-likely answer are never read on, and the ranks are those of reading every candidate.
+likely answer are not read on. The ranks are those of reading every candidate.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,10 +18,13 @@ from figlang.types import Blank
 
 @dataclass(eq=False)
 class Node:
-    """A beginning of words: its tokens, and of how many tokens these words are (0 where that makes no
-    difference).
+    """A beginning of words.
 
-    `words` are those that end here, as texts that are the same to the tokenizer.
+    Attributes:
+        tokens: Its tokens.
+        length: Number of tokens of these words; 0 if that does not matter.
+        children: Longer beginnings by their next token.
+        words: Words that end here. The tokenizer does not tell them apart.
     """
 
     tokens: tuple[int, ...] = ()
@@ -31,34 +34,47 @@ class Node:
 
 
 class Blanks(Protocol):
-    """Blanks that are looked at together, by their numbers."""
+    """Blanks that are read together, by their numbers."""
 
     numbers: list[int]
 
     def log_probs(self, asked: Sequence[tuple[int, Node]]) -> list[list[float]]:
-        """For each place in `numbers` and beginning of a word, the log-probability of the token of each of
-        its children."""
+        """The log-probabilities of the tokens of all children.
+
+        Args:
+            asked: Places in `numbers`, each with a beginning of a word.
+        """
 
 
 class Reader(Protocol):
-    """A language model that reads blanks. `by_length`: it is told how many tokens a word has."""
+    """A language model that reads blanks. With `by_length`, it is told how many tokens a word has."""
 
     by_length: bool
 
     def pieces(self, words: Sequence[str]) -> list[tuple[int, ...]]:
-        """The tokens of every word at a blank, with the token that ends a word if the model can go on; empty
-        where it has none."""
+        """The tokens of every word at a blank; empty if the model has none for it.
+
+        The token that ends a word is included if the model can go on after a word.
+        """
 
     def blanks(self, blanks: Sequence[Blank]) -> Iterator[Blanks]:
-        """All blanks, each once, as many at a time as fit."""
+        """Read all blanks, each once, as many at a time as fit."""
 
 
 class WordRanker:
-    """Ranks the answers at blanks among `candidates` and the answers themselves.
+    """Ranks the answers at blanks among candidate words and the answers themselves.
 
-    An answer's rank is the number of words that are at least as likely, itself included: a tie does not help.
-    With `max_rank`, answers beyond it have none, and no more words than that has to be found. `unknown` are
-    words that the tokenizer has no tokens for, or too many: they are never ranked.
+    The rank of an answer is the number of words that are at least as likely, itself included: a tie does not
+    help.
+
+    Args:
+        reader: The model.
+        candidates: The candidate words.
+        answers: The answers at each blank.
+        max_rank: Answers beyond this have no rank, so that fewer words have to be read. None for no limit.
+
+    Attributes:
+        unknown: Words for which the tokenizer has no tokens, or too many. They are never ranked.
     """
 
     def __init__(
@@ -72,9 +88,9 @@ class WordRanker:
         self._answers = answers
         self._max_rank = max_rank
         listed = dict.fromkeys(candidates)
-        words = list(dict.fromkeys([*listed, *(answer for some in answers for answer in some)]))
+        words = list(dict.fromkeys([*listed, *(answer for answers_of in answers for answer in answers_of)]))
         self._roots: dict[int, Node] = {}
-        self._ends: dict[str, list[Node]] = {}  # the way to each word, from its root to its last token
+        self._ends: dict[str, list[Node]] = {}  # the nodes of each word, from its root to its last token
         for word, pieces in zip(words, reader.pieces(words), strict=True):
             if pieces:
                 self._ends[word] = self._grow(word, pieces)
@@ -90,17 +106,18 @@ class WordRanker:
         return way
 
     def rank(self, blanks: Sequence[Blank], progress: bool = False) -> list[Ranked]:
-        """For every blank, in the order of the answers that the ranker was made with, their ranks.
+        """The ranks of the answers at every blank, in the order of the answers that the ranker was made with.
 
-        Raises NonFiniteError for a blank at which the network's log-probabilities are not numbers.
+        Raises:
+            NonFiniteError: If the network's log-probabilities at a blank are not numbers.
         """
-        found: dict[int, Ranked] = {}
+        ranked: dict[int, Ranked] = {}
         with Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress) as bar:
             task = bar.add_task("ranking", total=len(blanks))
-            for some in self._reader.blanks(blanks):
-                found.update(self._search(some))
-                bar.advance(task, len(some.numbers))
-        return [found[number] for number in range(len(blanks))]
+            for together in self._reader.blanks(blanks):
+                ranked.update(self._search(together))
+                bar.advance(task, len(together.numbers))
+        return [ranked[number] for number in range(len(blanks))]
 
     def _search(self, blanks: Blanks) -> Mapping[int, Ranked]:
         roots = list(self._roots.values())
@@ -113,19 +130,18 @@ class WordRanker:
             (row, bound, node) for row, search in enumerate(searches) for bound, node in search.next(count)
         ]:
             values = blanks.log_probs([(row, node) for row, _, node in asked])
-            for (row, bound, node), some in zip(asked, values, strict=True):
-                if any(map(isnan, some)):
+            for (row, bound, node), log_probs in zip(asked, values, strict=True):
+                if any(map(isnan, log_probs)):
                     raise NonFiniteError(
                         "the network's log-probabilities are not numbers", blanks.numbers[row]
                     )
-                searches[row].learn(bound, node, some)
+                searches[row].learn(bound, node, log_probs)
             count *= 2
         return {number: search.ranked() for number, search in zip(blanks.numbers, searches, strict=True)}
 
 
 class _Search:
-    """The words at one blank whose log-probability is known, and the beginnings that may be read next,
-    likeliest last."""
+    """The words at one blank whose log-probability is known, and the beginnings that may be read next."""
 
     def __init__(
         self,
@@ -142,12 +158,14 @@ class _Search:
         self._max_rank = max_rank
 
     def next(self, count: int) -> list[tuple[float, Node]]:
-        """Beginnings to be read: those of answers, and the likeliest `count` of the others that could
-        matter."""
+        """The beginnings to read next.
+
+        They are those of answers, and the likeliest `count` of the others that could matter.
+        """
         least = self._least()
-        self._open.sort(key=lambda one: one[0])
-        chosen = [one for one in self._open if one[1] in self._needed]
-        others = [one for one in self._open if one[1] not in self._needed and one[0] >= least]
+        self._open.sort(key=lambda pair: pair[0])
+        chosen = [(bound, node) for bound, node in self._open if node in self._needed]
+        others = [(bound, node) for bound, node in self._open if node not in self._needed and bound >= least]
         self._open = others[:-count]
         return chosen + others[-count:]
 
@@ -159,7 +177,7 @@ class _Search:
                 self._open.append((bound + value, child))
 
     def _least(self) -> float:
-        """No word that is less likely can matter."""
+        """The lowest log-probability that matters."""
         own = [self._known.get(node, -inf) for node in self._answers if node is not None]
         highest = sorted(self._known.values(), reverse=True)
         shown = highest[SHOWN - 1] if len(highest) >= SHOWN else -inf

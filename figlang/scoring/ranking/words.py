@@ -1,5 +1,4 @@
-"""Words that a language model writes at a blank: the text of its tokens, where a word ends, which tokens
-begin an answer."""
+"""Words that a language model writes at a blank: the text of its tokens, and where a word ends."""
 
 import unicodedata
 from collections import defaultdict
@@ -8,16 +7,16 @@ from dataclasses import dataclass
 
 from transformers import PreTrainedTokenizerBase
 
-# Within a word, these join its parts: head-office, don't.
+# Within a word, these join its parts, for example in head-office and don't.
 JOINERS = "-‐‑'’"
-REPLACEMENT = "�"  # of bytes that are no whole character yet
+REPLACEMENT = "�"  # stands for bytes that are not a whole character yet
 
 
 def leading_word(text: str) -> tuple[str, bool]:
-    """The word that a text begins with, after at most one space, and whether it has ended.
+    """The word at the beginning of a text, after at most one space, and whether it has ended.
 
-    White space, punctuation and quotation marks end a word; a hyphen or an apostrophe between letters or
-    digits does not, so that a text that ends with one has not ended its word.
+    White space, punctuation and quotation marks end a word. A hyphen or an apostrophe between letters or
+    digits does not. So a text that ends with one of them has not ended its word.
     """
     text = text.removeprefix(" ")
     for place, letter in enumerate(text):
@@ -37,8 +36,12 @@ def _in_word(letter: str) -> bool:
 
 @dataclass(frozen=True)
 class Comparison:
-    """When a text is an answer. `fold`: whatever its upper and lower case; `space`: a space may stand before
-    its first token."""
+    """When a text is an answer.
+
+    Attributes:
+        fold: Ignore upper and lower case.
+        space: Allow a space before the first token.
+    """
 
     fold: bool = True
     space: bool = True
@@ -47,15 +50,14 @@ class Comparison:
         return word.casefold() if self.fold else word
 
     def written(self, text: str) -> str | None:
-        """What of a text is compared; None if it begins with a space that it may not have."""
+        """The part of a text that is compared; None if it begins with a space that is not allowed."""
         if text.startswith(" "):
             return self.key(text[1:]) if self.space else None
         return self.key(text)
 
 
 class TokenTexts:
-    """The text of every token where it stands in a string (a tokenizer's own decoding drops spaces at the
-    beginning)."""
+    """The text of every token within a string. A tokenizer's own decoding drops spaces at the beginning."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self._backend = tokenizer.backend_tokenizer
@@ -71,15 +73,15 @@ class TokenTexts:
         return len(self._texts)
 
     def of(self, tokens: Sequence[int]) -> str:
-        """The text of tokens behind other text; special tokens have none."""
+        """The text of tokens behind other text. Special tokens have none."""
         if len(tokens) == 1:
             return self._texts[tokens[0]] if tokens[0] < len(self._texts) else ""
         return str(self._backend.decode([self._anchor, *tokens]))[self._before :]
 
     def beginnings(self, comparison: Comparison) -> Mapping[str, list[int]]:
-        """Tokens by what is compared of their text; those that are no beginning of a word are left out."""
-        found: dict[str, list[int]] = defaultdict(list)
+        """Tokens by the compared part of their text, without those that cannot begin a word."""
+        by_text: dict[str, list[int]] = defaultdict(list)
         for token, text in enumerate(self._texts):
             if REPLACEMENT not in text and (written := comparison.written(text)):
-                found[written].append(token)
-        return found
+                by_text[written].append(token)
+        return by_text

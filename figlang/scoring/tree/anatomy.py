@@ -1,5 +1,4 @@
-"""What a causal network is made of and what it can do, found out once by comparing it with itself on a few
-tokens."""
+"""The parts and the abilities of a causal network, found by comparing it with itself on a few tokens."""
 
 import inspect
 from collections.abc import Iterable, Sequence
@@ -25,24 +24,29 @@ from figlang.scoring.tree.states import padded, tree_reads, tree_states
 from figlang.scoring.tree.trie import Trie, grow
 from figlang.scoring.tree.vocabulary import Head
 
-# Packages whose layers do what they are called, and which of them may run twice at the same time: those of
-# bitsandbytes change.
+# Packages whose layers are known. Layers of STATELESS packages may run twice at the same time; those of
+# bitsandbytes have a state.
 KNOWN = ("torch", "transformers", "peft", "figlang", "bitsandbytes")
 STATELESS = KNOWN[:-1]
-# Of the change at a token that is changed: causal networks have none before it, but for rounding where
-# experts choose.
+# A part of the change at a token that is changed. The logits of a causal network do not change before that
+# token, except by rounding if experts are chosen.
 LEAK = 0.02
 
 
 @dataclass(frozen=True)
 class Anatomy:
-    """A network, its parts, and why it has to take a slower way (None where it need not).
+    """A network, its parts, and why it must be run in a slower way (None if it need not).
 
-    `not_split`: its logits are not what `head` makes of `body`'s states. `not_tree`: its attention does not
-    take a mask of its own. `window`: how far attention reaches back, None if everywhere. `keys`: the most
-    keys that attention code with a built-in mask by place can hold, None if any number. `by_length`: rotary
-    frequencies that depend on the longest input of a batch once it is longer than this. `steady`: in bf16 it
-    can add up in float32 (see figlang.cpu.residual).
+    Attributes:
+        network: The whole network.
+        body: The network without its vocabulary matrix.
+        window: How many tokens attention reaches back; None if it reaches everywhere.
+        keys: The most keys that attention code with a built-in mask can hold; None if there is no limit.
+        by_length: If an input is longer than this, rotary frequencies depend on the longest input of the
+            batch.
+        not_split: Why its logits are not what `head` makes of `body`'s states.
+        not_tree: Why its attention does not take a mask of a tree.
+        steady: Whether it can add up in float32 in bf16 (see figlang.cpu.residual).
     """
 
     network: PreTrainedModel
@@ -55,29 +59,26 @@ class Anatomy:
     steady: bool = False
 
     def head(self, states_RH: Tensor) -> Tensor:
-        """Logits (R, vocabulary) of states (R, hidden), with the scaling and capping that the network's own
-        forward does."""
+        """Logits (R, V) of states (R, H), with the scaling and capping of the network's own forward."""
         return self._through(self.network.get_output_embeddings(), states_RH)
 
     def matrix(self) -> nn.ModuleList:
-        """The vocabulary matrix, in slices where that is faster; none if it is not told apart."""
+        """The vocabulary matrix, in slices if that is faster; empty if the network cannot be split."""
         return nn.ModuleList() if self.not_split else sliced(self.network.get_output_embeddings())
 
     def heads(self, matrix: Iterable[nn.Module]) -> list[Head]:
-        """`head`, as one for each of the matrix's slices."""
+        """`head`, as one function for each slice of the matrix."""
         return [partial(self._through, layer) for layer in matrix]
 
     def exact(self, states_RH: Tensor, tokens_R: Tensor) -> Tensor:
-        """One logit per row (R,), that of its token, in float32 where `head` would round it to the network's
-        precision."""
+        """One logit for each row, (R,): that of its token, in float32 where `head` would round it."""
         matrix = self.network.get_output_embeddings()
         states_RH, tokens_R = states_RH.to(matrix.weight.device), tokens_R.to(matrix.weight.device)
         logits_R = (states_RH.float() * matrix.weight[tokens_R].float()).sum(-1)
         return self._finished(logits_R if matrix.bias is None else logits_R + matrix.bias[tokens_R].float())
 
     def unrounded(self) -> Head:
-        """Like `head`, in float32 where that rounds to the network's precision, so that no tokens are tied by
-        rounding."""
+        """Like `head`, but in float32, so that tokens are not tied by rounding."""
         if not self.rounds:
             return lambda states_RH: self.head(states_RH).float()
         matrix = self.network.get_output_embeddings()
@@ -86,9 +87,9 @@ class Anatomy:
 
     @property
     def rounds(self) -> bool:
-        """Whether `head` rounds its logits, and `exact` can give a few that are not rounded."""
+        """Whether `head` rounds its logits, and `exact` can give single logits without rounding."""
         matrix = self.network.get_output_embeddings()
-        # accelerate brings weights from disk for a product only
+        # accelerate loads weights from disk for a product only
         at_hand = type(matrix) in (nn.Linear, PackedLinear) and not matrix.weight.is_meta
         return self.network.dtype != torch.float32 and at_hand
 
@@ -106,7 +107,7 @@ class Anatomy:
         return logits
 
     def reason(self, longest: int) -> str | None:
-        """Why inputs of up to `longest` tokens cannot share their beginnings, or None if they can."""
+        """Why inputs of up to `longest` tokens cannot share their beginnings; None if they can."""
         if self.not_split or self.not_tree:
             return self.not_split or self.not_tree
         limits = {
@@ -122,15 +123,17 @@ class Anatomy:
 
 @torch.inference_mode()
 def dissect(network: PreTrainedModel) -> Anatomy:
-    """Find body and head, and check on a probe of two dozen tokens that they and tree attention equal the
-    plain network.
+    """Find the body and the head of a network, and check them.
 
-    Raises FiglangError for a network that is not causal, unless it is quantised.
+    On a probe of two dozen tokens, body, head and tree attention are compared with the plain network.
+
+    Raises:
+        FiglangError: If the network is not causal. A quantised network is not checked for that.
     """
     if isinstance(network, PeftModel):
         if network.active_peft_config.is_prompt_learning:
             raise FiglangError("causal scoring takes LoRA-like adapters, not learnt prompts")
-        network = network.get_base_model()  # the adapter's layers are inside
+        network = network.get_base_model()  # the layers of the adapter are inside it
     config = network.config.get_text_config()
     keys = min((_reach(buffer) for _, buffer in network.named_buffers() if _is_mask(buffer)), default=None)
     anatomy = Anatomy(network, network.base_model, _window(config), keys, _by_length(config))
@@ -147,9 +150,9 @@ def dissect(network: PreTrainedModel) -> Anatomy:
         ) from error
     if _looks_ahead(network, trie):
         raise FiglangError(
-            f"{type(network).__name__} as loaded is no causal language model: its tokens see those after "
-            "them, so what it makes of "
-            "a text is no probability; an encoder is scored by model=encoder scoring=pll"
+            f"{type(network).__name__} as loaded is not a causal language model: its tokens see those "
+            "after them, so its scores of a text are not probabilities; an encoder is scored by "
+            "model=encoder scoring=pll"
         )
     not_split = _not_split(anatomy, trie, expected)
     with hastened(network):
@@ -160,14 +163,14 @@ def dissect(network: PreTrainedModel) -> Anatomy:
 
 def _probe(network: PreTrainedModel) -> list[list[int]]:
     vocabulary = network.get_input_embeddings().weight.shape[0]
-    # Spread over the middle of the vocabulary, clear of special and image tokens at its ends.
+    # Spread over the middle of the vocabulary, away from special and image tokens at its ends.
     ids = [vocabulary // 4 + place * max(vocabulary // 50, 1) for place in range(25)]
     ids = [number % vocabulary for number in ids]
     return [ids[:8], ids[:4] + ids[8:12], ids[:2] + ids[12:18], ids[:1] + ids[18:]]
 
 
 def _plain(network: PreTrainedModel, trie: Trie) -> Tensor:
-    """Logits (N, vocabulary) of the read nodes, one plain sequence at a time."""
+    """Logits (N, V) of the read nodes, one plain sequence at a time."""
     logits: dict[int, Tensor] = {}
     for nodes, _ in trie.paths():
         output = padded(network, [trie.tokens[nodes]])
@@ -176,16 +179,18 @@ def _plain(network: PreTrainedModel, trie: Trie) -> Tensor:
 
 
 def _looks_ahead(network: PreTrainedModel, trie: Trie) -> bool:
-    """Whether most logits before a sequence's last token change with it; not asked of a quantised network,
-    whose roundings may hang on outliers of any token."""
+    """Whether most logits before a sequence's last token change with that token.
+
+    A quantised network is not checked, because its rounding may depend on outliers of any token.
+    """
     if getattr(network, "is_quantized", False):
         return False
     ids = trie.tokens[next(trie.paths())[0]]
     other = torch.cat([ids[:-1], ids[:1]])
-    # By themselves: rows of a batch are not rounded alike.
-    one, two = (padded(network, [row]).logits[0].float() for row in (ids, other))
-    moved_T = (one - two).abs().amax(-1)
-    # Most, since an expert may be chosen by a near tie, which rounding turns.
+    # One at a time: rows of a batch are not rounded alike.
+    logits, other_logits = (padded(network, [row]).logits[0].float() for row in (ids, other))
+    moved_T = (logits - other_logits).abs().amax(-1)
+    # Most, because a near tie may choose an expert, and rounding decides it.
     return bool(moved_T[:-1].median() > LEAK * moved_T[-1])
 
 
@@ -195,12 +200,12 @@ def _not_split(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
     nodes, _ = next(trie.paths())
     try:
         logits_RV = anatomy.head(padded(anatomy.body, [trie.tokens[nodes]])[0][0])
-    except Exception as error:  # the body of an encoder and decoder asks for inputs of both
+    except Exception as error:  # an encoder-decoder body needs inputs of both parts
         return f"its vocabulary matrix does not fit its body ({one_line(error)})"
-    found = expected.at(torch.searchsorted(trie.read, nodes)).differs(logits_RV)
+    difference = expected.at(torch.searchsorted(trie.read, nodes)).differs(logits_RV)
     return (
-        f"its output is more than its vocabulary matrix makes of its body's states ({found})"
-        if found
+        f"its logits are not what its vocabulary matrix makes of its body's states ({difference})"
+        if difference
         else None
     )
 
@@ -208,15 +213,15 @@ def _not_split(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
 def _not_tree(anatomy: Anatomy, trie: Trie, late: Trie, expected: Reference) -> str | None:
     if "position_ids" not in inspect.signature(anatomy.body.forward).parameters:
         return "it takes no position ids"
-    # In one pack, whose mask alone hides what is not on a node's path; and in small ones, in blocks that
-    # leave keys out, which hand on keys and values, with beginnings that nothing is asked of.
+    # First in one pack, where only the mask hides what is not on a node's path. Then in small packs and
+    # blocks that leave keys out, which hand on keys and values, with beginnings that are not scored.
     for tree, pack, blocks in ((trie, len(trie.read), ()), (late, 5, (2,))):
         try:
-            found = _difference(anatomy, tree, expected, pack, blocks)
-        except Exception as error:  # networks refuse a mask or cache they do not know with a dozen types
+            difference = _difference(anatomy, tree, expected, pack, blocks)
+        except Exception as error:  # networks refuse an unknown mask or cache with a dozen types of errors
             return f"it does not take a tree-shaped mask ({type(error).__name__}: {one_line(error)})"
-        if found:
-            return f"its attention does not follow a tree-shaped mask ({found})"
+        if difference:
+            return f"its attention does not follow a tree-shaped mask ({difference})"
     return None
 
 
@@ -225,15 +230,17 @@ def _steady(anatomy: Anatomy, late: Trie, expected: Reference) -> bool:
         return False
     try:
         return _difference(replace(anatomy, steady=True), late, expected, 5, (2,)) is None
-    except Exception:  # as in _not_tree: a network of unlike parts refuses in its own words
+    except Exception:  # as in _not_tree
         return False
 
 
 def _difference(
     anatomy: Anatomy, trie: Trie, expected: Reference, pack: int, blocks: Sequence[int]
 ) -> str | None:
-    """How logits of the read nodes that predict a scored token differ from those expected of all read nodes,
-    if they do."""
+    """How the logits of the read nodes that predict a scored token differ from the expected ones.
+
+    None if they do not.
+    """
     states = tree_states(tree_reads(anatomy.body, trie, pack, anatomy.keys, anatomy.steady, blocks))
     asked = trie.counts[trie.read] > 0
     logits_RV = anatomy.head(torch.cat([states_RH for _, states_RH, _ in states])[asked])
@@ -241,13 +248,13 @@ def _difference(
 
 
 def others(parts: Iterable[nn.Module], known: Sequence[str]) -> list[str]:
-    """Names of the classes of parts that are of no known package."""
+    """Names of the classes of parts that are not from a known package."""
     kinds = {type(part) for part in parts if type(part).__module__.partition(".")[0] not in known}
     return sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
 
 
 def _unknown(network: PreTrainedModel) -> str | None:
-    # It may take the mask of the probe, and yet look back no further than some number of tokens.
+    # It may accept the mask of the probe, but look back only a limited number of tokens.
     names = others(network.modules(), KNOWN)
     return f"it has code that is not transformers' own ({names[0]})" if names else None
 
@@ -267,7 +274,7 @@ def _by_length(config: Any) -> int | None:
     rope = getattr(config, "rope_parameters", None) or {}
     kinds = [kind for kind in rope.values() if isinstance(kind, dict)] or [
         rope
-    ]  # of layers that differ, each has its own
+    ]  # if layers differ, each kind has its own
     limits = [
         kind.get("original_max_position_embeddings") or getattr(config, "max_position_embeddings", None)
         for kind in kinds
@@ -281,6 +288,8 @@ def _is_mask(buffer: Tensor) -> bool:
 
 
 def _reach(mask: Tensor) -> int:
-    """Keys that the last query of a built-in mask (1, 1, T, T) sees: all, or those of a local window
-    (GPT-Neo)."""
+    """How many keys the last query of a built-in mask (1, 1, T, T) sees.
+
+    It sees all, or those of a local window (GPT-Neo).
+    """
     return int(mask[0, 0, -1].sum())

@@ -1,5 +1,6 @@
-"""Strings of a causal model as padded batches to train on: an item's strings are one row, their common
-beginnings read once.
+"""Strings of a causal model as padded batches for training.
+
+The strings of an item are one row, in which their common beginnings are read once.
 
 Shape letters: N rows, T tokens, P nodes of a row, R states that predict, S scored tokens, G strings, B
 choices, C options.
@@ -23,11 +24,17 @@ from figlang.types import Item
 class StringBatch:
     """Strings of several examples, their scored tokens and the choices between them.
 
-    `inputs` are the network's arguments. `states` (R,) are the places in (N x T) that predict a scored token;
-    token s of the S scored ones is `tokens[s]`, predicted by state `predictors[s]`, and belongs to string
-    `strings[s]`. `weights` (G,) turn a string's sum into its score. `option_strings` and `alone_strings` (B,
-    C) are the strings of the options and of what is subtracted (None if nothing is), -1 where a choice has
-    fewer options; `gold` (B,) is -1 where hidden. `positions` are the items' indices.
+    Attributes:
+        inputs: Arguments of the network.
+        states: Places in (N x T) that predict a scored token, (R,).
+        predictors: The state that predicts each scored token, (S,).
+        tokens: The scored tokens, (S,).
+        strings: The string of each scored token, (S,).
+        weights: Factors that turn the sum of a string into its score, (G,).
+        option_strings: Strings of the options, (B, C); -1 where a choice has fewer options.
+        alone_strings: Strings whose scores are subtracted, (B, C); None if none are.
+        gold: Place of the gold option, (B,); -1 if it is hidden.
+        positions: Numbers of the items.
     """
 
     inputs: dict[str, Tensor]
@@ -53,7 +60,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One choice between strings, by their number within the example."""
+    """A choice between strings, by their numbers within the example."""
 
     gold: int
     options: tuple[int, ...]
@@ -62,8 +69,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class EncodedStrings:
-    """The strings of an item or a pair. For every scored token: row, node that predicts it, token and string,
-    (S, 4)."""
+    """The strings of an item or a pair.
+
+    `scored` (S, 4) holds row, predicting node, token and string of every scored token.
+    """
 
     positions: tuple[int, ...]
     sequences: tuple[Row, ...]
@@ -77,7 +86,7 @@ class EncodedStrings:
 
     @property
     def tokens(self) -> int:
-        """Tokens without padding; a beginning that strings share is read once."""
+        """Number of tokens without padding. A shared beginning counts once."""
         return sum(len(row.tokens) for row in self.sequences)
 
 
@@ -85,8 +94,8 @@ class EncodedStrings:
 class StringEncoder:
     """Words and tokenises items for a causal network.
 
-    With `sharing`, all strings of an example are one row whose tokens see their own path only; a network
-    whose attention cannot take such a mask reads every string as a row of its own.
+    With `sharing`, all strings of an example are one row, whose tokens see only their own path. If the
+    network's attention cannot take such a mask, every string is a row of its own.
     """
 
     requests: RequestEncoder
@@ -94,15 +103,18 @@ class StringEncoder:
     sharing: bool
 
     def encode(self, items: Sequence[Item]) -> list[EncodedStrings]:
-        """One example per item: the choice of the answer for its metaphor.
+        """Make one example for each item: the choice of the answer for its metaphor.
 
-        Raises FiglangError that names the text that cannot be scored.
+        Raises:
+            FiglangError: If a text cannot be scored. It names the text.
         """
         return self._encode([[(position, item)] for position, item in enumerate(items)], {})
 
     def encode_pairs(self, items: Sequence[Item]) -> list[EncodedStrings]:
-        """One example per pair: the choices of `encode` and those of the metaphor for the answer; items
-        without partner alone."""
+        """Make one example for each pair: the choices of `encode`, and those of the metaphor for the answer.
+
+        An item without a partner is an example of its own.
+        """
         partners = partners_of(items)
         groups: dict[str, list[tuple[int, Item]]] = {}
         for position, item in enumerate(items):
@@ -112,9 +124,9 @@ class StringEncoder:
         return self._encode(list(groups.values()), partners)
 
     def encode_lines(self, lines: Sequence[str]) -> list[EncodedStrings]:
-        """One example per text, all of whose tokens are scored; there is nothing to choose."""
+        """Make one example for each text. All its tokens are scored, and there is no choice."""
         tokens, _ = self.requests.encode(Request("", line) for line in lines)
-        return [self._example((position,), [each], (1.0,), ()) for position, each in enumerate(tokens)]
+        return [self._example((position,), [line], (1.0,), ()) for position, line in enumerate(tokens)]
 
     def _encode(
         self, groups: list[list[tuple[int, Item]]], partners: dict[str, tuple[Item, ...]]
@@ -133,12 +145,14 @@ class StringEncoder:
             owners += [" or ".join(item.id for _, item in group)] * len(requests)
         with naming(owners):
             tokens, _ = self.requests.encode(asked)
-        found = iter(tokens)
+        remaining = iter(tokens)
         examples = []
         for positions, requests_of, choices_of in plans:
-            own = [next(found) for _ in requests_of]
+            own = [next(remaining) for _ in requests_of]
             sizes = zip(requests_of, own, strict=True)
-            weights = tuple(1 / self._size(request, len(each.ids) - each.start) for request, each in sizes)
+            weights = tuple(
+                1 / self._size(request, len(string.ids) - string.start) for request, string in sizes
+            )
             examples.append(self._example(positions, own, weights, choices_of))
         return examples
 
@@ -168,7 +182,7 @@ class StringEncoder:
     ) -> EncodedStrings:
         rows, scored = [], []
         for number, members in enumerate(
-            [range(len(tokens))] if self.sharing else [[one] for one in range(len(tokens))]
+            [range(len(tokens))] if self.sharing else [[member] for member in range(len(tokens))]
         ):
             trie = grow([tokens[member] for member in members])
             nowhere = torch.empty(0, dtype=torch.long)
@@ -186,7 +200,7 @@ class StringEncoder:
         rows = [row for example in batch for row in example.sequences]
         width = max(len(row.tokens) for row in rows)
         ids, depths = torch.zeros(2, len(rows), width, dtype=torch.long)
-        # Padding sees itself, since a softmax over nothing is not a number.
+        # Padding sees itself, because a softmax over nothing is not a number.
         visible = torch.eye(width, dtype=torch.bool).repeat(len(rows), 1, 1)
         for number, row in enumerate(rows):
             size = len(row.tokens)
@@ -232,13 +246,13 @@ class StringEncoder:
 
 
 class StringScorer:
-    """Scores of a batch by the network that `anatomy` describes; with gradients, unlike CausalScorer."""
+    """Scores of a batch by the network that `anatomy` describes. Unlike CausalScorer, it gives gradients."""
 
     def __init__(self, anatomy: Anatomy) -> None:
         self._anatomy = anatomy
 
     def log_probs(self, batch: StringBatch) -> Tensor:
-        """Log-probability of every scored token, (S,) in float32."""
+        """The log-probability of every scored token, (S,) in float32."""
         anatomy = self._anatomy
         network = anatomy.network if anatomy.not_split else anatomy.body
         outputs_NTH = network(**batch.inputs, use_cache=False)[0]
@@ -247,7 +261,7 @@ class StringScorer:
         return logits_RV[batch.predictors, batch.tokens] - logits_RV.logsumexp(-1)[batch.predictors]
 
     def __call__(self, _: nn.Module, batch: StringBatch) -> Tensor:
-        """Scores of the options, (B, C); -inf where a choice has fewer."""
+        """Scores of the options, (B, C); -inf where a choice has fewer options."""
         log_probs_S = self.log_probs(batch)
         scores_G = torch.zeros_like(batch.weights).index_add(0, batch.strings, log_probs_S) * batch.weights
         scores_BC = scores_G[batch.option_strings.clamp(min=0)]
@@ -260,7 +274,9 @@ class StringScorer:
 def _choice(
     gold: int | None, options: list[Request], alone: list[Request], requests: dict[Request, int]
 ) -> Choice:
-    numbers = [[requests.setdefault(request, len(requests)) for request in some] for some in (options, alone)]
+    numbers = [
+        [requests.setdefault(request, len(requests)) for request in asked] for asked in (options, alone)
+    ]
     return Choice(-1 if gold is None else gold, tuple(numbers[0]), tuple(numbers[1]))
 
 

@@ -1,5 +1,4 @@
-"""Log-probabilities of continuations under a causal language model, computing what requests share only
-once."""
+"""Log-probabilities of continuations by a causal language model. What requests share is computed once."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,29 +21,36 @@ from figlang.scoring.tree.trie import Section, Trie, grow
 from figlang.scoring.tree.vocabulary import Vocabulary
 
 log = logging.getLogger("figlang")
-LEAST = 1024  # tokens that are worth a thread of their own
+LEAST = 1024  # fewer tokens are not worth a thread of their own
 
 
 class CausalScorer:
-    """Scores requests with a causal network; build it once per network, since that is when the network is
-    probed.
+    """Scores requests with a causal network. Build it once for each network, because it probes the network.
 
-    Every distinct prefix of the token sequences is read once: they form a trie that is cut into packs of
-    `pack` tokens, in which a token attends to its own path (design: SpecInfer's tree attention, arXiv
-    2305.09781). The vocabulary matrix is applied only where a token is scored, at most `logits` values at a
-    time, or one row of each half. The probe compares this with the plain network; where it differs (recurrent
-    networks), where a part is of unknown code, or where an input is longer than an attention window, distinct
-    sequences are run whole, padded, at most `batch_tokens` at a time, with the same results, and the log says
-    so. Where the vocabulary matrix cannot be told apart, one sequence may take more than `logits` values.
+    Every distinct prefix of the token sequences is read once. The prefixes form a trie, which is cut into
+    packs. In a pack, a token attends to its own path (design: SpecInfer's tree attention, arXiv 2305.09781).
+    The vocabulary matrix is applied only where a token is scored.
 
-    On a CPU with several threads the two halves of a large trie are read at the same time, if no part has
-    hooks or a state of its own; what they share, a hundredth at most, is read in both.
+    The probe compares this with the plain network. Distinct sequences are run whole and padded if the results
+    differ (recurrent networks), if a part is of unknown code, or if an input is longer than an attention
+    window. The results are the same, and the log says so. If the vocabulary matrix cannot be split off, one
+    sequence may take more than `logits` values.
 
-    Results equal the network's own loss times length, sequence by sequence, to float32 rounding. A network in
-    bf16 is run in bf16; the logits that matter and all log-probabilities are float32, and on a CPU, where
-    beginnings are shared and its code takes that, the sums of its layers too. Dropout is switched off.
+    On a CPU with several threads, the two halves of a large trie are read at the same time, if no part has
+    hooks or a state of its own. Both read what they share, at most a hundredth.
 
-    `bos` and `overflow` are those of RequestEncoder.
+    Results equal the network's own loss times length for each sequence, up to float32 rounding. A network in
+    bf16 is run in bf16. The logits that matter and all log-probabilities are float32. So are the sums of its
+    layers, on a CPU, if beginnings are shared and the network's code accepts that. Dropout is off.
+
+    Args:
+        network: A causal network.
+        tokenizer: Its tokenizer.
+        bos: As in RequestEncoder.
+        overflow: As in RequestEncoder.
+        pack: Tokens that are read together; None chooses a number.
+        batch_tokens: The most tokens of a batch of whole sequences.
+        logits: The most logits at a time; for each half of a trie at least one row.
     """
 
     def __init__(
@@ -64,26 +70,28 @@ class CausalScorer:
         self._batch_tokens = batch_tokens
         self._logits = logits
         self._anatomy = dissect(network.eval())
-        # Attention to other branches is wasted work that grows with the pack; a GPU hides it, a CPU does not
-        # unless it is cut.
+        # Attention to other branches is wasted work that grows with the pack. A GPU hides it. A CPU does so
+        # only if attention is cut into blocks.
         wasted = network.device.type == "cpu" and not takes_blocks(self._anatomy.body)
         self._pack = pack or (256 if wasted else 2048)
 
     @torch.inference_mode()
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
-        """Per-token log-probabilities of every continuation, in the order of the requests.
+        """Log-probabilities (in nats) of the tokens of every continuation, in the order of the requests.
 
-        A continuation has one value per token of its own; with `bos=none` and an empty context the first has
-        none.
+        With `bos=none` and an empty context, the first token has none.
 
-        Raises FiglangError that names the request, see RequestEncoder.encode.
+        Raises:
+            FiglangError: As RequestEncoder.encode does. It names the request.
         """
         return self.score_tokens(*self.encoder.encode(requests), progress)
 
     @torch.inference_mode()
     def score_tokens(self, sequences: Sequence[Tokens], truncated: int = 0, progress: bool = False) -> Scored:
-        """The same of token sequences, as the encoder makes them; `truncated` is how many of them it has
-        cut."""
+        """`score` for token sequences as the encoder makes them.
+
+        `truncated` counts those that the encoder has cut.
+        """
         self._anatomy.network.eval()
         if not sequences:
             return Scored([], 0, 0, 0, 0, None)
@@ -93,7 +101,7 @@ class CausalScorer:
             length: self._anatomy.reason(length)
             for length in {len(sequence.ids) - 1 for sequence in sequences}
         }
-        alone = [place for place, each in enumerate(sequences) if reasons[len(each.ids) - 1]]
+        alone = [place for place, sequence in enumerate(sequences) if reasons[len(sequence.ids) - 1]]
         fallback = reasons[max(reasons)]
         if fallback:
             log.info(
@@ -108,7 +116,7 @@ class CausalScorer:
         bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress)
         matrix = self._anatomy.matrix()
         with hastened(self._anatomy.network), hastened(matrix), bar:
-            # Those that are too long for sharing do not keep the others from it.
+            # Sequences that are too long do not keep the others from sharing.
             shared = sorted(set(range(len(sequences))) - set(alone))
             for places, whole in ((shared, False), (alone, True)):
                 if not places:
@@ -124,19 +132,19 @@ class CausalScorer:
     def _run(
         self, trie: Trie, matrix: nn.ModuleList, whole: bool, in_threads: bool, bar: Progress
     ) -> tuple[Tensor, int]:
-        """Log-probabilities of the trie's scored nodes, and how many tokens were read for them."""
+        """Log-probabilities of the trie's scored nodes, and the number of tokens that were read for them."""
         anatomy = self._anatomy
         sections = trie.halves(min(self._pack, LEAST)) if in_threads else [None]
         vocabularies = [self._vocabulary(trie, matrix, self._logits // len(sections)) for _ in sections]
         task = bar.add_task("scoring", total=len(trie.read) + trie.positions)
         reads: list[int] = []
 
-        def fill(vocabulary: Vocabulary, found: Iterator[States]) -> Iterator[None]:
-            for nodes, states_RH, tokens in found:
+        def fill(vocabulary: Vocabulary, reads_of_section: Iterator[States]) -> Iterator[None]:
+            for nodes, states_RH, tokens in reads_of_section:
                 vocabulary.add(nodes, states_RH)
                 reads.append(tokens)
                 bar.advance(task, len(nodes))
-                yield  # where it stops if the other half fails
+                yield  # it stops here if the other half fails
             vocabulary.finish()
             bar.advance(task, trie.positions / len(vocabularies))
 
@@ -162,11 +170,13 @@ class CausalScorer:
         return values, sum(reads)
 
     def _bears_threads(self) -> bool:
-        """Whether threads may run the network's parts at the same time: bitsandbytes' layers, hooks and
-        accelerate's parts may keep something from one call to the next, and autocast is a matter of one
-        thread."""
+        """Whether threads may run the network's parts at the same time.
+
+        bitsandbytes' layers, hooks and accelerate's parts may keep a state between calls, and autocast
+        belongs to one thread.
+        """
         body, head = self._anatomy.body, self._anatomy.network.get_output_embeddings()
-        parts = [part for each in (body, head) if each is not None for part in each.modules()]
+        parts = [part for module in (body, head) if module is not None for part in module.modules()]
         stateless = not others(parts, STATELESS) and all(map(untouched, parts))
         return (
             stateless
@@ -182,8 +192,8 @@ class CausalScorer:
     def _whole(self, trie: Trie) -> Iterator[States]:
         anatomy = self._anatomy
         tokens = self._batch_tokens
-        if anatomy.not_split:  # logits of every position come out
+        if anatomy.not_split:  # the network gives logits of every position
             tokens = min(tokens, self._logits // anatomy.network.get_input_embeddings().weight.shape[0])
         if anatomy.by_length is not None and trie.longest > anatomy.by_length:
-            tokens = 0  # one sequence at a time: its companions must not change its frequencies
+            tokens = 0  # one sequence at a time: others must not change its frequencies
         return whole_states(anatomy.network if anatomy.not_split else anatomy.body, trie, tokens)

@@ -1,5 +1,6 @@
-"""What a causal network expects next after prompts, and after tokens that might follow them: prompts are read
-once.
+"""What a causal network expects after prompts, and after tokens that might follow them.
+
+Prompts are read once.
 
 Shape letters: R prompts of a chunk, W nodes read together, K keys, V vocabulary.
 """
@@ -22,32 +23,45 @@ from figlang.scoring.tree.trie import grow
 
 log = logging.getLogger("figlang")
 
-Path = tuple[int, tuple[int, ...]]  # the place of a prompt in its chunk, and tokens after it
+Path = tuple[int, tuple[int, ...]]  # the place of a prompt in its chunk, and the tokens after it
 
 
 class Chunk(Protocol):
-    """Prompts that were read together: their numbers, and logits (R, V) in float32 of the token after
-    each."""
+    """Prompts that were read together.
+
+    Attributes:
+        prompts: Their numbers.
+        logits: Logits (R, V) in float32 of the token after each.
+    """
 
     prompts: list[int]
     logits: Tensor
 
     def after(self, paths: Sequence[Path]) -> Iterator[Tensor]:
-        """Logits (W, V) in float32 of what comes after each path, in their order, some at a time. No path is
-        empty."""
+        """Logits (W, V) in float32 of what follows each path, in their order, some at a time.
+
+        A path is not empty.
+        """
 
 
 class Continuation:
-    """A causal network that is asked what follows; build it once per network, since that is when the network
-    is probed.
+    """A causal network that is asked what follows a text.
 
-    Prompts form a trie that is read in packs of `pack` tokens (see tree_reads); paths are read on top of the
-    keys and values of their pack, common beginnings once. A network that cannot do this, or an input beyond
-    its attention window, is run plainly, at most `batch_tokens` tokens at a time, with the same results. At
-    most `logits` logits exist at a time, or a row of them.
+    Build it once for each network, because it probes the network. Prompts form a trie that is read in packs
+    (see tree_reads). Paths are read on top of the keys and values of their pack, common beginnings once. If
+    the network cannot do this, or an input is beyond its attention window, it is run plainly, with the same
+    results.
 
-    `room` is the number of tokens that must fit behind a prompt. `read` counts tokens that were read,
-    `tokens` those that reading every prompt, with every path, by itself would take.
+    Args:
+        network: A causal network.
+        room: Number of tokens that must fit behind a prompt.
+        pack: Tokens that are read together; None chooses a number.
+        batch_tokens: The most tokens of a plain batch.
+        logits: The most logits at a time, or those of one row.
+
+    Attributes:
+        read: Number of tokens that were read.
+        tokens: Number of tokens that reading every prompt with every path by itself would take.
     """
 
     def __init__(
@@ -61,7 +75,7 @@ class Continuation:
         self.anatomy = dissect(network.eval())
         self.head = self.anatomy.unrounded()
         self.room = room
-        # Larger than where strings are scored: paths of several prompts fill a product better.
+        # Larger than for scored strings: paths of several prompts fill a product better.
         self.pack = pack or (512 if network.device.type == "cpu" else 2048)
         self.batch_tokens = batch_tokens
         self.read = self.tokens = 0
@@ -69,9 +83,10 @@ class Continuation:
 
     @torch.inference_mode()
     def chunks(self, prompts: Sequence[Sequence[int]]) -> Iterator[Chunk]:
-        """All prompts (token ids), each in one chunk, similar ones together.
+        """Read all prompts (token ids), each in one chunk, similar prompts together.
 
-        Raises FiglangError for an empty prompt and one that leaves no `room` in the network's window.
+        Raises:
+            FiglangError: If a prompt is empty, or leaves no `room` in the network's window.
         """
         window = getattr(self.anatomy.network.config.get_text_config(), "max_position_embeddings", None)
         for number, ids in enumerate(prompts):
@@ -79,11 +94,10 @@ class Continuation:
                 raise FiglangError(f"prompt {number} has no token; give it a text or a bos")
             if window is not None and len(ids) + self.room > window:
                 raise FiglangError(
-                    f"prompt {number} has {len(ids)} tokens, with {self.room} for the answer more than the "
-                    f"{window} that the "
-                    "network reads; use a model with a longer window"
+                    f"prompt {number} has {len(ids)} tokens; with {self.room} for the answer, that is "
+                    f"more than the {window} that the network reads; use a model with a longer window"
                 )
-        # A built-in mask has so many places for keys: a quarter for prompts, the others for what is read
+        # A built-in mask has a limited number of keys: a quarter for prompts, the others for what is read
         # after them.
         keys = None if self.anatomy.keys is None else self.anatomy.keys // 4
         reasons = [
@@ -110,7 +124,7 @@ class Continuation:
     def _shared(
         self, prompts: Sequence[Sequence[int]], numbers: Sequence[int], keys: int | None
     ) -> Iterator[Chunk]:
-        # A token after each prompt, so that the prompt's last one is read.
+        # One token is added to each prompt, so that the prompt's last token is read.
         trie = grow([Tokens([*prompts[number], 0], len(prompts[number])) for number in numbers])
         ends = torch.stack([trie.parents[span[0]] for span in trie.spans])
         for read in tree_reads(self.anatomy.body, trie, self.pack, keys, self.anatomy.steady):
@@ -124,14 +138,16 @@ class Continuation:
             visible = trie.visible(read.pack)[places]
             chosen = [numbers[member] for member in members.tolist()]
             for start in range(0, len(chosen), self.rows):
-                some = slice(start, start + self.rows)
-                logits_RV = self.head(read.states[places[some].to(read.states.device)])
-                yield TreeChunk(self, chosen[some], logits_RV, visible[some], depths[some], read.cache)
+                rows = slice(start, start + self.rows)
+                logits_RV = self.head(read.states[places[rows].to(read.states.device)])
+                yield TreeChunk(self, chosen[rows], logits_RV, visible[rows], depths[rows], read.cache)
 
 
 class TreeChunk:
-    """Prompts of one pack, whose keys and values are at hand. `visible` (R, K) says which of them the last
-    token of each sees."""
+    """Prompts of one pack, whose keys and values are kept.
+
+    `visible` (R, K) says which of them the last token of each prompt sees.
+    """
 
     def __init__(
         self,
@@ -191,7 +207,7 @@ class TreeChunk:
 
 
 class PlainChunk:
-    """Prompts of a network that has to read a prompt again for every token after it."""
+    """Prompts of a network that must read a prompt again for every token after it."""
 
     def __init__(self, owner: Continuation, prompts: list[int], ids: Sequence[Sequence[int]]) -> None:
         self.prompts = prompts
@@ -209,14 +225,14 @@ class PlainChunk:
         self._owner.tokens += sum(map(len, rows))
         width = max(map(len, rows))
         size = max(self._owner.batch_tokens // width, 1)
-        if anatomy.not_split:  # logits of every place come out
+        if anatomy.not_split:  # the network gives logits of every place
             size = max(min(size, self._owner.rows // width), 1)
         if anatomy.by_length is not None and width > anatomy.by_length:
-            size = 1  # its companions must not change its frequencies
+            size = 1  # others must not change its frequencies
         for start in range(0, len(rows), size):
-            some = rows[start : start + size]
+            batch = rows[start : start + size]
             network = anatomy.network if anatomy.not_split else anatomy.body
-            outputs_NTH = padded(network, [torch.tensor(row) for row in some])[0]
-            last = torch.tensor([len(row) - 1 for row in some], device=outputs_NTH.device)
-            states_NH = outputs_NTH[torch.arange(len(some), device=outputs_NTH.device), last]
+            outputs_NTH = padded(network, [torch.tensor(row) for row in batch])[0]
+            last = torch.tensor([len(row) - 1 for row in batch], device=outputs_NTH.device)
+            states_NH = outputs_NTH[torch.arange(len(batch), device=outputs_NTH.device), last]
             yield states_NH.float() if anatomy.not_split else self._owner.head(states_NH)

@@ -11,18 +11,26 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-# In float32: five times what was seen where one place hung on near ties, a tenth of what a wrong mask does.
+# For float32: five times the largest difference seen where one place depended on near ties, and a tenth of
+# the effect of a wrong mask.
 EXACT = 1e-2
-STEP = 2.0**-7  # a unit in the last place of bf16
-# Other roundings move most places up to twice as far as such a step in the embeddings, a wrong mask 20 times.
+STEP = 2.0**-7  # one unit in the last place of bf16
+# Another rounding moves most places up to twice as far as such a step in the embeddings; a wrong mask moves
+# them 20 times as far.
 TIMES = 4
-MOST = 0.75  # of the places in few bits: the others may hang on near ties, which any rounding moves far
+# this share of places must agree in few bits; others may depend on near ties, which any rounding moves far
+MOST = 0.75
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A network's own log-probabilities (R, V), how far (R,) rounding may move a place, and the share of
-    places that must agree."""
+    """A network's own log-probabilities, and how far others may differ.
+
+    Attributes:
+        log_probs: (R, V), in nats.
+        allowed: How far rounding may move a place, (R,).
+        share: Share of places that must agree.
+    """
 
     log_probs: Tensor
     allowed: Tensor
@@ -33,7 +41,7 @@ class Reference:
         return Reference(self.log_probs[places], self.allowed[places], self.share)
 
     def differs(self, logits_RV: Tensor) -> str | None:
-        """How log-probabilities differ, if by more than is allowed."""
+        """How log-probabilities differ, if they differ by more than is allowed."""
         error_RV = logits_RV.float().log_softmax(-1) - self.log_probs
         error_R = error_RV.abs().amax(-1) if self.share == 1 else _size(error_RV)
         agrees = float((error_R <= self.allowed).float().mean()) >= self.share
@@ -41,8 +49,10 @@ class Reference:
 
 
 def reference(network: PreTrainedModel, run: Callable[[], Tensor]) -> Reference:
-    """The reference of the logits (R, V) that `run` has the network make; in few bits it is run twice, to see
-    how it rounds."""
+    """The reference of the logits (R, V) that `run` computes with the network.
+
+    In few bits, it is run twice, to see how it rounds.
+    """
     log_probs_RV = run().float().log_softmax(-1)
     if network.dtype in (torch.float32, torch.float64) and not getattr(network, "is_quantized", False):
         return Reference(log_probs_RV, EXACT * log_probs_RV.std().clamp(max=1).expand(len(log_probs_RV)), 1.0)

@@ -1,4 +1,4 @@
-"""Running a network's body over a trie: in packs that share every beginning, or sequence by sequence.
+"""Run a network's body over a trie: in packs that share every beginning, or sequence by sequence.
 
 Shape letters: N sequences in a batch, T tokens, P nodes of a pack, K keys, R rows, H hidden size.
 """
@@ -18,12 +18,17 @@ from figlang.cpu.feed_forward import asked
 from figlang.cpu.residual import adding_in_float32
 from figlang.scoring.tree.trie import Pack, Section, Trie
 
-BLOCKS = (16, 32)  # nodes that attend together: fewer copy more keys, more attend in vain
+BLOCKS = (16, 32)  # nodes that attend together: fewer copy more keys, more compute more useless scores
 
 
 class States(NamedTuple):
-    """States (R, H) of `nodes` (R,), right where they predict a scored token, and how many tokens were read
-    for them."""
+    """States of nodes, right where they predict a scored token.
+
+    Attributes:
+        nodes: The nodes, (R,).
+        states: Their states, (R, H).
+        read: Number of tokens that were read for them.
+    """
 
     nodes: Tensor
     states: Tensor
@@ -31,11 +36,17 @@ class States(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A pack that was read, and the `held` (K + P,) nodes whose keys and values the cache has, past first.
+    """A pack that was read.
 
-    Its states (P, H) are right where a node predicts a scored token; for others the last layer may have been
-    left unfinished. Who reads on from here may append to the cache; the next pack takes over only what is
-    held.
+    The states (P, H) are right where a node predicts a scored token. For other nodes, the last layer may be
+    unfinished. A caller that reads on from here may append to the cache: the next pack takes over only what
+    is held.
+
+    Attributes:
+        pack: The pack.
+        held: Nodes whose keys and values the cache has, past first, (K + P,).
+        states: States of the pack's nodes.
+        cache: Keys and values.
     """
 
     pack: Pack
@@ -53,12 +64,20 @@ def tree_reads(
     blocks: Sequence[int] = BLOCKS,
     section: Section | None = None,
 ) -> Iterator[Read]:
-    """All read nodes, or those of a section, pack by pack (see Trie.packs): each is computed once. `steady`
-    is that of read_tree; as many nodes attend together as is best of `blocks`, or all of them, with the mask
-    alone, if there are none.
+    """Read all nodes of a trie, or those of a section, pack by pack (see Trie.packs). Each is computed once.
 
-    The keys and values on the path to the first node of a pack are handed on from the pack before it: the
-    beginning that all sequences share is such a path, and a subtree that is larger than a pack has one too.
+    The keys and values on the path to the first node of a pack come from the pack before it. The beginning
+    that all sequences share is such a path. A subtree that is larger than a pack has one too.
+
+    Args:
+        body: The network's body.
+        trie: The trie.
+        size: The most nodes of a pack.
+        keys: The most nodes of a pack with its past; None for no limit.
+        steady: As in read_tree.
+        blocks: Numbers of nodes that may attend together; the cheapest is taken. If empty, all nodes attend
+            together, with the mask alone.
+        section: The part of the trie to read.
     """
     cache, held = DynamicCache(), torch.empty(0, dtype=torch.long)
     for pack in trie.packs(size, keys, section):
@@ -77,7 +96,7 @@ def tree_states(reads: Iterator[Read]) -> Iterator[States]:
     """The states of what tree_reads reads."""
     for read in reads:
         nodes, states_PH = read.pack.nodes, read.states
-        del read  # or a second cache would live while the next pack is read
+        del read  # otherwise a second cache would exist while the next pack is read
         yield States(nodes, states_PH, len(nodes))
 
 
@@ -90,10 +109,18 @@ def read_tree(
     blocks: Sequence[Blocks] = (),
     steady: bool = False,
 ) -> Tensor:
-    """States (P, H) of tokens (P,) at these depths, whose keys and values are appended to the cache;
-    `visible_PK` is of bool, what each attends to, itself last. `blocks` of them may attend by themselves;
-    with `steady` the network adds up in float32."""
-    # Additive, in the network's own precision: every attention code that takes a mask takes this one.
+    """States (P, H) of tokens; their keys and values are appended to the cache.
+
+    Args:
+        body: The network's body.
+        tokens: Token ids, (P,).
+        depths: Their positions, (P,).
+        visible_PK: What each token attends to, itself last, as bool.
+        cache: Keys and values of the past.
+        blocks: Blocks of these tokens that may attend by themselves.
+        steady: Add up in float32.
+    """
+    # Additive, in the network's own precision: every attention code that takes a mask takes this kind.
     mask_PK = torch.zeros(visible_PK.shape, dtype=body.dtype).masked_fill_(
         ~visible_PK, torch.finfo(body.dtype).min
     )
@@ -110,18 +137,19 @@ def read_tree(
 
 @contextmanager
 def for_threads(body: PreTrainedModel, steady: bool) -> Iterator[None]:
-    """Within, several threads may read sections of a trie at the same time: what each pack would change of
-    the network is changed once."""
+    """Within, several threads may read sections of a trie at the same time.
+
+    The changes to the network that each pack would make are made once.
+    """
     with attending(), adding_in_float32(body) if steady else nullcontext():
         yield
 
 
 def whole_states(network: PreTrainedModel, trie: Trie, tokens: int) -> Iterator[States]:
-    """The first output of `network` (states of a body, logits of a whole network) at all read nodes, from
-    plain padded batches.
+    """The first output of `network` at all read nodes, from plain padded batches.
 
-    A batch has at most `tokens` tokens with its padding, or one sequence. Sequences of similar length share a
-    batch.
+    It is the states of a body or the logits of a whole network. A batch has at most `tokens` tokens with its
+    padding, or one sequence. Sequences of similar length share a batch.
     """
     paths = sorted(trie.paths(), key=lambda path: -len(path[0]))
     start = 0
@@ -139,8 +167,10 @@ def whole_states(network: PreTrainedModel, trie: Trie, tokens: int) -> Iterator[
 
 
 def padded(network: PreTrainedModel, rows: list[Tensor]) -> Any:
-    """The network's plain output for token sequences of any lengths, padded on the right, where causal
-    networks never look."""
+    """The network's plain output for token sequences of any lengths.
+
+    They are padded on the right, where causal networks do not look.
+    """
     width = max(map(len, rows))
     lengths = torch.tensor([len(row) for row in rows])
     inputs = {
@@ -153,10 +183,10 @@ def padded(network: PreTrainedModel, rows: list[Tensor]) -> Any:
 
 
 def hand_on(cache: DynamicCache, keep: Tensor) -> DynamicCache:
-    """A cache of the kept places, in their order."""
+    """A cache with the kept places, in their order."""
     if not len(keep):
         return DynamicCache()
-    # Without the config, so that no layer forgets what lies behind a sliding window: the mask says what is
+    # Without the config, so that no layer forgets what lies behind a sliding window: the mask decides what is
     # seen.
     return DynamicCache(
         [

@@ -1,4 +1,4 @@
-"""The trie of all token sequences, so that a prefix that sequences share is computed once.
+"""The trie of all token sequences. A prefix that sequences share is computed once.
 
 Shape letters: V nodes, N nodes that are read, S scored nodes, K keys, P nodes of a pack.
 """
@@ -14,18 +14,21 @@ from torch import Tensor
 from figlang.cpu.blocks import Blocks
 from figlang.scoring.requests import Tokens
 
-# Keys of a block are a multiple of this, or all: products with other numbers take up to half as long again on
-# a CPU.
+# The number of keys of a block is a multiple of this, or all. On a CPU, products with other numbers take up
+# to half as long again.
 WIDTH = 16
-COPY = 8  # a key that a block copies costs as much as so many of its queries that look at it
-LITTLE = 0.01  # of all nodes: what halves may share, and how far from the middle they may be cut
+COPY = 8  # copying a key for a block costs as much as this many of its queries that look at it
+LITTLE = 0.01  # share of all nodes that halves may share, and of their distance from the middle
 
 
 class Pack(NamedTuple):
-    """Nodes that the network reads together: `nodes` (P,) after the `past` (K,) nodes on the path to the
-    first of them.
+    """Nodes that the network reads together.
 
-    All indices are ascending, and every ancestor of a node is in the past or in the pack.
+    All indices are ascending. Every ancestor of a node is in the past or in the pack.
+
+    Attributes:
+        past: Nodes on the path to the first node of the pack, (K,).
+        nodes: The nodes, (P,).
     """
 
     past: Tensor
@@ -33,7 +36,7 @@ class Pack(NamedTuple):
 
 
 class Section(NamedTuple):
-    """The read nodes from place `start` up to `end`, which is not in it."""
+    """The read nodes from place `start` up to, but not including, `end`."""
 
     start: int
     end: int
@@ -41,14 +44,18 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trie:
-    """Every distinct prefix of the sequences as one node, in the order of a walk that visits children after
-    parents.
+    """Every distinct prefix of the sequences as one node, in an order in which parents come before children.
 
-    `tokens`, `parents` (-1 at the top), `depths` and `ends` are (V,); a node's descendants are the nodes from
-    the next one up to `ends`. `read` (N,) are the nodes that have a child: the others are predicted, never
-    read. `scored` (S,) are the nodes whose log-probability is asked for, ordered by parent; those of parent p
-    stand at `firsts[p]` and the `counts[p]` places from there. `spans` are, for every sequence in its order,
-    the nodes of its scored tokens.
+    Attributes:
+        tokens: Token of each node, (V,).
+        parents: Parent of each node, -1 at the top, (V,).
+        depths: Depth of each node, from 0, (V,).
+        ends: The descendants of a node are the nodes after it, up to but not including its end, (V,).
+        read: Nodes that have a child, (N,). Other nodes are predicted but not read.
+        scored: Nodes whose log-probability is needed, ordered by parent, (S,).
+        firsts: Place in `scored` of the first child of each node, (V,).
+        counts: Number of scored children of each node, (V,).
+        spans: Nodes of the scored tokens of every sequence, in its order.
     """
 
     tokens: Tensor
@@ -63,21 +70,26 @@ class Trie:
 
     @property
     def positions(self) -> int:
-        """How many nodes predict a scored token: the rows of the vocabulary product."""
+        """Number of nodes that predict a scored token: the rows of the vocabulary product."""
         return int((self.counts > 0).sum())
 
     @property
     def longest(self) -> int:
-        """The most tokens that one sequence makes the network read."""
+        """The most tokens that the network reads for one sequence."""
         return int(self.depths[self.read].max()) + 1
 
     def packs(self, size: int, keys: int | None = None, section: Section | None = None) -> Iterator[Pack]:
-        """The read nodes, each once, cut into packs of at most `size` whose past and nodes are at most `keys`
-        together.
+        """Cut the read nodes, each once, into packs.
 
-        A pack's past is made of the past and the nodes of the pack before it. Cuts are made where the next
-        past is short; `keys` must be at least `longest`, or the deepest nodes would have no room. The first
-        pack of a `section`, which has none before it, begins with the path to its first node.
+        The past of a pack is made of the past and the nodes of the pack before it. Cuts are made where the
+        next past is short.
+
+        Args:
+            size: The most nodes of a pack.
+            keys: The most nodes of a pack with its past. It must be at least `longest`, or the deepest nodes
+                would not fit.
+            section: The part of the trie. Its first pack has no pack before it, so it begins with the path to
+                its first node.
         """
         first, end = section or Section(0, len(self.read))
         nodes = self.read[first:end]
@@ -92,8 +104,10 @@ class Trie:
             start = stop
 
     def halves(self, least: int) -> list[Section]:
-        """Two sections of about as many read nodes, about `least` or more, that share few; or the whole, if
-        there are none."""
+        """Two sections of about equal size that share few nodes, or the whole trie.
+
+        It is cut only if each half has about `least` read nodes or more.
+        """
         count = len(self.read)
         little = int(LITTLE * count)
         if count < 2 * least:
@@ -106,14 +120,17 @@ class Trie:
         return [Section(0, middle), Section(middle, count)] if shared <= little else [Section(0, count)]
 
     def visible(self, pack: Pack) -> Tensor:
-        """(P, K + P) of bool: what each node attends to, its own path; the past comes first."""
+        """What each node attends to, (P, K + P) of bool: its own path. The past comes first."""
         keys = torch.cat(pack)
         nodes = pack.nodes[:, None]
         return (keys <= nodes) & (nodes < self.ends[keys])
 
     def blocks(self, pack: Pack, visible_PK: Tensor, sizes: Sequence[int]) -> list[Blocks]:
-        """The pack's nodes with the keys that they see, as many nodes to a block as costs least of these
-        sizes; blocks of equally many keys are one batch."""
+        """The pack's nodes with the keys that they see, in blocks.
+
+        The number of nodes of a block is the cheapest of `sizes`. Blocks with equally many keys are one
+        batch.
+        """
         cuts = []
         for size in sizes:
             queries_BQ = (
@@ -125,24 +142,27 @@ class Trie:
         widths = (-(-seen_BK.sum(1) // WIDTH) * WIDTH).clamp(max=seen_BK.shape[1])
         batches = []
         for width in torch.unique(widths).tolist():
-            some = widths == width
-            keys_BK = seen_BK[some].int().argsort(descending=True, stable=True)[:, :width]
+            chosen = widths == width
+            keys_BK = seen_BK[chosen].int().argsort(descending=True, stable=True)[:, :width]
             batches.append(
                 Blocks(
-                    queries_BQ[some],
+                    queries_BQ[chosen],
                     keys_BK,
-                    visible_PK[queries_BQ[some]].take_along_dim(keys_BK[:, None], 2),
+                    visible_PK[queries_BQ[chosen]].take_along_dim(keys_BK[:, None], 2),
                 )
             )
         return batches
 
     def paths(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Plain sequences that cover all read nodes: the nodes of each, and which of them no earlier one had
-        (bool)."""
+        """Plain sequences that cover all read nodes.
+
+        Yields:
+            The nodes of a sequence, and which of them no earlier sequence had (bool).
+        """
         covered = torch.zeros(len(self.tokens), dtype=torch.bool)
         is_read = torch.zeros(len(self.tokens), dtype=torch.bool)
         is_read[self.read] = True
-        # A path is run to its last read node, the one none of whose children is read.
+        # A path ends at its last read node: none of its children is read.
         inner = self.parents[self.read]
         last = is_read.clone()
         last[inner[inner >= 0]] = False
@@ -152,8 +172,10 @@ class Trie:
             covered[nodes] = True
 
     def _cut(self, nodes: Tensor, start: int, most: int, room: int) -> int:
-        """Where to stop within `nodes` after at most `most` of them: at the shallowest of the last `room`
-        places, the last such."""
+        """The place in `nodes` where a pack ends.
+
+        It is the last of the shallowest of the last `room` places, after at most `most` nodes.
+        """
         stop = start + most
         if stop >= len(nodes):
             return len(nodes)
@@ -169,7 +191,10 @@ class Trie:
 
 
 def grow(sequences: Sequence[Tokens]) -> Trie:
-    """The trie of at least one sequence; sequences may be equal, or one the beginning of another."""
+    """Build the trie of at least one sequence.
+
+    Sequences may be equal, or one may be the beginning of another.
+    """
     tokens: list[int] = []
     parents: list[int] = []
     depths: list[int] = []
@@ -209,7 +234,7 @@ def grow(sequences: Sequence[Tokens]) -> Trie:
     )
 
 
-def _shared(one: list[int], other: list[int]) -> int:
+def _shared(first: list[int], second: list[int]) -> int:
     """How many tokens two sequences have in common at the beginning."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((place for place, (left, right) in pairs if left != right), min(len(first), len(second)))

@@ -255,7 +255,9 @@ def test_a_network_in_few_bits_ties_no_tokens() -> None:
 
 def test_a_prompt_that_does_not_fit_is_named() -> None:
     continuation = Continuation(network("llama", max_position_embeddings=32), 8)
-    with pytest.raises(FiglangError, match="prompt 1 has 25 tokens, with 8 for the answer more than the 32"):
+    with pytest.raises(
+        FiglangError, match="prompt 1 has 25 tokens; with 8 for the answer, that is more than the 32"
+    ):
         list(continuation.chunks([[1] * 24, [1] * 25]))
     with pytest.raises(FiglangError, match="prompt 0 has no token"):
         list(continuation.chunks([[]]))

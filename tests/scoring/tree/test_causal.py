@@ -392,7 +392,7 @@ def test_a_network_that_looks_ahead_is_refused(dtype: torch.dtype) -> None:
         return AutoModelForCausalLM.from_config(config).to(dtype)  # type: ignore[no-any-return]
 
     with pytest.raises(
-        FiglangError, match=r"BertLMHeadModel as loaded is no causal language model: .* scoring=pll"
+        FiglangError, match=r"BertLMHeadModel as loaded is not a causal language model: .* scoring=pll"
     ):
         CausalScorer(bert(False), TOKENIZER)
     CausalScorer(bert(True), TOKENIZER)
