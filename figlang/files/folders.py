@@ -291,9 +291,12 @@ def _bring(folder: Path, new: Path) -> None:
 
 def _recover(path: Path) -> None:
     """Bring back an earlier folder, and remove what is unfinished. The caller must hold the folder's lock."""
-    leftovers = [one for one in path.parent.glob(f".{_literal(path.name[:LONGEST])}.*") if is_unfinished(one)]
+    candidates = path.parent.glob(f".{_literal(path.name[:LONGEST])}.*")
+    leftovers = [candidate for candidate in candidates if is_unfinished(candidate)]
     # After an interruption between the two renamings, only the earlier folder is whole, under its other name.
-    if not path.exists() and (before := next((one for one in leftovers if one.suffix == ".before"), None)):
+    if not path.exists() and (
+        before := next((leftover for leftover in leftovers if leftover.suffix == ".before"), None)
+    ):
         before.rename(path)
     for leftover in leftovers:
         if leftover.is_dir() and not leftover.is_symlink():

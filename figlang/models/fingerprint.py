@@ -1,5 +1,4 @@
-"""What identifies the network that is scored: its weights, its configuration and its tokenizer, in twelve hex
-digits."""
+"""What identifies a network (weights, configuration and tokenizer), in twelve hexadecimal digits."""
 
 import hashlib
 import json
@@ -10,10 +9,10 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-SAMPLED = 4096  # elements of a tensor that are looked at one by one
+SAMPLED = 4096  # number of elements of a tensor that are read one by one
 CHUNK = 2**22
 WHOLE = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-# What a configuration says of where it is from and how it is run, which changes no score.
+# Entries of a configuration about where it comes from and how it is run. They change no score.
 SILENT = (
     "_name_or_path",
     "name_or_path",
@@ -26,32 +25,33 @@ SILENT = (
 
 
 def fingerprint(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> str:
-    """Equal for equal networks, whatever file they are from; another network has another one but for an
-    unlikely accident.
+    """The fingerprint of a network. Equal networks have equal ones, whatever file they come from.
 
-    Of each tensor it holds name, shape, number format, SAMPLED elements at equal distances, and the sum of
-    all elements, read as whole numbers, so that it does not depend on threads or devices. Tensors that lie on
-    disk (`model.device_map`) go by name and shape alone.
+    Other networks have other fingerprints, except by an unlikely accident. For each tensor it covers name,
+    shape, number format, SAMPLED elements at equal distances, and the sum of all elements, read as whole
+    numbers. So it does not depend on threads or devices. Tensors on disk (`model.device_map`) count by name
+    and shape only.
     """
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, tensor in sorted(network.state_dict().items()):
         if isinstance(tensor, Tensor):
-            found.update(f"{name}|{tuple(tensor.shape)}|{tensor.dtype}|".encode())
+            digest.update(f"{name}|{tuple(tensor.shape)}|{tensor.dtype}|".encode())
             if tensor.device.type != "meta" and tensor.numel():
-                found.update(_content(tensor.detach()))
+                digest.update(_content(tensor.detach()))
     config = {name: value for name, value in network.config.to_dict().items() if name not in SILENT}
-    found.update(json.dumps(_plain(config), sort_keys=True, default=str).encode())
-    if (written := getattr(network, "generation_config", None)) is not None:  # where replies begin and end
-        found.update(f"{written.bos_token_id}|{written.eos_token_id}|".encode())
+    digest.update(json.dumps(_plain(config), sort_keys=True, default=str).encode())
+    # these tokens begin and end replies
+    if (written := getattr(network, "generation_config", None)) is not None:
+        digest.update(f"{written.bos_token_id}|{written.eos_token_id}|".encode())
     for part in _tokens(tokenizer):
-        found.update(part.encode(errors="surrogatepass"))
-    return found.hexdigest()[:12]
+        digest.update(part.encode(errors="surrogatepass"))
+    return digest.hexdigest()[:12]
 
 
 def _content(tensor: Tensor) -> bytes:
     flat = tensor.reshape(-1)
     whole = flat.view(WHOLE[flat.element_size()]) if flat.element_size() in WHOLE else flat.view(torch.uint8)
-    # In pieces: a sum of 64 bits copies what it adds up.
+    # In pieces: a sum in 64 bits copies what it adds up.
     total = sum(
         int(whole[start : start + CHUNK].sum(dtype=torch.int64)) for start in range(0, len(whole), CHUNK)
     )
@@ -64,7 +64,7 @@ def _tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
     if backend is None:
         known = json.dumps(tokenizer.get_vocab(), sort_keys=True)
     else:
-        # How it cuts and fills its inputs stands first, and is set anew with every call.
+        # Its settings for truncation and padding come first. Every call sets them again.
         known = backend.to_str()
         known = known[max(known.find('"added_tokens"'), 0) :]
     own = {

@@ -15,26 +15,31 @@ from figlang.models import opening
 
 log = logging.getLogger("figlang")
 
-# The end of a GGUF file's name says how it keeps most of its weights: Q4_1, IQ2_XS, F16.
+# The end of a GGUF file's name says how most of its weights are stored: Q4_1, IQ2_XS, F16.
 _ENCODED = re.compile(
     r"(?P<name>.+)[.-](?P<encoding>(?:I?Q(?P<few>\d)\w*|B?F(?P<many>16|32)))\.gguf", re.IGNORECASE
 )
 
 
 def is_gguf(source: str) -> bool:
-    """Whether a model source is a GGUF file rather than a folder or hub id."""
+    """Whether a model source is a GGUF file and not a folder or hub id."""
     return source.endswith(".gguf")
 
 
 def folder(source: str, cache: str) -> Path:
-    """The float32 folder (safetensors, config, tokenizer) of a GGUF file, a local path or
-    package:<module>/<path>.
+    """The float32 folder (safetensors, config, tokenizer) of a GGUF file.
 
-    It is `<cache>/gguf/<start of the file's sha256>`; the first call converts, later ones find it. A
-    half-written folder never has the name. Quantised weights become the float32 values they stand for.
+    It is `<cache>/gguf/<start of the file's sha256>`. The first call converts the file, and later calls find
+    the folder. A half-written folder never has the name. Quantised weights become the float32 values that
+    they stand for.
 
-    Raises FiglangError if the file, a package that reads it or room to write is missing, or if transformers
-    cannot read it.
+    Args:
+        source: A local path or package:<module>/<path>.
+        cache: Folder for converted files.
+
+    Raises:
+        FiglangError: If the file, a package that reads it or space to write is missing, or if transformers
+            cannot read it.
     """
     path = local_path(source)
     if not path.is_file():
@@ -62,29 +67,34 @@ def folder(source: str, cache: str) -> Path:
         _convert(path, made)
         try:
             made.rename(target)
-        except OSError:  # another process was quicker, with the same result
+        except OSError:  # another process was faster, with the same result
             if not (target / "config.json").is_file():
                 raise
     return target
 
 
 def title(source: str) -> str:
-    """Which network a GGUF file holds and in how many bits, as its name says: "Some-8B in 4 bits, Q4_1"; ""
-    where it does not."""
-    said = _ENCODED.fullmatch(Path(source).name)
-    return "" if said is None else f"{said['name']} in {said['few'] or said['many']} bits, {said['encoding']}"
+    """The network in a GGUF file and its number of bits, by its name: "Some-8B in 4 bits, Q4_1".
+
+    Empty if the name does not say it.
+    """
+    parts = _ENCODED.fullmatch(Path(source).name)
+    return (
+        ""
+        if parts is None
+        else f"{parts['name']} in {parts['few'] or parts['many']} bits, {parts['encoding']}"
+    )
 
 
 def quantization(source: str) -> str:
-    """In which number format a GGUF file keeps most of its weights, Q4_1 for example; "unknown" if it does
-    not say."""
+    """The number format of most weights in a GGUF file, for example Q4_1; "unknown" if it does not say."""
     if importlib.util.find_spec("gguf") is None:
         return "unknown"
     import gguf
 
     try:
-        said = gguf.GGUFReader(local_path(source)).fields["general.file_type"].contents()
-        return gguf.LlamaFileType(said).name.removeprefix("MOSTLY_").removeprefix("ALL_")
+        file_type = gguf.GGUFReader(local_path(source)).fields["general.file_type"].contents()
+        return gguf.LlamaFileType(file_type).name.removeprefix("MOSTLY_").removeprefix("ALL_")
     except (OSError, KeyError, ValueError):
         return "unknown"
 
@@ -98,8 +108,8 @@ def _convert(path: Path, target: Path) -> None:
         why = " ".join(str(error).split())[:300]
         kind = "" if isinstance(error, ImportError) else ", which may be cut short or of an unknown kind"
         raise FiglangError(f"transformers cannot read {path}{kind}: {why}") from error
-    # What was loaded from GGUF counts as quantised and refuses to be saved; the same weights in a fresh
-    # network do not.
+    # A network that was loaded from GGUF counts as quantised and cannot be saved. The same weights in a new
+    # network can.
     config = loaded.config
     if hasattr(config, "quantization_config"):
         del config.quantization_config

@@ -1,5 +1,7 @@
-"""Whether the hub can be asked: found out once, quickly, before its client tries every file for half a
-minute."""
+"""Whether the Hugging Face hub can be reached, found out once and quickly.
+
+Its own client would try every file for half a minute.
+"""
 
 import logging
 from functools import cache
@@ -11,30 +13,31 @@ from figlang.errors import FiglangError
 
 log = logging.getLogger("figlang")
 
-SECONDS = 5.0  # for the hub's first answer, of whatever kind
+SECONDS = 5.0  # time for the hub's first answer, of any kind
 FIRST = ("config.json", "adapter_config.json")
 
 
 def check(name: str, revision: str | None = None) -> None:
-    """Have the hub's client use what it has kept of `name` where the hub does not answer.
+    """Make the hub's client use its cache for `name` if the hub does not answer.
 
-    Raises FiglangError, which says what would work, where it has kept nothing.
+    Raises:
+        FiglangError: If nothing is cached. It says what would work.
     """
     if constants.HF_HUB_OFFLINE or (reason := _silence(constants.ENDPOINT)) is None:
         return
     kept: list[Any] = [try_to_load_from_cache(name, file, revision=revision) for file in FIRST]
     if not any(isinstance(path, str) for path in kept):
         raise FiglangError(
-            f"{name} is not a folder here, and the hub, {constants.ENDPOINT}, cannot be reached ({reason}); "
-            "give a folder, package:<module>/<path>, or internet access"
+            f"{name} is not a folder here, and the hub {constants.ENDPOINT} cannot be reached "
+            f"({reason}); give a folder, package:<module>/<path>, or internet access"
         )
-    log.warning("the hub cannot be reached (%s); what was kept of %s is used", reason, name)
-    constants.HF_HUB_OFFLINE = True  # its client would try every file again and again
+    log.warning("the hub cannot be reached (%s); the cached files of %s are used", reason, name)
+    constants.HF_HUB_OFFLINE = True  # otherwise its client would try every file several times
 
 
 @cache
 def _silence(endpoint: str) -> str | None:
-    """Why the hub does not answer; None if it does."""
+    """Why the hub does not answer; None if it answers."""
     import httpx2
 
     try:

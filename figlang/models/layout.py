@@ -1,4 +1,4 @@
-"""Where the weights of a large network lie, and in how many bits."""
+"""Where the weights of a large network are stored, and in how many bits."""
 
 import importlib.util
 from typing import Any
@@ -12,14 +12,14 @@ from figlang.errors import FiglangError
 
 
 def arguments(model: ModelConfig) -> dict[str, Any]:
-    """What `from_pretrained` is told for `model.device_map` and `model.quantization`.
+    """Arguments of `from_pretrained` for `model.device_map` and `model.quantization`.
 
-    `auto` lays the weights out over all devices that are here. 8bit is LLM.int8 (arXiv 2208.07339), 4bit is
-    NF4 with products in the network's own precision (QLoRA, arXiv 2305.14314), both done by bitsandbytes
-    while the weights are loaded.
+    `auto` distributes the weights over all devices. 8bit is LLM.int8 (arXiv 2208.07339). 4bit is NF4 with
+    products in the network's own precision (QLoRA, arXiv 2305.14314). bitsandbytes converts the weights while
+    they are loaded.
 
-    Raises FiglangError if a package that does this is not installed, or where several processes would share
-    the devices.
+    Raises:
+        FiglangError: If a package for this is not installed, or if several processes would share the devices.
     """
     if model.device_map and distributed.is_available() and distributed.is_initialized():
         raise FiglangError(
@@ -46,14 +46,16 @@ def arguments(model: ModelConfig) -> dict[str, Any]:
 
 
 def place(network: PreTrainedModel, device: torch.device) -> PreTrainedModel:
-    """The network on the device, unless loading it has already laid out its weights."""
+    """Move the network to the device, unless its weights were distributed when they were loaded."""
     laid_out = hasattr(network, "hf_device_map") or getattr(network, "is_quantized", False)
     return network if laid_out else network.to(device)
 
 
 def precision(network: PreTrainedModel) -> str:
-    """The network's number format, and in how many bits its linear layers are kept if in fewer, for
-    signatures."""
+    """The network's number format, for signatures.
+
+    If its linear layers are stored in fewer bits, their number is added.
+    """
     dtype = str(network.dtype).removeprefix("torch.")
     bits = [bits for bits in ("8bit", "4bit") if getattr(network, f"is_loaded_in_{bits}", False)]
     return "+".join([dtype, *bits])

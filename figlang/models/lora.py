@@ -1,7 +1,6 @@
-"""Low-rank adapters: laid over any network to be trained, written, read back and merged, heads always with
-them.
+"""Low-rank adapters: laid over any network, trained, written, read and merged, always with their heads.
 
-LoRA (arXiv 2106.09685), DoRA (2402.09353), rsLoRA (2312.03732); over weights kept in 4 bits it is QLoRA
+LoRA (arXiv 2106.09685), DoRA (2402.09353), rsLoRA (2312.03732). Over weights in 4 bits it is QLoRA
 (2305.14314).
 """
 
@@ -40,14 +39,13 @@ from figlang.errors import FiglangError, damage, one_line
 from figlang.machine.limits import within as in_time
 from figlang.models.soundness import validate
 
-# The base of an adapter folder that brings its own, as that of a tiny random network does: nothing else has
-# it.
+# The base of an adapter folder that holds its own base, for example a tiny random network.
 OWN = "base"
-PATIENCE = 10.0  # seconds, for patterns that take milliseconds
+PATIENCE = 10.0  # seconds; a usual pattern takes milliseconds
 
 
 class _Settings(TypedDict, total=False):
-    """What is read of an adapter_config.json."""
+    """The entries of an adapter_config.json that are read."""
 
     r: Annotated[int, Field(gt=0)]
     lora_alpha: Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -71,30 +69,35 @@ SETTINGS = TypeAdapter(_Settings)
 def adapt(
     network: PreTrainedModel, peft: config.PeftConfig, kept: list[str], base: str, revision: str | None
 ) -> PeftModel:
-    """The network with adapters over the layers that `peft.target_modules` names.
+    """Lay adapters over the layers that `peft.target_modules` names.
 
-    `kept` are modules that are trained and written whole: heads, for which PEFT has no task type under
-    multiple choice and which it would freeze without a word, and whatever else is newly initialised. `base`
-    and `revision` are what loads the network again.
+    Args:
+        network: The network.
+        peft: Settings of the adapters.
+        kept: Modules that are trained and written whole: heads, which PEFT would freeze without a warning
+            because it has no task type for multiple choice, and other newly initialised modules.
+        base: Source that loads the network again.
+        revision: Revision of this source.
 
-    Raises FiglangError if the network has no such layers.
+    Raises:
+        FiglangError: If the network has no such layers.
     """
     linear = {
         name: module for name, module in network.named_modules() if isinstance(module, nn.Linear | Conv1D)
     }
-    asked = peft.target_modules
-    if asked == "auto":
-        # Where PEFT does not name an architecture's attention projections, all layers are a sound choice.
-        asked = USUAL.get(network.config.model_type, "all-linear")
+    target_modules = peft.target_modules
+    if target_modules == "auto":
+        # If PEFT has no default for an architecture, all linear layers are a sound choice.
+        target_modules = USUAL.get(network.config.model_type, "all-linear")
     settings = LoraConfig(
         r=peft.r,
         lora_alpha=peft.alpha,
         lora_dropout=peft.dropout,
         use_dora=peft.name == "dora",
         use_rslora=peft.name == "rslora",
-        target_modules=asked,
-        # A dual encoder has no pooler, but would get one again, and adapters on it, where plain transformers
-        # loads it.
+        target_modules=target_modules,
+        # A dual encoder has no pooler. But plain transformers would add one when it loads the network, with
+        # adapters on it.
         exclude_modules=[*kept, "pooler.dense"] if network.base_model is network else kept,
         modules_to_save=kept or None,
         fan_in_fan_out=any(isinstance(module, Conv1D) for module in linear.values()),
@@ -105,23 +108,23 @@ def adapt(
     except ValueError as error:
         names = sorted({name.rpartition(".")[2] for name in linear if not within(name, kept)})
         raise FiglangError(
-            f"peft.target_modules={asked} fits no layer of {base}; choose auto, all-linear or some of "
-            f"{', '.join(names)}"
+            f"peft.target_modules={target_modules} fits no layer of {base}; choose auto, all-linear or "
+            f"some of {', '.join(names)}"
         ) from error
     adapted.active_peft_config.base_model_name_or_path = base
     return adapted
 
 
 def within(name: str, modules: Iterable[str]) -> bool:
-    """Whether a parameter or module belongs to one of these modules, under whatever prefix."""
+    """Whether a parameter or module belongs to one of these modules, with any prefix."""
     return any(f".{module}." in f".{name}." for module in modules)
 
 
 def fingerprint(network: nn.Module, kept: Iterable[str]) -> str:
-    """Sha256 of all weights but those of the modules `kept`, in their own number format.
+    """The sha256 of all weights outside the modules `kept`, in their own number format.
 
-    Weights in few bits are left out, since they depend on the device that rounded them; embeddings and norms
-    stay.
+    Weights in few bits are left out, because they depend on the device that rounded them. Embeddings and
+    norms stay.
     """
     digest = hashlib.sha256()
     for name, parameter in sorted(network.named_parameters()):
@@ -132,10 +135,9 @@ def fingerprint(network: nn.Module, kept: Iterable[str]) -> str:
 
 
 def save(adapted: PeftModel, folder: Path) -> None:
-    """Write adapters and heads (safetensors, adapter_config.json) and the configuration of the network below
-    them.
+    """Write adapters and heads (safetensors, adapter_config.json) and the configuration of the network below.
 
-    The network itself is written only where nothing else has it.
+    The network itself is written only if no other source has it.
     """
     # True or "auto" would ask the hub for the base's vocabulary.
     adapted.save_pretrained(str(folder), save_embedding_layers=False)
@@ -150,10 +152,12 @@ def save(adapted: PeftModel, folder: Path) -> None:
 
 
 def settings_of(source: str, revision: str | None) -> LoraConfig | None:
-    """The settings of the adapters in a folder or hub repository; None if it holds none, or cannot be
-    reached.
+    """The settings of the adapters in a folder or hub repository.
 
-    Raises FiglangError for adapters of a kind that cannot be merged.
+    None without adapters, or if it cannot be reached.
+
+    Raises:
+        FiglangError: If the adapters are of a kind that cannot be merged.
     """
     path = _file(source, CONFIG_NAME, revision)
     if path is None:
@@ -163,12 +167,12 @@ def settings_of(source: str, revision: str | None) -> LoraConfig | None:
         # Megatron's settings name a module that PEFT would import.
         if content["peft_type"] != PeftType.LORA or content.get("megatron_config") is not None:
             raise FiglangError(
-                f"{source} holds {content['peft_type']} adapters; only those of LoRA and its kin can be read"
+                f"{source} holds {content['peft_type']} adapters; only LoRA and its variants can be read"
             )
         if not content["base_model_name_or_path"]:
             raise FiglangError(
-                f"{source}: its {CONFIG_NAME} names no base_model_name_or_path; write there what they belong "
-                "to"
+                f"{source}: its {CONFIG_NAME} names no base_model_name_or_path; write there which "
+                "network they belong to"
             )
         validate(SETTINGS, content)
         return LoraConfig.from_pretrained(source, **_at(revision))
@@ -181,9 +185,10 @@ def settings_of(source: str, revision: str | None) -> LoraConfig | None:
 def attach(
     network: PreTrainedModel, settings: LoraConfig, source: str, revision: str | None, allow_bin: bool
 ) -> PeftModel:
-    """The network with the adapters of a folder or hub repository over it.
+    """Lay the adapters of a folder or hub repository over a network.
 
-    Raises FiglangError if they cannot be read or are not for this network.
+    Raises:
+        FiglangError: If they cannot be read or do not fit the network.
     """
     settings.inference_mode = True
     _check_patterns(network, settings, source)
@@ -198,15 +203,22 @@ def attach(
 def fill(
     adapted: PeftModel, settings: LoraConfig, source: str, revision: str | None, allow_bin: bool
 ) -> None:
-    """Give adapters, and the heads with them, the weights of a folder or hub repository; `settings` are those
-    written there.
+    """Load the weights of adapters and their heads from a folder or hub repository.
 
-    Raises FiglangError if they cannot be read or are of another kind or shape.
+    Args:
+        adapted: A network with adapters.
+        settings: The settings of the adapters in the source.
+        source: Folder or hub id.
+        revision: Revision on the hub.
+        allow_bin: Accept pickled weights, read with weights_only=True.
+
+    Raises:
+        FiglangError: If they cannot be read or are of another kind or shape.
     """
-    found, asked = _kind(settings), _kind(adapted.active_peft_config)
-    if found != asked:
+    stored, expected_kind = _kind(settings), _kind(adapted.active_peft_config)
+    if stored != expected_kind:
         raise FiglangError(
-            f"{source} holds adapters of {found}, not of {asked}; give the settings that they have"
+            f"{source} holds adapters of {stored}, not of {expected_kind}; give the settings that they have"
         )
     if not allow_bin and _file(source, SAFETENSORS_WEIGHTS_NAME, revision) is None:
         raise FiglangError(
@@ -220,16 +232,17 @@ def fill(
         expected = get_peft_model_state_dict(adapted, save_embedding_layers=False)
         if expected.keys() != weights.keys():
             other = sorted(expected.keys() ^ weights.keys())
-            raise ValueError(f"{len(other)} weights are not in both, {other[0]} for one")
+            raise ValueError(f"{len(other)} weights are not in both, for example {other[0]}")
         set_peft_model_state_dict(adapted, weights)
     except (OSError, ValueError, RuntimeError, SafetensorError, UnpicklingError) as error:
         raise _unfit(source, settings, error) from error
 
 
 def merge(adapted: PeftModel) -> PreTrainedModel:
-    """The plain network with the adapters added into its weights; float32 keeps their small changes.
+    """Add the adapters to the weights of the network; float32 keeps their small changes.
 
-    Raises FiglangError if a merged weight is not a number.
+    Raises:
+        FiglangError: If a merged weight is not a number.
     """
     try:
         return adapted.float().merge_and_unload(safe_merge=True)
@@ -242,9 +255,10 @@ def _at(revision: str | None) -> dict[str, Any]:
 
 
 def _kind(settings: LoraConfig) -> str:
-    """Kind, rank and scaling of adapters, as one types them; QLoRA's are LoRA's over rounded weights."""
+    """Kind, rank and scaling of adapters, as settings. QLoRA's adapters are LoRA's over rounded weights."""
     name = "dora" if settings.use_dora else "rslora" if settings.use_rslora else "lora"
-    # Adapters of other tools: weights of the same shapes, scaled by what peft.alpha does not say.
+    # Adapters of other tools may have weights of the same shapes with a scaling that peft.alpha does not
+    # describe.
     other = ", with others in some layers" if settings.rank_pattern or settings.alpha_pattern else ""
     return f"peft={name} peft.r={settings.r} peft.alpha={settings.lora_alpha}{other}"
 
@@ -265,8 +279,10 @@ def _file(source: str, name: str, revision: str | None) -> str | None:
 
 
 def _check_patterns(network: PreTrainedModel, settings: LoraConfig, source: str) -> None:
-    """Match the patterns of an adapter_config.json as PEFT will, within a time; some patterns take longer
-    than the universe."""
+    """Match the patterns of an adapter_config.json as PEFT will, within a time limit.
+
+    Some patterns would practically never end.
+    """
     lists = [list(value or ()) for value in (settings.rank_pattern, settings.alpha_pattern)]
     patterns = [
         value for value in (settings.target_modules, settings.exclude_modules) if isinstance(value, str)
@@ -289,11 +305,11 @@ def _laid_over(network: PreTrainedModel, settings: LoraConfig) -> PeftModel:
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", message="`is_gradient_checkpointing` is deprecated"
-        )  # peft 0.21 asks for it
+        )  # peft 0.21 causes it
         warnings.filterwarnings(
             "ignore", message="You have passed exclude_modules"
-        )  # the pooler that is not there yet
+        )  # the pooler does not exist yet
         adapted = get_peft_model(network, settings)
-    # PEFT puts the network's own idea of its source there.
+    # PEFT writes the network's own source there.
     settings.base_model_name_or_path, settings.revision = base, revision
     return adapted

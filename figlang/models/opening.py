@@ -1,8 +1,7 @@
-"""The one door to model files that others wrote: figlang calls transformers' `from_pretrained` and
-`from_config` only here.
+"""The one door to model files from others: only here are `from_pretrained` and `from_config` called.
 
-Where `trust_remote_code` is not given, transformers asks "Do you wish to run the custom code? [y/N]" and
-takes a `y` from stdin for consent. Here it is always given.
+If `trust_remote_code` is not given, transformers asks "Do you wish to run the custom code? [y/N]" and takes a
+`y` from stdin as consent. Here it is always given.
 """
 
 import logging
@@ -23,7 +22,7 @@ from figlang.errors import FiglangError
 
 log = logging.getLogger("figlang")
 
-# The package into which transformers copies the code of model folders before it runs it.
+# transformers copies the code of model folders into this package before it runs it.
 FOREIGN = "transformers_modules"
 Part = TypeVar("Part")
 # The input formats of encoders, and the classes that can read them.
@@ -35,10 +34,11 @@ HEADS: dict[str, Any] = {
 
 
 def read_config(source: str, revision: str | None = None, trust: bool = False) -> PreTrainedConfig:
-    """The config.json of a folder or hub id.
+    """Read the config.json of a folder or hub id.
 
-    Raises FiglangError if only code that comes with it could read it, and `trust` is False; else what
-    transformers raises.
+    Raises:
+        FiglangError: If only code that comes with the model could read it and `trust` is False.
+        Exception: What transformers raises for other faults.
     """
     try:
         config = AutoConfig.from_pretrained(source, revision=revision, trust_remote_code=trust)
@@ -47,10 +47,10 @@ def read_config(source: str, revision: str | None = None, trust: bool = False) -
     attention = getattr(config, "_attn_implementation", None)
     if (
         not trust and isinstance(attention, str) and "/" in attention
-    ):  # the `kernels` package would download and run it
+    ):  # the `kernels` package would download and run this code
         raise FiglangError(
-            f"{source}: its config.json names attention code, {attention}, to be fetched and run; remove "
-            "that entry"
+            f"{source}: its config.json names attention code ({attention}) that would be downloaded and "
+            "run; remove that entry"
         )
     return config
 
@@ -58,7 +58,7 @@ def read_config(source: str, revision: str | None = None, trust: bool = False) -
 def read_tokenizer(
     source: str, revision: str | None = None, trust: bool = False, **more: Any
 ) -> PreTrainedTokenizerBase:
-    """The tokenizer of a folder or hub id; raises as `read_config` does."""
+    """Read the tokenizer of a folder or hub id. It raises as `read_config` does."""
     try:
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
             source, revision=revision, trust_remote_code=trust, **more
@@ -71,23 +71,30 @@ def read_tokenizer(
 def read_network(
     kind: Any, source: str | None, revision: str | None = None, trust: bool = False, **more: Any
 ) -> tuple[PreTrainedModel, dict[str, Any]]:
-    """The network of a folder or hub id by the class `kind`, plain or Auto, and what transformers tells of
-    loading it.
+    """Read the network of a folder or hub id. It raises as `read_config` does.
 
-    Without a source its weights are the `state_dict` of `more`. Raises as `read_config` does.
+    Args:
+        kind: A class of transformers, plain or Auto.
+        source: Folder or hub id. None takes the weights from `state_dict` in `more`.
+        revision: Revision on the hub.
+        trust: Whether code that comes with the model may run.
+        more: Further arguments of `from_pretrained`.
+
+    Returns:
+        The network, and what transformers reports about loading it.
     """
     try:
-        network, found = kind.from_pretrained(
+        network, loading_info = kind.from_pretrained(
             source, revision=revision, trust_remote_code=trust, output_loading_info=True, **more
         )
     except ValueError as error:
         config = None if source is None else read_config(source, revision, trust)
         raise _refusal(str(source), error, kind, config) from error
-    return _noted(source, network, getattr(network.config, "auto_map", None), trust), found
+    return _noted(source, network, getattr(network.config, "auto_map", None), trust), loading_info
 
 
 def build(kind: Any, config: PreTrainedConfig, trust: bool = False, **more: Any) -> PreTrainedModel:
-    """A network with random weights by the Auto class `kind`; raises as `read_config` does."""
+    """Build a network with random weights by the Auto class `kind`. It raises as `read_config` does."""
     try:
         network: PreTrainedModel = kind.from_config(config, trust_remote_code=trust, **more)
     except ValueError as error:
@@ -96,14 +103,12 @@ def build(kind: Any, config: PreTrainedConfig, trust: bool = False, **more: Any)
 
 
 def runs_foreign_code(*parts: object) -> bool:
-    """Whether the class of a network, config or tokenizer came with the model's files instead of with
-    transformers."""
+    """Whether the class of a network, config or tokenizer came with the model's files."""
     return any(type(part).__module__.split(".")[0] == FOREIGN for part in parts)
 
 
 def remedy(config: PreTrainedConfig, kind: Any) -> str:
-    """What to do with a network that cannot be read as `kind`: the other formats that transformers has a
-    class for."""
+    """What to do with a network that cannot be read as `kind`: formats for which transformers has a class."""
     others = [
         name for name, other in HEADS.items() if other is not kind and type(config) in other._model_mapping
     ]
@@ -120,16 +125,16 @@ def _refusal(
     if "trust_remote_code" not in str(error):
         return error
     return FiglangError(
-        f"{source} needs Python code that comes with it (its auto_map), and figlang runs none; take a model "
-        "that transformers "
-        "knows by itself, or, if you have read that code and trust it, set model.trust_remote_code=true"
+        f"{source} needs Python code that comes with it (its auto_map), and figlang does not run such "
+        "code; take a model that transformers supports by itself or, if you have read that code and "
+        "trust it, set model.trust_remote_code=true"
     )
 
 
 def _noted(source: str | None, part: Part, auto_map: object, trust: bool) -> Part:
     if auto_map and not trust and source is not None:
         log.warning(
-            "%s brings code of its own, which was not run: %s is transformers' own",
+            "%s comes with its own code, which was not run: %s is transformers' class",
             source,
             type(part).__name__,
         )

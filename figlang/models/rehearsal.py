@@ -1,5 +1,4 @@
-"""One small batch through a network before work starts: a network that cannot read its inputs is refused in
-one line."""
+"""Run one small batch through a network before work starts, to refuse an unsuitable network early."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +12,7 @@ from figlang.machine.faults import explain
 from figlang.models.opening import HEADS, remedy
 from figlang.scoring.encode import Encoded, Encoder
 
-# Far above what float32 rounds, far below what a padding token does that is read as a word.
+# Far above float32 rounding, and far below the effect of a padding token that is read as a word.
 TOLERANCE = 1e-2
 
 
@@ -26,20 +25,23 @@ def rehearse(
 ) -> None:
     """Score the shortest and the longest of the examples, together and each alone.
 
-    Raises FiglangError if the network fails, or if a score depends on what shares its batch, as where padding
-    is read.
+    Raises:
+        FiglangError: If the network fails, or if a score depends on the rest of its batch, for example
+            because padding is read.
     """
     chosen = list(
-        {id(one): one for one in (min(examples, key=_longest), max(examples, key=_longest))}.values()
+        {
+            id(example): example for example in (min(examples, key=_longest), max(examples, key=_longest))
+        }.values()
     )
     advice = remedy(network.config, HEADS.get(encoder.format))
     network.eval()
     try:
         together = score(network, encoder.collate(chosen)).float()
-        alone = [score(network, encoder.collate([one])).float()[0] for one in chosen]
+        alone = [score(network, encoder.collate([example])).float()[0] for example in chosen]
     except FiglangError:
         raise
-    except Exception as error:  # networks of a hundred families raise what they please
+    except Exception as error:  # networks of a hundred families raise all kinds of errors
         if explain(error, training=False):
             raise
         raise FiglangError(
@@ -47,13 +49,13 @@ def rehearse(
             f"{advice}"
         ) from error
     for row, scores in zip(together, alone, strict=True):
-        found = row[: len(scores)]
-        if not bool(((found - scores).abs() <= TOLERANCE * (1 + scores.abs())).all()) and bool(
+        in_batch = row[: len(scores)]
+        if not bool(((in_batch - scores).abs() <= TOLERANCE * (1 + scores.abs())).all()) and bool(
             scores.isfinite().all()
         ):
             raise FiglangError(
                 f"{type(network).__name__} reads padding, so that a score would depend on what shares its "
-                "batch; " + advice
+                f"batch; {advice}"
             )
 
 

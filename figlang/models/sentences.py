@@ -1,5 +1,4 @@
-"""What the files of a sentence-transformers folder say about its vectors: pooling, normalisation, similarity
-and prompt."""
+"""How a sentence-transformers folder makes its vectors: pooling, normalisation, similarity and prompt."""
 
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,7 @@ from transformers.utils import cached_file
 from figlang.errors import FiglangError, one_line
 from figlang.types import COSINE_OF_MEANS, POOLINGS, SentenceVectors
 
-# The switches of folders that were written before `pooling_mode`, in the order in which their vectors are
-# joined.
+# Settings of folders from before `pooling_mode`, in the order in which their vectors are joined.
 SWITCHES = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -23,9 +21,13 @@ SWITCHES = {
 
 
 def read(source: str, revision: str | None = None) -> SentenceVectors | None:
-    """How the folder or hub id makes vectors of sentences and compares them; None if it has no modules.json.
+    """How a folder or hub id makes vectors of sentences and compares them.
 
-    Raises FiglangError for modules that `dual` has no equal of, and for files that cannot be read.
+    Returns:
+        None if it has no modules.json.
+
+    Raises:
+        FiglangError: If `dual` does not support a module, or if a file cannot be read.
     """
     try:
         modules = _json(source, "modules.json", revision)
@@ -41,8 +43,8 @@ def read(source: str, revision: str | None = None) -> SentenceVectors | None:
         if foreign or more or "Pooling" not in paths or ".." in Path(paths["Pooling"]).parts:
             raise FiglangError(
                 f"{source}: its modules.json has {', '.join(foreign or more or ['no usable Pooling'])}, "
-                "which format=dual has no "
-                "equal of; take a sentence encoder of a transformer, a pooling and a normalisation"
+                "which format=dual does not support; take a sentence encoder of a transformer, a "
+                "pooling and a normalisation"
             )
         pooling = _json(source, f"{paths['Pooling']}/config.json", revision) or {}
         settings = _json(source, "config_sentence_transformers.json", revision) or {}
@@ -71,8 +73,8 @@ def _vectors(
     similarity = settings.get("similarity_fn_name") or "cosine"
     if similarity not in ("cosine", "dot"):
         raise FiglangError(
-            f"{source}: its similarity is {similarity!r}, and format=dual has cosine and dot; take another "
-            "model"
+            f"{source}: its similarity is {similarity!r}, but format=dual has only cosine and dot; take "
+            "another model"
         )
     prompts, default = settings.get("prompts") or {}, settings.get("default_prompt_name")
     prompt = prompts[default] if default else ""
@@ -82,12 +84,12 @@ def _vectors(
         )
     if not isinstance(prompt, str):
         raise TypeError(f"the prompt is {prompt!r}")
-    # Vectors of length one have the same dot product and cosine.
+    # For vectors of length one, dot product and cosine are equal.
     return SentenceVectors(modes, "cosine" if normalised else similarity, prompt, lower)
 
 
 def recorded(vectors: SentenceVectors | None) -> dict[str, Any] | None:
-    """What a recipe holds of it: nothing where it is what recipes without an entry mean."""
+    """The entry of a recipe for these vectors; None if they are those of recipes without an entry."""
     if vectors in (None, COSINE_OF_MEANS):
         return None
     return {name: getattr(vectors, name) for name in ("pooling", "similarity", "prompt", "lower")}

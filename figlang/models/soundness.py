@@ -1,5 +1,7 @@
-"""Whether model files are what they say: as many layers as their weights can fill, and weights that are
-numbers."""
+"""Whether model files are plausible.
+
+They must not claim more layers than their weights can fill, and weights must be numbers.
+"""
 
 import re
 import struct
@@ -14,20 +16,22 @@ from transformers import PreTrainedConfig
 from figlang.errors import FiglangError
 
 DEPTH = re.compile(r"(^|_)(n_)?layers?$")
-# Each unit of such a size has a weight at least. Positions may have none.
+# Each unit of such a size has at least one weight. Positions may have none.
 SIZE = re.compile(r"(^|_)(size|dim|n_embd|n_inner|n_head|heads|d_model|d_ff)$")
-# Networks of so many layers are built in a second, whatever their files are.
+# Networks of up to this many layers are built in a second, whatever their files hold.
 MODEST = 1000
-# And a matrix of so many weights.
+# A matrix of up to this many weights is built too.
 LARGE = 10**8
 
 
 def check_depth(source: str, config: PreTrainedConfig) -> None:
-    """Raises FiglangError for a config.json of more layers than a folder's safetensors files hold tensors, or
-    of larger sizes.
+    """Check a config.json against the safetensors files of its folder.
 
-    Building a billion layers would take for ever, and every layer has a tensor at least; rows of a billion
-    numbers fill the memory.
+    Building a billion layers would take for ever, and every layer has at least one tensor. Rows of a billion
+    numbers would fill the memory.
+
+    Raises:
+        FiglangError: If it has more layers than the files hold tensors, or sizes that the files cannot fill.
     """
     counts = {
         name: value for name, value in _numbers(config.to_dict()) if DEPTH.search(name) and value > MODEST
@@ -38,18 +42,18 @@ def check_depth(source: str, config: PreTrainedConfig) -> None:
     }
     if not files:
         return
-    room = 2 * sum(path.stat().st_size for path in files)  # in weights, of which two may share a byte
+    room = 2 * sum(path.stat().st_size for path in files)  # number of weights; two may share a byte
     for name, value in sizes.items():
         if value > room:
             raise FiglangError(
-                f"{source}: its config.json has {name}={value}, and its files hold {room // 2} bytes; "
+                f"{source}: its config.json has {name}={value}, but its files hold {room // 2} bytes; "
                 "download it again"
             )
     for name, weights in _matrices(config).items():
         if weights > max(room, LARGE):
             raise FiglangError(
                 f"{source}: its config.json has {name}={getattr(config, name)}, a matrix of {weights} "
-                f"weights, and its files hold {room // 2} bytes; download it again"
+                f"weights, but its files hold {room // 2} bytes; download it again"
             )
     if not counts:
         return
@@ -57,13 +61,17 @@ def check_depth(source: str, config: PreTrainedConfig) -> None:
     for name, value in counts.items():
         if value > held:
             raise FiglangError(
-                f"{source}: its config.json has {name}={value}, and its files hold {held} tensors; download "
+                f"{source}: its config.json has {name}={value}, but its files hold {held} tensors; download "
                 "it again"
             )
 
 
 def check_weights(source: str, network: nn.Module) -> None:
-    """Raises FiglangError if a weight is not a finite number."""
+    """Check that all weights are finite numbers.
+
+    Raises:
+        FiglangError: If a weight is not.
+    """
     for name, parameter in network.named_parameters():
         if not parameter.is_floating_point() or parameter.is_meta:
             continue
@@ -74,8 +82,11 @@ def check_weights(source: str, network: nn.Module) -> None:
 
 
 def validate(schema: TypeAdapter[Any], content: Any) -> None:
-    """Raises ValueError, which names the first wrong entry and its value, for content that is not of the
-    schema's types."""
+    """Check content against a schema, strictly.
+
+    Raises:
+        ValueError: If a type is wrong. It names the first wrong entry and its value.
+    """
     try:
         schema.validate_python(content, strict=True)
     except ValidationError as error:
@@ -86,12 +97,12 @@ def validate(schema: TypeAdapter[Any], content: Any) -> None:
 
 
 def _numbers(content: dict[str, Any]) -> list[tuple[str, int]]:
-    found = [(name, value) for name, value in content.items() if type(value) is int]
-    return found + [pair for value in content.values() if isinstance(value, dict) for pair in _numbers(value)]
+    own = [(name, value) for name, value in content.items() if type(value) is int]
+    return own + [pair for value in content.values() if isinstance(value, dict) for pair in _numbers(value)]
 
 
 def _matrices(config: PreTrainedConfig) -> dict[str, int]:
-    """The weights of a matrix that every network of this hidden size, and of this vocabulary, has."""
+    """Numbers of weights of matrices that every network of this hidden size, or of this vocabulary, has."""
     hidden, words = getattr(config, "hidden_size", 0), getattr(config, "vocab_size", 0)
     width = getattr(config, "embedding_size", hidden)
     if not all(type(number) is int for number in (hidden, words, width)):
@@ -105,4 +116,4 @@ def _tensors(path: Path) -> int:
             (length,) = struct.unpack("<Q", file.read(8))
             return len(from_json(file.read(min(length, path.stat().st_size))))
     except (ValueError, struct.error):
-        return 0  # loading it says what is wrong
+        return 0  # the error that follows on loading says what is wrong

@@ -1,4 +1,4 @@
-"""Tiny random networks of any architecture (`model.init=tiny`): what `debug=fast` and the tests train."""
+"""Tiny random networks of any architecture (`model.init=tiny`), for `debug=fast` and the tests."""
 
 import re
 from collections import Counter
@@ -25,7 +25,17 @@ WINDOW = 2048  # tokens
 def build(
     model: ModelConfig, kind: Any, texts: Sequence[str], options: int
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A random network of two layers, by the Auto class `kind`, and a tokenizer trained on `texts`."""
+    """Build a random network of two layers, and train a tokenizer.
+
+    Args:
+        model: Settings of the model.
+        kind: Auto class of transformers.
+        texts: Texts for the tokenizer.
+        options: Number of options of an item.
+
+    Raises:
+        FiglangError: If the architecture cannot be built.
+    """
     tokenizer = train_tokenizer(texts, model.max_length)
     sizes: dict[str, Any] = {
         "vocab_size": len(tokenizer),
@@ -44,7 +54,8 @@ def build(
     }
     if kind is AutoModelForCausalLM:
         sizes["num_key_value_heads"] = sizes["num_attention_heads"]
-        sizes["max_position_embeddings"] = WINDOW  # prompts with examples are longer than what encoders read
+        # prompts with examples are longer than the texts of encoders
+        sizes["max_position_embeddings"] = WINDOW
     if model.architecture == "gpt_neo":  # one entry per layer, twelve by default
         sizes["attention_types"] = [[["global", "local"], 1]]
     if model.architecture == "funnel":  # layers are counted in blocks
@@ -63,24 +74,23 @@ def build(
     try:
         config = AutoConfig.for_model(model.architecture, **sizes)
         return opening.build(kind, config), tokenizer
-    except Exception as error:  # a configuration raises what its sizes meet first
+    except Exception as error:  # configurations raise all kinds of errors for these sizes
         raise FiglangError(
             f"cannot build a tiny network of model.architecture={model.architecture}: {one_line(error)}"
         ) from error
 
 
 def train_tokenizer(texts: Sequence[str], max_length: int) -> PreTrainedTokenizerFast:
-    """A word-piece tokenizer with the 2,000 most frequent words of `texts`, and single letters for the
-    others.
+    """Train a word-piece tokenizer on the 2,000 most frequent words of `texts`.
 
-    The vocabulary is counted here: the trainer of `tokenizers` breaks ties differently in every process, and
-    a run has to be repeatable.
+    It splits other words into letters. The vocabulary is counted here, because a run must be repeatable: the
+    trainer of `tokenizers` breaks ties differently in every process.
     """
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     words = Counter(re.findall(r"\w+|[^\w\s]", " ".join(texts).lower()))
     frequent = sorted(words, key=lambda word: (-words[word], word))[:2000]
     letters = sorted({letter for word in words for letter in word})
-    # Answers that are letters need tokens of their own, whatever the texts are.
+    # Answers that are letters need their own tokens, whatever the texts are.
     pieces = dict.fromkeys(
         [*special, *frequent, *letters, *(f"##{letter}" for letter in letters), *ascii_lowercase]
     )

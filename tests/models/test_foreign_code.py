@@ -278,7 +278,7 @@ def test_code_that_transformers_can_do_without_is_named(
     checkpoint.pretrained(ModelConfig(name="tiny", name_or_path=str(folder)), None, str(tmp_path / "cache"))
     assert not marker.exists()
     assert (
-        f"{folder} brings code of its own, which was not run: BertModel is transformers' own"
+        f"{folder} comes with its own code, which was not run: BertModel is transformers' class"
         in caplog.messages
     )
 

@@ -45,7 +45,7 @@ def test_what_was_kept_is_used_without_asking_again(
     monkeypatch.setattr(hub, "try_to_load_from_cache", lambda name, file, revision: f"/kept/{file}")
     assert locate("some/model") == "some/model"
     assert constants.HF_HUB_OFFLINE
-    assert "what was kept of some/model is used" in caplog.text
+    assert "the cached files of some/model are used" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["runs/name", "./name", "/no/name", "~/name", "here/name", "a/b/c"])

@@ -36,9 +36,7 @@ class Ranked:
 
 @dataclass
 class _Completion:
-    """A first token of this rank on its way to a word that might be one of `answers`, in their compared
-    form.
-    """
+    """A first token of this rank, on its way to a word that might be one of `answers` (in compared form)."""
 
     rank: int
     answers: frozenset[str]
