@@ -188,7 +188,7 @@ ROWS: list[tuple[str, Change, str]] = [
             (put(answer_alone=[[-3.0, 4, 20]]), "1 values of answer_alone, but its prediction has 2 options"),
             (put(answer_alone=7), "answer_alone: input should be a valid array"),
             (put(whole={"a": 1}), "whole: input should be a valid array"),
-            (put(id="nowhere"), "is of nowhere, which has no prediction"),
+            (put(id="nowhere"), "is about nowhere, which has no prediction"),
             (without("id"), "id: field required"),
             (lambda row: "{", "invalid JSON"),
         )
@@ -199,7 +199,7 @@ ROWS: list[tuple[str, Change, str]] = [
             (put(letter="AB"), "letter: string should match pattern"),
             (put(letter=1), "letter: input should be a valid string"),
             (put(cut=None), "cut: input should be a valid boolean"),
-            (put(id="nowhere"), "is of nowhere, which has no prediction"),
+            (put(id="nowhere"), "is about nowhere, which has no prediction"),
             (without("letter"), "letter: field required"),
             (lambda row: DEEP, "recursion limit"),
         )
@@ -326,7 +326,7 @@ def test_a_damaged_document_is_named(
         (twice, "of an earlier line"),
         (cut, "invalid JSON"),
         (lambda folder: (folder / PREDICTIONS).write_bytes(b"\xff\xfe\x00"), "line 1 is not a prediction"),
-        (lambda folder: (folder / BACKWARD).unlink(), "has 'backward', and the predictions"),
+        (lambda folder: (folder / BACKWARD).unlink(), "has 'backward', but the predictions"),
         (
             lambda folder: (folder / "log.csv").write_text("step,epoch\n1,2\n"),
             "line 1 does not name the columns",

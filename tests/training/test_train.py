@@ -213,7 +213,7 @@ def test_a_folder_with_foreign_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     result = train(tmp_path, "run=mine", "overwrite=true")
     assert result.returncode == 2
-    assert "not of a run" in result.stderr
+    assert "do not belong to a run" in result.stderr
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
 
 

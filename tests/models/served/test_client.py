@@ -258,7 +258,7 @@ def test_a_full_disk_is_said_and_costs_what_was_in_flight_only(
         with monkeypatch.context() as patched:
             patched.setattr("figlang.models.served.store.os.write", full)
             with pytest.raises(
-                FiglangError, match=r"cannot store an answer in .* \(No space left on device\); make room"
+                FiglangError, match=r"cannot store an answer in .* \(No space left on device\); make space"
             ) as failed:
                 client(stub, tmp_path, concurrency=1).ask(CALLS, usable)
         asked = len(stub.requests)
@@ -282,7 +282,7 @@ def test_a_half_written_line_is_passed_over_and_asked_again(
         path.write_bytes(path.read_bytes()[:-20])
         asking.ask(CALLS[:4], usable)
         assert prompts(stub) == ["text 0", "text 1", "text 2", "text 2", "text 3"]
-        assert "1 damaged lines passed over" in caplog.text
+        assert "1 damaged lines skipped" in caplog.text
         asking.ask(CALLS[:4], usable)
         assert len(stub.requests) == 5
     assert len(path.read_text().splitlines()) == 5
@@ -316,7 +316,7 @@ def test_interrupting_waits_for_what_is_paid_for(tmp_path: Path) -> None:
     with serving(Stub(delay=0.4)) as stub:
         threading.Thread(target=interrupt_in_flight, args=[stub], daemon=True).start()
         with pytest.raises(
-            FiglangError, match=r"interrupted \(\d+ of 12 answers are stored; the same command goes on"
+            FiglangError, match=r"interrupted \(\d+ of 12 answers are stored; the same command resumes"
         ):
             client(stub, tmp_path, concurrency=3).ask(CALLS, usable)
         before = len(stub.requests)

@@ -114,7 +114,7 @@ def test_another_refusal_ends_the_asking(tmp_path: Path, fault: tuple[int, Any])
     with serving(Stub()) as stub:
         endpoint = connect(model(stub), str(tmp_path), "prompts")
         stub.fault = refusing("dagger", fault)
-        with pytest.raises(FiglangError, match="answers are stored; the same command goes on"):
+        with pytest.raises(FiglangError, match="answers are stored; the same command resumes"):
             ServedScorer(endpoint).score(REQUESTS)
 
 

@@ -276,7 +276,7 @@ def test_a_network_that_changes_its_logits_is_found_out(monkeypatch: pytest.Monk
     scorer = CausalScorer(plain, TOKENIZER)
     fallback = scorer.score(requests()).fallback
     assert fallback is not None
-    assert "more than its vocabulary matrix makes of its body's states" in fallback
+    assert "not what its vocabulary matrix makes of its body's states" in fallback
     check(plain, scorer, requests())
 
 
