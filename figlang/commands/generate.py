@@ -11,13 +11,11 @@ from figlang.config import GenerateConfig
 from figlang.config.command import entry
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
-from figlang.evaluation import generation, predicting, runtime, soundness
+from figlang.evaluation import generation, opening, predicting, soundness
 from figlang.files import folders
-from figlang.models import checkpoint
 from figlang.rating import answers, ratings, sheets
 from figlang.runs import outputs, results
 from figlang.tasks import open as questions
-from figlang.tasks import registry as data
 from figlang.types import Generation
 
 log = logging.getLogger("figlang")
@@ -29,9 +27,7 @@ def main(config: GenerateConfig) -> None:
         raise FiglangError(
             f"data={config.data.name} has no open questions; use data=miqa or data=figqa_medium"
         )
-    runtime.start(config.seed, config.trainer)
-    split = data.load(config.split, config.data, config.paths)
-    runtime.log_notes(split.notes)
+    split = opening.items(config)
     asked = questions.ask(split.items, config.kinds)
     if config.rated is not None:
         scale, rated = sheets.read(Path(config.rated), [Path(path) for path in config.ratings])
@@ -39,15 +35,13 @@ def main(config: GenerateConfig) -> None:
             raise FiglangError(
                 f"rated={config.rated} has answers to other questions than data={config.data.name}"
             )
-    loaded = checkpoint.named_by(config, needed="writes")
+    loaded = opening.model(config, needed="writes")
     if loaded.recipe.format != "causal":
         raise FiglangError(f"{loaded.recipe.name} is no causal model, and only those write")
     pool: list[Generation] = []
     if config.rated is not None:
         pool = questions.pool(ratings.found_correct(rated, loaded.recipe.name), config.sampling.seed)
         asked = questions.with_examples(asked, pool, config.shots, config.sampling.seed)
-    if isinstance(loaded, checkpoint.Loaded):
-        loaded.network.to(runtime.device(config.trainer))
     examples = {"pool": digest([asdict(one) for one in pool])}
     wanted = outputs.decided_by(config, split, predicting.origin(loaded) | examples)
     with outputs.claimed(config, wanted) as folder:

@@ -8,8 +8,9 @@ from rich.console import Console
 from figlang import tables
 from figlang.config import MiqaTable3Config
 from figlang.config.command import entry
-from figlang.evaluation import assessment, predicting, soundness
+from figlang.errors import FiglangError
 from figlang.evaluation import grid as miqa_grid
+from figlang.evaluation import opening, predicting, soundness
 from figlang.files import folders
 from figlang.files.whole import write_text
 from figlang.runs import outputs, results
@@ -22,7 +23,12 @@ MADE = ("metrics.json", "table3.md")
 @entry("miqa_table3", MiqaTable3Config)
 def main(config: MiqaTable3Config) -> None:
     grid = miqa_grid.grid(config)
-    split, loaded = assessment.causal(config)
+    split, loaded = opening.opened(config)
+    if loaded.recipe.format != "causal":
+        raise FiglangError(
+            f"{loaded.recipe.name} is no causal model, which this needs; evaluate.py data={config.data.name} "
+            "may do"
+        )
     bos = loaded.bos(grid.scoring)
     scorer = predicting.engine(loaded, grid.scoring, bos)
     facts = predicting.origin(loaded) | grid.facts(config.prompt) | {"bos": bos}

@@ -8,7 +8,7 @@ from rich.console import Console
 from figlang import tables
 from figlang.config import MunchGenerateConfig
 from figlang.config.command import entry
-from figlang.evaluation import assessment, filling, predicting, served_filling, soundness
+from figlang.evaluation import filling, opening, predicting, served_filling, soundness
 from figlang.files import folders
 from figlang.files.whole import write_text
 from figlang.models.checkpoint import Served
@@ -24,7 +24,7 @@ MADE = ("metrics.json", "tables.md")
 
 @entry("munch_generate", MunchGenerateConfig)
 def main(config: MunchGenerateConfig) -> None:
-    split, loaded = assessment.opened(config, needed="words")
+    split, loaded = opening.opened(config, needed="words")
     way = served_filling.way(config, loaded) if isinstance(loaded, Served) else filling.way(config, loaded)
     names = config.prompts or list(munch_generation.PROMPTS)
     asked = {name: munch_generation.ask(split.items, name, way.form) for name in names}

@@ -7,7 +7,7 @@ from figlang import tables
 from figlang.config import MunchJudgeConfig
 from figlang.config.command import entry
 from figlang.errors import FiglangError
-from figlang.evaluation import assessment, judging, predicting, soundness
+from figlang.evaluation import judging, opening, predicting, soundness
 from figlang.files import folders
 from figlang.files.whole import write_text
 from figlang.runs import cells, outputs, results
@@ -22,7 +22,7 @@ MADE = ("metrics.json", "tables.md")
 
 @entry("munch_judge", MunchJudgeConfig)
 def main(config: MunchJudgeConfig) -> None:
-    split, loaded = assessment.opened(config)
+    split, loaded = opening.opened(config)
     judge = judging.judge(loaded, config.prompt, config.scoring)
     if config.one_by_one and not (isinstance(judge, judging.Judge) and config.prompt.reply == "letter"):
         raise FiglangError(

@@ -1,48 +1,21 @@
 """One evaluation, from a configuration to metrics.json."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from figlang.config import DataConfig, EvaluateConfig, TrainConfig
 from figlang.errors import FiglangError
-from figlang.evaluation import predicting, runtime, soundness
+from figlang.evaluation import opening, predicting, soundness
 from figlang.evaluation import processes as sharding
 from figlang.files import folders
-from figlang.models import checkpoint, layout
-from figlang.models.checkpoint import Loaded, Served
+from figlang.models import checkpoint
+from figlang.models.checkpoint import Loaded
 from figlang.runs import outputs, recomputed, results
 from figlang.runs.predictions import FORWARD, read_predictions
-from figlang.tasks import mix, prompting
-from figlang.tasks import registry as data
+from figlang.tasks import prompting
 from figlang.tasks.figqa import submission
 from figlang.types import Split
-
-
-def causal(config: EvaluateConfig) -> tuple[Split, Loaded | Served]:
-    """The items and the model of a command that only a causal model can do.
-
-    Raises FiglangError for another model.
-    """
-    split, loaded = opened(config)
-    if loaded.recipe.format != "causal":
-        raise FiglangError(
-            f"{loaded.recipe.name} is no causal model, which this needs; evaluate.py data={config.data.name} "
-            "may do"
-        )
-    return split, loaded
-
-
-def opened(config: EvaluateConfig, needed: str | None = None) -> tuple[Split, Loaded | Served]:
-    """The items and the model of an evaluation; `needed` as in checkpoint.named_by."""
-    runtime.start(config.seed, config.trainer)
-    split = _unseen(config, data.load(config.split, config.data, config.paths))
-    runtime.log_notes(split.notes)
-    loaded = checkpoint.named_by(config, needed)
-    if isinstance(loaded, Loaded):
-        layout.place(loaded.network, runtime.device(config.trainer))
-    return split, loaded
 
 
 def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
@@ -51,19 +24,15 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     Of several processes all but the first return None. Raises FiglangError for whatever cannot be evaluated
     as asked.
     """
-    runtime.start(config.seed, config.trainer)
     processes = sharding.join()
     if processes.size > 1 and config.model.family == "served":
         raise FiglangError(
             "model=served is asked by one process, with model.concurrency requests in flight; leave torchrun "
             "out"
         )
-    split = _unseen(config, data.load(config.split, config.data, config.paths))
-    runtime.log_notes(split.notes)
+    split = opening.items(config)
     pool = prompting.pool(config.prompt, config.data, config.paths)
-    loaded = checkpoint.named_by(config)
-    if isinstance(loaded, Loaded):
-        layout.place(loaded.network, runtime.device(config.trainer))
+    loaded = opening.model(config)
     progress = config.trainer.progress and processes.first
     how = predicting.How(
         progress,
@@ -128,41 +97,3 @@ def beside(
             content = evaluated.document(new) | about | soundness.texts(loaded, split.items)
             results.write(new / "metrics.json", content)
         yield content, folder
-
-
-def _unseen(config: EvaluateConfig, split: Split) -> Split:
-    """The split as it is, or with a note that the checkpoint was trained on sentences in it.
-
-    It is MUNCH's alone whose training part is drawn by settings, `data.seed` and `data.held_out`, and not a
-    file of its own. Raises FiglangError for a part that another draw holds out than that of the training.
-    """
-    trained = _trained_on_munch(config)
-    if trained is None or config.data.dataset != "munch" or config.split == "train":
-        return split
-    if config.data.question != "paraphrase":
-        note = (
-            f"{config.checkpoint} was trained on sentences of MUNCH that are among these; unseen are "
-            "those of data=munch_paraphrase"
-        )
-        return replace(split, notes=(note, *split.notes))
-    if (config.data.seed, config.data.held_out) != (trained.seed, trained.held_out):
-        draw = f"data.seed={trained.seed} data.held_out={trained.held_out:g}"
-        raise FiglangError(
-            f"{config.checkpoint} was trained on MUNCH with {draw}; give both, to ask it what it has not seen"
-        )
-    return split
-
-
-def _trained_on_munch(config: EvaluateConfig) -> DataConfig | None:
-    """Settings of the data of a checkpoint's last training, if MUNCH was among them and its folder says
-    so."""
-    if config.checkpoint is None:
-        return None
-    folder = Path(config.checkpoint)
-    document = (folder.parent if folder.name == "model" else folder) / "metrics.json"
-    content = recomputed.read(document) if document.is_file() else {}
-    settings = content.get("data", {}).get("settings") if "training" in content else None
-    if settings is None:
-        return None
-    trained = DataConfig(**settings)
-    return trained if any(part.dataset == "munch" for part in mix.parts(trained)) else None

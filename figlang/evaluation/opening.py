@@ -1,0 +1,108 @@
+"""How every evaluation begins: libraries are set up, the items are loaded, the model is opened and placed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from figlang.config import DataConfig, EvaluateConfig
+from figlang.errors import FiglangError
+from figlang.evaluation import runtime
+from figlang.models import checkpoint, layout
+from figlang.models.checkpoint import Loaded, Served
+from figlang.runs import recomputed
+from figlang.tasks import mix
+from figlang.tasks import registry as data
+from figlang.types import Split
+
+
+def opened(config: EvaluateConfig, needed: str | None = None) -> tuple[Split, Loaded | Served]:
+    """The items and the model of an evaluation.
+
+    Args:
+        config: The options of the command.
+        needed: What a served model has to be able to do, as in `checkpoint.named_by`.
+
+    Returns:
+        The split with its notes logged, and the model on its device.
+
+    Raises:
+        FiglangError: The items or the model cannot be opened.
+    """
+    return items(config), model(config, needed)
+
+
+def items(config: EvaluateConfig) -> Split:
+    """Set up the libraries with the seed of the command, and load its items.
+
+    Args:
+        config: The options of the command.
+
+    Returns:
+        The split. Its first notes are logged.
+
+    Raises:
+        FiglangError: The items cannot be loaded, or the checkpoint was trained on another draw of them.
+    """
+    runtime.start(config.seed, config.trainer)
+    split = _unseen(config, data.load(config.split, config.data, config.paths))
+    runtime.log_notes(split.notes)
+    return split
+
+
+def model(config: EvaluateConfig, needed: str | None = None) -> Loaded | Served:
+    """Open the model of an evaluation and put it on its device; call after `items`.
+
+    A network whose loading has already laid out its weights (over several devices, or quantized) stays where
+    it is.
+
+    Args:
+        config: The options of the command.
+        needed: What a served model has to be able to do, as in `checkpoint.named_by`.
+
+    Returns:
+        The opened network, or a connection to the served model.
+
+    Raises:
+        FiglangError: The model cannot be opened.
+    """
+    loaded = checkpoint.named_by(config, needed)
+    if isinstance(loaded, Loaded):
+        layout.place(loaded.network, runtime.device(config.trainer))
+    return loaded
+
+
+def _unseen(config: EvaluateConfig, split: Split) -> Split:
+    """The split as it is, or with a note that the checkpoint was trained on sentences in it.
+
+    Only MUNCH's training part is drawn by settings, `data.seed` and `data.held_out`; the others are files.
+    Raises FiglangError if the split holds out another draw than the training did.
+    """
+    trained = _trained_on_munch(config)
+    if trained is None or config.data.dataset != "munch" or config.split == "train":
+        return split
+    if config.data.question != "paraphrase":
+        note = (
+            f"{config.checkpoint} was trained on sentences of MUNCH that are among these; unseen are "
+            "those of data=munch_paraphrase"
+        )
+        return replace(split, notes=(note, *split.notes))
+    if (config.data.seed, config.data.held_out) != (trained.seed, trained.held_out):
+        draw = f"data.seed={trained.seed} data.held_out={trained.held_out:g}"
+        raise FiglangError(
+            f"{config.checkpoint} was trained on MUNCH with {draw}; give both, to ask it what it has not seen"
+        )
+    return split
+
+
+def _trained_on_munch(config: EvaluateConfig) -> DataConfig | None:
+    """Settings of the data of a checkpoint's last training, if MUNCH was among them and its folder says
+    so."""
+    if config.checkpoint is None:
+        return None
+    folder = Path(config.checkpoint)
+    document = (folder.parent if folder.name == "model" else folder) / "metrics.json"
+    content = recomputed.read(document) if document.is_file() else {}
+    settings = content.get("data", {}).get("settings") if "training" in content else None
+    if settings is None:
+        return None
+    trained = DataConfig(**settings)
+    return trained if any(part.dataset == "munch" for part in mix.parts(trained)) else None
