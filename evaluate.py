@@ -1,6 +1,8 @@
 """Evaluate a run, a checkpoint or a pretrained model: `python evaluate.py model=smollm2 scoring=pmi`."""
 
-from figlang.commands.evaluate import main
+from figlang.config.entry import lazy
+
+main = lazy("evaluate")
 
 if __name__ == "__main__":
     main()

@@ -34,7 +34,7 @@ from transformers import (
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from figlang.config import TrainConfig
-from figlang.config.command import compose
+from figlang.config.composing import compose
 from figlang.evaluation import runtime
 from figlang.evaluation.choosing import predict
 from figlang.models import networks

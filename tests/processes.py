@@ -23,7 +23,7 @@ forks = multiprocessing.get_context("forkserver")
 
 def preload(*modules: str) -> None:
     """Modules that the processes shall not have to import; call before the first one is started."""
-    forks.set_forkserver_preload(["train", "evaluate", *modules])
+    forks.set_forkserver_preload(["figlang.commands.train", "figlang.commands.evaluate", *modules])
 
 
 class Group:

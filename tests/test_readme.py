@@ -25,7 +25,7 @@ from figlang.config import (
     ReportConfig,
     TrainConfig,
 )
-from figlang.config.command import compose
+from figlang.config.composing import compose
 from figlang.tasks.reference import results
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,8 +1,7 @@
-"""One network of several seeds: `python -m figlang average runs=[runs/a/seed0,runs/a/seed1]
-output=runs/a/mean`, their mean.
+"""Average the weights of several seeds into one network: `runs=[a/seed0,a/seed1] output=a/mean`.
 
-With `start=0.5` half of the mean is the checkpoint that the runs began from, which one run has too. What is
-written is a run folder, which `figlang release` takes.
+With `start=0.5`, half of the mean is the checkpoint that the runs started from; a single run has such a mean
+too. The result is a run folder, which `figlang release` takes.
 """
 
 import json
@@ -17,7 +16,7 @@ from rich.console import Console
 from safetensors.torch import save_file
 
 from figlang.config import AverageConfig, DataConfig
-from figlang.config.command import entry
+from figlang.config.entry import entry
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import predicting, runtime
@@ -36,7 +35,7 @@ from figlang.tasks import registry as data
 RATES = ("examples_per_second", "tokens_per_second", "peak_share")
 
 
-@entry("average", AverageConfig)
+@entry("average")
 def main(config: AverageConfig) -> None:
     folder, runs = Path(config.output), [Path(run) for run in config.runs]
     if folder.exists():

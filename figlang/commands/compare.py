@@ -1,7 +1,7 @@
-"""Systems beside each other on the same items: `python -m figlang compare RUN RUN …`.
+"""Compare systems on the same items: `python -m figlang compare RUN RUN …`.
 
-A run is a run folder, an evaluation folder or a predictions file; seeds of one recipe are pooled. `python -m
-figlang report` with the same runs lets the items be browsed on which they differ.
+A run is a run folder, an evaluation folder or a predictions file. Runs that differ only in their seed count
+as one system. `python -m figlang report` with the same runs shows the items on which they differ.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ from rich.console import Console
 
 from figlang import tables
 from figlang.config import CompareConfig
-from figlang.config.command import entry
+from figlang.config.entry import entry
 from figlang.files import folders
 from figlang.machine import bars
 from figlang.report import differences
@@ -20,7 +20,7 @@ from figlang.statistics.comparison import every_pair
 MOST = 10  # pairs of systems that the terminal shows; more are in the files
 
 
-@entry("compare", CompareConfig)
+@entry("compare")
 def main(config: CompareConfig) -> None:
     read = systems.across_forms(systems.read(config.runs))
     pools = systems.pooled(read)

@@ -1,5 +1,4 @@
-"""Evaluation text that is in the training text: `python -m figlang contamination data=figqa_large
-against=[figqa_large,miqa]`."""
+"""Find evaluation text in the training text: `data=figqa_large against=[figqa_large,miqa]`."""
 
 import json
 from pathlib import Path
@@ -8,7 +7,8 @@ from rich.console import Console
 
 from figlang import tables
 from figlang.config import ContaminationConfig
-from figlang.config.command import data_presets, entry
+from figlang.config.composing import data_presets
+from figlang.config.entry import entry
 from figlang.files import folders
 from figlang.files.whole import write_text
 from figlang.runs import recomputed, stages
@@ -17,7 +17,7 @@ from figlang.tasks import overlap, overlap_table
 from figlang.tasks import registry as data
 
 
-@entry("contamination", ContaminationConfig)
+@entry("contamination")
 def main(config: ContaminationConfig) -> None:
     train, _ = data.for_training(config.data, config.paths)
     splits = overlap_table.evaluated(config.data, data_presets(config.against), config.paths)

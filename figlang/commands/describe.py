@@ -1,7 +1,6 @@
-"""What is in a data set (`data=figqa_medium split=train`): counts by attribute, and what rules get right
-without a model.
+"""Describe a data set by counts and by rules without a model: `data=figqa_medium split=train`.
 
-Fig-QA's splits have the words of Figure 1, §3.1 and §3.2 too.
+Of Fig-QA's splits it also counts the words of Figure 1, §3.1 and §3.2.
 """
 
 import logging
@@ -12,7 +11,7 @@ from rich.console import Console
 
 from figlang import tables
 from figlang.config import DescribeConfig
-from figlang.config.command import entry
+from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.files import folders
 from figlang.report import plots, surface
@@ -27,7 +26,7 @@ log = logging.getLogger("figlang")
 MOST = 50  # an attribute with more values than this is a number or a name
 
 
-@entry("describe", DescribeConfig)
+@entry("describe")
 def main(config: DescribeConfig) -> None:
     split = data.load(config.split, config.data, config.paths)
     console = Console()

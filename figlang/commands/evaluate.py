@@ -1,15 +1,14 @@
-"""Evaluate a run or a released checkpoint (`checkpoint=runs/…`), or a pretrained model zero-shot
-(`model=smollm2 scoring=pmi`)."""
+"""Evaluate a run, a checkpoint or a pretrained model: `checkpoint=runs/…`, or `model=smollm2 scoring=pmi`."""
 
 from rich.console import Console
 
 from figlang.config import EvaluateConfig
-from figlang.config.command import entry
+from figlang.config.entry import entry
 from figlang.evaluation import assessment
 from figlang.report import figures, showing
 
 
-@entry("evaluate", EvaluateConfig)
+@entry("evaluate")
 def main(config: EvaluateConfig) -> None:
     assessed = assessment.assess(config)
     if assessed is None:

@@ -1,5 +1,4 @@
-"""Let a causal model answer MiQA's or Fig-QA's open questions in its own words (`model=smollm2 data=miqa`),
-for people to rate."""
+"""Let a causal model answer open questions in its own words, for rating: `model=smollm2 data=miqa`."""
 
 import logging
 from dataclasses import asdict
@@ -8,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from figlang.config import GenerateConfig
-from figlang.config.command import entry
+from figlang.config.entry import entry
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import generation, opening, predicting, soundness
@@ -21,7 +20,7 @@ from figlang.types import Generation
 log = logging.getLogger("figlang")
 
 
-@entry("generate", GenerateConfig)
+@entry("generate")
 def main(config: GenerateConfig) -> None:
     if not config.data.dataset.startswith(("miqa", "figqa")):
         raise FiglangError(

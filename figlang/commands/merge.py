@@ -1,12 +1,11 @@
-"""Merge adapters into a plain Hugging Face folder: `python -m figlang merge checkpoint=runs/…
-output=FOLDER`."""
+"""Merge adapters into a plain Hugging Face folder: `checkpoint=runs/… output=FOLDER`."""
 
 from pathlib import Path
 
 from rich.console import Console
 
 from figlang.config import MergeConfig
-from figlang.config.command import entry
+from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.evaluation import runtime
 from figlang.models import checkpoint
@@ -16,7 +15,7 @@ from figlang.runs import recomputed
 from figlang.tasks import registry as data
 
 
-@entry("merge", MergeConfig)
+@entry("merge")
 def main(config: MergeConfig) -> None:
     folder, run = Path(config.output), Path(config.checkpoint)
     # Only a folder with an export of ours may be replaced, since `output=` may name any folder; files of the

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from figlang import tables
 from figlang.config import MiqaTable3Config
-from figlang.config.command import entry
+from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.evaluation import grid as miqa_grid
 from figlang.evaluation import opening, predicting, soundness
@@ -20,7 +20,7 @@ from figlang.tasks.miqa import table
 MADE = ("metrics.json", "table3.md")
 
 
-@entry("miqa_table3", MiqaTable3Config)
+@entry("miqa_table3")
 def main(config: MiqaTable3Config) -> None:
     grid = miqa_grid.grid(config)
     split, loaded = opening.opened(config)

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from figlang import tables
 from figlang.config import MunchFiguresConfig
-from figlang.config.command import entry
+from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.evaluation import runtime
 from figlang.files.sources import sha256
@@ -22,7 +22,7 @@ from figlang.tasks.munch import figure, overview, similarity, vectors
 from figlang.types import Item, Judgement
 
 
-@entry("munch_figures", MunchFiguresConfig)
+@entry("munch_figures")
 def main(config: MunchFiguresConfig) -> None:
     if config.data.dataset != "munch":
         raise FiglangError(f"data={config.data.name} is not MUNCH; use data=munch or data=munch_sample")

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from figlang import tables
 from figlang.config import MunchGenerateConfig
-from figlang.config.command import entry
+from figlang.config.entry import entry
 from figlang.evaluation import filling, opening, predicting, served_filling, soundness
 from figlang.files import folders
 from figlang.files.whole import write_text
@@ -22,7 +22,7 @@ KEPT = ("rankings/*.jsonl",)
 MADE = ("metrics.json", "tables.md")
 
 
-@entry("munch_generate", MunchGenerateConfig)
+@entry("munch_generate")
 def main(config: MunchGenerateConfig) -> None:
     split, loaded = opening.opened(config, needed="words")
     way = served_filling.way(config, loaded) if isinstance(loaded, Served) else filling.way(config, loaded)

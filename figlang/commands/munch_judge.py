@@ -5,7 +5,7 @@ from rich.console import Console
 
 from figlang import tables
 from figlang.config import MunchJudgeConfig
-from figlang.config.command import entry
+from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.evaluation import judging, opening, predicting, soundness
 from figlang.files import folders
@@ -20,7 +20,7 @@ KEPT = tuple(f"{kind}/*.jsonl" for kind in ("predictions", "log_probabilities", 
 MADE = ("metrics.json", "tables.md")
 
 
-@entry("munch_judge", MunchJudgeConfig)
+@entry("munch_judge")
 def main(config: MunchJudgeConfig) -> None:
     split, loaded = opening.opened(config)
     judge = judging.judge(loaded, config.prompt, config.scoring)

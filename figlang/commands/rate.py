@@ -1,5 +1,7 @@
-"""Make a rating sheet from answers of several models (`runs=[a,b]`, `texts=[gpt.csv]`), or read filled-in
-ones (`ratings=[ann.csv,ben.csv]`)."""
+"""Make a sheet for people's ratings, or read filled-in ones: `runs=[a,b]`, or `ratings=[ann.csv,ben.csv]`.
+
+`texts=[gpt.csv]` takes answers that were written elsewhere.
+"""
 
 import json
 import random
@@ -9,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from figlang.config import RateConfig
-from figlang.config.command import entry
+from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.files import folders
 from figlang.files.whole import write_text
@@ -17,7 +19,7 @@ from figlang.rating import answers, ratings, sheets, substitutions, texts
 from figlang.types import Generation
 
 
-@entry("rate", RateConfig)
+@entry("rate")
 def main(config: RateConfig) -> None:
     folder, console = Path(config.folder), Console()
     if config.runs or config.texts:

@@ -1,21 +1,21 @@
-"""Release a run: `python -m figlang release run=runs/minilm/seed0 name=minilm-figqa` writes
-checkpoints/minilm-figqa.
+"""Write a run as a checkpoint for others: `run=runs/minilm/seed0 name=minilm-figqa`.
 
-`beside=[FOLDER,…]` names evaluations of the run and of its base as it comes: the card then says what the
-training won and lost. Without run= they go onto the card of a checkpoint that is released already.
+`beside=[FOLDER,…]` names evaluations of the run and of its base model. The card then says what the training
+improved and what it worsened. Without run= they are added to the card of a released checkpoint.
 """
 
 from rich.console import Console
 
 from figlang.config import ReleaseConfig
-from figlang.config.command import data_presets, entry
+from figlang.config.composing import data_presets
+from figlang.config.entry import entry
 from figlang.evaluation import runtime
 from figlang.release import releasing
 from figlang.report import showing
 from figlang.runs import recomputed
 
 
-@entry("release", ReleaseConfig)
+@entry("release")
 def main(config: ReleaseConfig) -> None:
     runtime.start(0, config.trainer)
     folder = (

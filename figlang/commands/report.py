@@ -1,16 +1,15 @@
-"""A report about runs: `python -m figlang report RUN …` writes one HTML page, with tables and figures for a
-paper beside it."""
+"""Write an HTML page about runs, with tables and figures for a paper: `python -m figlang report RUN …`."""
 
 from pathlib import Path
 
 from rich.console import Console
 
 from figlang.config import ReportConfig
-from figlang.config.command import entry
+from figlang.config.entry import entry
 from figlang.report import assembly
 
 
-@entry("report", ReportConfig)
+@entry("report")
 def main(config: ReportConfig) -> None:
     page = assembly.write(config, _folder(config))
     Console().print(str(page), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)

@@ -1,5 +1,4 @@
-"""Train a model, export it, evaluate the export and report: `python train.py model=minilm
-data=figqa_large`."""
+"""Train a model, export it, evaluate the export and report: `model=minilm data=figqa_large`."""
 
 import logging
 from pathlib import Path
@@ -7,7 +6,8 @@ from pathlib import Path
 from rich.console import Console
 
 from figlang.config import TrainConfig
-from figlang.config.command import data_presets, entry, to_yaml
+from figlang.config.composing import data_presets, to_yaml
+from figlang.config.entry import entry
 from figlang.evaluation import assessment, predicting, runtime, soundness
 from figlang.files.whole import write_text
 from figlang.models import checkpoint
@@ -22,7 +22,7 @@ from figlang.training import fitting, preparation, tracking
 log = logging.getLogger("figlang")
 
 
-@entry("train", TrainConfig)
+@entry("train")
 def main(config: TrainConfig) -> None:
     console = Console()
     config = runtime.settled(config)

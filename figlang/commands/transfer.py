@@ -1,9 +1,8 @@
-"""Trained-on × tested-on: `python -m figlang transfer checkpoint=runs/a/seed0,runs/b/seed0
-data=figqa_medium,winogrande_l`.
+"""Evaluate several checkpoints on several data sets: `checkpoint=runs/a,runs/b data=miqa,winogrande_l`.
 
-Takes what `evaluate.py -m` takes, evaluates every combination, and sets the accuracies into one table and
-heat map. With `model=` beside `checkpoint=` the untrained networks are rows too: what a training lost or won
-is the difference to its base.
+It takes what `evaluate.py -m` takes, evaluates every combination, and puts the accuracies into one table and
+heat map. With `model=` beside `checkpoint=`, the untrained networks are rows too: the difference is what the
+training changed.
 """
 
 from pathlib import Path
@@ -11,14 +10,15 @@ from pathlib import Path
 from rich.console import Console
 
 from figlang.config import EvaluateConfig
-from figlang.config.command import Combination, grid
+from figlang.config.combining import Combination
+from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.evaluation.assessment import assess
 from figlang.report import matrix
 from figlang.runs import outputs
 
 
-@grid("evaluate", EvaluateConfig)
+@entry("transfer")
 def main(combinations: list[Combination[EvaluateConfig]]) -> None:
     _check_places(combinations)
     cells, reports = [], True

@@ -1,26 +1,9 @@
 """The typed schema of every command: plain dataclasses, checked when they are built.
 
-A sentence stands with every field: it is what `--help` prints. `figlang.command` is the door through which
-values enter.
+Every field has a sentence, which `--help` prints. Values enter through `figlang.config.entry`.
 """
 
-from figlang.config.commands import (
-    AverageConfig,
-    CompareConfig,
-    ContaminationConfig,
-    DescribeConfig,
-    EvaluateConfig,
-    MergeConfig,
-    MiqaTable3Config,
-    MunchFiguresConfig,
-    MunchGenerateConfig,
-    MunchJudgeConfig,
-    ReleaseConfig,
-    ReportConfig,
-    TrainConfig,
-)
 from figlang.config.data import DataConfig
-from figlang.config.free_text import GenerateConfig, RateConfig
 from figlang.config.groups import (
     LoggerConfig,
     MethodConfig,
@@ -33,6 +16,23 @@ from figlang.config.groups import (
     ScoringConfig,
     TrainerConfig,
 )
+from figlang.config.verbs.average import AverageConfig
+from figlang.config.verbs.compare import CompareConfig
+from figlang.config.verbs.contamination import ContaminationConfig
+from figlang.config.verbs.describe import DescribeConfig
+from figlang.config.verbs.evaluate import EvaluateConfig
+from figlang.config.verbs.generate import GenerateConfig
+from figlang.config.verbs.merge import MergeConfig
+from figlang.config.verbs.rate import RateConfig
+from figlang.config.verbs.release import ReleaseConfig
+from figlang.config.verbs.report import ReportConfig
+from figlang.config.verbs.reproduce import (
+    MiqaTable3Config,
+    MunchFiguresConfig,
+    MunchGenerateConfig,
+    MunchJudgeConfig,
+)
+from figlang.config.verbs.train import TrainConfig
 
 __all__ = [
     "AverageConfig",

@@ -48,6 +48,13 @@ AMOUNT = Range(least=0, most=1e9)
 SHARE = Range(least=0, below=1)
 SEED = Range(least=0, below=2**32)
 
+# Sentences about fields that several commands have.
+BLIND = (
+    "Also score the options with the context hidden, and report how much the context adds. Chat models and "
+    "endpoints are then asked twice; false asks them once."
+)
+RUNS = "Run folders, evaluation folders or predictions files. Words without `=` are taken as runs."
+
 # Bytes of a name: file systems take 255, made names have up to 160, and figures and reports add to them.
 LONGEST = 200
 
@@ -57,6 +64,21 @@ def option(default: Any, sentence: str, choices: tuple[str, ...] = (), within: R
     lies within."""
     metadata = {"help": sentence, "choices": choices, "within": within}
     return field(default=default, metadata=metadata)
+
+
+def words(sentence: str, default: tuple[Any, ...] = (), within: Range | None = None) -> Any:
+    """A field that holds a list, with its sentence.
+
+    Args:
+        sentence: What `--help` says of the field.
+        default: The list that it holds unless one is given.
+        within: For numbers, the range that each lies within.
+
+    Returns:
+        The field of a dataclass.
+    """
+    metadata = {"help": sentence, "choices": (), "within": within}
+    return field(default_factory=lambda: [*default], metadata=metadata)
 
 
 class Section:

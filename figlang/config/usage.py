@@ -3,45 +3,59 @@
 import sys
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
-from figlang.config.commands import EvaluateConfig, TrainConfig
+from figlang.config.roots import Root
 from figlang.config.signature import program
 
+WIDTH = 20  # of the column of presets, unless a name is longer
 
-def print_help(schema: type, presets: Path) -> None:
-    """The groups of a command with what is in the folder `presets`, and every field with its sentence."""
+
+def print_help(root: Root, presets: Path) -> None:
+    """Print the groups of a command with their presets, and every field with its sentence.
+
+    Args:
+        root: The options of the command.
+        presets: The folder with a folder for each group.
+    """
     script = program()
-    usage = f"python {script} [GROUP=PRESET …] [FIELD=VALUE …]        {schema.__doc__}"
-    lines = [usage, "", "Groups and their presets (the first # line of the file says what each is):"]
-    groups = {spec.name for spec in fields(schema)}
-    if schema in (TrainConfig, EvaluateConfig):
-        groups |= {"debug", "experiment"}
+    lines = [
+        f"python {script} [GROUP=PRESET …] [FIELD=VALUE …]",
+        " ".join((root.schema.__doc__ or "").split()),
+        "",
+        "Groups and their presets:",
+    ]
+    groups = {spec.name for spec in fields(root.schema)} | (
+        {"debug", "experiment"} if root.repeats else set()
+    )
     for folder in sorted(path for path in presets.iterdir() if path.name in groups):
-        lines.append(f"  {folder.name}=")
-        files = sorted(folder.glob("*.yaml"))
-        width = max([20, *(len(file.stem) for file in files)]) + 2
-        for file in files:
-            comment = next(
-                (
-                    line[1:].strip()
-                    for line in file.read_text().splitlines()
-                    if line.startswith("# ") and "@package" not in line
-                ),
-                "",
-            )
-            lines.append(f"      {file.stem:<{width}}{comment}")
-    lines += ["", "Fields:"]
-    lines += _field_lines(schema, "")
-    lines += ["", f"Several runs: python {script} -m seed=0,1,2,3,4.  Hydra's own options: --hydra-help."]
+        lines += _group_lines(folder)
+    lines += ["", "Fields:", *_field_lines(root.schema, "")]
+    if root.repeats:
+        several = f"python {script} -m seed=0,1,2,3,4" if not root.together else "data=figqa_medium,miqa"
+        lines += ["", f"Several values: {several}.  Hydra's own options: --hydra-help."]
     sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _group_lines(folder: Path) -> list[str]:
+    files = sorted(folder.glob("*.yaml"))
+    width = max([WIDTH, *(len(file.stem) for file in files)]) + 2
+    return [f"  {folder.name}=", *(f"      {file.stem:<{width}}{headline(file)}" for file in files)]
+
+
+def headline(preset: Path) -> str:
+    """The first comment of a preset, which says what it is."""
+    lines = preset.read_text(encoding="utf-8").splitlines()
+    return next((line[1:].strip() for line in lines if line.startswith("# ") and "@package" not in line), "")
 
 
 def _field_lines(schema: type, prefix: str) -> list[str]:
     lines = []
     hints = get_type_hints(schema)
     for spec in fields(schema):
-        kind = next((one for one in get_args(hints[spec.name]) if is_dataclass(one)), hints[spec.name])
+        kind: Any = next(
+            (each for each in get_args(hints[spec.name]) if is_dataclass(each)), hints[spec.name]
+        )
         if is_dataclass(kind):
             lines += _field_lines(kind, f"{prefix}{spec.name}.")  # type: ignore[arg-type]
             continue

@@ -4,7 +4,7 @@ the rest."""
 import gc
 
 from figlang.config import EvaluateConfig, TrainConfig
-from figlang.config.command import compose
+from figlang.config.composing import compose
 
 for name, schema in (("train", TrainConfig), ("evaluate", EvaluateConfig)):
     compose(name, schema, ["debug=fast"])

@@ -12,7 +12,7 @@ import pytest
 from evaluate import main as evaluate_command
 from figlang.commands.miqa_table3 import main as table_command
 from figlang.config import MiqaTable3Config
-from figlang.config.command import compose
+from figlang.config.composing import compose
 from figlang.errors import FiglangError
 from figlang.evaluation import grid
 from figlang.runs.predictions import read_predictions

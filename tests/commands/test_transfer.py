@@ -158,7 +158,7 @@ def test_other_data_that_are_none_are_refused_before_training(
 ) -> None:
     with pytest.raises(SystemExit):
         train(home, "none", "data=winogrande_m", "method.format=pair", "also=[figqa_huge]")
-    assert "'figqa_huge' is no preset of data=" in capsys.readouterr().err
+    assert "data=figqa_huge is not a preset" in capsys.readouterr().err
     assert not (home / "runs" / "none").exists()
 
 
@@ -300,7 +300,7 @@ MISTAKES = [
     (
         evaluate_command,
         ["nli.labels=neutral"],
-        "nli.labels=neutral is no list in brackets: Classes in the order of the network's outputs, [",
+        "nli.labels=neutral is not a list in brackets: Classes in the order of the network's outputs, [",
     ),
     (evaluate_command, ["nli.score=maybe"], "nli.score=maybe is not a choice"),
     (transfer_command, ["data=figqa_hug,snli"], "figqa_large"),

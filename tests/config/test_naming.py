@@ -4,7 +4,9 @@ out."""
 import pytest
 
 from figlang.config import DataConfig, EvaluateConfig, ModelConfig, TrainConfig
-from figlang.config.naming import LONGEST, Typed, name
+from figlang.config.given import Given
+from figlang.config.naming import name
+from figlang.config.placing import LONGEST
 from figlang.errors import FiglangError
 
 PRESET = DataConfig("figqa_medium", "figqa", size="medium")
@@ -17,7 +19,7 @@ def train(
         model=ModelConfig(name="minilm", name_or_path="package:somewhere/model"),
         data=DataConfig("figqa_medium", "figqa", **data),  # type: ignore[arg-type]
     )
-    name(config, Typed(overrides, choices or {}, False), preset)
+    name(config, Given(overrides, choices or {}, False), preset)
     return config
 
 
@@ -55,7 +57,7 @@ def test_another_source_gives_the_model_its_name(source: str, expected: str) -> 
     config = TrainConfig(
         model=ModelConfig(name="minilm", name_or_path=source), data=DataConfig("figqa_medium", "figqa")
     )
-    name(config, Typed((f"model.name_or_path={source}",), {}, False), None)
+    name(config, Given((f"model.name_or_path={source}",), {}, False), None)
     assert config.model.name == expected
 
 
@@ -67,7 +69,7 @@ def test_what_changes_no_evaluation_is_refused(typed: str) -> None:
         checkpoint="runs/a/seed0",
     )
     with pytest.raises(FiglangError, match=typed.split("=")[0]):
-        name(config, Typed((typed,), {}, False), None)
+        name(config, Given((typed,), {}, False), None)
 
 
 @pytest.mark.parametrize("launcher", ["submitit_slurm", "basic"])
@@ -76,7 +78,7 @@ def test_a_multirun_starts_processes_by_slurm_only(launcher: str) -> None:
         model=ModelConfig(name="minilm", name_or_path="somewhere"), data=DataConfig("figqa_medium", "figqa")
     )
     config.trainer.devices = "2"
-    typed = Typed((), {"hydra/launcher": launcher}, True)
+    typed = Given((), {"hydra/launcher": launcher}, True)
     if launcher == "basic":
         with pytest.raises(FiglangError, match=r"needs trainer\.devices=1"):
             name(config, typed, None)

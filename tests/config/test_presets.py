@@ -21,7 +21,7 @@ from figlang.config import (
     MunchJudgeConfig,
     TrainConfig,
 )
-from figlang.config.command import CONF, compose
+from figlang.config.composing import CONF, compose
 from figlang.tasks.reference import results
 from train import main as train_command
 
@@ -107,7 +107,9 @@ def test_a_preset_with_adapters_is_for_training(
     monkeypatch.setattr(sys, "argv", ["evaluate.py", f"model={name}"])
     with pytest.raises(SystemExit):
         evaluate_command()
-    assert capsys.readouterr().err.startswith("error: this model= trains adapters; name what it starts from")
+    assert capsys.readouterr().err.startswith(
+        "error: this model= trains adapters; name the network below them"
+    )
 
 
 def test_the_published_lm_recipe_is_the_specified_one() -> None:

@@ -160,7 +160,7 @@ def test_neither_text_of_a_data_set_nor_a_folder_of_this_machine_is_released(
         (["limit_mb=0.01"], "more than limit_mb=0.01"),
         (["name=a/b"], "is no plain name"),
         (["run="], "give run=FOLDER"),
-        (["against=[figqa]"], "'figqa' is no preset of data="),
+        (["against=[figqa]"], "data=figqa is not a preset"),
     ],
 )
 def test_what_cannot_be_released_is_one_line_and_leaves_nothing(

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from figlang.config import EvaluateConfig
-from figlang.config.command import combinations
+from figlang.config.combining import combinations
 from figlang.config.signature import program
 from figlang.errors import FiglangError
 from figlang.files.folders import OWN

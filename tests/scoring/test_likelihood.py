@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from figlang.config import EvaluateConfig, PromptConfig, ScoringConfig
-from figlang.config.command import compose
+from figlang.config.composing import compose
 from figlang.errors import FiglangError
 from figlang.scoring.likelihood import choose
 from figlang.scoring.requests import Request

@@ -12,7 +12,7 @@ import pytest
 
 from figlang.commands.contamination import main as contamination_command
 from figlang.config import DataConfig, PathsConfig
-from figlang.config.command import data_presets
+from figlang.config.composing import data_presets
 from figlang.runs import stages
 from figlang.tasks import overlap
 from figlang.tasks.overlap_table import by_cleanness, evaluated, ids, table
@@ -236,7 +236,7 @@ def test_the_command_writes_table_and_ids(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["against=[figqa]"], "'figqa' is no preset of data="),
+        (["against=[figqa]"], "data=figqa is not a preset"),
         (["against=[]"], "against= names no data set"),
         (["n=0"], "n=0 must be above 0"),
         (["data=miqa_sample"], "MiQA has no training questions"),

@@ -14,7 +14,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from figlang.config import TrainConfig
-from figlang.config.command import CONF, compose
+from figlang.config.composing import CONF, compose
 from tests.running import TINY
 from tests.runs.test_faults import at_step
 from train import main as train_command

@@ -12,7 +12,7 @@ from hydra import initialize_config_dir
 
 from evaluate import main as evaluate_command
 from figlang.config import EvaluateConfig, ModelConfig, NliConfig
-from figlang.config.command import CONF, compose
+from figlang.config.composing import CONF, compose
 from figlang.files.sources import package_path
 from figlang.models import networks
 from figlang.runs.predictions import read_predictions

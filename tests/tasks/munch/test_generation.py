@@ -12,7 +12,7 @@ import pytest
 from figlang.commands.munch_figures import main as figures_command
 from figlang.commands.munch_generate import main as generate_command
 from figlang.config import DataConfig, MunchGenerateConfig, PathsConfig
-from figlang.config.command import compose
+from figlang.config.composing import compose
 from figlang.errors import FiglangError
 from figlang.rating import substitutions
 from figlang.statistics import rankings

@@ -1,0 +1,109 @@
+"""Hydra composes a configuration; here it becomes the plain dataclasses of `figlang.config`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+
+from figlang.config import naming
+from figlang.config.data import DataConfig
+from figlang.config.given import Given
+from figlang.config.roots import stored
+from figlang.config.verbs.evaluate import EvaluateConfig
+from figlang.config.verbs.train import TrainConfig
+from figlang.errors import FiglangError
+
+CONF = Path(__file__).resolve().parents[2] / "conf"
+T = TypeVar("T")
+
+
+def resolve(config: DictConfig, schema: type[T]) -> T:
+    """Plain dataclasses from a composed configuration.
+
+    Merging into a fresh schema is what makes a key added with `+` an error: Hydra alone would accept and drop
+    it.
+    """
+    plain = OmegaConf.to_container(config, resolve=True)
+    return cast(T, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(schema), plain)))
+
+
+def to_yaml(config: Any) -> str:
+    """A configuration as YAML text."""
+    return OmegaConf.to_yaml(OmegaConf.structured(config))
+
+
+def compose(verb: str, schema: type[T], overrides: list[str]) -> T:
+    """A configuration as a command line would get it, without the names that `named` fills in.
+
+    Args:
+        verb: A verb of `ROOTS`.
+        schema: The class of its options.
+        overrides: Words of the command line, such as `data=miqa`.
+
+    Returns:
+        The options.
+    """
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        return resolve(hydra.compose(stored(verb), overrides), schema)
+
+
+def named(composed: DictConfig, schema: type[T]) -> T:
+    """The options of a command line, with names for the model, the data and the folder of results.
+
+    Args:
+        composed: What Hydra composed.
+        schema: The class of the options.
+
+    Raises:
+        FiglangError: An option is not valid, or has no effect.
+    """
+    config = resolve(composed, schema)
+    if isinstance(config, TrainConfig | EvaluateConfig):
+        given = _given()
+        # Only where it may give the name: a preset from a folder of the user's own is not found.
+        sized = "data.size" in given.names and "data.name" not in given.names
+        preset = data_presets([given.choices.get("data", "None")])[0] if sized else None
+        naming.name(config, given, preset)
+    return config
+
+
+def data_presets(names: Sequence[str], like: DataConfig | None = None) -> list[DataConfig]:
+    """Presets of data= by name.
+
+    Args:
+        names: The presets.
+        like: Settings whose folder, limit and draws the presets take over: what it holds out is held out.
+
+    Returns:
+        One group of options for each name.
+
+    Raises:
+        FiglangError: There is no preset of that name.
+    """
+    files = {path.stem: path for path in (CONF / "data").glob("*.yaml")}
+    if unknown := [name for name in names if name not in files]:
+        raise FiglangError(f"data={unknown[0]} is not a preset; choose some of {', '.join(sorted(files))}")
+    merged = (
+        OmegaConf.merge(OmegaConf.structured(DataConfig), OmegaConf.load(files[name])) for name in names
+    )
+    presets = [cast(DataConfig, OmegaConf.to_object(preset)) for preset in merged]
+    if like is not None:
+        presets = [
+            replace(preset, root=like.root, limit=like.limit, seed=like.seed, held_out=like.held_out)
+            for preset in presets
+        ]
+        for preset in presets:
+            naming.name_data(preset, _given())
+    return presets
+
+
+def _given() -> Given:
+    """What Hydra knows of the command line."""
+    known = HydraConfig.get()
+    choices = {group: str(choice) for group, choice in known.runtime.choices.items() if choice}
+    return Given(tuple(known.overrides.task), choices, known.mode is RunMode.MULTIRUN)

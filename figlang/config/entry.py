@@ -1,0 +1,150 @@
+"""The one door through which a command is entered: Hydra's command line, help, and errors of one line."""
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import hydra
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+
+from figlang.config.combining import combinations
+from figlang.config.composing import CONF, named
+from figlang.config.refusals import of_submitit, refuse, refuse_fault
+from figlang.config.roots import ROOTS, stored
+from figlang.config.usage import print_help
+from figlang.config.verbs.train import TrainConfig
+from figlang.config.words import HELP, SEVERAL, readable
+from figlang.errors import INTERRUPTED, FiglangError
+from figlang.files.redaction import nothing_secret_said
+
+Task = Callable[[Any], None]
+OURS = (HydraException, OmegaConfBaseException, FiglangError)
+FAULTS = (OSError, MemoryError, RuntimeError)
+
+
+class Entry:
+    """A verb as a command without arguments: it reads sys.argv.
+
+    Help is printed, options are composed and checked, and then `task` is called with them; of a root that is
+    `together`, with all combinations of several values.
+    """
+
+    def __init__(self, verb: str, task: Task) -> None:
+        self.verb, self.root, self.task = verb, ROOTS[verb], task
+
+    def __call__(self) -> None:
+        with _door():
+            if set(HELP) & set(sys.argv[1:]):
+                print_help(self.root, CONF)
+                return
+            logging.basicConfig(level=logging.INFO, format="%(message)s")
+            try:
+                words = readable(self.root, sys.argv[1:])
+            except FiglangError as error:
+                refuse(error)
+            if self.root.together:
+                self._together([word for word in words if word not in SEVERAL])
+            else:
+                # Hydra's parser takes overrides in one run of words only: `model=minilm -m seed=0,1` would
+                # fail.
+                sys.argv[1:] = sorted(words, key=lambda word: word not in SEVERAL)
+                self._each()
+
+    def _together(self, words: list[str]) -> None:
+        try:
+            self.task(combinations(self.verb, self.root.schema, words))
+        except OURS as error:
+            refuse(error)
+        except FAULTS as error:
+            refuse_fault(error, training=False)
+
+    def _each(self) -> None:
+        """Let Hydra run the task, once or, with -m, for every combination of values."""
+        entered = False
+
+        def job(composed: DictConfig) -> str | None:
+            nonlocal entered
+            entered = True
+            with nothing_secret_said():  # again, since submitit's jobs begin here
+                logging.basicConfig(level=logging.INFO, format="%(message)s")
+                return self._run(composed)
+
+        # Hydra's own reporting prints several lines and exits with 1; with this set, its errors reach us.
+        traceback_wanted = os.environ.get("HYDRA_FULL_ERROR")
+        os.environ["HYDRA_FULL_ERROR"] = "1"
+        try:
+            hydra.main(config_path=str(CONF), config_name=stored(self.verb), version_base="1.3")(job)()
+        except OURS as error:
+            if traceback_wanted:
+                raise
+            refuse(error)
+        except RuntimeError as error:
+            if type(error).__module__.split(".")[0] != "submitit" and "slurm" not in str(error):
+                raise
+            refuse(of_submitit(str(error)))
+        except ValueError as error:  # Hydra's words for an override it cannot read; ours would be a bug
+            if entered:
+                raise
+            refuse(error)
+        finally:
+            if not traceback_wanted:
+                del os.environ["HYDRA_FULL_ERROR"]
+
+    def _run(self, composed: DictConfig) -> str | None:
+        """One run; the folder of a training, which is where a sweeper finds the results."""
+        config: Any = None
+        try:
+            config = named(composed, self.root.schema)
+            self.task(config)
+            return config.run if isinstance(config, TrainConfig) else None
+        except (FiglangError, OmegaConfBaseException) as error:
+            refuse(error)
+        except FAULTS as error:
+            refuse_fault(error, self.root.schema is TrainConfig, getattr(config, "run", None))
+
+
+def entry(verb: str) -> Callable[[Task], Entry]:
+    """Turn `task(options)` into the command of a verb.
+
+    Args:
+        verb: A verb of `ROOTS`.
+
+    Returns:
+        The decorator.
+    """
+    return lambda task: Entry(verb, task)
+
+
+def lazy(verb: str) -> Entry:
+    """The command of a verb whose file is imported once its options are found to be valid.
+
+    Help and errors about options so need no torch.
+
+    Args:
+        verb: A file of figlang/commands/.
+
+    Returns:
+        The command.
+    """
+
+    def task(options: Any) -> None:
+        import_module(f"figlang.commands.{verb}").main.task(options)
+
+    return Entry(verb, task)
+
+
+@contextmanager
+def _door() -> Iterator[None]:
+    """Secrets are never said, and Ctrl-C is one word (a training says by itself how it can be continued)."""
+    with nothing_secret_said():
+        try:
+            yield
+        except KeyboardInterrupt:
+            sys.stderr.write("interrupted\n")
+            raise SystemExit(INTERRUPTED) from None

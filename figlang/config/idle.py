@@ -1,0 +1,44 @@
+"""Options that would have no effect, or would be run several times: they are refused."""
+
+from figlang.config.given import Given
+from figlang.config.verbs.evaluate import EvaluateConfig
+from figlang.config.verbs.train import TrainConfig
+from figlang.errors import FiglangError
+
+# Options of model= that are said about a checkpoint too: a checkpoint never allows these by itself.
+ALLOWING = ("model.allow_bin", "model.trust_remote_code")
+# Options of trainer= that only the Trainer reads: an evaluation runs in the network's own precision, and
+# torchrun splits it.
+TRAINING = ("trainer.precision", "trainer.devices", "trainer.nodes", "trainer.strategy")
+
+
+def check_training(config: TrainConfig, given: Given) -> None:
+    """Check that a multirun starts each run once.
+
+    Raises:
+        FiglangError: Each process that Lightning starts would run the whole multirun again.
+    """
+    slurm = given.choices.get("hydra/launcher") == "submitit_slurm"
+    if given.multirun and config.trainer.devices not in ("auto", "1") and not slurm:
+        raise FiglangError(
+            "a multirun (-m) needs trainer.devices=1; start the runs one by one, or by torchrun"
+        )
+
+
+def check_evaluation(config: EvaluateConfig, given: Given) -> None:
+    """Check that every option of an evaluation has an effect.
+
+    Raises:
+        FiglangError: An option is the checkpoint's own, or is for training.
+    """
+    own = next(
+        (name for name in given.names if name.split(".")[0] in ("model", "method") and name not in ALLOWING),
+        None,
+    )
+    if config.checkpoint is not None and own is not None:
+        raise FiglangError(
+            f"checkpoint={config.checkpoint} brings its own model and method; leave {own}= out"
+        )
+    for name in given.names:
+        if name.startswith("method") or name in TRAINING:
+            raise FiglangError(f"{name}= is for training and changes no evaluation; leave it out")

@@ -1,0 +1,1 @@
+"""The options of every verb: one file a verb, named like its file in figlang/commands/."""

@@ -1,0 +1,36 @@
+"""The options of `average`."""
+
+from dataclasses import dataclass, field
+
+from figlang.config.groups import PathsConfig, TrainerConfig
+from figlang.config.section import COUNT, RUNS, SHARE, Command, option, words
+from figlang.errors import FiglangError
+
+
+@dataclass
+class AverageConfig(Command):
+    """Average the weights of runs that differ in their seed, and write the mean as a run. Of adapters, the
+    changes that they make to the network are averaged."""
+
+    runs: list[str] = words(RUNS)
+    output: str = option("", "Folder of the averaged run.")
+    rank: int | None = option(
+        None,
+        "Adapters: rank of the mean. null: the sum of the ranks of all runs, which is exact.",
+        within=COUNT,
+    )
+    start: float = option(
+        0.0,
+        "Share of the checkpoint that the runs started from in the mean (WiSE-FT). The runs share the rest.",
+        within=SHARE,
+    )
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.runs) < (1 if self.start else 2) or not self.output:
+            raise FiglangError(
+                "give two runs or more and a folder: python -m figlang average RUN RUN … output=FOLDER; one "
+                "run with start=SHARE"
+            )

@@ -1,0 +1,22 @@
+"""The options of `compare`."""
+
+from dataclasses import dataclass
+
+from figlang.config.section import RUNS, Command, option, words
+from figlang.errors import FiglangError
+
+
+@dataclass
+class CompareConfig(Command):
+    """Compare systems on the same items: paired differences, tests, agreement. Runs that differ only in
+    their seed count as one system."""
+
+    runs: list[str] = words(RUNS)
+    output: str | None = option(
+        None, "Folder of the tables as Markdown, CSV and LaTeX. null: only the terminal shows them."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.runs) < 2:
+            raise FiglangError("give two runs or more: python -m figlang compare RUN RUN …")

@@ -1,0 +1,23 @@
+"""The options of `describe`."""
+
+from dataclasses import dataclass, field
+
+from figlang.config.data import DataConfig
+from figlang.config.groups import PathsConfig
+from figlang.config.section import COUNT, Command, option
+
+
+@dataclass
+class DescribeConfig(Command):
+    """Describe a data set: counts by attribute and, for Fig-QA, the most frequent subjects, relations and
+    objects (Figure 1)."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    split: str = option("train", "Split to describe.", ("train", "validation", "test"))
+    parsed: int | None = option(
+        8_192,
+        "Largest number of items that are parsed for subjects, relations and objects. null: all items.",
+        within=COUNT,
+    )
+    output: str | None = option(None, "Folder of tables and figures. null: a folder below paths.runs.")
+    paths: PathsConfig = field(default_factory=PathsConfig)

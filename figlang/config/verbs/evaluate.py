@@ -1,0 +1,71 @@
+"""The options of `evaluate` and `transfer`, which every verb that asks a model extends."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from figlang.config.data import DataConfig
+from figlang.config.groups import (
+    MethodConfig,
+    ModelConfig,
+    NliConfig,
+    PathsConfig,
+    PromptConfig,
+    ScoringConfig,
+    TrainerConfig,
+)
+from figlang.config.section import BLIND, COUNT, SEED, TOKENS, Command, option
+from figlang.errors import FiglangError
+
+
+@dataclass
+class EvaluateConfig(Command):
+    """Evaluate a run folder, a released checkpoint or a pretrained model, and report."""
+
+    kept_as: ClassVar[str | None] = None
+    """What the name of its folder says in place of the split; None: the split."""
+
+    checkpoint: str | None = option(
+        None, "Run folder, released folder or hub id. null: the pretrained model of model=, zero-shot."
+    )
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    method: MethodConfig = field(default_factory=MethodConfig)
+    # None: a checkpoint's own; `clean` for a pretrained causal model.
+    scoring: ScoringConfig | None = None
+    prompt: PromptConfig = field(default_factory=PromptConfig)
+    nli: NliConfig = field(default_factory=NliConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    split: str = option(
+        "validation",
+        "Split to evaluate. A data set with a single split has it as validation and as test.",
+        ("validation", "test", "train"),
+    )
+    name: str | None = option(
+        None, "Name of the folder of results. null: a name made of data, split and changed options."
+    )
+    output: str | None = option(
+        None, "Folder of predictions, metrics and report. null: beside the checkpoint, or below paths.runs."
+    )
+    revision: str | None = option(None, "Branch, tag or commit of a hub id.")
+    batch_size: int = option(64, "Items per forward pass.", within=COUNT)
+    max_length: int | None = option(
+        None,
+        "Encoders: the longest input in tokens. null: the length that the model was trained with.",
+        within=TOKENS,
+    )
+    blind: bool = option(True, BLIND)
+    seed: int = option(0, "Seed of everything that an evaluation draws.", within=SEED)
+    overwrite: bool = option(False, "Replace a finished result of other settings.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.blind and type(self) is not EvaluateConfig:
+            raise FiglangError(
+                "blind=false is for evaluate.py and figlang transfer; this command hides no context, so "
+                "leave it out"
+            )
+        if self.checkpoint is not None and not self.checkpoint:
+            raise FiglangError("checkpoint= is empty; give a run folder, a released folder or a hub id")
+        if self.data.test_labels is not None and self.split != "test":
+            raise FiglangError(f"data.test_labels is for split=test, this is split={self.split}")

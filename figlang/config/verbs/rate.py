@@ -1,0 +1,40 @@
+"""The options of `rate`."""
+
+from dataclasses import dataclass, field
+
+from figlang.config.groups import PathsConfig
+from figlang.config.section import COUNT, SEED, Command, option, words
+from figlang.errors import FiglangError
+
+
+@dataclass
+class RateConfig(Command):
+    """Make a sheet on which people rate the answers in `runs` or `texts`, or read the filled-in sheets
+    `ratings`."""
+
+    folder: str = option("runs/ratings", "Folder of the sheet.")
+    runs: list[str] = words(
+        "Folders of `figlang generate` whose answers are rated, or of `figlang munch_generate`. Of the "
+        "latter, the words that no person gave are rated by MUNCH's four categories of errors."
+    )
+    texts: list[str] = words(
+        "CSV or JSONL files of answers that were written elsewhere. The columns model, item, group and kind "
+        "are optional."
+    )
+    scale: str = option("figqa", "texts: the scale of the ratings.", ("figqa", "miqa", "munch"))
+    prompt_column: str = option("prompt", "texts: the column of the question.")
+    answer_column: str = option("answer", "texts: the column of the answer that is rated.")
+    limit: int | None = option(
+        None, "Number of questions on the sheet, which the seed draws. null: all questions.", within=COUNT
+    )
+    ratings: list[str] = words("Filled-in sheets, one for each rater.")
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    seed: int = option(0, "Seed of the order of the sheet and of the questions on it.", within=SEED)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if bool(self.runs or self.texts) == bool(self.ratings):
+            raise FiglangError(
+                "give runs=[FOLDER,…] or texts=[FILE,…] to make a sheet, or ratings=[FILE.csv,…] to read "
+                "filled-in ones"
+            )

@@ -1,0 +1,50 @@
+"""The options of `release`."""
+
+from dataclasses import dataclass, field
+
+from figlang.config.groups import PathsConfig, TrainerConfig
+from figlang.config.section import COUNT, POSITIVE, Command, option, words
+from figlang.config.verbs.contamination import AGAINST, BENCHMARKS
+from figlang.errors import FiglangError
+
+
+@dataclass
+class ReleaseConfig(Command):
+    """Write a finished run as a checkpoint for others: rounded weights that are evaluated again, a card,
+    predictions, seeds, contamination."""
+
+    run: str = option("", "Folder of the finished run that is released.")
+    name: str = option("", "Name of the checkpoint.")
+    output: str = option("checkpoints", "Folder that the checkpoint is put into.")
+    seeds: list[str] = words(
+        "Runs of the same recipe, for mean and deviation. Empty: the seed folders beside the run."
+    )
+    against: list[str] = words(AGAINST, BENCHMARKS)
+    n: int = option(
+        8, "Number of words in a row that count as overlap of training and evaluation text.", within=COUNT
+    )
+    dtype: str = option("float16", "Number format of the released weights.", ("float16", "float32"))
+    note: str | None = option(
+        None,
+        "A further sentence on the card, for example about a setting that was chosen by evaluation items.",
+    )
+    beside: list[str] = words(
+        "Evaluation folders of the run and of its base model without training. The card then says what the "
+        "training improved and what it worsened. Without run=: evaluations of the released checkpoint."
+    )
+    limit_mb: float = option(
+        32.0, "Largest checkpoint in megabytes: repositories keep every version.", within=POSITIVE
+    )
+    overwrite: bool = option(
+        False, "Replace an earlier checkpoint of this name. Your own files in its folder stay."
+    )
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (self.run or self.beside) or not self.name:
+            raise FiglangError(
+                "give run=FOLDER, a finished run, and name=NAME for the checkpoint; or name= and "
+                "beside=[FOLDER,…] for its card"
+            )

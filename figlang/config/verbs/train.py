@@ -1,0 +1,47 @@
+"""The options of `train`."""
+
+from dataclasses import dataclass, field
+
+from figlang.config.data import DataConfig
+from figlang.config.groups import (
+    LoggerConfig,
+    MethodConfig,
+    ModelConfig,
+    NliConfig,
+    PathsConfig,
+    PeftConfig,
+    ScoringConfig,
+    TrainerConfig,
+)
+from figlang.config.section import BLIND, SEED, Command, option, words
+
+
+@dataclass
+class TrainConfig(Command):
+    """Train, export, evaluate and report."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    method: MethodConfig = field(default_factory=MethodConfig)
+    scoring: ScoringConfig = field(default_factory=ScoringConfig)
+    nli: NliConfig = field(default_factory=NliConfig)
+    peft: PeftConfig = field(default_factory=PeftConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    logger: LoggerConfig = field(default_factory=LoggerConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    seed: int = option(0, "Seed of initial weights, dropout and data order.", within=SEED)
+    run: str | None = option(
+        None, "Run folder. null: a name made of model, data, changed options and seed, below paths.runs."
+    )
+    resume: str = option(
+        "auto", "auto: continue an unfinished run. never: start it again.", ("auto", "never")
+    )
+    overwrite: bool = option(False, "Replace a finished run.")
+    skip_finished: bool = option(
+        True,
+        "true: show the results of a finished run of the same settings. false: stop with an error instead.",
+    )
+    also: list[str] = words(
+        "Presets of data= on which the export is evaluated too. The results are in evaluations/ of the run."
+    )
+    blind: bool = option(True, BLIND)

@@ -1,0 +1,82 @@
+"""The words of a command line as Hydra can read them."""
+
+from dataclasses import fields
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+
+from figlang.config import typed
+from figlang.config.composing import CONF
+from figlang.config.roots import Root
+from figlang.config.verbs.train import TrainConfig
+from figlang.errors import FiglangError
+
+SEVERAL = ("-m", "--multirun")
+HELP = ("-h", "--help")
+
+
+def readable(root: Root, words: list[str]) -> list[str]:
+    """The words of a command line as Hydra can read them.
+
+    Args:
+        root: The verb's options.
+        words: The words behind the verb.
+
+    Returns:
+        The words; bare ones are part of `runs=`, and the text of templates is quoted.
+
+    Raises:
+        FiglangError: A word means nothing here.
+    """
+    presets = {
+        folder.name: [path.stem for path in folder.glob("*.yaml")]
+        for folder in CONF.iterdir()
+        if folder.is_dir()
+    }
+    names = [spec.name for spec in fields(root.schema)]
+    words = typed.without_configuration(words, presets, names)
+    typed.check(words, presets)
+    if root.schema is not TrainConfig:
+        _check_scoring([word.lstrip("+") for word in words])
+    if "runs" in names:
+        words = _with_runs(words)
+    return [_quoted(word) for word in words]
+
+
+def unreadable(words: list[str]) -> str | None:
+    """The first word that Hydra's parser cannot read; its own message does not name it."""
+    for word in words:
+        try:
+            OverridesParser.create().parse_override(word)
+        except HydraException:
+            if not word.startswith("-"):
+                return word
+    return None
+
+
+def _check_scoring(words: list[str]) -> None:
+    field = next((word.split("=")[0] for word in words if word.startswith("scoring.")), None)
+    if field and not any(word.startswith("scoring=") for word in words):
+        raise FiglangError(
+            f"{field} changes a preset, which has to be named with it: scoring=clean {field}=…"
+        )
+
+
+def _with_runs(words: list[str]) -> list[str]:
+    """Bare words name runs."""
+    bare = [word for word in words if "=" not in word and not word.startswith("-")]
+    rest = [word for word in words if word not in bare]
+    if not bare:
+        return rest
+    if any(word.startswith("runs=") for word in rest):
+        raise FiglangError(f"runs= and {bare[0]} both name runs; give them one way")
+    return [*rest, f"runs=[{','.join(map(typed.text, bare))}]"]
+
+
+def _quoted(word: str) -> str:
+    # Text of the user's own: Hydra would read braces as a dictionary and take spaces and commas for its
+    # grammar.
+    key, equals, value = word.partition("=")
+    if not key.endswith((".template", ".suffix", ".separator", ".bos")) or value.startswith(("'", '"')):
+        return word
+    return f"{key}{equals}{typed.text(value)}"

@@ -1,0 +1,143 @@
+"""`python -m figlang VERB`: usage, wrong verbs, help, wrong options, further processes of a training."""
+
+import subprocess
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from lightning_fabric.strategies.launchers.subprocess_script import _basic_subprocess_cmd
+
+from figlang.__main__ import COMMANDS, VERBS, main
+from figlang.config.entry import Entry
+from figlang.config.roots import ROOTS
+from tests.running import ROOT, TINY, environment
+
+HEAVY = {"torch", "pytorch_lightning", "transformers", "peft", "datasets", "scipy"}
+# Runs words after one another, and then says which heavy libraries were loaded.
+SCRIPT = f"""
+import contextlib, io, runpy, sys
+for words in WORDS:
+    sys.argv = words
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            runpy.run_path(words[0], run_name="__main__")
+    except SystemExit as ended:
+        code = ended.code
+    else:
+        code = 0
+    print(code, len(said.getvalue().splitlines()), said.getvalue().splitlines()[0])
+print(sorted({HEAVY} & set(sys.modules)))
+"""
+
+
+def said_of(words: list[list[str]], folder: Path) -> list[str]:
+    """The exit code, the number of lines and the first line of each command; then the libraries loaded."""
+    script = SCRIPT.replace("WORDS", repr(words))
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=folder,
+        env=environment(folder) | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    return ended.stdout.splitlines()
+
+
+MAIN = str(ROOT / "figlang" / "__main__.py")
+STARTS = {
+    **{verb: [MAIN, verb] for verb in VERBS},
+    "train.py": [str(ROOT / "train.py")],
+    "evaluate.py": [str(ROOT / "evaluate.py")],
+}
+
+
+def test_help_of_every_verb_loads_no_torch(tmp_path: Path) -> None:
+    *lines, loaded = said_of([[*start, "--help"] for start in STARTS.values()], tmp_path)
+    assert loaded == "[]"
+    for name, line in zip(STARTS, lines, strict=True):
+        code, length, first = line.split(" ", 2)
+        assert (code, int(length) >= 8) == ("0", True), line
+        script = name if name.endswith(".py") else f"-m figlang {name}"
+        assert first.startswith(f"python {script} "), line
+
+
+def test_wrong_options_of_every_verb_are_one_line_and_load_no_torch(tmp_path: Path) -> None:
+    wrong = [[*start, "surely_not=1"] for start in STARTS.values()]
+    *lines, loaded = said_of(wrong, tmp_path)
+    assert loaded == "[]"
+    assert len(lines) == len(wrong)
+    for line in lines:
+        assert line.startswith("2 1 error: "), line
+    assert lines[0].startswith("2 1 error: unknown key 'surely_not'; the top level has ")
+
+
+def test_a_preset_with_a_typo_loads_no_torch(tmp_path: Path) -> None:
+    *lines, loaded = said_of([[*STARTS["train.py"], "data=figqa_medum"]], tmp_path)
+    assert loaded == "[]"
+    assert lines[0].startswith("2 1 error: data=figqa_medum is not a preset; did you mean figqa_medium?")
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
+def test_without_a_verb_the_verbs_are_listed(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["figlang", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr().out
+    assert ended.value.code == (0 if words else 2)
+    assert said.startswith("usage: python -m figlang VERB key=value")
+    assert all(f"  {verb}" in said for verb in VERBS)
+
+
+def test_an_unknown_verb_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["figlang", "evalute", "data=miqa"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said.startswith("error: figlang has no verb 'evalute'. Did you mean evaluate? ")
+    assert len(said.splitlines()) == 1
+
+
+def test_every_verb_has_a_file_and_a_line_in_the_table() -> None:
+    assert set(VERBS) == set(ROOTS)
+
+
+def test_further_processes_know_the_verb(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Lightning's own function says how it would start the second process of `python -m figlang train`."""
+    monkeypatch.setattr(Entry, "__call__", lambda entry: print(*_basic_subprocess_cmd()))
+    monkeypatch.setattr(sys, "argv", ["figlang", "train", "seed=1"])
+    main_module = ModuleType("__main__")
+    main_module.__spec__ = ModuleSpec("figlang.__main__", None)
+    monkeypatch.setitem(sys.modules, "__main__", main_module)
+    main()
+    assert capsys.readouterr().out.split() == [sys.executable, str(COMMANDS / "train.py"), "seed=1"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("torchrun", [False, True], ids=["lightning", "torchrun"])
+def test_two_processes_of_a_verb_train_one_run(torchrun: bool, tmp_path: Path) -> None:
+    launcher = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0"]
+    words = [*TINY, "trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2", "data.limit=16", "run=two"]
+    ended = subprocess.run(
+        [sys.executable, *(launcher if torchrun else []), "-m", "figlang", "train", *words],
+        cwd=tmp_path,
+        env=environment(tmp_path) | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / "two" / "metrics.json").is_file()
+    assert ended.stdout.count("signature") == 1, "one of two processes reports"
