@@ -67,14 +67,22 @@ def places(trainer: TrainerConfig) -> tuple[int | str, int]:
     """The number of processes per node and of nodes, for Lightning.
 
     They are as configured. If the setting is `auto`, they are as torchrun or SLURM's srun has started them.
+
+    Raises:
+        FiglangError: torchrun has started another number of processes than is configured.
     """
     devices: int | str = int(trainer.devices) if trainer.devices.isdigit() else trainer.devices
-    if trainer.strategy == "auto":
-        return devices, trainer.nodes or 1
     started, local = 0, 0
     if TorchElasticEnvironment.detect():
         started, local = int(os.environ["WORLD_SIZE"]), int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    elif SLURMEnvironment.detect():
+        if started > 1 and isinstance(devices, int) and devices != local:
+            raise FiglangError(
+                f"torchrun has started {local} processes here and trainer.devices={devices}; "
+                f"set trainer.devices={local}, or leave torchrun out"
+            )
+    if trainer.strategy == "auto":
+        return devices, trainer.nodes or 1
+    if not started and SLURMEnvironment.detect():
         started = int(os.environ["SLURM_NTASKS"])
         local = started // int(os.environ.get("SLURM_NNODES", "1"))
     if started and devices == "auto":

@@ -19,6 +19,7 @@ from safetensors.torch import load_file
 
 from figlang.config import TrainerConfig
 from figlang.config.composing import CONF
+from figlang.errors import FiglangError
 from figlang.training.strategies import places
 from tests import causal_models, masked_models
 from tests.processes import Group, Strike, preload
@@ -287,6 +288,15 @@ def test_processes_are_counted_as_they_were_started(
     for name, value in known.items():
         monkeypatch.setenv(name, value)
     assert places(TrainerConfig(**{"strategy": "ddp", **settings})) == expected
+
+
+def test_other_processes_than_are_configured_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"TORCHELASTIC_RUN_ID": "1", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}.items():
+        monkeypatch.setenv(name, value)
+    for strategy in ("auto", "ddp"):
+        with pytest.raises(FiglangError, match=r"started 2 processes .*set trainer\.devices=2"):
+            places(TrainerConfig(devices="1", strategy=strategy))
+        assert places(TrainerConfig(devices="2", strategy=strategy))[0] == 2
 
 
 # As SLURM would: the tasks of a step with their numbers, here two of one node.

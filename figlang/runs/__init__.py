@@ -1,0 +1,1 @@
+"""Run folders: predictions and metrics files, and finished runs read back."""
