@@ -6,7 +6,7 @@ P pairs of systems.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -159,8 +159,8 @@ def _mean(runs: Runs, first: Estimate | None, whole: bool) -> Estimate | None:
         return first
     cases = _cases([runs])[whole][0]
     ratios = Ratios.of(cases.hits.mean(0), cases.sizes.astype(float))
-    extra = np.array([cases.seeds.variance])
-    ratios = replace(ratios, extra=extra, freedom=freedom(ratios, [extra], [np.array([cases.seeds.freedom])]))
+    extra, spread, free = (np.array([each]) for each in astuple(cases.seeds))
+    ratios = replace(ratios, extra=extra, freedom=freedom(ratios, extra, [spread], [free]))
     (low,), (high,) = ratios.intervals()
     p = None if first.chance is None else float(ratios.p(first.chance)[0])
     return replace(first, value=float(ratios.values[0]), low=float(low), high=float(high), p=p)
@@ -200,14 +200,11 @@ def _differences(systems: Sequence[_Cases], places: Places) -> list[Difference]:
     runs = [len(cases.right) for cases in systems]
     ratios = _paired(sums, runs, sizes_G, places)
     first, second = (np.array([pair[side] for pair in places]) for side in (0, 1))
-    spread, free = (
-        np.array([getattr(cases.seeds, name) for cases in systems]) for name in ("variance", "freedom")
-    )
+    variance, spread, free = np.array([astuple(cases.seeds) for cases in systems]).T
     if spread.any():
-        extras = [spread[first], spread[second]]
-        ratios = replace(
-            ratios, extra=sum(extras), freedom=freedom(ratios, extras, [free[first], free[second]])
-        )
+        extra = variance[first] + variance[second]
+        degrees = freedom(ratios, extra, [spread[first], spread[second]], [free[first], free[second]])
+        ratios = replace(ratios, extra=extra, freedom=degrees)
     low_P, high_P = ratios.intervals()
     p_P, values_P = ratios.p(0.0), ratios.values
     single = [cases.right[0].astype(np.float32) for cases in systems]

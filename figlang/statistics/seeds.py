@@ -17,12 +17,16 @@ from figlang.statistics.clustered import Array, Ratios
 
 @dataclass(frozen=True)
 class Seeds:
-    """The variance of a mean over seeds that clusters do not show, and its degrees of freedom.
+    """What seeds add to the variance of a mean over them. A single run is taken as it is: 0.
 
-    A single run has a variance of 0.
+    Attributes:
+        variance: The variance that clusters do not show: `spread` less the interaction, at least 0.
+        spread: The variance that the shares of the seeds show by themselves.
+        freedom: Degrees of freedom of `spread`.
     """
 
     variance: float
+    spread: float
     freedom: float
 
     @classmethod
@@ -31,24 +35,30 @@ class Seeds:
         hits, sizes = np.asarray(hits_SG, float), np.asarray(sizes_G, float)
         seeds, clusters = hits.shape
         if seeds == 1 or clusters == 1:
-            return cls(0.0, 1.0)
+            return cls(0.0, 0.0, 1.0)
         shares_S = hits.sum(1) / sizes.sum()
         unlike_SG = hits - hits.mean(0) - (shares_S - shares_S.mean())[:, None] * sizes
         interaction = (unlike_SG**2).sum() / (seeds - 1) / sizes.sum() ** 2 * clusters / (clusters - 1)
-        return cls(float(max(0.0, shares_S.var(ddof=1) - interaction)) / seeds, seeds - 1.0)
+        spread = float(shares_S.var(ddof=1))
+        return cls(max(0.0, spread - float(interaction)) / seeds, spread / seeds, seeds - 1.0)
 
 
-def freedom(ratios: Ratios, extras: Sequence[Array], freedoms: Sequence[Array]) -> Array:
-    """Degrees of freedom of a sum of variances (Satterthwaite 1946, Biometrics Bull. 2).
+def freedom(ratios: Ratios, extra: Array, spreads: Sequence[Array], freedoms: Sequence[Array]) -> Array:
+    """Degrees of freedom of a sum of variances, of clusters and of seeds (Satterthwaite 1946, Biometrics Bull. 2).
+
+    What seeds add is a difference of two estimates. It is as uncertain as the first of them, the spread of
+    a few seeds, also where little or nothing is left of it: otherwise two seeds that are alike by chance
+    would count as known.
 
     Args:
         ratios: Ratios whose cluster variance is the first part.
-        extras: Further variances of each ratio, (B).
+        extra: What seeds add to the variance of each ratio, (B).
+        spreads: The spread of the seeds of each system in a ratio, (B).
         freedoms: Their degrees of freedom, (B).
     """
     clusters_B, free_B = ratios.variances, np.maximum(ratios.clusters - 1, 1)
-    total_B = clusters_B + sum(extras)
     parts_B = clusters_B**2 / free_B + sum(
-        extra**2 / free for extra, free in zip(extras, freedoms, strict=True)
+        spread**2 / free for spread, free in zip(spreads, freedoms, strict=True)
     )
-    return np.where(parts_B > 0, total_B**2 / np.maximum(parts_B, np.finfo(float).tiny), free_B)
+    found_B = (clusters_B + extra) ** 2 / np.maximum(parts_B, np.finfo(float).tiny)
+    return np.where(parts_B > 0, np.maximum(found_B, 1), free_B)

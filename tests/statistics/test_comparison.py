@@ -189,8 +189,12 @@ def test_the_interval_of_pooled_seeds_is_near_that_of_a_plain_bootstrap_of_pairs
         pairs = rng.integers(0, 150, 150)
         shares = [runs[:, pairs].mean() for runs in (ours_SG, theirs_TG)]
         differences.append(shares[0] - shares[1])
-    # The spread of these seeds is that of their items, which the resampled pairs hold already.
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(differences, (0.025, 0.975))), abs=0.01)
+    # The spread of these seeds is that of their items, which the resampled pairs hold already. The
+    # bootstrap takes what ten seeds say of it as known; t has some 30 degrees of freedom here, so the
+    # interval is a little wider.
+    assert (found.low, found.high) == pytest.approx(
+        tuple(np.quantile(differences, (0.025, 0.975))), abs=0.012
+    )
 
 
 # Agreement and correction

@@ -185,13 +185,18 @@ def pooled(seeds: int, deviation: float, draws: int) -> float:
 def _p(apart: Integers, sizes: Integers, both: Sequence[Integers], seeds: int) -> float:
     one = Ratios.of(apart / seeds, sizes.astype(float), DIFFERENCE)
     parts = [Seeds.of(hits, sizes) for hits in both]
-    extras = [np.array([part.variance]) for part in parts]
-    free = freedom(one, extras, [np.array([part.freedom]) for part in parts])
-    whole = Ratios(one.counts, one.hits, one.sizes, DIFFERENCE, np.asarray(sum(extras)), free)
+    extra = np.array([sum(part.variance for part in parts)])
+    spreads, freedoms = (
+        [np.array([getattr(part, name)]) for part in parts] for name in ("spread", "freedom")
+    )
+    free = freedom(one, extra, spreads, freedoms)
+    whole = Ratios(one.counts, one.hits, one.sizes, DIFFERENCE, extra, free)
     return float(whole.p(0)[0])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seeds", "deviation"), [(2, 0.0), (3, 0.05), (5, 0.0), (5, 0.1)])
+@pytest.mark.parametrize(
+    ("seeds", "deviation"), [(2, 0.0), (2, 0.05), (2, 0.1), (3, 0.05), (3, 0.1), (5, 0.0), (5, 0.1)]
+)
 def test_the_level_of_pooled_seeds(seeds: int, deviation: float) -> None:
     assert pooled(seeds, deviation, DRAWS) <= MOST
