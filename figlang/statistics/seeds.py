@@ -44,7 +44,7 @@ class Seeds:
 
 
 def freedom(ratios: Ratios, extra: Array, spreads: Sequence[Array], freedoms: Sequence[Array]) -> Array:
-    """Degrees of freedom of a sum of variances, of clusters and of seeds (Satterthwaite 1946, Biometrics Bull. 2).
+    """Degrees of freedom of the variances of clusters and seeds (Satterthwaite 1946, Biometrics Bull. 2).
 
     What seeds add is a difference of two estimates. It is as uncertain as the first of them, the spread of
     a few seeds, also where little or nothing is left of it: otherwise two seeds that are alike by chance
