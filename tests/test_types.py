@@ -1,10 +1,8 @@
 """Nouns of figlang/types.py."""
 
-from dataclasses import FrozenInstanceError
-
 import pytest
 
-from figlang.types import Item, Prediction
+from figlang.types import Prediction
 
 
 def prediction(gold: int | None, *scores: float) -> Prediction:
@@ -43,9 +41,3 @@ def test_a_choice_is_correct_if_it_is_gold_and_unknown_if_gold_is_hidden(
     gold: int | None, correct: bool | None
 ) -> None:
     assert prediction(gold, 0.0, 1.0).correct is correct
-
-
-def test_items_cannot_be_changed_on_their_way() -> None:
-    item = Item("1", "1", "Her word was titanium.", ("It holds.", "It breaks."), 0)
-    with pytest.raises(FrozenInstanceError):
-        item.gold = 1  # type: ignore[misc]

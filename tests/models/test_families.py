@@ -16,8 +16,7 @@ from figlang.release import merging
 from figlang.scoring.encode import Encoder, padding
 from figlang.scoring.head import scorer
 from figlang.scoring.tree.causal import CausalScorer
-from figlang.training.embedding import restore
-from figlang.training.fitting import _trim
+from figlang.training.embedding import restore, trim
 from figlang.training.preparation import check, prepare
 from figlang.types import Item, Split
 from tests import causal_models
@@ -151,7 +150,9 @@ def work(format: str, family: str, peft: str, folder: Path) -> None:
     )
     check(config)
     ready = prepare(config, SPLIT, SPLIT)
-    whole = _trim(ready)
+    used = {token for example in ready.examples for ids in example.sequences for token in ids}
+    plain = not causal and peft == "none"
+    whole = trim(ready.network, used | {padding(ready.tokenizer)}) if plain else None
     module = ready.kind(ready.network.train(), config.method, ready.score, 10, 0)
     loss = module.loss(ready.collate(ready.examples))["loss"]
     loss.backward()

@@ -3,6 +3,7 @@
 import importlib.util
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
 from figlang.files.sources import sha256
-from figlang.models import gguf, networks
+from figlang.models import gguf, networks, opening
 from figlang.scoring.requests import Request, bos_ids
 from figlang.scoring.tree.causal import CausalScorer
 
@@ -88,7 +89,7 @@ def test_it_is_converted_once_per_content(
 ) -> None:
     made = gguf.folder(str(tiny), str(tmp_path / "cache"))
     assert [path.name for path in made.parent.iterdir()] == [made.name]  # nothing half-written is left
-    monkeypatch.setattr(gguf, "_convert", lambda *_: pytest.fail("converted again"))
+    monkeypatch.setattr(opening, "read_network", lambda *_, **__: pytest.fail("converted again"))
     moved = tiny.rename(tmp_path / "other name.gguf")
     assert gguf.folder(str(moved), str(tmp_path / "cache")) == made
 
@@ -96,15 +97,15 @@ def test_it_is_converted_once_per_content(
 def test_a_process_that_comes_second_takes_the_folder_of_the_first(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    convert = gguf._convert
+    read = opening.read_network
 
-    def slow(path: Path, target: Path) -> None:
-        convert(path, target)
+    def slow(*inputs: Any, **options: Any) -> Any:
         with monkeypatch.context() as inner:
-            inner.setattr(gguf, "_convert", convert)
-            gguf.folder(str(path), str(tmp_path / "cache"))
+            inner.setattr(opening, "read_network", read)
+            gguf.folder(str(tiny), str(tmp_path / "cache"))
+        return read(*inputs, **options)
 
-    monkeypatch.setattr(gguf, "_convert", slow)
+    monkeypatch.setattr(opening, "read_network", slow)
     made = gguf.folder(str(tiny), str(tmp_path / "cache"))
     assert (made / "config.json").is_file()
     assert len(list(made.parent.iterdir())) == 1

@@ -3,10 +3,10 @@ the right way."""
 
 import dataclasses
 from collections.abc import Sequence
+from math import exp, log
 
 import pytest
 import torch
-from torch.nn.functional import cross_entropy
 from transformers import PreTrainedModel
 
 from figlang.config import MethodConfig, ModelConfig
@@ -98,11 +98,22 @@ def test_a_dual_score_is_the_scaled_cosine_of_the_means() -> None:
     assert scores("dual", [item])[0] == pytest.approx(expected, abs=1e-5)
 
 
-def test_the_contrastive_loss_falls_as_the_gold_score_rises() -> None:
-    gold = torch.tensor([0])
-    losses = [float(cross_entropy(torch.tensor([[score, 0.0]]), gold)) for score in (-1.0, 0.0, 1.0, 2.0)]
-    assert losses == sorted(losses, reverse=True)
-    assert losses[1] == pytest.approx(0.6931, abs=1e-4)  # ln 2: two equal options
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_contrastive_loss_is_the_mean_of_minus_log_p_of_the_gold_options(format: str) -> None:
+    network, encoder = build(format)
+    module = ContrastiveModule(
+        network.eval(), MethodConfig(format=format), scorer(format, 20.0), steps=10, seed=0
+    )
+    with torch.no_grad():
+        loss = module.loss(encoder.collate(encoder.encode(ITEMS)[0]))
+    rows = scores(format, ITEMS)
+    expected = [
+        log(sum(exp(score - row[item.gold or 0]) for score in row))
+        for item, row in zip(ITEMS, rows, strict=True)
+    ]
+    assert float(loss["loss"]) == pytest.approx(sum(expected) / len(ITEMS), abs=1e-4)
+    right = sum(row[item.gold or 0] == max(row) for item, row in zip(ITEMS, rows, strict=True))
+    assert (int(loss["cases"]), int(loss["correct"])) == (len(ITEMS), right)
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -4,6 +4,7 @@ shared and cut."""
 import logging
 import re
 import string
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ import torch
 from peft import LoraConfig, get_peft_model
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, BertConfig, LlamaModel, PreTrainedModel
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from figlang.cpu.blocks import _attended
+from figlang.cpu.blocks import Blocks, in_blocks
 from figlang.errors import FiglangError
 from figlang.scoring.requests import Request
 from figlang.scoring.tree import anatomy
@@ -40,15 +42,21 @@ def test_sharing_equals_one_sentence_at_a_time(family: str, bos: str | int) -> N
 def test_attention_in_blocks_equals_it_too(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = network(family, **TREE[family])
     scorer = CausalScorer(plain, TOKENIZER, bos="add")
-    blocks = []
+    counts, usual = [], ALL_ATTENTION_FUNCTIONS["sdpa"]
 
-    def counted(query: Tensor, key: Tensor, value: Tensor, parts: Any, *rest: Any, **options: Any) -> Tensor:
-        blocks.append(sum(len(part.bias) for part in parts))
-        return _attended(query, key, value, parts, *rest, **options)
+    def counted(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Any:
+        counts.append(sum(len(part.queries) for part in blocks))
+        return in_blocks(blocks, queries, cast)
 
-    monkeypatch.setattr("figlang.cpu.blocks._attended", counted)
-    assert scorer.score(requests()).fallback is None
-    assert (max(blocks, default=0) > 1) == (family not in NO_BLOCKS)
+    def refused(*inputs: Any, **options: Any) -> Any:
+        assert family in NO_BLOCKS, "attention that blocks could do"
+        return usual(*inputs, **options)
+
+    monkeypatch.setattr("figlang.scoring.tree.states.in_blocks", counted)
+    with monkeypatch.context() as patch:
+        patch.setitem(ALL_ATTENTION_FUNCTIONS, "sdpa", refused)
+        assert scorer.score(requests()).fallback is None
+    assert (max(counts) > 1) == (family not in NO_BLOCKS)
     check(plain, scorer, requests())
 
 
@@ -166,7 +174,8 @@ def test_logits_stay_within_the_budget(family: str, budget: int) -> None:
 
 
 def test_states_stay_within_the_budget_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    scorer = CausalScorer(network("llama").to(torch.bfloat16), TOKENIZER, logits=300 * 4)
+    plain = network("llama").to(torch.bfloat16)
+    scorer = CausalScorer(plain, TOKENIZER, logits=300 * 4)
     exact, sizes = Anatomy.exact, []
 
     def spy(self: Anatomy, states_RH: Tensor, tokens_R: Tensor) -> Tensor:
@@ -177,8 +186,8 @@ def test_states_stay_within_the_budget_too(monkeypatch: pytest.MonkeyPatch) -> N
     asked = [Request("so ", letter) for letter in string.ascii_letters]
     together = scorer.score(asked).log_probs
     assert max(sizes) <= 300 * 4 < 32 * len(asked)
-    scorer._logits = 2**24
-    assert torch.equal(torch.cat(together), torch.cat(scorer.score(asked).log_probs))
+    at_once = CausalScorer(plain, TOKENIZER, logits=2**24).score(asked).log_probs
+    assert torch.equal(torch.cat(together), torch.cat(at_once))
 
 
 def test_states_that_wait_for_the_vocabulary_stay_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:

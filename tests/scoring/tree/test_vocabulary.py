@@ -13,6 +13,7 @@ from figlang.cpu import sliced as slices
 from figlang.cpu.sliced import sliced
 from figlang.errors import FiglangError
 from figlang.scoring.requests import Tokens
+from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.causal import CausalScorer
 from figlang.scoring.tree.trie import Trie, grow
 from figlang.scoring.tree.vocabulary import Vocabulary, largest
@@ -140,11 +141,9 @@ def test_scoring_by_slices_equals_one_sentence_at_a_time(
 ) -> None:
     monkeypatch.setattr(slices, "OUTPUTS", 64)
     plain = network(family, **TREE[family])
-    scorer = CausalScorer(plain, TOKENIZER)
-    assert len(scorer._anatomy.matrix()) == 5
-    check(plain, scorer, requests())
-    scorer._logits = 3 * 64
-    check(plain, scorer, requests())
+    assert len(dissect(plain).matrix()) == 5
+    for scorer in (CausalScorer(plain, TOKENIZER), CausalScorer(plain, TOKENIZER, logits=3 * 64)):
+        check(plain, scorer, requests())
 
 
 @pytest.mark.parametrize("bias", [True, False])
