@@ -24,8 +24,8 @@ from figlang.files.folders import OWN, whole_folder
 from figlang.files.sources import local_path
 from figlang.files.whole import write_text
 from figlang.models import checkpoint
-from figlang.models import recipe as recipes
-from figlang.models.recipe import RECIPE
+from figlang.models import manifest as manifests
+from figlang.models.manifest import MANIFEST
 from figlang.release import averaging, card
 from figlang.report import showing
 from figlang.runs import results, systems
@@ -46,7 +46,7 @@ def main(config: AverageConfig) -> None:
     models, shares = [run / "model" for run in runs], [(1 - config.start) / len(runs)] * len(runs)
     if config.start:
         models, shares = [*models, _origin(runs[0])], [*shares, config.start]
-    made = [recipes.read(str(model), str(model), None) for model in models]
+    made = [manifests.read(str(model), str(model), None) for model in models]
     if other := [
         model for model, one in zip(models, made, strict=True) if one.base_sha256 != made[0].base_sha256
     ]:
@@ -67,14 +67,18 @@ def main(config: AverageConfig) -> None:
         if settings is not None:
             write_text(model / CONFIG_NAME, json.dumps(settings, indent=2) + "\n")
         together = digest(
-            [config.rank, *([config.start] if config.start else []), *(recipe.settings for recipe in made)]
+            [
+                config.rank,
+                *([config.start] if config.start else []),
+                *(manifest.settings for manifest in made),
+            ]
         )
         method, seed = (
             f"{made[0].method}, {card.mean_of(len(runs), config.start)}",
             made[0].seed if len(runs) == 1 else None,
         )
-        recipe = replace(made[0], method=method, settings=together, seed=seed)
-        write_text(model / RECIPE, json.dumps(asdict(recipe), indent=2) + "\n")
+        manifest = replace(made[0], method=method, settings=together, seed=seed)
+        write_text(model / MANIFEST, json.dumps(asdict(manifest), indent=2) + "\n")
         loaded = checkpoint.load(str(model), cache=config.paths.cache)
         facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
         evaluated = results.Evaluated(
@@ -95,7 +99,7 @@ def main(config: AverageConfig) -> None:
         }
         for name in ("config.yaml", "recipe.json"):
             shutil.copy(runs[0] / name, beside)
-        write_text(model / "README.md", card.card(loaded.recipe, document))
+        write_text(model / "README.md", card.card(loaded.manifest, document))
         results.write(beside / "metrics.json", document)
     showing.show(document, folder, Console())
 
@@ -111,9 +115,9 @@ def _origin(run: Path) -> Path:
             "leave start= out"
         )
     folder = local_path(name)
-    if (folder / "model" / RECIPE).is_file():
+    if (folder / "model" / MANIFEST).is_file():
         folder /= "model"
-    if not (folder / RECIPE).is_file() or recipes.read(str(folder), name, None).settings != began:
+    if not (folder / MANIFEST).is_file() or manifests.read(str(folder), name, None).settings != began:
         raise FiglangError(
             f"{name} is not here as the network that {run} began from; put it back, or leave start= out"
         )

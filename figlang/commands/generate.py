@@ -35,11 +35,11 @@ def main(config: GenerateConfig) -> None:
                 f"rated={config.rated} has answers to other questions than data={config.data.name}"
             )
     loaded = opening.model(config, needed="writes")
-    if loaded.recipe.format != "causal":
-        raise FiglangError(f"{loaded.recipe.name} is no causal model, and only those write")
+    if loaded.manifest.format != "causal":
+        raise FiglangError(f"{loaded.manifest.name} is no causal model, and only those write")
     pool: list[Generation] = []
     if config.rated is not None:
-        pool = questions.pool(ratings.found_correct(rated, loaded.recipe.name), config.sampling.seed)
+        pool = questions.pool(ratings.found_correct(rated, loaded.manifest.name), config.sampling.seed)
         asked = questions.with_examples(asked, pool, config.shots, config.sampling.seed)
     examples = {"pool": digest([asdict(one) for one in pool])}
     wanted = outputs.decided_by(config, split, predicting.origin(loaded) | examples)
@@ -62,7 +62,7 @@ def main(config: GenerateConfig) -> None:
                 loaded.bos() if manner == "continued" else "none"
             )  # a chat's form has a token of its own
             evaluated = results.Evaluated(
-                loaded.recipe.name, facts, split, config.split, config.data.name, config.seed
+                loaded.manifest.name, facts, split, config.split, config.data.name, config.seed
             )
             proxy = answers.begins_as_expected(written)
             content = evaluated.about() | {
@@ -72,7 +72,7 @@ def main(config: GenerateConfig) -> None:
             }
             with folders.staged(folder, outputs.MADE) as new:
                 answers.write(new, written)
-                sheets.write(new, {loaded.recipe.name: written}, answers.scale_of(written), config.seed)
+                sheets.write(new, {loaded.manifest.name: written}, answers.scale_of(written), config.seed)
                 results.write(new / "metrics.json", content)
     answers.show(written, content["begins_as_expected"], Console())
     Console().print(sheets.invitation(folder), highlight=False, markup=False, emoji=False, soft_wrap=True)

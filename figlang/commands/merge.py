@@ -9,7 +9,7 @@ from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.evaluation import runtime
 from figlang.models import checkpoint
-from figlang.models.recipe import RECIPE
+from figlang.models.manifest import MANIFEST
 from figlang.release import card, merging
 from figlang.runs import recomputed
 from figlang.tasks import registry as data
@@ -20,7 +20,7 @@ def main(config: MergeConfig) -> None:
     folder, run = Path(config.output), Path(config.checkpoint)
     # Only a folder with an export of ours may be replaced, since `output=` may name any folder; files of the
     # user's own in it stay.
-    if folder.exists() and not (config.overwrite and (folder / RECIPE).is_file()):
+    if folder.exists() and not (config.overwrite and (folder / MANIFEST).is_file()):
         raise FiglangError(
             f"{folder} is there already; take another output=FOLDER, or overwrite=true if it is an export"
         )
@@ -30,7 +30,7 @@ def main(config: MergeConfig) -> None:
     split = data.load("validation", config.data, config.paths)
     loaded = checkpoint.load_unmerged(config.checkpoint, config.model, config.paths.cache)
     merging.merge(
-        loaded, split, folder, None if document is None else lambda recipe: card.card(recipe, document)
+        loaded, split, folder, None if document is None else lambda manifest: card.card(manifest, document)
     )
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False)
 

@@ -24,16 +24,16 @@ MADE = ("metrics.json", "table3.md")
 def main(config: MiqaTable3Config) -> None:
     grid = miqa_grid.grid(config)
     split, loaded = opening.opened(config)
-    if loaded.recipe.format != "causal":
+    if loaded.manifest.format != "causal":
         raise FiglangError(
-            f"{loaded.recipe.name} is no causal model, which this needs; evaluate.py data={config.data.name} "
-            "may do"
+            f"{loaded.manifest.name} is no causal model, which this needs; evaluate.py "
+            f"data={config.data.name} may do"
         )
     bos = loaded.bos(grid.scoring)
     scorer = predicting.engine(loaded, grid.scoring, bos)
     facts = predicting.origin(loaded) | grid.facts(config.prompt) | {"bos": bos}
     about = results.Evaluated(
-        loaded.recipe.name, facts, split, config.split, config.data.name, config.seed
+        loaded.manifest.name, facts, split, config.split, config.data.name, config.seed
     ).about()
     pool = data.load(config.split, replace(config.data, limit=None), config.paths).items
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))

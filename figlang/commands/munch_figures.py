@@ -80,8 +80,8 @@ def _vectors(
         words, matrix, lambda word: known(f" {word}", add_special_tokens=False)["input_ids"]
     )
     return (
-        f"{loaded.recipe.name}'s input embeddings",
-        {"vectors": loaded.recipe.base, "lower": config.lower},
+        f"{loaded.manifest.name}'s input embeddings",
+        {"vectors": loaded.manifest.base, "lower": config.lower},
         found,
     )
 

@@ -40,7 +40,7 @@ def main(config: MunchGenerateConfig) -> None:
     )
     facts = predicting.origin(loaded) | way.facts() | {"prompt": "+".join(names), "bos": loaded.bos()}
     about = results.Evaluated(
-        loaded.recipe.name, facts, split, config.split, config.data.name, config.seed
+        loaded.manifest.name, facts, split, config.split, config.data.name, config.seed
     ).about()
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))
     with outputs.claimed(config, wanted) as folder:

@@ -32,7 +32,7 @@ def main(config: MunchJudgeConfig) -> None:
     asked = munch.by_prompt(split.items, config.prompts)
     facts = predicting.origin(loaded) | judge.facts("+".join(asked))
     about = results.Evaluated(
-        loaded.recipe.name, facts, split, config.split, config.data.name, config.seed
+        loaded.manifest.name, facts, split, config.split, config.data.name, config.seed
     ).about()
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))
     with outputs.claimed(config, wanted) as folder:

@@ -48,7 +48,7 @@ def main(config: TrainConfig) -> None:
         if fitted is None:
             return  # one of several processes: the first one goes on
         write_text(run.folder / "config.yaml", to_yaml(config))
-        checkpoint.export(ready.network, ready.tokenizer, ready.recipe, run.model)
+        checkpoint.export(ready.network, ready.tokenizer, ready.manifest, run.model)
         if ready.merges:
             merging.merge(
                 checkpoint.load_unmerged(str(run.model), config.model, config.paths.cache),
@@ -74,8 +74,8 @@ def main(config: TrainConfig) -> None:
             "health": fitted.health,
         }
         content |= soundness.texts(loaded, validation.items)
-        write_text(run.model / "README.md", card.card(loaded.recipe, content))
-        figures.curves(fitted.history, 1 / ready.recipe.options, run.figures)
+        write_text(run.model / "README.md", card.card(loaded.manifest, content))
+        figures.curves(fitted.history, 1 / ready.manifest.options, run.figures)
         measured = list(assessment.beside(config, others, loaded))
         tracking.finish(config, run, content, fitted.history)
         results.write(run.metrics, content)  # last: with it the run is finished

@@ -51,7 +51,7 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
         if not processes.first:
             return None
         evaluated = results.Evaluated(
-            loaded.recipe.name, facts, split, config.split, config.data.name, config.seed
+            loaded.manifest.name, facts, split, config.split, config.data.name, config.seed
         )
         if config.split == "test" and config.data.dataset.startswith("figqa"):
             submission.write(new / "submission.json", split.items, read_predictions(new / FORWARD))
@@ -88,7 +88,7 @@ def beside(
                 loaded, split, new, predicting.How(config.trainer.progress, blind=config.blind)
             )
             evaluated = results.Evaluated(
-                loaded.recipe.name, facts, split, asked.split, settings.name, asked.seed
+                loaded.manifest.name, facts, split, asked.split, settings.name, asked.seed
             )
             about = {
                 "data": results.about_data(settings, {asked.split: split}, split.notes),

@@ -53,10 +53,10 @@ def way(config: MunchGenerateConfig, loaded: Loaded) -> Way:
     Raises FiglangError for a model that fills no blanks, and for settings that it or the ranking has no use
     for.
     """
-    masked = loaded.recipe.format == "pll"
-    if not masked and loaded.recipe.format != "causal":
+    masked = loaded.manifest.format == "pll"
+    if not masked and loaded.manifest.format != "causal":
         raise FiglangError(
-            f"{loaded.recipe.name} is read as {loaded.recipe.format} and fills no blanks; use a causal "
+            f"{loaded.manifest.name} is read as {loaded.manifest.format} and fills no blanks; use a causal "
             "model, or scoring=pll with "
             "an encoder whose files hold its masked-LM head"
         )
@@ -97,7 +97,7 @@ class Filler:
         self._ranker: FirstTokenRanker | None = None
         self._continuation: Continuation | None = None
         config = way.config
-        if loaded.recipe.format == "pll":
+        if loaded.manifest.format == "pll":
             self._reader = MaskedReader(MaskedScorer(loaded.network, loaded.tokenizer), loaded.tokenizer)
             return
         room = config.max_tokens if way.rank == "first_token" else LONGEST

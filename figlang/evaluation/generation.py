@@ -203,11 +203,11 @@ def converse(
     tokenizer = loaded.tokenizer
     if not tokenizer.chat_template:
         raise FiglangError(
-            f"{loaded.recipe.name} has no chat format, so that it cannot reply; use scoring=clean, or a chat "
-            "model"
+            f"{loaded.manifest.name} has no chat format, so that it cannot reply; use scoring=clean, or a "
+            "chat model"
         )
     chats = [[{"role": "user", "content": message}] for message in messages]
-    prompts = [_templated(tokenizer, chat, loaded.recipe.name) for chat in chats]
+    prompts = [_templated(tokenizer, chat, loaded.manifest.name) for chat in chats]
     texts = Writer(loaded.network, tokenizer).write(prompts, sampling, progress=progress)
     return [
         [Reply(text, _is_cut(tokenizer, text, sampling)) for text in several] for several in texts

@@ -48,8 +48,8 @@ def judge(
 
     Raises FiglangError for a model that judges no triples, and for settings that it has no use for.
     """
-    if model.recipe.format == "letter":
-        return ChatJudge(model, prompt, scoring or ScoringConfig(**model.recipe.scoring or {}))
+    if model.manifest.format == "letter":
+        return ChatJudge(model, prompt, scoring or ScoringConfig(**model.manifest.scoring or {}))
     return ServedJudge(model, prompt, scoring) if isinstance(model, Served) else Judge(model, prompt, scoring)
 
 
@@ -65,10 +65,10 @@ class Judge:
 
     def __init__(self, loaded: Loaded, prompt: PromptConfig, scoring: ScoringConfig | None = None) -> None:
         check(prompt, scoring)
-        if loaded.recipe.format != "causal":
+        if loaded.manifest.format != "causal":
             raise FiglangError(
-                f"{loaded.recipe.name} is no causal model, and only those judge MUNCH's triples by letters; "
-                "data=munch_paraphrase asks any model to choose between two sentences"
+                f"{loaded.manifest.name} is no causal model, and only those judge MUNCH's triples by "
+                "letters; data=munch_paraphrase asks any model to choose between two sentences"
             )
         self.prompt = prompt
         self._tokenizer = loaded.tokenizer
@@ -80,7 +80,7 @@ class Judge:
         self._writer = Writer(loaded.network, loaded.tokenizer, bos_ids(loaded.tokenizer, self.bos))
         if prompt.chat != "none" and not loaded.tokenizer.chat_template:
             raise FiglangError(
-                f"the tokenizer of {loaded.recipe.name} has no chat template; use prompt.chat=none"
+                f"the tokenizer of {loaded.manifest.name} has no chat template; use prompt.chat=none"
             )
 
     def ask(self, items: Sequence[Item], name: str, blind: bool = False) -> list[Prompted]:

@@ -15,7 +15,7 @@ from figlang.evaluation.processes import Processes
 from figlang.files.whole import write_lines
 from figlang.models import gguf, layout, networks, opening
 from figlang.models.checkpoint import Loaded, Served
-from figlang.models.recipe import UNTRAINED, Recipe
+from figlang.models.manifest import UNTRAINED, Manifest
 from figlang.models.served.scorer import ServedScorer
 from figlang.runs.predictions import (
     BACKWARD,
@@ -69,7 +69,7 @@ def answer_scoring(scoring: ScoringConfig | None) -> ScoringConfig:
 
 @dataclass(frozen=True)
 class How:
-    """How to predict: a scoring instead of the recipe's own, a prompt with the pool its examples are drawn
+    """How to predict: a scoring instead of the manifest's own, a prompt with the pool its examples are drawn
     from, what an NLI network's judgements amount to, the longest input of an encoder in tokens, and whether
     the options are also scored with the context hidden (see figlang/tasks/blind.py).
 
@@ -105,38 +105,38 @@ def predict(loaded: Loaded | Served, split: Split, folder: Path, how: How) -> di
 
     Raises FiglangError for a scoring, prompt or split that the network's format has no use for.
     """
-    recipe = loaded.recipe
+    manifest = loaded.manifest
     origin(loaded)  # before scoring, which may lay the weights out anew
     idle = (
         None
-        if how.scoring is None or SCORED[how.scoring.kind] == recipe.format
+        if how.scoring is None or SCORED[how.scoring.kind] == manifest.format
         else f"scoring={how.scoring.name}"
     )
-    if recipe.format not in ("causal", "pll", "letter") and how.prompt != PromptConfig():
+    if manifest.format not in ("causal", "pll", "letter") and how.prompt != PromptConfig():
         idle = idle or f"prompt={how.prompt.name}"
-    if recipe.format in ("causal", "pll") and how.max_length is not None:
+    if manifest.format in ("causal", "pll") and how.max_length is not None:
         idle = idle or f"max_length={how.max_length}"
-    if recipe.format != "nli":
+    if manifest.format != "nli":
         idle = idle or next(
             (f"nli.{name}" for name, value in vars(NliConfig()).items() if getattr(how.nli, name) != value),
             None,
         )
     if idle:
         raise FiglangError(
-            f"{idle} is for other models: {recipe.name} reads its inputs as {recipe.format}; leave it out"
+            f"{idle} is for other models: {manifest.name} reads its inputs as {manifest.format}; leave it out"
         )
-    if recipe.format != "nli" and isinstance(split.items[0], Inference):
+    if manifest.format != "nli" and isinstance(split.items[0], Inference):
         raise FiglangError(
-            f"{split.source} has premises with hypotheses, which only NLI networks read, and {recipe.name} "
+            f"{split.source} has premises with hypotheses, which only NLI networks read, and {manifest.name} "
             "reads its inputs as "
-            f"{recipe.format}; use a run of method=nli or model=nli_roberta"
+            f"{manifest.format}; use a run of method=nli or model=nli_roberta"
         )
     if isinstance(split.items[0], Substitution):
         raise FiglangError(
             f"{split.source} asks for words and gives none to choose from; data=munch has choices"
         )
     asks, judges = miqa.are_questions(split.items), isinstance(split.items[0], Judgement)
-    if how.prompt.question is not None and not (asks or judges or recipe.format == "letter"):
+    if how.prompt.question is not None and not (asks or judges or manifest.format == "letter"):
         raise FiglangError(
             f"prompt={how.prompt.name} asks questions of MiQA or MUNCH, and {split.source} holds none; use "
             "data=miqa"
@@ -149,18 +149,18 @@ def predict(loaded: Loaded | Served, split: Split, folder: Path, how: How) -> di
 def _predict(
     loaded: Loaded | Served, split: Split, share: Sequence[Item], folder: Path, how: How
 ) -> dict[str, Any]:
-    recipe, asks, judges = (
-        loaded.recipe,
+    manifest, asks, judges = (
+        loaded.manifest,
         miqa.are_questions(split.items),
         isinstance(split.items[0], Judgement),
     )
-    if recipe.format == "letter":
+    if manifest.format == "letter":
         rows, facts = _letters(loaded, split, share, how)
-    elif isinstance(loaded, Served) or recipe.format in ("causal", "pll"):
+    elif isinstance(loaded, Served) or manifest.format in ("causal", "pll"):
         way = _judgements if judges else _questions if asks else _likelihood
         rows, facts = way(loaded, split, share, how)
     else:
-        plain = _judgements if judges else _nli if recipe.format == "nli" else _encoder
+        plain = _judgements if judges else _nli if manifest.format == "nli" else _encoder
         rows, facts = plain(loaded, split, share, how)
     if parts := how.processes.gather(rows):
         _write(folder, split, parts)
@@ -210,30 +210,31 @@ def _write(folder: Path, split: Split, parts: list[Rows]) -> None:
 
 
 def _encoder(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
-    recipe = loaded.recipe
+    manifest = loaded.manifest
     encoder = _tokens(loaded, how)
-    score = scorer(recipe.format, recipe.scale, recipe.sentence_vectors)
+    score = scorer(manifest.format, manifest.scale, manifest.sentence_vectors)
 
     def read(items: Sequence[Item]) -> list[Prediction]:
         return evaluation.predict(loaded.network, score, encoder, items, how.batch_size, how.progress)
 
     return Rows(read(share), _unseen(read, share, encoder, how)), {
         **origin(loaded),
-        "scoring": _dual(recipe) if recipe.format == "dual" else recipe.format,
+        "scoring": _dual(manifest) if manifest.format == "dual" else manifest.format,
         "norm": "none",
         "prompt": "none",
-        "text": recipe.text,
+        "text": manifest.text,
         "max_length": encoder.max_length,
     }
 
 
 def _nli(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple[Rows, dict[str, Any]]:
-    recipe = loaded.recipe
-    order = nli.label_order(loaded.network.config, how.nli.labels, recipe.base)
+    manifest = loaded.manifest
+    order = nli.label_order(loaded.network.config, how.nli.labels, manifest.base)
     own = isinstance(split.items[0], Inference)
     if own and len(order) != len(CLASSES):
         raise FiglangError(
-            f"{recipe.base} has two classes, and {split.source} has three; evaluate it on items with answers"
+            f"{manifest.base} has two classes, and {split.source} has three; evaluate it on items with "
+            "answers"
         )
     encoder = _tokens(loaded, how)
 
@@ -253,7 +254,7 @@ def _nli(loaded: Loaded, split: Split, share: Sequence[Item], how: How) -> tuple
         "scoring": "nli:classes" if own else f"nli:{nli.score_of(share, how.nli)}(on={how.nli.on})",
         "norm": "none",
         "prompt": "none",
-        "text": recipe.text,
+        "text": manifest.text,
         "max_length": encoder.max_length,
         "labels": ",".join(how.nli.labels or loaded.network.config.id2label.values()),
     }
@@ -276,35 +277,35 @@ def _unseen(
     return [Prediction.of(item, found[place].scores) for item, place in zip(share, places, strict=True)]
 
 
-def _dual(recipe: Recipe) -> str:
-    vectors = recipe.vectors or {}
+def _dual(manifest: Manifest) -> str:
+    vectors = manifest.vectors or {}
     named = (
         {**vectors, "pooling": "+".join(vectors["pooling"]), "prompt": repr(vectors["prompt"])}
         if vectors
         else {}
     )
-    settings = {"scale": f"{recipe.scale:g}", **named}
+    settings = {"scale": f"{manifest.scale:g}", **named}
     return f"dual({','.join(f'{name}={value}' for name, value in settings.items())})"
 
 
 def _tokens(loaded: Loaded, how: How) -> Encoder:
-    recipe = loaded.recipe
+    manifest = loaded.manifest
     if how.max_length is not None:
-        networks.check_positions(loaded.network, recipe.name, how.max_length, "max_length")
+        networks.check_positions(loaded.network, manifest.name, how.max_length, "max_length")
     return Encoder(
         loaded.tokenizer,
-        recipe.format,
-        recipe.text,
-        how.max_length or recipe.max_length,
-        recipe.sentence_vectors,
+        manifest.format,
+        manifest.text,
+        how.max_length or manifest.max_length,
+        manifest.sentence_vectors,
     )
 
 
 def _likelihood(
     loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How
 ) -> tuple[Rows, dict[str, Any]]:
-    recipe, prompt = loaded.recipe, how.prompt
-    scoring = how.scoring or ScoringConfig(**recipe.scoring or {})
+    manifest, prompt = loaded.manifest, how.prompt
+    scoring = how.scoring or ScoringConfig(**manifest.scoring or {})
     bos = loaded.bos(scoring)
     check_alone(scoring, bos, prompt.k)
     cut = split.items[0].cut
@@ -363,7 +364,7 @@ def _questions(
 def _letters(
     loaded: Loaded | Served, split: Split, share: Sequence[Item], how: How
 ) -> tuple[Rows, dict[str, Any]]:
-    scoring = how.scoring or ScoringConfig(**loaded.recipe.scoring or {})
+    scoring = how.scoring or ScoringConfig(**loaded.manifest.scoring or {})
     asked = asking.ask(loaded, split.items, share, scoring, how.prompt, how.pool, how.progress, how.blind)
     return Rows(asked.predictions, asked.blind, replies=asked.replies), {**origin(loaded), **asked.facts}
 
@@ -388,7 +389,7 @@ def engine(loaded: Loaded | Served, scoring: ScoringConfig, bos: str) -> likelih
     """What gives the log-probabilities of a model; `bos` stands before every string."""
     if isinstance(loaded, Served):
         return ServedScorer(loaded.endpoint, bos)
-    if loaded.recipe.format == "pll":
+    if loaded.manifest.format == "pll":
         return MaskedScorer(loaded.network, loaded.tokenizer, scoring.masking)
     return CausalScorer(loaded.network, loaded.tokenizer, bos, scoring.overflow)
 
@@ -408,19 +409,24 @@ def describe(prompt: PromptConfig, source: str) -> str:
 
 def origin(loaded: Loaded | Served) -> dict[str, Any]:
     """What a model is and what it was trained on, for a signature; `weights` is the network's fingerprint."""
-    recipe = loaded.recipe
+    manifest = loaded.manifest
     if isinstance(loaded, Served):
-        return {"model": recipe.name, "base": recipe.base, "method": recipe.method, **loaded.endpoint.facts}
+        return {
+            "model": manifest.name,
+            "base": manifest.base,
+            "method": manifest.method,
+            **loaded.endpoint.facts,
+        }
     # In how many bits a file kept the weights is lost once they are read: they become the float32 values that
     # they stand for.
-    kept = recipe.settings == UNTRAINED and gguf.is_gguf(recipe.base)
+    kept = manifest.settings == UNTRAINED and gguf.is_gguf(manifest.base)
     return {
-        "model": recipe.name,
-        "base": recipe.base,
-        **({"file": gguf.quantization(recipe.base)} if kept else {}),
-        "method": recipe.method,
-        "trained": f"{recipe.trained_on}@{recipe.settings}",
-        "train_seed": recipe.seed,
+        "model": manifest.name,
+        "base": manifest.base,
+        **({"file": gguf.quantization(manifest.base)} if kept else {}),
+        "method": manifest.method,
+        "trained": f"{manifest.trained_on}@{manifest.settings}",
+        "train_seed": manifest.seed,
         "precision": layout.precision(loaded.network),
         "weights": loaded.fingerprint,
         **(

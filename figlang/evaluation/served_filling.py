@@ -32,7 +32,8 @@ def way(config: MunchGenerateConfig, served: Served) -> Way:
     """
     if config.rank == "word":
         raise FiglangError(
-            f"rank=word needs a network here, and model={served.recipe.name} is served; use rank=first_token"
+            f"rank=word needs a network here, and model={served.manifest.name} is served; use "
+            "rank=first_token"
         )
     check_idle(config, "first_token")
     if served.endpoint.abilities.ranks:

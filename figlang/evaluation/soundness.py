@@ -35,16 +35,16 @@ def explained(loaded: Loaded | Served) -> Iterator[None]:
 def _cause(loaded: Loaded | Served) -> str:
     if isinstance(loaded, Served):
         return (
-            f"the endpoint of {loaded.recipe.name} gave such log-probabilities; check the server and its "
+            f"the endpoint of {loaded.manifest.name} gave such log-probabilities; check the server and its "
             "weights"
         )
     for name, weight in loaded.network.named_parameters():
         if weight.is_floating_point() and (bad := int((~weight.isfinite()).sum())):
             return (
-                f"{bad} of {weight.numel()} weights in {name} of {loaded.recipe.name} are not finite; "
+                f"{bad} of {weight.numel()} weights in {name} of {loaded.manifest.name} are not finite; "
                 "export or download it again"
             )
-    name = loaded.recipe.name
+    name = loaded.manifest.name
     if all(
         weight.dtype == torch.float32 for weight in loaded.network.parameters() if weight.is_floating_point()
     ):
@@ -128,11 +128,14 @@ def texts(loaded: Loaded | Served, items: Sequence[Item]) -> dict[str, Any]:
                 "the tokenizer of %s does not know the script (%s): %s are unknown to it, %s for example. "
                 "The choices say little; "
                 "use a model that was trained on this language",
-                *(loaded.recipe.name, script, counted, examples),
+                *(loaded.manifest.name, script, counted, examples),
             )
         else:
             log.warning(
-                "the tokenizer of %s does not know %s, %s for example", loaded.recipe.name, counted, examples
+                "the tokenizer of %s does not know %s, %s for example",
+                loaded.manifest.name,
+                counted,
+                examples,
             )
     about = {
         "tokens": found.tokens,

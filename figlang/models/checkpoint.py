@@ -18,9 +18,9 @@ from figlang.errors import FiglangError
 from figlang.files.folders import whole_folder
 from figlang.files.whole import write_text
 from figlang.models import gguf, lora, networks, sentences, weights
-from figlang.models import recipe as recipes
+from figlang.models import manifest as manifests
 from figlang.models.fingerprint import fingerprint
-from figlang.models.recipe import RECIPE, UNTRAINED, Recipe
+from figlang.models.manifest import MANIFEST, UNTRAINED, Manifest
 from figlang.models.served.endpoint import Endpoint, connect
 from figlang.scoring.requests import resolved_bos
 from figlang.types import CLASSES, SentenceVectors
@@ -32,12 +32,12 @@ class Loaded:
 
     network: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
-    recipe: Recipe
+    manifest: Manifest
 
     def bos(self, scoring: ScoringConfig | None = None) -> str:
         """What is put before every string under a scoring: `none`, or token ids as `bos_ids` takes them."""
         given = None if scoring is None else scoring.bos
-        return resolved_bos(self.tokenizer, self.recipe.bos if given is None else given)
+        return resolved_bos(self.tokenizer, self.manifest.bos if given is None else given)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -50,21 +50,21 @@ class Served:
     """A model behind an endpoint, which has no network here."""
 
     endpoint: Endpoint
-    recipe: Recipe
+    manifest: Manifest
 
     def bos(self, scoring: ScoringConfig | None = None) -> str:
         """The text that is sent before every string, `none`, or `server`, which puts a token there itself.
 
         `scoring` is the one that the model was opened with.
         """
-        return self.recipe.bos
+        return self.manifest.bos
 
 
 def local(loaded: Loaded | Served) -> Loaded:
     """A model whose network is here; FiglangError for a served one."""
     if isinstance(loaded, Served):
         raise FiglangError(
-            f"{loaded.recipe.name} is served, and this needs a network; take a model by model.name_or_path="
+            f"{loaded.manifest.name} is served, and this needs a network; take a model by model.name_or_path="
         )
     return loaded
 
@@ -72,7 +72,7 @@ def local(loaded: Loaded | Served) -> Loaded:
 def export(
     network: PreTrainedModel | PeftModel,
     tokenizer: PreTrainedTokenizerBase,
-    recipe: Recipe,
+    manifest: Manifest,
     folder: Path,
     card: str = "",
 ) -> None:
@@ -87,7 +87,7 @@ def export(
             network.save_pretrained(beside)
         if whole.is_dir():
             tokenizer.save_pretrained(whole)
-        write_text(beside / RECIPE, json.dumps(asdict(recipe), indent=2) + "\n")
+        write_text(beside / MANIFEST, json.dumps(asdict(manifest), indent=2) + "\n")
         if card:
             write_text(beside / "README.md", card)
         else:  # peft's own has none of the numbers
@@ -102,8 +102,8 @@ def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig
     classifiers as `nli`, bare encoders as `dual`. `model` says what else is allowed: its `revision`,
     `allow_bin` and `trust_remote_code` are heeded.
     """
-    model, recipe = _named(source, model)
-    return _open(model, recipe, cache)
+    model, manifest = _named(source, model)
+    return _open(model, manifest, cache)
 
 
 def load_unmerged(source: str, model: ModelConfig | None = None, cache: str = PathsConfig.cache) -> Loaded:
@@ -111,30 +111,30 @@ def load_unmerged(source: str, model: ModelConfig | None = None, cache: str = Pa
 
     Raises FiglangError for a network without adapters.
     """
-    model, recipe = _named(source, model)
+    model, manifest = _named(source, model)
     network, tokenizer = weights.unmerged(model, cache)
-    return Loaded(network, tokenizer, recipe)
+    return Loaded(network, tokenizer, manifest)
 
 
-def _named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Recipe]:
+def _named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Manifest]:
     located, given = weights.locate(source), model or ModelConfig()
-    recipe = recipes.read(located, source, given.revision, given.trust_remote_code)
+    manifest = manifests.read(located, source, given.revision, given.trust_remote_code)
     return replace(
-        ModelConfig(name=recipe.name, name_or_path=located, max_length=recipe.max_length),
+        ModelConfig(name=manifest.name, name_or_path=located, max_length=manifest.max_length),
         revision=given.revision,
         allow_bin=given.allow_bin,
         trust_remote_code=given.trust_remote_code,
-    ), recipe
+    ), manifest
 
 
-def _open(model: ModelConfig, recipe: Recipe, cache: str) -> Loaded:
-    if recipe.format == "causal":
+def _open(model: ModelConfig, manifest: Manifest, cache: str) -> Loaded:
+    if manifest.format == "causal":
         network, tokenizer = networks.causal(model, cache)
     else:
         network, tokenizer = networks.build(
-            model, recipe.format, [], recipe.options, trained=True, cache=cache
+            model, manifest.format, [], manifest.options, trained=True, cache=cache
         )
-    return Loaded(network.eval(), tokenizer, recipe)
+    return Loaded(network.eval(), tokenizer, manifest)
 
 
 def named_by(config: EvaluateConfig, needed: str | None = None) -> Loaded | Served:
@@ -148,9 +148,9 @@ def named_by(config: EvaluateConfig, needed: str | None = None) -> Loaded | Serv
         if (
             config.scoring is not None
             and config.scoring.kind == "letter"
-            and loaded.recipe.format == "causal"
+            and loaded.manifest.format == "causal"
         ):
-            return replace(loaded, recipe=replace(loaded.recipe, format="letter"))
+            return replace(loaded, manifest=replace(loaded.manifest, format="letter"))
         return loaded
     if config.model.family == "served":
         return served(config.model, config.scoring or ScoringConfig(), config.paths.cache, needed)
@@ -174,13 +174,13 @@ def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str |
             "bos=add needs a tokenizer here, which a served model has not; give the token's text, for "
             "example <|endoftext|>"
         )
-    recipe = causal_recipe(
+    manifest = causal_manifest(
         model, scoring, "none" if asked == "auto" else asked
     )  # the server adds what its tokenizer does
-    endpoint = connect(replace(model, bos=recipe.bos), cache, needed or ("reply" if chat else "prompts"))
-    if recipe.bos == "none" and endpoint.abilities.starts:
-        recipe = replace(recipe, bos="server")
-    return Served(endpoint, replace(recipe, base=model.name_or_path, format="letter" if chat else "causal"))
+    endpoint = connect(replace(model, bos=manifest.bos), cache, needed or ("reply" if chat else "prompts"))
+    if manifest.bos == "none" and endpoint.abilities.starts:
+        manifest = replace(manifest, bos="server")
+    return Served(endpoint, replace(manifest, base=model.name_or_path, format="letter" if chat else "causal"))
 
 
 def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) -> Loaded:
@@ -195,7 +195,7 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
                 "scoring=clean"
             )
         network, tokenizer = networks.masked(model, cache)
-        return Loaded(network, tokenizer, replace(causal_recipe(model, scoring, "none"), format="pll"))
+        return Loaded(network, tokenizer, replace(causal_manifest(model, scoring, "none"), format="pll"))
     if model.family != "causal":
         if scoring is not None and scoring.kind in ("likelihood", "letter"):
             raise FiglangError(
@@ -204,7 +204,7 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
             )
         if (
             model.init == "tiny" and scoring is not None
-        ):  # debug=fast: there are no files to read a recipe from
+        ):  # debug=fast: there are no files to read a manifest from
             network, tokenizer = networks.build(model, "nli", [], len(CLASSES))
             about = (
                 "none",
@@ -217,25 +217,25 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
                 UNTRAINED,
                 None,
             )
-            return Loaded(network.eval(), tokenizer, Recipe(model.name, networks.describe(model), *about))
+            return Loaded(network.eval(), tokenizer, Manifest(model.name, networks.describe(model), *about))
         located = weights.locate(model.name_or_path)
-        recipe = recipes.read(located, model.name_or_path, model.revision, model.trust_remote_code)
-        recipe = replace(recipe, name=model.name)
+        manifest = manifests.read(located, model.name_or_path, model.revision, model.trust_remote_code)
+        manifest = replace(manifest, name=model.name)
         if model.init == "tiny":
-            recipe = replace(recipe, base=networks.describe(model))
-        if scoring is not None and recipe.format != "nli":
+            manifest = replace(manifest, base=networks.describe(model))
+        if scoring is not None and manifest.format != "nli":
             raise FiglangError(
                 f"scoring={scoring.name} needs a classifier of premises and hypotheses, and "
                 f"model={model.name} is read as "
-                f"{recipe.format}; use model=nli_roberta, model=nli_deberta_v3_small or a run of method=nli"
+                f"{manifest.format}; use model=nli_roberta, model=nli_deberta_v3_small or a run of method=nli"
             )
-        if recipe.settings == UNTRAINED:
+        if manifest.settings == UNTRAINED:
             # NLI networks are read at their own length unless a preset or the user names one.
-            own = recipe.format == "nli" and model.max_length == ModelConfig.max_length
-            length = recipe.max_length if own else model.max_length
-            recipe = replace(recipe, max_length=length, text=scoring.text if scoring else recipe.text)
+            own = manifest.format == "nli" and model.max_length == ModelConfig.max_length
+            length = manifest.max_length if own else model.max_length
+            manifest = replace(manifest, max_length=length, text=scoring.text if scoring else manifest.text)
             model = replace(model, max_length=length)
-        return _open(model, recipe, cache)
+        return _open(model, manifest, cache)
     if scoring is not None and scoring.kind not in ("likelihood", "letter"):
         raise FiglangError(
             f"scoring={scoring.name} is not for causal models like model={model.name}; use scoring=clean or "
@@ -243,16 +243,16 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
         )
     network, tokenizer = networks.causal(model, cache)
     scored = scoring or ScoringConfig()
-    recipe = causal_recipe(model, scored, beginning(model, scored, tokenizer))
+    manifest = causal_manifest(model, scored, beginning(model, scored, tokenizer))
     return Loaded(
         network,
         tokenizer,
-        replace(recipe, format="letter") if scoring and scoring.kind == "letter" else recipe,
+        replace(manifest, format="letter") if scoring and scoring.kind == "letter" else manifest,
     )
 
 
 def beginning(model: ModelConfig, scoring: ScoringConfig, tokenizer: PreTrainedTokenizerBase) -> str:
-    """What is put before every string of a causal model, as its recipe records it.
+    """What is put before every string of a causal model, as its manifest records it.
 
     `model.bos=auto` is what the run or export was trained with that the model comes from; of other weights,
     what the tokenizer itself puts before a text.
@@ -265,9 +265,11 @@ def beginning(model: ModelConfig, scoring: ScoringConfig, tokenizer: PreTrainedT
     return resolved_bos(tokenizer, model.bos) if before is None else before.bos
 
 
-def causal_recipe(model: ModelConfig, scoring: ScoringConfig, bos: str, method: str = "zero-shot") -> Recipe:
-    """The recipe of a causal model that nothing has been trained on yet; `bos` stands before every string."""
-    return Recipe(
+def causal_manifest(
+    model: ModelConfig, scoring: ScoringConfig, bos: str, method: str = "zero-shot"
+) -> Manifest:
+    """The manifest of a causal model that has not been trained here; `bos` stands before every string."""
+    return Manifest(
         name=model.name,
         base=networks.describe(model),
         method=method,
@@ -290,16 +292,16 @@ def sentence_vectors(model: ModelConfig) -> SentenceVectors:
     if model.init == "tiny" or gguf.is_gguf(model.name_or_path):
         return SentenceVectors()
     located = weights.locate(model.name_or_path)
-    recipe = recipes.stored(located, model.revision)
-    if recipe is not None:
-        return recipe.sentence_vectors
+    manifest = manifests.stored(located, model.revision)
+    if manifest is not None:
+        return manifest.sentence_vectors
     return sentences.read(located, model.revision) or SentenceVectors()
 
 
-def ancestry(model: ModelConfig) -> Recipe | None:
-    """The recipe of the run or export that a training starts from; None for weights that do not come from
+def ancestry(model: ModelConfig) -> Manifest | None:
+    """The manifest of the run or export that a training starts from; None for weights that do not come from
     here."""
     if model.init == "tiny" or gguf.is_gguf(model.name_or_path):
         return None
     folder = Path(weights.locate(model.name_or_path))
-    return recipes.read(str(folder), model.name_or_path, None) if (folder / RECIPE).is_file() else None
+    return manifests.read(str(folder), model.name_or_path, None) if (folder / MANIFEST).is_file() else None

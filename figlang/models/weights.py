@@ -16,7 +16,7 @@ from figlang.errors import FiglangError, damage
 from figlang.files.sources import PACKAGE, local_path
 from figlang.machine.faults import explain
 from figlang.models import gguf, hub, layout, lora, opening, soundness
-from figlang.models.recipe import Recipe, stored
+from figlang.models.manifest import Manifest, stored
 
 # What adapters without a config.json, those of other tools, say of the network below them.
 TASKS: dict[Any, Any] = {
@@ -85,16 +85,16 @@ def resume(adapted: PeftModel, model: ModelConfig, format: str, base_sha256: str
     with another `base_sha256`.
     """
     source = locate(model.name_or_path)
-    settings, recipe = _settings(model, source), stored(source, model.revision)
-    if recipe is not None and recipe.format != format:
+    settings, manifest = _settings(model, source), stored(source, model.revision)
+    if manifest is not None and manifest.format != format:
         # Another format has another head, and with it other weights below the adapters.
         raise FiglangError(
-            f"{source}: its adapters are of the input format {recipe.format}, not {format}; stay with it, or "
-            "take peft.stack=merge"
+            f"{source}: its adapters are of the input format {manifest.format}, not {format}; stay with it, "
+            "or take peft.stack=merge"
         )
-    if recipe is not None and recipe.base_sha256 not in (None, base_sha256):
+    if manifest is not None and manifest.base_sha256 not in (None, base_sha256):
         raise FiglangError(
-            f"{source}: its adapters were trained over other weights, of {recipe.base_precision}; take the "
+            f"{source}: its adapters were trained over other weights, of {manifest.base_precision}; take the "
             "network as "
             "it was then, and its model.dtype"
         )
@@ -184,7 +184,7 @@ def _settings(model: ModelConfig, source: str) -> LoraConfig:
 def _adapted(
     model: ModelConfig, source: str, settings: LoraConfig, kind: Any, cache: str, above: tuple[str, ...] = ()
 ) -> tuple[PeftModel, PreTrainedTokenizerBase]:
-    recipe = stored(source, model.revision)
+    manifest = stored(source, model.revision)
     here = _identity(source)
     if here in above:
         raise FiglangError(
@@ -194,16 +194,16 @@ def _adapted(
         )
     more: dict[str, Any] = {"ignore_mismatched_sizes": True}
     kind = TASKS.get(settings.task_type, kind)
-    if recipe is not None:
+    if manifest is not None:
         more["config"] = opening.read_config(source, model.revision, model.trust_remote_code)
-        if recipe.format in (
+        if manifest.format in (
             "joint",
             "nli",
         ):  # transformers writes no number of classes where it is its own default, BART's reads 3
-            more["config"].num_labels = recipe.options
+            more["config"].num_labels = manifest.options
         named = getattr(transformers, (more["config"].architectures or [""])[0], None)
         kind = named if isinstance(named, type) and issubclass(named, PreTrainedModel) else kind
-    base = _below(model, source, settings, recipe)
+    base = _below(model, source, settings, manifest)
     dtype, bits = base.dtype, base.quantization != "none"
     kept = settings.modules_to_save or []
     if bits:
@@ -218,7 +218,7 @@ def _adapted(
         raise FiglangError(
             f"{source}: {base.name_or_path} has no weights for {random[0]}, nor have its adapters"
         )
-    if recipe is not None and recipe.base_sha256 not in (None, lora.fingerprint(network, kept)):
+    if manifest is not None and manifest.base_sha256 not in (None, lora.fingerprint(network, kept)):
         raise FiglangError(
             f"{source}: {base.name_or_path} has other weights than the network that its adapters were "
             "trained on; take the version "
@@ -232,10 +232,10 @@ def _adapted(
     return adapted, tokenizer
 
 
-def _below(model: ModelConfig, source: str, settings: LoraConfig, recipe: Recipe | None) -> ModelConfig:
+def _below(model: ModelConfig, source: str, settings: LoraConfig, manifest: Manifest | None) -> ModelConfig:
     """The network that adapters in `source` were trained on."""
     reference = settings.base_model_name_or_path
-    dtype, _, bits = ((recipe and recipe.base_precision) or "float32").partition("+")
+    dtype, _, bits = ((manifest and manifest.base_precision) or "float32").partition("+")
     return replace(
         model,
         name_or_path=str(Path(source) / lora.OWN) if reference == lora.OWN else reference,

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from figlang.errors import FiglangError
-from figlang.models.recipe import UNTRAINED, Recipe
+from figlang.models.manifest import UNTRAINED, Manifest
 from figlang.runs import systems
 from figlang.runs.systems import System
 from figlang.statistics.comparison import compare
@@ -14,12 +14,12 @@ from figlang.statistics.comparison import compare
 SAME = ("scoring", "norm", "prompt")
 
 
-def rows(folders: Sequence[str], recipe: Recipe) -> list[dict[str, Any]]:
+def rows(folders: Sequence[str], manifest: Manifest) -> list[dict[str, Any]]:
     """The evaluations of a checkpoint, each with that of its base on the same items by the same scoring.
 
     Args:
         folders: evaluation folders, of the checkpoint and of its base.
-        recipe: the checkpoint's.
+        manifest: the checkpoint's.
 
     Returns:
         Plain data for metrics.json, in the order of the checkpoint's folders.
@@ -28,15 +28,16 @@ def rows(folders: Sequence[str], recipe: Recipe) -> list[dict[str, Any]]:
         base has none beside.
     """
     read = systems.read(folders)
-    own = [one for one in read if _trained(one).endswith(f"@{recipe.settings}")]
+    own = [one for one in read if _trained(one).endswith(f"@{manifest.settings}")]
     bases = [
         one
         for one in read
-        if _trained(one).endswith(f"@{UNTRAINED}") and one.content["facts"].get("base") == recipe.base
+        if _trained(one).endswith(f"@{UNTRAINED}") and one.content["facts"].get("base") == manifest.base
     ]
     if other := [one for one in read if one not in own and one not in bases]:
         raise FiglangError(
-            f"{other[0].folder} is an evaluation neither of this checkpoint nor of {recipe.base} as it comes"
+            f"{other[0].folder} is an evaluation neither of this checkpoint nor of {manifest.base} as it "
+            "comes"
         )
     return [_row(one, _base(one, bases)) for one in own]
 

@@ -8,7 +8,7 @@ from typing import Any
 from figlang.files.sources import PACKAGE
 from figlang.models import gguf
 from figlang.models.lora import OWN
-from figlang.models.recipe import Recipe
+from figlang.models.manifest import Manifest
 from figlang.models.weights import address
 from figlang.report.terminal import BLIND, GAIN, TITLES, percent
 from figlang.statistics.comparison import Difference
@@ -105,7 +105,7 @@ SELECTED = {
 }
 
 
-def card(recipe: Recipe, document: Mapping[str, Any]) -> str:
+def card(manifest: Manifest, document: Mapping[str, Any]) -> str:
     """Markdown with front matter; `document` is the run's metrics.json."""
     rows = []
     for name, heading in TITLES.items():
@@ -137,17 +137,21 @@ def card(recipe: Recipe, document: Mapping[str, Any]) -> str:
     selected = SELECTED[training["selection"]].format(epoch=training["exported_epoch"])
     if averaged := document.get("averaged"):
         selected += f" Averaged in weights: {mean_of(len(averaged), document.get('start_share', 0.0))}."
-    title = gguf.title(recipe.base)
+    title = gguf.title(manifest.base)
     titled = f" ({markdown_text(title)})" if title else ""
-    seeded = "" if recipe.seed is None else f", seed {recipe.seed}"
-    library = "transformers" if recipe.base_sha256 is None else "peft"
-    matter = {"library_name": library, "base_model": recipe.base, "tags": ["figurative-language", "figlang"]}
+    seeded = "" if manifest.seed is None else f", seed {manifest.seed}"
+    library = "transformers" if manifest.base_sha256 is None else "peft"
+    matter = {
+        "library_name": library,
+        "base_model": manifest.base,
+        "tags": ["figurative-language", "figlang"],
+    }
     return f"""---
 {yaml_text(matter)}---
 
-# {markdown_text(f"{recipe.name} trained on {recipe.trained_on}")}
+# {markdown_text(f"{manifest.name} trained on {manifest.trained_on}")}
 
-Method {markdown_text(recipe.method)}, input format `{recipe.format}`, from {markdown_code(recipe.base)}{titled}{seeded}.
+Method {markdown_text(manifest.method)}, input format `{manifest.format}`, from {markdown_code(manifest.base)}{titled}{seeded}.
 
 | {data["validation"]["items"]} validation items | value | 95 % interval | n | chance |
 |---|---|---|---|---|
@@ -170,10 +174,10 @@ Method {markdown_text(recipe.method)}, input format `{recipe.format}`, from {mar
 
 ## Use
 
-`folder` is where this card lies; metaphor and answers are worded as: {worded.get(recipe.text, "text as it is")}.
+`folder` is where this card lies; metaphor and answers are worded as: {worded.get(manifest.text, "text as it is")}.
 
 ```python
-{_lines(recipe)}
+{_lines(manifest)}
 ```
 
 Or `python evaluate.py checkpoint=<this folder> data=figqa_medium`.
@@ -181,7 +185,7 @@ Or `python evaluate.py checkpoint=<this folder> data=figqa_medium`.
 ## Health of the training
 
 {chr(10).join(warnings)}
-{_released(document)}{_contamination(document, recipe.trained_on)}"""
+{_released(document)}{_contamination(document, manifest.trained_on)}"""
 
 
 def _spread(values: Iterable[float]) -> Mean | None:
@@ -348,12 +352,12 @@ def _vectors(vectors: SentenceVectors) -> dict[str, str]:
     }
 
 
-def _lines(recipe: Recipe) -> str:
+def _lines(manifest: Manifest) -> str:
     """How plain transformers scores with the export."""
-    filled = {"{scale:g}": f"{recipe.scale:g}", **_vectors(recipe.sentence_vectors)}
-    if recipe.scoring is not None:
-        scoring = recipe.scoring
-        bos = {"none": "[]", "add": "[tokenizer.bos_token_id]"}.get(recipe.bos, f"[{recipe.bos}]")
+    filled = {"{scale:g}": f"{manifest.scale:g}", **_vectors(manifest.sentence_vectors)}
+    if manifest.scoring is not None:
+        scoring = manifest.scoring
+        bos = {"none": "[]", "add": "[tokenizer.bos_token_id]"}.get(manifest.bos, f"[{manifest.bos}]")
         before, after = scoring["template"].split("{answer}")
         whole = scoring["span"] == "whole"
         score = {"sum": "log_probs[start:].sum()", "mean": "log_probs[start:].mean()"}.get(
@@ -370,18 +374,18 @@ def _lines(recipe: Recipe) -> str:
             "{score}": score,
             "{alone}": f'f"{{answer}}{after}"',
         }
-    alone = recipe.scoring is not None and recipe.scoring["minus_alone"]
-    text = LOAD[f"{recipe.format}, minus alone" if alone else recipe.format]
+    alone = manifest.scoring is not None and manifest.scoring["minus_alone"]
+    text = LOAD[f"{manifest.format}, minus alone" if alone else manifest.format]
     for name, value in filled.items():
         text = text.replace(name, value)
-    return text if recipe.base_sha256 is None else _over_base(text, recipe)
+    return text if manifest.base_sha256 is None else _over_base(text, manifest)
 
 
-def _over_base(text: str, recipe: Recipe) -> str:
+def _over_base(text: str, manifest: Manifest) -> str:
     """Lines that load a whole network from `folder`, made to lay the adapters in it over the network that
     they belong to."""
-    base, _, revision = recipe.base.partition("@")
-    imports, (dtype, _, bits) = "from peft import PeftModel\n", str(recipe.base_precision).partition("+")
+    base, _, revision = manifest.base.partition("@")
+    imports, (dtype, _, bits) = "from peft import PeftModel\n", str(manifest.base_precision).partition("+")
     inside = Path(base).name if gguf.is_gguf(base) else ""
     if base.startswith("random:"):
         where = f'f"{{folder}}/{OWN}"'
@@ -402,7 +406,7 @@ def _over_base(text: str, recipe: Recipe) -> str:
         ]
     )
     needed = {}
-    if recipe.format in ("joint", "nli"):
+    if manifest.format in ("joint", "nli"):
         needed["AutoConfig"] = "config=AutoConfig.from_pretrained(folder)"
     if bits:
         needed["BitsAndBytesConfig"] = (

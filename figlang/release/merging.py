@@ -12,7 +12,7 @@ from figlang.errors import FiglangError
 from figlang.evaluation import predicting
 from figlang.models import checkpoint, lora
 from figlang.models.checkpoint import Loaded
-from figlang.models.recipe import Recipe
+from figlang.models.manifest import Manifest
 from figlang.runs.predictions import FORWARD, read_predictions
 from figlang.types import Split
 
@@ -29,7 +29,7 @@ ITEMS = 32
 
 
 def merge(
-    adapters: Loaded, split: Split, folder: Path, card: Callable[[Recipe], str] | None = None
+    adapters: Loaded, split: Split, folder: Path, card: Callable[[Manifest], str] | None = None
 ) -> Loaded:
     """Write the merged network as a plain Hugging Face folder, once the scores of items of the split are
     found equal.
@@ -43,7 +43,7 @@ def merge(
     """
     few = replace(split, items=split.items[:ITEMS])
     before = _scores(adapters, few)
-    whole = replace(adapters.recipe, base_precision=None, base_sha256=None)
+    whole = replace(adapters.manifest, base_precision=None, base_sha256=None)
     merged = Loaded(lora.merge(adapters.network).eval(), adapters.tokenizer, whole)
     after = _scores(merged, few)
     largest = _largest(before, after)

@@ -25,8 +25,8 @@ from figlang.files.folders import whole_folder
 from figlang.files.sources import PACKAGE
 from figlang.files.whole import write_text
 from figlang.models import checkpoint, lora
-from figlang.models import recipe as recipes
-from figlang.models.recipe import RECIPE
+from figlang.models import manifest as manifests
+from figlang.models.manifest import MANIFEST
 from figlang.release import beside as beside_base
 from figlang.release import card
 from figlang.runs import recomputed, results, stages, systems
@@ -51,7 +51,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
     weights that would lie over a network that others do not have, and for more than `config.limit_mb`.
     """
     run, folder = Path(config.run), Path(config.output) / config.name
-    if folder.exists() and not (config.overwrite and (folder / RECIPE).is_file()):
+    if folder.exists() and not (config.overwrite and (folder / MANIFEST).is_file()):
         raise FiglangError(
             f"{folder} is there already; take another name=, or overwrite=true if it is a checkpoint"
         )
@@ -59,7 +59,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
     _check_base(run)
     seeds = _seeds(run, config.seeds, content.get("averaged", []))
     settings = DataConfig(**content["data"]["settings"])
-    of_run = recipes.read(str(run / "model"), str(run), None)
+    of_run = manifests.read(str(run / "model"), str(run), None)
     train, validation = data.for_training(settings, config.paths)
     _check_data(content, train, validation)
     splits = overlap_table.evaluated(settings, [*against, settings], config.paths)
@@ -90,7 +90,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
             },
         }
         (beside / LOG_PROBABILITIES).unlink(missing_ok=True)
-        write_text(beside / "README.md", card.card(loaded.recipe, document))
+        write_text(beside / "README.md", card.card(loaded.manifest, document))
         write_text(beside / "config.yaml", (run / "config.yaml").read_text(encoding="utf-8"))
         places = _places(run, config.paths.data)
         for path in (path for path in beside.iterdir() if path.suffix in TEXT):
@@ -110,17 +110,20 @@ def annotate(config: ReleaseConfig) -> Path:
     Raises FiglangError for a folder that is not a checkpoint, and as `beside.rows` does.
     """
     folder = Path(config.output) / config.name
-    if not (folder / RECIPE).is_file():
+    if not (folder / MANIFEST).is_file():
         raise FiglangError(f"{folder} is not a checkpoint; give run=FOLDER to release one")
-    recipe, content = recipes.read(str(folder), str(folder), None), recomputed.read(folder / "metrics.json")
-    content["release"]["beside"] = beside_base.rows(config.beside, recipe)
+    manifest, content = (
+        manifests.read(str(folder), str(folder), None),
+        recomputed.read(folder / "metrics.json"),
+    )
+    content["release"]["beside"] = beside_base.rows(config.beside, manifest)
     results.write(folder / "metrics.json", content)
-    write_text(folder / "README.md", card.card(recipe, content))
+    write_text(folder / "README.md", card.card(manifest, content))
     return folder
 
 
 def _finished(run: Path) -> dict[str, Any]:
-    if not (run / "metrics.json").is_file() or not (run / "model" / RECIPE).is_file():
+    if not (run / "metrics.json").is_file() or not (run / "model" / MANIFEST).is_file():
         raise FiglangError(
             f"{run} is no finished run; train.py makes one, and its folder has metrics.json and model/"
         )
@@ -175,7 +178,7 @@ def _check_data(content: dict[str, Any], train: Split, validation: Split) -> Non
 
 
 def _cast(folder: Path, dtype: str) -> None:
-    """Round the weights, and name what they are now in the recipe: a score of theirs must not have the
+    """Round the weights, and name what they are now in the manifest: a score of theirs must not have the
     signature of the run's."""
     for path in folder.glob(
         "*.safetensors"
@@ -193,9 +196,9 @@ def _cast(folder: Path, dtype: str) -> None:
             )
         save_file(cast, path, {"format": "pt"})
     if dtype != "float32":
-        recipe = recipes.read(str(folder), str(folder), None)
-        rounded = replace(recipe, settings=digest([recipe.settings, dtype]))
-        write_text(folder / RECIPE, json.dumps(asdict(rounded), indent=2) + "\n")
+        manifest = manifests.read(str(folder), str(folder), None)
+        rounded = replace(manifest, settings=digest([manifest.settings, dtype]))
+        write_text(folder / MANIFEST, json.dumps(asdict(rounded), indent=2) + "\n")
 
 
 def _check_size(folder: Path, limit: float) -> None:

@@ -14,7 +14,7 @@ from figlang.errors import FiglangError
 from figlang.files import folders
 from figlang.files.redaction import redacted_values
 from figlang.files.whole import slug
-from figlang.models.recipe import RECIPE
+from figlang.models.manifest import MANIFEST
 from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, MEASURED, REPLIES
 from figlang.types import Split
 
@@ -97,7 +97,7 @@ def claimed(config: EvaluateConfig, wanted: Mapping[str, Any], first: bool = Tru
         return
     # A run and a checkpoint have their own metrics.json and predictions. These took longer to make than an
     # evaluation.
-    if any((folder / file).is_file() for file in (RECIPE, "recipe.json")):
+    if any((folder / file).is_file() for file in (MANIFEST, "recipe.json")):
         raise FiglangError(
             f"{folder} belongs to a training or is a checkpoint, and its results are kept; choose "
             "another folder with output=DIR"

@@ -1,4 +1,4 @@
-"""From a configuration and its data to everything a fit needs: network, tokenised examples, recipe."""
+"""From a configuration and its data to everything a fit needs: network, tokenised examples, manifest."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -15,8 +15,8 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation.choosing import encode_all
 from figlang.models import layout, lora, networks, sentences, weights
-from figlang.models.checkpoint import ancestry, beginning, causal_recipe, sentence_vectors
-from figlang.models.recipe import Recipe
+from figlang.models.checkpoint import ancestry, beginning, causal_manifest, sentence_vectors
+from figlang.models.manifest import Manifest
 from figlang.models.rehearsal import rehearse
 from figlang.runs.training import recipe as recipe_of
 from figlang.scoring.encode import Encoder
@@ -56,7 +56,7 @@ class Prepared:
     score: Score
     kind: type[ChoiceModule]
     head: list[nn.Parameter]
-    recipe: Recipe
+    manifest: Manifest
     notes: list[str]
     merges: bool = False
 
@@ -233,7 +233,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
     examples, notes = encode_all(encoder, train.items)
     rehearse(network, score, encoder, examples)
     validation_examples, validation_notes = encode_all(encoder, validation.items)
-    recipe = Recipe(
+    manifest = Manifest(
         name=model.name,
         base=networks.describe(model),
         method=_method_name(config),
@@ -246,8 +246,8 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         **_lineage(config, train, validation),
     )
     heads = networks.head_modules(network)
-    adapted, recipe = _adapt(
-        config, network, recipe, [*heads, *(name for name in new if not lora.within(name, heads))]
+    adapted, manifest = _adapt(
+        config, network, manifest, [*heads, *(name for name in new if not lora.within(name, heads))]
     )
     return Prepared(
         train,
@@ -261,7 +261,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         score,
         ContrastiveModule,  # the gold class among classes is learnt as the gold option among options
         [parameter for name, parameter in adapted.named_parameters() if _trained(name, heads)],
-        recipe,
+        manifest,
         [*notes, *validation_notes],
     )
 
@@ -270,8 +270,8 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
     model, method, scoring = _start(config), config.method, config.scoring
     texts = [text for item in (*train.items, *validation.items) for text in (item.context, *item.options)]
     network, tokenizer = networks.causal(model, config.paths.cache, texts)
-    recipe = replace(
-        causal_recipe(model, scoring, beginning(config.model, scoring, tokenizer), _method_name(config)),
+    manifest = replace(
+        causal_manifest(model, scoring, beginning(config.model, scoring, tokenizer), _method_name(config)),
         **_lineage(config, train, validation),
     )
     if method.text == "legacy" and any(item.cut for item in train.items):
@@ -279,7 +279,7 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
             f"method.text=legacy makes two sentences of each of data={config.data.name}, which is cut at a "
             "blank; use clean"
         )
-    check_alone(scoring, recipe.bos, 0)
+    check_alone(scoring, manifest.bos, 0)
     if method.direction == "both" and not partners_of(train.items):
         raise FiglangError(
             f"data={config.data.name} has no pairs of metaphors to choose from backward; use "
@@ -293,7 +293,7 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         )
     anatomy = dissect(network.eval())
     window = getattr(network.config.get_text_config(), "max_position_embeddings", None)
-    requests = RequestEncoder(tokenizer, recipe.bos, scoring.overflow, window)
+    requests = RequestEncoder(tokenizer, manifest.bos, scoring.overflow, window)
     encoder = StringEncoder(requests, wording, sharing=anatomy.reason(0) is None)
 
     def encode(items: Sequence[Item]) -> list[EncodedStrings]:
@@ -314,7 +314,7 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
             encoder.encode(validation.items),
             encode(selected),
         )
-    adapted, recipe = _adapt(config, network, recipe, [])
+    adapted, manifest = _adapt(config, network, manifest, [])
     return Prepared(
         train,
         validation,
@@ -327,27 +327,27 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         StringScorer(anatomy),
         CausalLMModule if method.name == "lm" else ContrastiveModule,
         [],
-        recipe,
+        manifest,
         [],
     )
 
 
 def _adapt(
-    config: TrainConfig, network: PreTrainedModel, recipe: Recipe, kept: list[str]
-) -> tuple[PreTrainedModel | PeftModel, Recipe]:
-    """The network with the adapters that `peft=` asks for, and the recipe that then says what they belong
+    config: TrainConfig, network: PreTrainedModel, manifest: Manifest, kept: list[str]
+) -> tuple[PreTrainedModel | PeftModel, Manifest]:
+    """The network with the adapters that `peft=` asks for, and the manifest that then says what they belong
     to."""
     if config.peft.name == "none":
-        return network, recipe
+        return network, manifest
     model = _start(config)
     base = lora.OWN if model.init == "tiny" else weights.address(model.name_or_path)
-    recipe = replace(
-        recipe, base_precision=layout.precision(network), base_sha256=lora.fingerprint(network, kept)
+    manifest = replace(
+        manifest, base_precision=layout.precision(network), base_sha256=lora.fingerprint(network, kept)
     )
     adapted = lora.adapt(network, config.peft, kept, base, model.revision)
     if _continues(config):
-        weights.resume(adapted, config.model, recipe.format, recipe.base_sha256)
-    return adapted, recipe
+        weights.resume(adapted, config.model, manifest.format, manifest.base_sha256)
+    return adapted, manifest
 
 
 def _line(item: Item, text: str, wording: Wording) -> str:

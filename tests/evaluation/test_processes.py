@@ -18,7 +18,7 @@ from figlang.errors import FiglangError
 from figlang.evaluation.predicting import How, predict
 from figlang.evaluation.processes import Processes, join
 from figlang.models.checkpoint import Loaded
-from figlang.models.recipe import Recipe
+from figlang.models.manifest import Manifest
 from figlang.types import Item, Split
 from tests import causal_models, masked_models
 from tests.running import ROOT, environment
@@ -151,8 +151,10 @@ def test_a_process_without_items_finds_and_writes_nothing(tmp_path: Path, format
         masked_models.network("bert", tokenizer) if format != "causal" else causal_models.network("llama")
     )
     scoring = None if format == "dual" else asdict(ScoringConfig())
-    recipe = Recipe("tiny", "nothing", "none", format, "clean", 80, 20.0, 2, "nothing", "none", None, scoring)
-    loaded = Loaded(network.base_model if format == "dual" else network, tokenizer, recipe)
+    manifest = Manifest(
+        "tiny", "nothing", "none", format, "clean", 80, 20.0, 2, "nothing", "none", None, scoring
+    )
+    loaded = Loaded(network.base_model if format == "dual" else network, tokenizer, manifest)
     split = Split("two", tuple(ITEMS[:2]), "here", "0")
     assert predict(loaded, split, tmp_path, How(processes=Idle(1, 2)))["model"] == "tiny"
     assert list(tmp_path.iterdir()) == []

@@ -346,16 +346,16 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         words.save_pretrained(name)
     model = ModelConfig(name="m", name_or_path="llama", family="causal")
     below, tokenizer = networks.causal(model, "")
-    recipe = replace(
-        checkpoint.causal_recipe(model, ScoringConfig(), "7"), settings="0" * 12, trained_on="own"
+    manifest = replace(
+        checkpoint.causal_manifest(model, ScoringConfig(), "7"), settings="0" * 12, trained_on="own"
     )
-    recipe = replace(recipe, base_precision="float32", base_sha256=lora.fingerprint(below, []))
+    manifest = replace(manifest, base_precision="float32", base_sha256=lora.fingerprint(below, []))
     adapted = lora.adapt(below, PeftConfig("lora"), [], "llama", None)
     with torch.no_grad():
         for name, parameter in adapted.named_parameters():
             if "lora_B" in name:
                 parameter.normal_(std=0.3)
-    checkpoint.export(adapted, tokenizer, recipe, tmp_path / "adapted")
+    checkpoint.export(adapted, tokenizer, manifest, tmp_path / "adapted")
     return tmp_path
 
 

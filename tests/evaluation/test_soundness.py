@@ -176,7 +176,7 @@ def test_no_prediction_without_numbers_is_written(tmp_path: Path, scores: tuple[
 
 def test_the_cause_is_weights_or_arithmetic() -> None:
     network = masked_models.network("bert", masked_models.word_pieces())
-    loaded: Any = type("Loaded", (), {"network": network, "recipe": type("Recipe", (), {"name": "m"})})()
+    loaded: Any = type("Loaded", (), {"network": network, "manifest": type("Manifest", (), {"name": "m"})})()
     finite = r"item x: nan; the weights of m are finite, so its arithmetic overflows"
     with pytest.raises(FiglangError, match=f"{finite} or an option"), soundness.explained(loaded):
         raise NonFiniteError("item x: nan")

@@ -20,7 +20,7 @@ from figlang.errors import FiglangError
 from figlang.evaluation.choosing import predict
 from figlang.files.folders import OWN
 from figlang.models import checkpoint, layout, lora, networks, weights
-from figlang.models.recipe import Recipe
+from figlang.models.manifest import Manifest
 from figlang.release import card, merging
 from figlang.scoring.encode import Encoder
 from figlang.scoring.head import scorer
@@ -49,8 +49,8 @@ def base(folder: Path, format: str, architecture: str) -> ModelConfig:
 
 def trained(
     model: ModelConfig, format: str, peft: PeftConfig, options: int = 2
-) -> tuple[PeftModel, Any, Recipe]:
-    """Adapters with weights that matter, their tokenizer and recipe."""
+) -> tuple[PeftModel, Any, Manifest]:
+    """Adapters with weights that matter, their tokenizer and manifest."""
     torch.manual_seed(2)
     if format == "causal":
         network, tokenizer = networks.causal(model, "", TEXTS)
@@ -60,7 +60,7 @@ def trained(
         heads = networks.head_modules(network)
         kept = [*heads, *(name for name in new if not lora.within(name, heads))]
     where = lora.OWN if model.init == "tiny" else model.name_or_path
-    recipe = Recipe(
+    manifest = Manifest(
         "tiny",
         networks.describe(model),
         "contrastive+lora",
@@ -74,40 +74,40 @@ def trained(
         0,
     )
     if format == "causal":
-        recipe = replace(
-            checkpoint.causal_recipe(model, checkpoint.ScoringConfig(), "add"), settings="0" * 12
+        manifest = replace(
+            checkpoint.causal_manifest(model, checkpoint.ScoringConfig(), "add"), settings="0" * 12
         )
-    recipe = replace(recipe, base_precision="float32", base_sha256=lora.fingerprint(network, kept))
+    manifest = replace(manifest, base_precision="float32", base_sha256=lora.fingerprint(network, kept))
     adapted = lora.adapt(network, peft, kept, where, None)
     with torch.no_grad():
         for name, parameter in adapted.named_parameters():
             if "lora_B" in name:
                 parameter.normal_(std=0.1)
-    return adapted.eval(), tokenizer, recipe
+    return adapted.eval(), tokenizer, manifest
 
 
-def scores(network: Any, tokenizer: Any, recipe: Recipe) -> list[float]:
-    if recipe.format == "causal":
+def scores(network: Any, tokenizer: Any, manifest: Manifest) -> list[float]:
+    if manifest.format == "causal":
         ids = tokenizer(" ".join(TEXTS), return_tensors="pt").input_ids
         with torch.inference_mode():
             return [float(network(input_ids=ids).logits.log_softmax(-1).max())]
-    encoder = Encoder(tokenizer, recipe.format, recipe.text, recipe.max_length)
-    return list(predict(network, scorer(recipe.format, recipe.scale), encoder, [ITEM])[0].scores)
+    encoder = Encoder(tokenizer, manifest.format, manifest.text, manifest.max_length)
+    return list(predict(network, scorer(manifest.format, manifest.scale), encoder, [ITEM])[0].scores)
 
 
 def exported(
     tmp_path: Path, format: str = "pair", architecture: str = "bert", kind: str = "lora"
 ) -> tuple[list[float], Path]:
     model = base(tmp_path / "base", format, architecture)
-    adapted, tokenizer, recipe = trained(model, format, PeftConfig(name=kind, dropout=0.0))
-    before = scores(adapted, tokenizer, recipe)
-    checkpoint.export(adapted, tokenizer, recipe, tmp_path / "model", card.card(recipe, DOCUMENT))
+    adapted, tokenizer, manifest = trained(model, format, PeftConfig(name=kind, dropout=0.0))
+    before = scores(adapted, tokenizer, manifest)
+    checkpoint.export(adapted, tokenizer, manifest, tmp_path / "model", card.card(manifest, DOCUMENT))
     return before, tmp_path / "model"
 
 
 def loaded_scores(folder: Path) -> list[float]:
     loaded = checkpoint.load(str(folder))
-    return scores(loaded.network, loaded.tokenizer, loaded.recipe)
+    return scores(loaded.network, loaded.tokenizer, loaded.manifest)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_an_adapter_folder_scores_as_the_trained_network_did(tmp_path: Path, for
     assert loaded_scores(folder) == pytest.approx(before, abs=1e-5)
     apart = checkpoint.load_unmerged(str(folder))
     assert isinstance(apart.network, PeftModel)
-    assert scores(apart.network, apart.tokenizer, apart.recipe) == pytest.approx(before, abs=1e-5)
+    assert scores(apart.network, apart.tokenizer, apart.manifest) == pytest.approx(before, abs=1e-5)
 
 
 @pytest.mark.filterwarnings(
@@ -142,9 +142,9 @@ def test_an_adapter_folder_scores_as_the_trained_network_did(tmp_path: Path, for
 def test_the_lines_on_the_card_load_adapters_with_plain_peft(tmp_path: Path, format: str, own: bool) -> None:
     if own:
         model = ModelConfig(init="tiny", architecture=FORMATS[format])
-        adapted, tokenizer, recipe = trained(model, format, PeftConfig(name="lora"))
-        before, folder = scores(adapted, tokenizer, recipe), tmp_path / "model"
-        checkpoint.export(adapted, tokenizer, recipe, folder, card.card(recipe, DOCUMENT))
+        adapted, tokenizer, manifest = trained(model, format, PeftConfig(name="lora"))
+        before, folder = scores(adapted, tokenizer, manifest), tmp_path / "model"
+        checkpoint.export(adapted, tokenizer, manifest, folder, card.card(manifest, DOCUMENT))
         assert loaded_scores(folder) == pytest.approx(before, abs=1e-5)
     else:
         before, folder = exported(tmp_path, format, FORMATS[format])
@@ -165,11 +165,11 @@ def test_the_lines_on_the_card_load_adapters_with_plain_peft(tmp_path: Path, for
 
 
 def test_a_tiny_causal_network_lies_beside_its_adapters_with_its_tokenizer(tmp_path: Path) -> None:
-    adapted, tokenizer, recipe = trained(
+    adapted, tokenizer, manifest = trained(
         ModelConfig(init="tiny", architecture="llama", family="causal"), "causal", PeftConfig(name="dora")
     )
-    before = scores(adapted, tokenizer, recipe)
-    checkpoint.export(adapted, tokenizer, recipe, tmp_path / "model")
+    before = scores(adapted, tokenizer, manifest)
+    checkpoint.export(adapted, tokenizer, manifest, tmp_path / "model")
     assert loaded_scores(tmp_path / "model") == pytest.approx(before, abs=1e-5)
 
 
@@ -261,7 +261,7 @@ def test_pickled_adapters_need_the_switch(tmp_path: Path) -> None:
     with pytest.raises(FiglangError, match=r"model\.allow_bin=true also takes pickled \.bin weights"):
         checkpoint.load(str(folder))
     loaded = checkpoint.load(str(folder), ModelConfig(allow_bin=True))
-    assert scores(loaded.network, loaded.tokenizer, loaded.recipe) == pytest.approx(before, abs=1e-5)
+    assert scores(loaded.network, loaded.tokenizer, loaded.manifest) == pytest.approx(before, abs=1e-5)
 
 
 class Evil:
@@ -354,11 +354,11 @@ def test_adapters_over_a_run_with_adapters_are_merged_with_them(
 ) -> None:
     _, below = exported(tmp_path, before, FORMATS[before])
     model = ModelConfig(name_or_path=str(below), family="causal" if after == "causal" else "encoder")
-    adapted, tokenizer, recipe = trained(
+    adapted, tokenizer, manifest = trained(
         model, after, PeftConfig(name="dora", dropout=0.0), options=3 if after == "joint" else 2
     )
-    expected = scores(adapted, tokenizer, recipe)
-    checkpoint.export(adapted, tokenizer, recipe, tmp_path / "above")
+    expected = scores(adapted, tokenizer, manifest)
+    checkpoint.export(adapted, tokenizer, manifest, tmp_path / "above")
     merging.merge(checkpoint.load_unmerged(str(tmp_path / "above")), ITEMS, tmp_path / "merged")
     shutil.rmtree(below)
     assert loaded_scores(tmp_path / "merged") == pytest.approx(expected, abs=1e-4)
@@ -445,11 +445,11 @@ def test_adapters_over_four_bits_are_read_back_over_the_same_values(tmp_path: Pa
     model = ModelConfig(
         name="tiny", name_or_path=str(tmp_path / "base"), family="causal", quantization="4bit"
     )
-    adapted, tokenizer, recipe = trained(model, "causal", PeftConfig(name="qlora"))
-    recipe = replace(recipe, base_precision=layout.precision(adapted.get_base_model()))
-    assert recipe.base_precision == "float32+4bit"
-    before = scores(adapted, tokenizer, recipe)
-    checkpoint.export(adapted, tokenizer, recipe, tmp_path / "model")
+    adapted, tokenizer, manifest = trained(model, "causal", PeftConfig(name="qlora"))
+    manifest = replace(manifest, base_precision=layout.precision(adapted.get_base_model()))
+    assert manifest.base_precision == "float32+4bit"
+    before = scores(adapted, tokenizer, manifest)
+    checkpoint.export(adapted, tokenizer, manifest, tmp_path / "model")
     assert "quantization" not in (tmp_path / "model" / "config.json").read_text()
     loaded = checkpoint.load(str(tmp_path / "model"))
     assert not getattr(loaded.network, "is_quantized", False)

@@ -17,7 +17,7 @@ from figlang.commands.munch_generate import main as rank_command
 from figlang.commands.munch_judge import main as judge_command
 from figlang.config import ModelConfig, ScoringConfig
 from figlang.models.checkpoint import beginning
-from figlang.models.recipe import Recipe
+from figlang.models.manifest import Manifest
 from figlang.scoring.requests import bos_ids, resolved_bos
 from tests.causal_models import network, tokenizer
 from tests.running import train
@@ -122,7 +122,7 @@ def test_a_run_keeps_the_token_that_it_was_trained_with(tmp_path: Path) -> None:
     assert train(tmp_path, *tiny, "run=auto").returncode == 0
     assert train(tmp_path, *tiny, "model.bos=none", "run=none").returncode == 0
     recorded = {
-        name: Recipe(**json.loads((tmp_path / name / "model" / "figlang.json").read_text())).bos
+        name: Manifest(**json.loads((tmp_path / name / "model" / "figlang.json").read_text())).bos
         for name in ("auto", "none")
     }
     assert recorded["none"] == "none"

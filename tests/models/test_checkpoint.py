@@ -13,7 +13,7 @@ from figlang.config import ModelConfig, PeftConfig
 from figlang.errors import FiglangError
 from figlang.evaluation.choosing import predict
 from figlang.models import checkpoint, lora, networks
-from figlang.models.recipe import Recipe
+from figlang.models.manifest import Manifest
 from figlang.release import card
 from figlang.scoring.encode import Encoder, word
 from figlang.scoring.head import scorer
@@ -46,37 +46,37 @@ DOCUMENT = {
 }
 
 
-def exported(folder: Path, format: str, architecture: str = "bert") -> tuple[tuple[float, ...], Recipe]:
+def exported(folder: Path, format: str, architecture: str = "bert") -> tuple[tuple[float, ...], Manifest]:
     torch.manual_seed(0)
     model = ModelConfig(init="tiny", architecture=architecture)
     network, tokenizer = networks.build(model, format, TEXTS, 2)
     encoder = Encoder(tokenizer, format, "clean", 80)
-    recipe = Recipe(
+    manifest = Manifest(
         "tiny", "nothing", "contrastive", format, "clean", 80, 20.0, 2, "figqa_sample", "0" * 12, 0
     )
-    checkpoint.export(network, tokenizer, recipe, folder)
-    return predict(network, scorer(format, 20.0), encoder, [ITEM])[0].scores, recipe
+    checkpoint.export(network, tokenizer, manifest, folder)
+    return predict(network, scorer(format, 20.0), encoder, [ITEM])[0].scores, manifest
 
 
 def scores_of(loaded: checkpoint.Loaded) -> tuple[float, ...]:
-    recipe = loaded.recipe
-    encoder = Encoder(loaded.tokenizer, recipe.format, recipe.text, recipe.max_length)
-    return predict(loaded.network, scorer(recipe.format, recipe.scale), encoder, [ITEM])[0].scores
+    manifest = loaded.manifest
+    encoder = Encoder(loaded.tokenizer, manifest.format, manifest.text, manifest.max_length)
+    return predict(loaded.network, scorer(manifest.format, manifest.scale), encoder, [ITEM])[0].scores
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "deberta-v2", "modernbert"])
 @pytest.mark.parametrize("format", ["pair", "joint", "dual"])
 def test_an_export_scores_as_the_network_did(tmp_path: Path, format: str, architecture: str) -> None:
-    before, recipe = exported(tmp_path / "model", format, architecture)
+    before, manifest = exported(tmp_path / "model", format, architecture)
     loaded = checkpoint.load(str(tmp_path / "model"))
-    assert loaded.recipe == recipe
+    assert loaded.manifest == manifest
     assert scores_of(loaded) == pytest.approx(before, abs=1e-5)
 
 
 @pytest.mark.parametrize("format", ["pair", "joint", "dual"])
 def test_the_lines_on_the_card_give_the_same_scores(tmp_path: Path, format: str) -> None:
-    before, recipe = exported(tmp_path / "model", format)
-    found = re.search(r"```python\n(.*?)```", card.card(recipe, DOCUMENT), flags=re.DOTALL)
+    before, manifest = exported(tmp_path / "model", format)
+    found = re.search(r"```python\n(.*?)```", card.card(manifest, DOCUMENT), flags=re.DOTALL)
     assert found is not None
     sentences = [word(text, "clean") for text in TEXTS]
     names: dict[str, object] = {
@@ -98,7 +98,7 @@ def test_a_folder_without_figlang_json_is_taken_by_its_class(tmp_path: Path) -> 
     before, _ = exported(tmp_path / "model", "pair")
     (tmp_path / "model" / "figlang.json").unlink()
     loaded = checkpoint.load(str(tmp_path / "model"))
-    assert loaded.recipe.format == "pair"
+    assert loaded.manifest.format == "pair"
     assert scores_of(loaded) == pytest.approx(before, abs=1e-5)
 
 
@@ -216,5 +216,5 @@ def test_lora_trains_the_head_and_merges_without_loss(format: str, architecture:
 
 
 def test_the_recipe_survives_the_file(tmp_path: Path) -> None:
-    _, recipe = exported(tmp_path / "model", "dual")
-    assert json.loads((tmp_path / "model" / "figlang.json").read_text()) == dataclasses.asdict(recipe)
+    _, manifest = exported(tmp_path / "model", "dual")
+    assert json.loads((tmp_path / "model" / "figlang.json").read_text()) == dataclasses.asdict(manifest)

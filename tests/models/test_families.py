@@ -162,8 +162,8 @@ def work(format: str, family: str, peft: str, folder: Path) -> None:
                 parameter -= 0.1 * parameter.grad
     if whole is not None:
         restore(ready.network, whole)
-    before = merging._scores(checkpoint.Loaded(ready.network.eval(), ready.tokenizer, ready.recipe), SPLIT)
-    checkpoint.export(ready.network, ready.tokenizer, ready.recipe, folder / "model")
+    before = merging._scores(checkpoint.Loaded(ready.network.eval(), ready.tokenizer, ready.manifest), SPLIT)
+    checkpoint.export(ready.network, ready.tokenizer, ready.manifest, folder / "model")
     again = merging._scores(checkpoint.load(str(folder / "model"), cache=str(folder)), SPLIT)
     assert again == pytest.approx(before, abs=1e-4)
     if peft != "none":

@@ -127,8 +127,8 @@ def adapter(folder: Path, marker: Path) -> Path:
 def adapter_head(folder: Path, marker: Path) -> Path:
     _, made = adapters(folder, "dual", "gpt2")
     infect(made, marker, "config.json", auto_map=NETWORKS)
-    recipe = json.loads((made / "figlang.json").read_text())
-    (made / "figlang.json").write_text(json.dumps(recipe | {"format": "pair"}))
+    manifest = json.loads((made / "figlang.json").read_text())
+    (made / "figlang.json").write_text(json.dumps(manifest | {"format": "pair"}))
     return made
 
 

@@ -130,10 +130,10 @@ def test_a_chat_template_ends_in_time(template: str, message: str, monkeypatch: 
     monkeypatch.setattr(generation, "PATIENCE", 0.5)
     tokenizer = causal_models.tokenizer()
     tokenizer.chat_template = template
-    recipe = checkpoint.causal_recipe(
+    manifest = checkpoint.causal_manifest(
         ModelConfig(name="chat", family="causal"), checkpoint.ScoringConfig(), bos="none"
     )
-    loaded = checkpoint.Loaded(causal_models.network("gpt2"), tokenizer, recipe)
+    loaded = checkpoint.Loaded(causal_models.network("gpt2"), tokenizer, manifest)
     with pytest.raises(FiglangError, match=rf"chat: its chat template {message}") as error:
         generation.converse(loaded, ["Is it hot?"], SamplingConfig(max_tokens=2))
     assert "\n" not in str(error.value)

@@ -61,9 +61,11 @@ def folder(
 
 
 def scores(loaded: checkpoint.Loaded, items: list[Item]) -> list[tuple[float, ...]]:
-    recipe = loaded.recipe
-    encoder = Encoder(loaded.tokenizer, recipe.format, "raw", recipe.max_length, recipe.sentence_vectors)
-    rows = predict(loaded.network, scorer("dual", 1.0, recipe.sentence_vectors), encoder, items)
+    manifest = loaded.manifest
+    encoder = Encoder(
+        loaded.tokenizer, manifest.format, "raw", manifest.max_length, manifest.sentence_vectors
+    )
+    rows = predict(loaded.network, scorer("dual", 1.0, manifest.sentence_vectors), encoder, items)
     return [row.scores for row in rows]
 
 
@@ -102,7 +104,7 @@ def test_zero_shot_scores_are_those_of_sentence_transformers(case: str, tmp_path
     loaded = checkpoint.pretrained(
         ModelConfig(name="tiny", name_or_path=str(path)), None, str(tmp_path / "cache")
     )
-    assert loaded.recipe.format == "dual"
+    assert loaded.manifest.format == "dual"
     items = [ITEM, Item("b", "b", "Cold", ("hot", "It was a rather dark room."), 1)]
     for ours, theirs in zip(scores(loaded, items), reference(path, items), strict=True):
         assert ours == pytest.approx(theirs, abs=1e-5)
@@ -157,10 +159,10 @@ def test_a_run_keeps_the_way_of_its_folder_and_its_card_says_it(case: str, tmp_p
     )
     assert ended.returncode == 0, ended.stderr
     loaded = checkpoint.load(str(tmp_path / "run"))
-    assert loaded.recipe.sentence_vectors == sentences.read(str(path)) != COSINE_OF_MEANS
-    pooling = "+".join(loaded.recipe.sentence_vectors.pooling)
+    assert loaded.manifest.sentence_vectors == sentences.read(str(path)) != COSINE_OF_MEANS
+    pooling = "+".join(loaded.manifest.sentence_vectors.pooling)
     assert f"pooling={pooling}" in json.loads((tmp_path / "run" / "metrics.json").read_text())["signature"]
-    found = re.search(r"```python\n(.*?)```", card.card(loaded.recipe, DOCUMENT), flags=re.DOTALL)
+    found = re.search(r"```python\n(.*?)```", card.card(loaded.manifest, DOCUMENT), flags=re.DOTALL)
     assert found is not None
     names: dict[str, Any] = {
         "folder": str(tmp_path / "run" / "model"),
@@ -174,9 +176,9 @@ def test_a_run_keeps_the_way_of_its_folder_and_its_card_says_it(case: str, tmp_p
 def test_recipes_of_before_mean_the_cosine_of_means() -> None:
     root = Path(__file__).parents[2] / "checkpoints" / "minilm-figqa-large"
     assert "vectors" not in json.loads((root / "figlang.json").read_text())
-    recipe = checkpoint.recipes.stored(str(root), None)
-    assert recipe is not None
-    assert recipe.sentence_vectors == COSINE_OF_MEANS == SentenceVectors(("mean",), "cosine", "", False)
+    manifest = checkpoint.manifests.stored(str(root), None)
+    assert manifest is not None
+    assert manifest.sentence_vectors == COSINE_OF_MEANS == SentenceVectors(("mean",), "cosine", "", False)
     assert set(load_file(root / "adapter_model.safetensors"))
 
 
@@ -184,8 +186,8 @@ def test_plain_encoders_are_as_before(tmp_path: Path) -> None:
     network, tokenizer = networks.build(ModelConfig(init="tiny"), "dual", TEXTS, 2)
     network.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    recipe = checkpoint.recipes.read(str(tmp_path), str(tmp_path), None)
-    assert asdict(recipe)["vectors"] is None
+    manifest = checkpoint.manifests.read(str(tmp_path), str(tmp_path), None)
+    assert asdict(manifest)["vectors"] is None
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from evaluate import main as evaluate_command
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.files.sources import local_path
-from figlang.models.recipe import Recipe
+from figlang.models.manifest import Manifest
 from figlang.release import card
 from figlang.runs.predictions import read_predictions
 from figlang.scoring.encode import word
@@ -64,8 +64,8 @@ def test_its_intervals_are_those_of_its_predictions(folder: Path) -> None:
 
 @every
 def test_its_card_is_what_metrics_json_says(folder: Path) -> None:
-    recipe = Recipe(**json.loads((folder / "figlang.json").read_text()))
-    assert (folder / "README.md").read_text() == card.card(recipe, content(folder))
+    manifest = Manifest(**json.loads((folder / "figlang.json").read_text()))
+    assert (folder / "README.md").read_text() == card.card(manifest, content(folder))
 
 
 @every

@@ -20,7 +20,7 @@ from figlang.commands.compare import main as compare_command
 from figlang.commands.report import main as report_command
 from figlang.config import PathsConfig
 from figlang.machine.printing import printable
-from figlang.models.recipe import Recipe
+from figlang.models.manifest import Manifest
 from figlang.release import card
 from figlang.report import terminal
 from figlang.runs import recomputed
@@ -139,7 +139,7 @@ def document(metrics: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["m: [x] # y", "- item", "a\nb: c", "<script>", "[x](y)"])
 def test_a_card_has_valid_front_matter_and_no_foreign_marks(name: str) -> None:
-    made = Recipe(name, name, "contrastive", "pair", "clean", 80, 20.0, 2, name, "0", 0)
+    made = Manifest(name, name, "contrastive", "pair", "clean", 80, 20.0, 2, name, "0", 0)
     text = card.card(made, document({}))
     _, matter, body = text.split("---\n", 2)
     assert yaml.safe_load(matter)["base_model"] == name

@@ -235,10 +235,10 @@ def test_a_full_disk_leaves_the_last_state_and_the_earlier_export(
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "tokenizer.json")
 
-    _, tokenizer, recipe = vars(checkpoint.load(str(tmp_path / "run"))).values()
+    _, tokenizer, manifest = vars(checkpoint.load(str(tmp_path / "run"))).values()
     monkeypatch.setattr(type(tokenizer), "save_pretrained", full)
     with pytest.raises(OSError, match="No space left"):
-        checkpoint.export(torch_network(tmp_path), tokenizer, recipe, tmp_path / "run" / "model")
+        checkpoint.export(torch_network(tmp_path), tokenizer, manifest, tmp_path / "run" / "model")
     assert {path.name: path.read_bytes() for path in (tmp_path / "run" / "model").iterdir()} == before
     assert not [path.name for path in (tmp_path / "run").iterdir() if path.name.startswith(".model")]
 

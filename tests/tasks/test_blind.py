@@ -23,7 +23,7 @@ from figlang.evaluation.predicting import How, predict
 from figlang.evaluation.processes import Processes
 from figlang.models import networks
 from figlang.models.checkpoint import Loaded
-from figlang.models.recipe import Recipe
+from figlang.models.manifest import Manifest
 from figlang.models.served.endpoint import Reply
 from figlang.report import assembly, showing
 from figlang.runs import recomputed, results
@@ -92,7 +92,7 @@ def told(items: Sequence[Item]) -> list[Item]:
 
 
 def loaded(format: str, scoring: ScoringConfig | None = None) -> Loaded:
-    recipe = Recipe(
+    manifest = Manifest(
         "tiny",
         "here",
         "none",
@@ -107,17 +107,17 @@ def loaded(format: str, scoring: ScoringConfig | None = None) -> Loaded:
         asdict(scoring or ScoringConfig()),
     )
     if format in ("causal", "letter"):
-        return Loaded(causal_models.network("llama"), causal_models.tokenizer(), replace(recipe, bos="add"))
+        return Loaded(causal_models.network("llama"), causal_models.tokenizer(), replace(manifest, bos="add"))
     if format == "pll":
         tokenizer = masked_models.word_pieces()
-        return Loaded(masked_models.network("bert", tokenizer), tokenizer, recipe)
+        return Loaded(masked_models.network("bert", tokenizer), tokenizer, manifest)
     torch.manual_seed(0)
     texts = [text for item in (*PAIRS, *told(PAIRS)) for text in (item.context, *item.options)]
     network, tokenizer = networks.build(ModelConfig(init="tiny"), format, texts, 3)
     if format == "nli":
         network.config.id2label = dict(enumerate(CLASSES))
         network.config.label2id = {name: index for index, name in enumerate(CLASSES)}
-    return Loaded(network.eval(), tokenizer, recipe)
+    return Loaded(network.eval(), tokenizer, manifest)
 
 
 def replies(_: Any, messages: Sequence[str], *__: Any) -> tuple[list[list[Reply]], str]:

@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import load_file
 
 from evaluate import main as evaluate_command
-from figlang.models.recipe import Recipe
+from figlang.models.manifest import Manifest
 from figlang.release import card
 from figlang.report.figures import prompt_bars, prompt_series
 from figlang.scoring.encode import word
@@ -71,10 +71,10 @@ def test_another_scoring_of_the_same_run(trained: Path) -> None:
 
 @pytest.mark.parametrize("minus_alone", [False, True])
 def test_the_lines_on_the_card_give_the_same_score(trained: Path, minus_alone: bool) -> None:
-    recipe = Recipe(**json.loads((trained / "model" / "figlang.json").read_text()))
-    assert recipe.scoring is not None
-    recipe = replace(recipe, scoring={**recipe.scoring, "minus_alone": minus_alone})
-    text = card.card(recipe, json.loads((trained / "metrics.json").read_text()))
+    manifest = Manifest(**json.loads((trained / "model" / "figlang.json").read_text()))
+    assert manifest.scoring is not None
+    manifest = replace(manifest, scoring={**manifest.scoring, "minus_alone": minus_alone})
+    text = card.card(manifest, json.loads((trained / "metrics.json").read_text()))
     assert minus_alone or text == (trained / "model" / "README.md").read_text()
     found = re.search(r"```python\n(.*?)```", text, flags=re.DOTALL)
     assert found is not None

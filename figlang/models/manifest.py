@@ -15,13 +15,13 @@ from figlang.models import opening, sentences
 from figlang.models.soundness import validate
 from figlang.types import COSINE_OF_MEANS, POOLINGS, SentenceVectors
 
-RECIPE = "figlang.json"
+MANIFEST = "figlang.json"
 FORMATS = ("pair", "joint", "dual", "nli", "causal", "pll", "letter")
 UNTRAINED = "none"  # settings of what has not been trained here
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Manifest:
     """What a network needs besides its weights, and where it comes from.
 
     `format` says how inputs are laid out and scores are read: pair, joint, dual or nli (see Encoder), causal,
@@ -63,7 +63,7 @@ class Recipe:
 
 
 class _Checked(TypedDict, total=False):
-    """The types of a recipe's fields."""
+    """The types of a manifest's fields."""
 
     name: str
     base: str
@@ -86,39 +86,39 @@ class _Checked(TypedDict, total=False):
 CHECK = TypeAdapter(_Checked)
 
 
-def stored(located: str, revision: str | None) -> Recipe | None:
+def stored(located: str, revision: str | None) -> Manifest | None:
     """The figlang.json of a folder or hub id, None if it has none.
 
     Raises ValueError, TypeError or OSError if it cannot be read.
     """
-    path = cached_file(located, RECIPE, revision=revision, _raise_exceptions_for_missing_entries=False)
+    path = cached_file(located, MANIFEST, revision=revision, _raise_exceptions_for_missing_entries=False)
     if path is None:
-        here = Path(located) / RECIPE
+        here = Path(located) / MANIFEST
         if here.is_symlink() or here.exists():
-            raise ValueError(f"{RECIPE} is not a file")
+            raise ValueError(f"{MANIFEST} is not a file")
         return None
     content = from_json(Path(path).read_text(encoding="utf-8"))
-    recipe = Recipe(**content)
+    manifest = Manifest(**content)
     validate(CHECK, content)
-    if recipe.scoring is not None:
-        ScoringConfig(**recipe.scoring)  # its choices
-    if recipe.format not in FORMATS:
-        raise ValueError(f"format is {recipe.format!r}")
-    if unknown := set(recipe.sentence_vectors.pooling) - set(POOLINGS):
+    if manifest.scoring is not None:
+        ScoringConfig(**manifest.scoring)  # its choices
+    if manifest.format not in FORMATS:
+        raise ValueError(f"format is {manifest.format!r}")
+    if unknown := set(manifest.sentence_vectors.pooling) - set(POOLINGS):
         raise ValueError(f"pooling is {', '.join(sorted(unknown))}")
-    return recipe
+    return manifest
 
 
-def read(located: str, source: str, revision: str | None, trust: bool = False) -> Recipe:
-    """The recipe of a folder or hub id; without figlang.json, what its class tells.
+def read(located: str, source: str, revision: str | None, trust: bool = False) -> Manifest:
+    """The manifest of a folder or hub id; without figlang.json, what its class tells.
 
     `trust` allows code that comes with it. Raises FiglangError, which names `source`, if neither says how to
     read the network.
     """
     try:
-        recipe = stored(located, revision)
-        if recipe is not None:
-            return recipe
+        manifest = stored(located, revision)
+        if manifest is not None:
+            return manifest
         config = opening.read_config(located, revision, trust)
         vectors = sentences.read(located, revision)
     except FiglangError:
@@ -129,7 +129,7 @@ def read(located: str, source: str, revision: str | None, trust: bool = False) -
         ) from error
     except Exception as error:  # transformers' own kinds of error too
         raise FiglangError(
-            f"{source}: its {RECIPE} or config.json cannot be read ({one_line(error)}); export the model "
+            f"{source}: its {MANIFEST} or config.json cannot be read ({one_line(error)}); export the model "
             "again"
         ) from error
     classes = config.architectures or []
@@ -138,7 +138,7 @@ def read(located: str, source: str, revision: str | None, trust: bool = False) -
     # Sentence encoders often name the class that they were pretrained as.
     if format == "dual" and vectors is None and any("For" in name for name in classes):
         raise FiglangError(
-            f"{source}: {classes[0]} has no {RECIPE}, and only multiple-choice networks, NLI classifiers, "
+            f"{source}: {classes[0]} has no {MANIFEST}, and only multiple-choice networks, NLI classifiers, "
             "sentence encoders and "
             "bare encoders can do without; train it first, or score a masked-LM head by evaluate.py with "
             "scoring=pll"
@@ -148,6 +148,6 @@ def read(located: str, source: str, revision: str | None, trust: bool = False) -
     length = min(length, getattr(config, "max_position_embeddings", None) or length)
     base = source if revision is None else f"{source}@{revision}"
     kept = sentences.recorded(vectors) if format == "dual" else None
-    return Recipe(
+    return Manifest(
         name, base, "none", format, text, length, 20.0, outputs, "nothing", UNTRAINED, None, vectors=kept
     )
