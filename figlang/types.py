@@ -104,7 +104,8 @@ class Split:
     metrics.json; `whole` is False where only the first items were asked for; `labels_sha256` is the hash of a
     label file that came with it. `drawn` names the settings by which items were made of the file, if there
     are any, for the signature. `dropped` are ids of training items that were left out since an evaluation
-    split has their metaphor.
+    split has their metaphor. `task` is the name of the task that the items are of; empty for items that no
+    reader made.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Split:
     labels_sha256: str | None = None
     drawn: str = ""
     dropped: tuple[str, ...] = ()
+    task: str = ""
 
 
 # How the states of a sentence's tokens become one vector, by the names of sentence-transformers.

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from figlang import tables
 from figlang.config import DataConfig, PathsConfig, ReportConfig
-from figlang.config.data import NLI
 from figlang.errors import FiglangError
 from figlang.files import folders
 from figlang.files.whole import LONGEST
@@ -74,8 +73,9 @@ def _task(members: Sequence[System], config: ReportConfig) -> Task:
 
 def _training(source: System, settings: DataConfig, paths: PathsConfig) -> tuple[Item, ...]:
     """The items of the training split if they lie on this machine; NLI's, half a million, are left alone."""
-    here = settings.dataset == "figqa_csv" or settings.root or paths.data
-    if not here or settings.dataset in NLI or source.content.get("split") == "train":
+    task = data.task(settings.dataset)
+    here = task.files or settings.root or paths.data
+    if not here or task.classified(settings) or source.content.get("split") == "train":
         return ()
     try:
         return data.load("train", settings, paths).items

@@ -6,13 +6,13 @@ means, by the way of asking:
 
 - encoders: the context is the empty text. `pair` and `joint` read the options behind it, `dual` compares the
   options with the embedding of the empty text.
-- NLI: the context is the empty text, wherever it stands: the premise, or the hypothesis of MiQA's implied-by
-  questions.
+- NLI: the context is the empty text, wherever it stands: the premise, or the hypothesis where the options are
+  premises.
 - log-probabilities of causal and masked models: the answer alone, by the norm of the scoring. A template with
   words of its own keeps them (see `without`). The likelihood of the answer alone is never subtracted: the
   difference would be the same for all.
-- questions (MiQA, Fig-QA by letters): the question without the quoted sentence, see `without`.
-- MUNCH's judgements: the prompt without the line of the sentence.
+- questions: the question without the quoted sentence, see `without`.
+- judgements about a marked word: the prompt without the line of the sentence.
 - examples before a question or string stay: they are not what the choice is about.
 """
 

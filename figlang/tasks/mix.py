@@ -1,8 +1,8 @@
 """Several data sets to train on as one.
 
 A part's proportion says how often an epoch sees its items: 1 once, 2 twice, 0.25 a quarter of its groups,
-which `data.seed` draws once for all epochs. NLI parts are posed as choices, MUNCH as the choice of a
-paraphrase. The validation split is that of the first part; each benchmark is evaluated on as usual.
+which `data.seed` draws once for all epochs. A part is posed by the question that its task is `mixed_as`. The
+validation split is that of the first part; each benchmark is evaluated on as usual.
 """
 
 import random
@@ -11,41 +11,41 @@ from dataclasses import replace
 from hashlib import sha256
 
 from figlang.config import DataConfig
-from figlang.config.data import NLI
+from figlang.tasks.task import Task
 from figlang.types import Item, Split
 
+NAME = "mix"
 AGAIN = " again "
 
 
-def parts(data: DataConfig) -> tuple[DataConfig, ...]:
-    """The settings of each data set of a mixture; of another data set, its own."""
-    if data.dataset != "mix":
-        return (data,)
-    posed = {"munch": "paraphrase", **dict.fromkeys(NLI, "choice")}
-    return tuple(
-        replace(data, name=name, dataset=name, question=posed.get(name, "both"), mix={})
-        for name, proportion in data.mix.items()
-        if proportion
-    )
+class Mixture(Task):
+    """Several data sets as one. Each part is posed as a choice between options that follow from a context, so
+    that a mixture has no peculiarities."""
+
+    name = NAME
+    title = "a mixture"
 
 
-def mixed(data: DataConfig, splits: Sequence[Split]) -> Split:
-    """The training splits of `parts(data)`, in that order, in their proportions."""
-    shares = [data.mix[part.name] for part in parts(data)]
+def mixed(data: DataConfig, parts: Sequence[DataConfig], splits: Sequence[Split]) -> Split:
+    """The training splits of the parts of a mixture in their proportions.
+
+    Args:
+        data: The settings of the mixture.
+        parts: The settings of each part.
+        splits: The training split of each part, in the same order.
+    """
+    shares = [data.mix[part.name] for part in parts]
     taken = [
         replace(split, items=tuple(_taken(split, share, data.seed)))
         for split, share in zip(splits, shares, strict=True)
     ]
-    sizes = ", ".join(
-        f"{part.name} {len(split.items)}" for part, split in zip(parts(data), taken, strict=True)
-    )
+    sizes = ", ".join(f"{part.name} {len(split.items)}" for part, split in zip(parts, taken, strict=True))
     whole = joined("mix_train", taken)
-    named = [f"{part.name}={share:g}" for part, share in zip(parts(data), shares, strict=True)]
+    named = [f"{part.name}={share:g}" for part, share in zip(parts, shares, strict=True)]
     drawn = ",".join([*named, f"seed={data.seed}"])
     dropped = tuple(identifier for split in splits for identifier in split.dropped)
-    return replace(
-        whole, notes=(f"items of each part of data.mix: {sizes}", *whole.notes), drawn=drawn, dropped=dropped
-    )
+    notes = (f"items of each part of data.mix: {sizes}", *whole.notes)
+    return replace(whole, notes=notes, drawn=drawn, dropped=dropped, task=NAME)
 
 
 def joined(name: str, splits: Sequence[Split]) -> Split:

@@ -7,8 +7,7 @@ from typing import Any
 from figlang.config import DataConfig, PathsConfig
 from figlang.tables import Table
 from figlang.tables.cells import Cell
-from figlang.tasks import mix, overlap
-from figlang.tasks import registry as readers
+from figlang.tasks import overlap, registry
 from figlang.types import Prediction, Split
 
 SHOWN = 12  # ids that a card lists; all are in metrics.json
@@ -19,14 +18,15 @@ def evaluated(
 ) -> list[tuple[str, str, Split]]:
     """Names, roles and items of the evaluation splits of some data sets, found where the training data were.
 
-    MUNCH has no training part of its own: where it was trained on, the sentences then held out are looked at,
-    else all of them.
+    A divided task has no training part of its own: if it was trained on, the items then held out are looked
+    at, else all of them.
     """
-    held_out = trained.held_out if any(part.dataset == "munch" for part in mix.parts(trained)) else 1.0
+    divided = any(registry.task(part.dataset).divided for part in registry.parts(trained))
+    held_out = trained.held_out if divided else 1.0
     found: dict[tuple[str, str], tuple[str, str, Split]] = {}
-    for one in (part for whole in against for part in mix.parts(whole)):
+    for one in (part for whole in against for part in registry.parts(whole)):
         settings = replace(one, root=trained.root, seed=trained.seed, held_out=held_out)
-        for role, split in zip(("validation", "test"), readers.evaluated(settings, paths), strict=False):
+        for role, split in zip(("validation", "test"), registry.evaluated(settings, paths), strict=False):
             # Another size of a data set, or a limited one, has the same evaluation splits.
             found.setdefault((split.name, split.sha256), (one.name, role, split))
     return list(found.values())

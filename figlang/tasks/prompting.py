@@ -13,8 +13,8 @@ from pathlib import Path
 from figlang.config import DataConfig, PathsConfig, PromptConfig
 from figlang.errors import FiglangError, one_line
 from figlang.files.sources import sha256
-from figlang.tasks import registry as data
-from figlang.tasks.figqa.reading import fold
+from figlang.tasks import registry
+from figlang.text.tidying import fold
 from figlang.types import Item
 
 
@@ -33,19 +33,19 @@ def pool(prompt: PromptConfig, data_config: DataConfig, paths: PathsConfig) -> P
     """
     if not prompt.k:
         return Pool()
-    if data_config.dataset == "miqa":
+    task = registry.task(data_config.dataset)
+    # All of a split: a limit of what is evaluated changes no draw.
+    whole = replace(data_config, limit=None)
+    if task.examples != "train":
         if prompt.source != "train":
             raise FiglangError(
-                f"prompt.source={prompt.source} is not for MiQA, whose examples are its other rows; leave it "
-                "out"
+                f"prompt.source={prompt.source} is not for {task.title}, whose examples are its other rows; "
+                "leave it out"
             )
-        # MiQA has one set, so that examples come from the other rows of what is evaluated, also of those that
-        # a limit leaves out.
-        split = data.load("validation", replace(data_config, limit=None), paths)
+        split = registry.load(task.examples, whole, paths)
         return Pool(split.items, f"other rows@{split.sha256[:8]}")
     if prompt.source == "train":
-        # All of it: a limit of what is evaluated changes no draw.
-        split = data.load("train", replace(data_config, limit=None), paths)
+        split = registry.load("train", whole, paths)
         return Pool(tuple(item for item in split.items if item.gold is not None), f"train@{split.sha256[:8]}")
     path = Path(prompt.source).expanduser()
     try:

@@ -1,65 +1,110 @@
-"""Readers: one file per data set. This index is the only place that knows them all."""
+"""The table of tasks by name, and splits of items loaded through it. This is the only place that knows all
+benchmarks."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 
 from figlang.config import DataConfig, PathsConfig
-from figlang.config.data import NLI
 from figlang.errors import FiglangError
 from figlang.tasks import mix
-from figlang.tasks.figqa import reading as figqa
-from figlang.tasks.figqa import rows as figqa_rows
-from figlang.tasks.miqa import reading as miqa
-from figlang.tasks.munch import reading as munch
-from figlang.tasks.nli import reading as nli
-from figlang.tasks.winogrande import reading as winogrande
+from figlang.tasks.figqa.task import FigQa
+from figlang.tasks.miqa.task import MiQa
+from figlang.tasks.munch.task import Munch
+from figlang.tasks.nli.task import TITLES, Nli
+from figlang.tasks.own.task import OwnFiles
+from figlang.tasks.task import Task
+from figlang.tasks.winogrande.task import WinoGrande
 from figlang.types import Split
 
+TASKS: Mapping[str, Task] = {
+    each.name: each
+    for each in (FigQa(), OwnFiles(), WinoGrande(), MiQa(), Munch(), *map(Nli, TITLES), mix.Mixture())
+}
+# Settings of the group data that name a file, which some tasks do not read.
+FILES = ("train", "validation", "test", "test_labels")
 # Ids that a note names. metrics.json has them all, under contamination.dropped.
 LISTED = 50
 
 
-def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
-    """One split (train, validation or test) of the configured data set; of a mixture, but for training, that
-    of its first part."""
-    if data.dataset == "mix":
-        each = mix.parts(data)
-        return (
-            mix.mixed(data, [load(split, part, paths) for part in each])
-            if split == "train"
-            else load(split, each[0], paths)
+def task(name: str) -> Task:
+    """The task of a name, which is a value of `data.dataset` and the `task` of a split. The empty name, of a
+    split that was made without a reader, is a task without peculiarities.
+
+    Raises:
+        FiglangError: There is no task of that name.
+    """
+    if not name:
+        return Task()
+    if name not in TASKS:
+        raise FiglangError(f"data.dataset={name} is not a choice; choose one of {', '.join(TASKS)}")
+    return TASKS[name]
+
+
+def classified() -> list[str]:
+    """Names of the tasks whose items are premises with hypotheses."""
+    return [name for name, each in TASKS.items() if each.classified(DataConfig())]
+
+
+def check(data: DataConfig) -> None:
+    """Refuse settings that the task of a data set does not have.
+
+    Raises:
+        FiglangError: The task, its question type, its size or a part of a mixture does not exist, or a
+            setting names a file that the task does not read.
+    """
+    asked = task(data.dataset)
+    if data.question not in asked.questions:
+        raise FiglangError(
+            f"data.question={data.question} is none of data={data.name}, which has "
+            f"{', '.join(asked.questions)}"
         )
-    if data.dataset == "figqa_csv":
-        file = {"train": data.train, "validation": data.validation, "test": data.test}[split]
-        if file is None:
+    if asked.sizes and data.size not in asked.sizes:
+        raise FiglangError(
+            f"data.size={data.size} is not a training file of {asked.title}; choose one of "
+            f"{', '.join(asked.sizes)}"
+        )
+    mixable = [name for name, each in TASKS.items() if each.mixed_as is not None]
+    if unknown := [name for name in data.mix if name not in mixable]:
+        raise FiglangError(f"data.mix has no part {unknown[0]!r}; choose some of {', '.join(mixable)}")
+    for name in FILES:
+        if getattr(data, name) is not None and name not in asked.files:
+            readers = " or ".join(other for other, each in TASKS.items() if name in each.files)
             raise FiglangError(
-                f"data.{split} is not set; give data.{split}=FILE.csv with the columns "
-                f"{', '.join(figqa_rows.COLUMNS)}"
+                f"data.{name} is only read by data.dataset={readers}; this is data={data.name}, "
+                f"data.dataset={data.dataset}"
             )
-        loaded = figqa.read(Path(file).expanduser(), data.strict, distinct=data.drop_duplicates)
-        if split == "test" and data.test_labels is not None:
-            loaded = figqa.with_labels(loaded, Path(data.test_labels).expanduser(), data.strict)
-    elif data.dataset == "winogrande":
-        loaded = winogrande.load(split, data.size, data.root or paths.data, data.strict)
-    elif data.dataset in NLI:
-        loaded = nli.load(split, data.dataset, data.root or paths.data, data.strict)
-        loaded = nli.choices(loaded) if data.question == "choice" else loaded
-    elif data.dataset == "miqa":
-        loaded = miqa.load(
-            split,
-            data.question,
-            data.root or paths.data,
-            paths.cache,
-            data.strict,
-            upstream=data.root is None,
-        )
-    elif data.dataset == "munch":
-        loaded = munch.load(split, data, data.root or paths.data, paths.cache)
-    else:
-        loaded = figqa.load(
-            split, data.size, data.root or paths.data, paths.cache, data.strict, data.test_labels
-        )
+
+
+def parts(data: DataConfig) -> tuple[DataConfig, ...]:
+    """The settings of each data set of a mixture; of another data set, its own."""
+    if data.dataset != mix.NAME:
+        return (data,)
+    return tuple(
+        replace(data, name=name, dataset=name, question=task(name).mixed_as or "both", mix={})
+        for name, proportion in data.mix.items()
+        if proportion
+    )
+
+
+def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
+    """One split of the configured data set; of a mixture, but for training, that of its first part.
+
+    Args:
+        split: `train`, `validation` or `test`.
+        data: Which data set, and which part of it.
+        paths: Where files are looked for and kept.
+
+    Raises:
+        FiglangError: The settings are not those of the task, or a file cannot be read.
+    """
+    check(data)
+    if data.dataset == mix.NAME:
+        each = parts(data)
+        if split != "train":
+            return load(split, each[0], paths)
+        return mix.mixed(data, each, [load(split, part, paths) for part in each])
+    loaded = replace(task(data.dataset).load(split, data, paths), task=data.dataset)
     if data.limit is None or data.limit >= len(loaded.items):
         return loaded
     note = (
@@ -69,49 +114,46 @@ def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
 
 
 def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
-    """Training and validation split; of Fig-QA, without the training items whose metaphor also occurs in an
-    evaluation split.
+    """Training and validation split, without the training items that the task calls twins of evaluated ones.
 
-    Raises FiglangError if no training item has a label; some without one are left out with a note.
+    Raises:
+        FiglangError: No training item has a label, or none is left; some without a label are left out with
+            a note.
     """
-    if data.dataset == "mix":
-        each = [for_training(part, paths) for part in mix.parts(data)]
-        return mix.mixed(data, [train for train, _ in each]), each[0][1]
+    check(data)
+    if data.dataset == mix.NAME:
+        each = [for_training(part, paths) for part in parts(data)]
+        return mix.mixed(data, parts(data), [train for train, _ in each]), each[0][1]
     train, others = _labelled(load("train", data, paths)), evaluated(data, paths)
-    if data.dataset not in ("figqa", "figqa_csv"):
-        return train, others[0]
-    leaked = {ours.id: theirs.id for other in others for ours, theirs in figqa.near_duplicates(train, other)}
-    if leaked:
-        listed = ", ".join(f"{ours} = {theirs}" for ours, theirs in islice(leaked.items(), LISTED))
-        listed += f" and {len(leaked) - LISTED} more" if len(leaked) > LISTED else ""
-        done = (
-            "dropped from training"
-            if data.drop_near_duplicates
-            else "kept, since data.drop_near_duplicates=false"
+    leaked: dict[str, str] = {}
+    for other in others:
+        leaked |= task(data.dataset).twins(train, other)
+    return (_without(train, leaked, data.drop_near_duplicates) if leaked else train), others[0]
+
+
+def _without(train: Split, leaked: Mapping[str, str], drop: bool) -> Split:
+    """A training split with a note about items that an evaluation split has too, and without them if
+    `drop`."""
+    listed = ", ".join(f"{ours} = {theirs}" for ours, theirs in islice(leaked.items(), LISTED))
+    listed += f" and {len(leaked) - LISTED} more" if len(leaked) > LISTED else ""
+    done = "dropped from training" if drop else "kept, since data.drop_near_duplicates=false"
+    note = f"{len(leaked)} metaphors also occur in an evaluation split, {done}: {listed}"
+    train = replace(train, notes=(*train.notes, note))
+    if not drop:
+        return train
+    kept = tuple(item for item in train.items if item.id not in leaked)
+    if not kept:
+        raise FiglangError(
+            f"every metaphor of {train.source} also occurs in an evaluation split, so none is left to train "
+            "on; use other files, or data.drop_near_duplicates=false"
         )
-        train = replace(
-            train,
-            notes=(
-                *train.notes,
-                f"{len(leaked)} metaphors also occur in an evaluation split, {done}: {listed}",
-            ),
-        )
-        if data.drop_near_duplicates:
-            kept = tuple(item for item in train.items if item.id not in leaked)
-            train = replace(train, items=kept, dropped=tuple(leaked))
-            if not train.items:
-                raise FiglangError(
-                    f"every metaphor of {train.source} also occurs in an evaluation split, so none is left "
-                    "to train on; "
-                    "use other files, or data.drop_near_duplicates=false"
-                )
-    return train, others[0]
+    return replace(train, items=kept, dropped=tuple(leaked))
 
 
 def evaluated(data: DataConfig, paths: PathsConfig) -> list[Split]:
-    """What is evaluated on: the validation split and, of Fig-QA, the test split if there is one."""
-    tested = data.dataset == "figqa" or data.test is not None
-    return [load(split, data, paths) for split in ("validation", *(["test"] if tested else []))]
+    """What is evaluated on: the validation split, and the test split of a task that has one."""
+    check(data)
+    return [load(split, data, paths) for split in task(data.dataset).evaluated(data)]
 
 
 def _labelled(train: Split) -> Split:

@@ -14,7 +14,7 @@ import regex
 
 from figlang.machine import bars
 from figlang.statistics.metrics import Estimate, accuracy
-from figlang.tasks.figqa.rows import plain
+from figlang.text.tidying import plain
 from figlang.types import Inference, Item, Prediction
 
 # WORD: \b is a word boundary of Unicode, which does not cut Devanagari at its vowel signs as a boundary

@@ -1,8 +1,8 @@
 """What a task is: the one interface between a benchmark and everything else.
 
-A benchmark is a folder with a subclass of `Task`. It says how its files become items, how an item is put to
-each ability of a model, and what its numbers are set beside. The defaults below are right for a benchmark
-whose items are a context with options that follow from it.
+A benchmark is a folder with a subclass of `Task` in its `task.py`. It says how its files become items, how an
+item is put to each ability of a model, and what its numbers are set beside. The defaults below are right for
+a benchmark whose items are a context with options that follow from it.
 
 - choose: context and options of an `Item`; the model returns a score for each option.
 - log-probabilities: `questions`, a prompt and its answers, or, without it, context and option as one string;
@@ -13,9 +13,10 @@ whose items are a context with options that follow from it.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
+from figlang.errors import FiglangError
 from figlang.tasks.reference import Comparison
 from figlang.types import Item, Split
 
@@ -23,23 +24,31 @@ from figlang.types import Item, Split
 class Task:
     """A benchmark without peculiarities; a subclass overrides what is its own."""
 
-    name: ClassVar[str]
+    name: str = ""
     """The value of `data.dataset`."""
-    title: ClassVar[str]
+    title: str = "items of one's own"
     """The name in tables and sentences."""
-    questions: ClassVar[tuple[str, ...]] = ("both",)
+    questions: tuple[str, ...] = ("both",)
     """Values of `data.question`."""
-    mixed_as: ClassVar[str | None] = None
+    sizes: tuple[str, ...] = ()
+    """Values of `data.size`, which names a training file; empty if there is one file only."""
+    files: tuple[str, ...] = ()
+    """Settings of the group data that name a file, of those that not every task reads: `train`, `validation`,
+    `test`, `test_labels`."""
+    mixed_as: str | None = None
     """The `data.question` by which it is part of a mixture; None if it cannot be."""
-    tested: ClassVar[bool] = False
-    """Whether it has a test split beside its validation split."""
+    divided: bool = False
+    """Whether `data.seed` and `data.held_out` divide one set of items into training and validation part."""
+    examples: str = "train"
+    """The split that examples before an item are drawn from. `validation`: there are no training items, and
+    the other items of what is evaluated are its examples."""
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
-        """One split of the benchmark.
+        """One split of the benchmark, all of it.
 
         Args:
             split: `train`, `validation` or `test`.
-            data: The group data of the command.
+            data: The group data of the command. Its `limit` is not looked at here.
             paths: Where files are looked for and kept.
 
         Returns:
@@ -48,7 +57,15 @@ class Task:
         Raises:
             FiglangError: The split does not exist or its file cannot be read.
         """
-        raise NotImplementedError
+        raise FiglangError(f"{self.title}: there are no files to read a split from; use another data.dataset")
+
+    def evaluated(self, data: DataConfig) -> tuple[str, ...]:
+        """The splits that are evaluated on: `validation`, and `test` if there is one."""
+        return ("validation",)
+
+    def classified(self, data: DataConfig) -> bool:
+        """Whether items are premises with hypotheses, and their options names of classes."""
+        return False
 
     def twins(self, train: Split, other: Split) -> Mapping[str, str]:
         """Training items that say the same as an item of `other`: the id of each, with that of its twin."""

@@ -1,4 +1,6 @@
-"""How a sentence begins and ends in any script, by Unicode's properties."""
+"""How a sentence begins and ends in any script, by Unicode's properties; and one way to write a text."""
+
+from unicodedata import normalize
 
 import regex
 
@@ -59,3 +61,20 @@ def tidy(text: str) -> str:
         return ""
     bare = without_end(text.strip())
     return titled(bare) + ("" if is_closed(bare) else full_stop(bare))
+
+
+def plain(text: str) -> str:
+    """Text with one way to write it: composed letters (NFC), and one space for several in a row or no-break
+    spaces."""
+    return " ".join(normalize("NFC", text).split())
+
+
+def same(first: str, second: str) -> bool:
+    """Whether two texts differ in nothing that a reader sees."""
+    return plain(first) == plain(second)
+
+
+def fold(text: str) -> str:
+    """A text as it is recognised again: in lower case, without final periods, and with one way to write
+    letters and spaces."""
+    return plain(text).lower().rstrip(" .")

@@ -10,7 +10,6 @@ from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import MethodConfig, ModelConfig, PromptConfig, TrainConfig
-from figlang.config.data import NLI
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation.choosing import encode_all
@@ -27,8 +26,9 @@ from figlang.scoring.requests import RequestEncoder
 from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.branching import EncodedStrings, StringEncoder, StringScorer
 from figlang.scoring.wording import Wording, check_alone
-from figlang.tasks.figqa import reading as figqa
+from figlang.tasks import registry
 from figlang.tasks.mix import original
+from figlang.tasks.twins import twin
 from figlang.training.base import ChoiceModule, Score
 from figlang.training.causal_lm import CausalLMModule
 from figlang.training.contrastive import ContrastiveModule
@@ -77,6 +77,7 @@ class Prepared:
 
 def check(config: TrainConfig) -> None:
     """Raises FiglangError for settings that do not go together."""
+    registry.check(config.data)
     model, method, peft = config.model, config.method, config.peft
     causal = model.family == "causal"
     if model.family == "served":
@@ -111,12 +112,12 @@ def check(config: TrainConfig) -> None:
         raise FiglangError(
             f"method=lm trains causal models, and model={model.name} is an encoder; use method=contrastive"
         )
-    inferences = config.data.dataset in NLI and config.data.question != "choice"
+    inferences = registry.task(config.data.dataset).classified(config.data)
     if method.name == "nli" and (causal or not inferences):
         raise FiglangError(
             f"method=nli trains encoders on premises with hypotheses, not model={model.name} on "
             f"data={config.data.name}; "
-            f"choose an encoder and data={', '.join(NLI)}"
+            f"choose an encoder and data={', '.join(registry.classified())}"
         )
     if method.name != "nli" and inferences:
         raise FiglangError(
@@ -189,8 +190,8 @@ def _select(
     out = set(random.Random(seed).sample(groups, count))
     selected = tuple(item for item in train.items if original(item.group) in out)
     others = [item for item in train.items if original(item.group) not in out]
-    seen = {twin for item in selected if (twin := figqa.twin(item))}
-    kept = tuple(item for item in others if figqa.twin(item) not in seen)
+    seen = {text for item in selected if (text := twin(item))}
+    kept = tuple(item for item in others if twin(item) not in seen)
     notes = [f"{train.name}: {len(selected)} items of {count} groups held out to select the exported epoch"]
     if not kept:
         raise FiglangError(

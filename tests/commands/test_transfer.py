@@ -283,7 +283,7 @@ MISTAKES = [
     (
         train_command,
         ["data=snli", "data.test_labels=x"],
-        "data.test_labels is only read with Fig-QA's test split",
+        "data.test_labels is only read by data.dataset=figqa or figqa_csv",
     ),
     (
         evaluate_command,

@@ -12,7 +12,7 @@ from figlang.errors import FiglangError
 from figlang.scoring.likelihood import partners_of
 from figlang.tasks import mix
 from figlang.tasks.nli import reading as nli
-from figlang.tasks.registry import for_training, load
+from figlang.tasks.registry import check, for_training, load, parts
 from figlang.training.preparation import _select
 from figlang.types import CLASSES, Consequence, Inference, Paraphrase, Split
 from train import main as train_command
@@ -38,11 +38,11 @@ def sizes(train: Split) -> dict[str, int]:
 def test_a_mixture_has_the_training_items_of_its_parts_and_validates_on_the_first() -> None:
     data = mixture(figqa=1, munch=1, winogrande=1, snli=1)
     train, validation = for_training(data, PATHS)
-    alone = [for_training(part, PATHS) for part in mix.parts(data)]
+    alone = [for_training(part, PATHS) for part in parts(data)]
     assert list(train.items) == [item for one, _ in alone for item in one.items]
     assert validation == alone[0][1]
     assert train.drawn == "figqa=1,munch=1,winogrande=1,snli=1,seed=0"
-    evaluated = {item.id for part in mix.parts(data) for item in load("validation", part, PATHS).items}
+    evaluated = {item.id for part in parts(data) for item in load("validation", part, PATHS).items}
     assert not evaluated & {item.id for item in train.items}
 
 
@@ -90,7 +90,7 @@ def test_an_entailed_hypothesis_is_chosen_among_two_of_one_premise() -> None:
 
 
 def test_of_munch_the_held_out_sentences_are_not_in_a_mixture() -> None:
-    held_out = {item.group for item in load("validation", mix.parts(mixture(munch=1))[0], PATHS).items}
+    held_out = {item.group for item in load("validation", parts(mixture(munch=1))[0], PATHS).items}
     taught = [
         item
         for item in for_training(mixture(figqa=1, munch=2), PATHS)[0].items
@@ -111,7 +111,7 @@ def test_of_munch_the_held_out_sentences_are_not_in_a_mixture() -> None:
 )
 def test_mistakes_in_a_mixture(proportions: dict[str, float], said: str) -> None:
     with pytest.raises(FiglangError, match=said):
-        mixture(**proportions)
+        check(mixture(**proportions))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from figlang.config import MethodConfig, PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.scoring.wording import Wording
-from figlang.tasks.figqa import reading as figqa
+from figlang.tasks.twins import twin
 from figlang.training.preparation import _line, _select
 from figlang.types import Item, Split
 
@@ -58,7 +58,7 @@ def test_no_held_out_text_is_trained_on_through_a_repeated_row() -> None:
     kept, selected, notes = _select(
         MethodConfig(selection="heldout", held_out=0.2), replace(TRAIN, items=(*TRAIN.items, *again)), DEV, 0
     )
-    assert not {figqa.twin(item) for item in kept} & {figqa.twin(item) for item in selected}
+    assert not {twin(item) for item in kept} & {twin(item) for item in selected}
     assert (
         f"{80 - len(kept) - len(selected)} items whose text is among those held out are not trained on"
         in notes[1]

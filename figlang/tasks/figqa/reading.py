@@ -16,6 +16,7 @@ from figlang.errors import FiglangError
 from figlang.files.rows import Problems, read_csv
 from figlang.files.sources import data_file, local_path, sha256
 from figlang.tasks.figqa import rows
+from figlang.text.tidying import same
 from figlang.types import Item, Split
 
 UPSTREAM = "https://raw.githubusercontent.com/nightingal3/Fig-QA/HEAD/data"
@@ -139,7 +140,7 @@ def with_labels(split: Split, path: Path, strict: bool = False) -> Split:
             raise FiglangError(
                 f"{path}: row {number} has label {row['labels']!r}; use 0 (ending1) or 1 (ending2)"
             )
-        if not rows.same(row.get("startphrase", item.context), item.context):
+        if not same(row.get("startphrase", item.context), item.context):
             raise FiglangError(
                 f"{path}: row {number} is for another metaphor than row {number} of {split.source}; keep the "
                 "file's order"
@@ -148,24 +149,3 @@ def with_labels(split: Split, path: Path, strict: bool = False) -> Split:
     notes = (*split.notes, f"labels from {path}", *problems.found)
     aligned = tuple(rows.aligned(labelled))
     return Split(split.name, aligned, split.source, split.sha256, notes, labels_sha256=sha256(path))
-
-
-def near_duplicates(train: Split, other: Split) -> list[tuple[Item, Item]]:
-    """Pairs (training item, item of the other split) with the same metaphor, case and final punctuation
-    aside."""
-    known = {fold(item.context): item for item in other.items}
-    return [(item, known[key]) for item in train.items if (key := fold(item.context)) in known]
-
-
-def fold(text: str) -> str:
-    """A metaphor by which it is known again: lower-case, without final periods, and with one way to write
-    letters and spaces."""
-    return rows.plain(text).lower().rstrip(" .")
-
-
-def twin(item: Item) -> str:
-    """What items have in common that ask about the same text. A text that is cut is whole only with its
-    options; none is empty."""
-    if item.cut:
-        return fold(" ".join((item.context, *item.options)))
-    return fold(item.context)

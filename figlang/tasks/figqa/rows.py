@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from unicodedata import normalize
 
 from figlang.errors import FiglangError
 from figlang.files.rows import Problems, csv_rows
+from figlang.text.tidying import plain, same
 from figlang.types import Item
 
 COLUMNS = ("startphrase", "ending1", "ending2", "labels")
@@ -37,17 +37,6 @@ class Row:
     @property
     def answer(self) -> str | None:
         return None if self.gold is None else self.endings[self.gold]
-
-
-def plain(text: str) -> str:
-    """Text with one way to write it: composed letters (NFC), and one space for several in a row or no-break
-    spaces."""
-    return " ".join(normalize("NFC", text).split())
-
-
-def same(first: str, second: str) -> bool:
-    """Whether two texts differ in nothing that a reader sees."""
-    return plain(first) == plain(second)
 
 
 def label(cell: str) -> int | None:

@@ -10,6 +10,7 @@ import pytest
 
 from figlang.errors import FiglangError
 from figlang.tasks.figqa import reading as figqa
+from figlang.tasks.twins import near_duplicates
 from figlang.types import Split
 from tests.tasks.figqa.test_reading import groups
 
@@ -135,14 +136,11 @@ def test_published_commonsense_labels_per_item(figqa_root: str) -> None:
 def test_published_metaphors_that_leak_into_an_evaluation_split(
     figqa_root: str, size: str, other: str, count: int
 ) -> None:
-    assert (
-        len(figqa.near_duplicates(published(figqa_root, "train", size), published(figqa_root, other)))
-        == count
-    )
+    assert len(near_duplicates(published(figqa_root, "train", size), published(figqa_root, other))) == count
 
 
 def test_published_dev_and_test_share_a_metaphor(figqa_root: str) -> None:
-    assert len(figqa.near_duplicates(published(figqa_root, "validation"), published(figqa_root, "test"))) == 1
+    assert len(near_duplicates(published(figqa_root, "validation"), published(figqa_root, "test"))) == 1
 
 
 def test_published_dev_holds_one_metaphor_twice(figqa_root: str) -> None:

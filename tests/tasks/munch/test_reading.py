@@ -12,7 +12,7 @@ from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.tasks.munch import reading as munch
 from figlang.tasks.munch.marks import mark
-from figlang.tasks.registry import for_training, load
+from figlang.tasks.registry import check, for_training, load
 from figlang.types import Judgement, Paraphrase, Split, Substitution
 
 Row = dict[str, str]
@@ -244,14 +244,14 @@ def test_a_part_that_is_not_there_is_one_line(
 )
 def test_settings_are_checked(name: str, value: Any) -> None:
     with pytest.raises(FiglangError, match=str(value)):
-        DataConfig("munch", "munch", **{name: value})
+        check(DataConfig("munch", "munch", **{name: value}))
 
 
 def test_a_question_of_another_data_set_is_refused() -> None:
     with pytest.raises(
         FiglangError, match="question=word is none of data=miqa, which has both, implies, implied-by"
     ):
-        DataConfig("miqa", "miqa", question="word")
+        check(DataConfig("miqa", "miqa", question="word"))
 
 
 # Rows that cannot be used

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from figlang.config import DataConfig, PathsConfig
-from figlang.config.data import NLI
 from figlang.errors import FiglangError
 from figlang.tasks.nli import reading as nli
+from figlang.tasks.nli.task import TITLES
 from figlang.tasks.registry import for_training, load
 from figlang.types import CLASSES, Inference
 
@@ -217,7 +217,7 @@ def test_the_hubs_anli_is_read_round_by_round(monkeypatch: pytest.MonkeyPatch) -
     assert asked == ["test_r1", "test_r2", "test_r3"]
 
 
-@pytest.mark.parametrize("dataset", NLI)
+@pytest.mark.parametrize("dataset", TITLES)
 def test_every_data_set_has_a_sample_with_all_classes(dataset: str) -> None:
     train, validation = for_training(DataConfig(dataset=dataset, root=SOURCE, strict=True), PathsConfig())
     for split in (train, validation):

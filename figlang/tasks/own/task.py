@@ -1,0 +1,35 @@
+"""CSV files of one's own, in the form of Fig-QA's, as a task."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from figlang.config import DataConfig, PathsConfig
+from figlang.errors import FiglangError
+from figlang.tasks import twins
+from figlang.tasks.figqa import reading, rows
+from figlang.tasks.task import Task
+from figlang.types import Split
+
+
+class OwnFiles(Task):
+    name = "figqa_csv"
+    title = "Fig-QA"
+    files = ("train", "validation", "test", "test_labels")
+
+    def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
+        file = {"train": data.train, "validation": data.validation, "test": data.test}[split]
+        if file is None:
+            raise FiglangError(
+                f"data.{split} is not set; give data.{split}=FILE.csv with the columns "
+                f"{', '.join(rows.COLUMNS)}"
+            )
+        loaded = reading.read(Path(file).expanduser(), data.strict, distinct=data.drop_duplicates)
+        if split == "test" and data.test_labels is not None:
+            return reading.with_labels(loaded, Path(data.test_labels).expanduser(), data.strict)
+        return loaded
+
+    def evaluated(self, data: DataConfig) -> tuple[str, ...]:
+        return ("validation", "test") if data.test is not None else ("validation",)
+
+    def twins(self, train: Split, other: Split) -> Mapping[str, str]:
+        return twins.near_duplicates(train, other)
