@@ -9,7 +9,6 @@ from figlang.evaluation import runtime
 from figlang.models import checkpoint, layout
 from figlang.models.checkpoint import Loaded, Served
 from figlang.runs import recomputed
-from figlang.tasks import mix
 from figlang.tasks import registry as data
 from figlang.types import Split
 
@@ -105,4 +104,4 @@ def _trained_on_munch(config: EvaluateConfig) -> DataConfig | None:
     if settings is None:
         return None
     trained = DataConfig(**settings)
-    return trained if any(part.dataset == "munch" for part in mix.parts(trained)) else None
+    return trained if any(part.dataset == "munch" for part in data.parts(trained)) else None
