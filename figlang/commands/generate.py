@@ -35,7 +35,7 @@ def main(config: GenerateConfig) -> None:
                 f"rated={config.rated} has answers to other questions than data={config.data.name}"
             )
     loaded = opening.model(config, needed="writes")
-    if loaded.manifest.format != "causal":
+    if not loaded.manifest.input_format.causal:
         raise FiglangError(f"{loaded.manifest.name} is no causal model, and only those write")
     pool: list[Generation] = []
     if config.rated is not None:

@@ -24,7 +24,7 @@ MADE = ("metrics.json", "table3.md")
 def main(config: MiqaTable3Config) -> None:
     grid = miqa_grid.grid(config)
     split, loaded = opening.opened(config)
-    if loaded.manifest.format != "causal":
+    if not loaded.manifest.input_format.causal:
         raise FiglangError(
             f"{loaded.manifest.name} is no causal model, which this needs; evaluate.py "
             f"data={config.data.name} may do"

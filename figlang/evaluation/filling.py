@@ -11,6 +11,7 @@ from figlang.config import MunchGenerateConfig
 from figlang.errors import FiglangError, one_line, owned
 from figlang.files.sources import sha256
 from figlang.models.checkpoint import Loaded
+from figlang.models.formats import MASKED
 from figlang.scoring.masked import MaskedScorer
 from figlang.scoring.ranking import infilling
 from figlang.scoring.ranking.first_token import FirstTokenRanker, Ranked
@@ -53,8 +54,8 @@ def way(config: MunchGenerateConfig, loaded: Loaded) -> Way:
     Raises FiglangError for a model that fills no blanks, and for settings that it or the ranking has no use
     for.
     """
-    masked = loaded.manifest.format == "pll"
-    if not masked and loaded.manifest.format != "causal":
+    masked = loaded.manifest.input_format is MASKED
+    if not masked and not loaded.manifest.input_format.causal:
         raise FiglangError(
             f"{loaded.manifest.name} is read as {loaded.manifest.format} and fills no blanks; use a causal "
             "model, or scoring=pll with "
@@ -97,7 +98,7 @@ class Filler:
         self._ranker: FirstTokenRanker | None = None
         self._continuation: Continuation | None = None
         config = way.config
-        if loaded.manifest.format == "pll":
+        if loaded.manifest.input_format is MASKED:
             self._reader = MaskedReader(MaskedScorer(loaded.network, loaded.tokenizer), loaded.tokenizer)
             return
         room = config.max_tokens if way.rank == "first_token" else LONGEST

@@ -65,7 +65,7 @@ class Judge:
 
     def __init__(self, loaded: Loaded, prompt: PromptConfig, scoring: ScoringConfig | None = None) -> None:
         check(prompt, scoring)
-        if loaded.manifest.format != "causal":
+        if not loaded.manifest.input_format.causal:
             raise FiglangError(
                 f"{loaded.manifest.name} is no causal model, and only those judge MUNCH's triples by "
                 "letters; data=munch_paraphrase asks any model to choose between two sentences"

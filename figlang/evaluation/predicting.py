@@ -267,7 +267,7 @@ def _unseen(
     there are none."""
     if not how.blind:
         return None
-    if encoder.format == "dual" and not encoder.tokenizer("")["input_ids"]:
+    if not encoder.reads_nothing:
         log.warning(
             "nothing is measured with the context hidden: this tokenizer makes no token of an empty text"
         )

@@ -20,10 +20,11 @@ from figlang.files.whole import write_text
 from figlang.models import gguf, lora, networks, sentences, weights
 from figlang.models import manifest as manifests
 from figlang.models.fingerprint import fingerprint
+from figlang.models.formats import CAUSAL, LETTER, MASKED, NLI
 from figlang.models.manifest import MANIFEST, UNTRAINED, Manifest
 from figlang.models.served.endpoint import Endpoint, connect
 from figlang.scoring.requests import resolved_bos
-from figlang.types import CLASSES, SentenceVectors
+from figlang.types import SentenceVectors
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def _named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Manifes
 
 
 def _open(model: ModelConfig, manifest: Manifest, cache: str) -> Loaded:
-    if manifest.format == "causal":
+    if manifest.input_format.causal:
         network, tokenizer = networks.causal(model, cache)
     else:
         network, tokenizer = networks.build(
@@ -148,9 +149,9 @@ def named_by(config: EvaluateConfig, needed: str | None = None) -> Loaded | Serv
         if (
             config.scoring is not None
             and config.scoring.kind == "letter"
-            and loaded.manifest.format == "causal"
+            and loaded.manifest.input_format.causal
         ):
-            return replace(loaded, manifest=replace(loaded.manifest, format="letter"))
+            return replace(loaded, manifest=replace(loaded.manifest, format=LETTER.name))
         return loaded
     if config.model.family == "served":
         return served(config.model, config.scoring or ScoringConfig(), config.paths.cache, needed)
@@ -180,7 +181,9 @@ def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str |
     endpoint = connect(replace(model, bos=manifest.bos), cache, needed or ("reply" if chat else "prompts"))
     if manifest.bos == "none" and endpoint.abilities.starts:
         manifest = replace(manifest, bos="server")
-    return Served(endpoint, replace(manifest, base=model.name_or_path, format="letter" if chat else "causal"))
+    return Served(
+        endpoint, replace(manifest, base=model.name_or_path, format=LETTER.name if chat else CAUSAL.name)
+    )
 
 
 def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) -> Loaded:
@@ -195,7 +198,9 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
                 "scoring=clean"
             )
         network, tokenizer = networks.masked(model, cache)
-        return Loaded(network, tokenizer, replace(causal_manifest(model, scoring, "none"), format="pll"))
+        return Loaded(
+            network, tokenizer, replace(causal_manifest(model, scoring, "none"), format=MASKED.name)
+        )
     if model.family != "causal":
         if scoring is not None and scoring.kind in ("likelihood", "letter"):
             raise FiglangError(
@@ -205,25 +210,27 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
         if (
             model.init == "tiny" and scoring is not None
         ):  # debug=fast: there are no files to read a manifest from
-            network, tokenizer = networks.build(model, "nli", [], len(CLASSES))
-            about = (
-                "none",
-                "nli",
-                scoring.text,
-                model.max_length,
-                20.0,
-                len(CLASSES),
-                "nothing",
-                UNTRAINED,
-                None,
+            network, tokenizer = networks.build(model, NLI.name, [], len(NLI.classes))
+            manifest = Manifest(
+                name=model.name,
+                base=networks.describe(model),
+                method="none",
+                format=NLI.name,
+                text=scoring.text,
+                max_length=model.max_length,
+                scale=20.0,
+                options=len(NLI.classes),
+                trained_on="nothing",
+                settings=UNTRAINED,
+                seed=None,
             )
-            return Loaded(network.eval(), tokenizer, Manifest(model.name, networks.describe(model), *about))
+            return Loaded(network.eval(), tokenizer, manifest)
         located = weights.locate(model.name_or_path)
         manifest = manifests.read(located, model.name_or_path, model.revision, model.trust_remote_code)
         manifest = replace(manifest, name=model.name)
         if model.init == "tiny":
             manifest = replace(manifest, base=networks.describe(model))
-        if scoring is not None and manifest.format != "nli":
+        if scoring is not None and not manifest.input_format.classes:
             raise FiglangError(
                 f"scoring={scoring.name} needs a classifier of premises and hypotheses, and "
                 f"model={model.name} is read as "
@@ -231,7 +238,7 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
             )
         if manifest.settings == UNTRAINED:
             # NLI networks are read at their own length unless a preset or the user names one.
-            own = manifest.format == "nli" and model.max_length == ModelConfig.max_length
+            own = bool(manifest.input_format.classes) and model.max_length == ModelConfig.max_length
             length = manifest.max_length if own else model.max_length
             manifest = replace(manifest, max_length=length, text=scoring.text if scoring else manifest.text)
             model = replace(model, max_length=length)
@@ -247,7 +254,7 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
     return Loaded(
         network,
         tokenizer,
-        replace(manifest, format="letter") if scoring and scoring.kind == "letter" else manifest,
+        replace(manifest, format=LETTER.name) if scoring and scoring.kind == "letter" else manifest,
     )
 
 
@@ -273,7 +280,7 @@ def causal_manifest(
         name=model.name,
         base=networks.describe(model),
         method=method,
-        format="causal",
+        format=CAUSAL.name,
         text=scoring.text,
         max_length=model.max_length,
         scale=1.0,

@@ -12,11 +12,11 @@ from typing_extensions import TypedDict
 from figlang.config import ScoringConfig
 from figlang.errors import FiglangError, one_line
 from figlang.models import opening, sentences
+from figlang.models.formats import FORMATS, Format, untrained
 from figlang.models.soundness import validate
 from figlang.types import COSINE_OF_MEANS, POOLINGS, SentenceVectors
 
 MANIFEST = "figlang.json"
-FORMATS = ("pair", "joint", "dual", "nli", "causal", "pll", "letter")
 UNTRAINED = "none"  # settings of what has not been trained here
 
 
@@ -53,6 +53,11 @@ class Manifest:
     base_precision: str | None = None
     base_sha256: str | None = None
     vectors: dict[str, Any] | None = None
+
+    @property
+    def input_format(self) -> Format:
+        """The input format, with all that it decides."""
+        return FORMATS[self.format]
 
     @property
     def sentence_vectors(self) -> SentenceVectors:
@@ -133,10 +138,9 @@ def read(located: str, source: str, revision: str | None, trust: bool = False) -
             "again"
         ) from error
     classes = config.architectures or []
-    kinds = {"MultipleChoice": "pair", "SequenceClassification": "nli"}
-    format = next((format for kind, format in kinds.items() if any(kind in name for name in classes)), "dual")
+    format = untrained(classes)
     # Sentence encoders often name the class that they were pretrained as.
-    if format == "dual" and vectors is None and any("For" in name for name in classes):
+    if format.bare and vectors is None and any("For" in name for name in classes):
         raise FiglangError(
             f"{source}: {classes[0]} has no {MANIFEST}, and only multiple-choice networks, NLI classifiers, "
             "sentence encoders and "
@@ -144,10 +148,19 @@ def read(located: str, source: str, revision: str | None, trust: bool = False) -
             "scoring=pll"
         )
     name = source.rstrip("/").split("/")[-1]
-    text, length, outputs = ("raw", 256, config.num_labels) if format == "nli" else ("clean", 80, 2)
-    length = min(length, getattr(config, "max_position_embeddings", None) or length)
+    length = min(format.max_length, getattr(config, "max_position_embeddings", None) or format.max_length)
     base = source if revision is None else f"{source}@{revision}"
-    kept = sentences.recorded(vectors) if format == "dual" else None
     return Manifest(
-        name, base, "none", format, text, length, 20.0, outputs, "nothing", UNTRAINED, None, vectors=kept
+        name=name,
+        base=base,
+        method="none",
+        format=format.name,
+        text=format.text,
+        max_length=length,
+        scale=20.0,
+        options=config.num_labels if format.classes else 2,
+        trained_on="nothing",
+        settings=UNTRAINED,
+        seed=None,
+        vectors=sentences.recorded(vectors) if format.bare else None,
     )

@@ -5,26 +5,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-import transformers
-from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import ModelConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.models import layout, tiny, weights
+from figlang.models.formats import CAUSAL, FORMATS, MASKED
 from figlang.scoring.encode import padding
 from figlang.scoring.window import window
-from figlang.types import CLASSES
 
 log = logging.getLogger("figlang")
 
-AUTO_CLASSES: dict[str, Any] = {
-    "pair": transformers.AutoModelForMultipleChoice,
-    "joint": transformers.AutoModelForSequenceClassification,
-    "dual": AutoModel,
-    "causal": transformers.AutoModelForCausalLM,
-    "pll": transformers.AutoModelForMaskedLM,
-    "nli": transformers.AutoModelForSequenceClassification,
-}
 # Published encoders whose files hold the head that they were pretrained with.
 WITH_MASKED_HEAD = "bert, bert_base, roberta, roberta_base, modernbert or an ELECTRA generator"
 
@@ -58,18 +49,19 @@ def begin(
     shape are kept, its head's too; the log says which are new. With `trained` none may be: it is to be
     evaluated.
     """
-    kind = AUTO_CLASSES[format]
+    needed = FORMATS[format]
+    kind = needed.network
     if model.init == "tiny":
         network, tokenizer = tiny.build(model, kind, texts, options)
-        if format == "nli":
-            name_classes(network, CLASSES)
-        return without_pooler(network) if format == "dual" else _padded(network, tokenizer), tokenizer, []
+        if needed.classes:
+            name_classes(network, needed.classes)
+        return without_pooler(network) if needed.bare else _padded(network, tokenizer), tokenizer, []
     more: dict[str, Any] = {"ignore_mismatched_sizes": True}
-    if format in ("joint", "nli"):
+    if needed.counted:
         more["num_labels"] = options
     network, tokenizer, missing = weights.load(model, kind, torch.float32, more, cache)
     check_positions(network, model.name_or_path, model.max_length, "model.max_length")
-    network = without_pooler(network) if format == "dual" else _padded(network, tokenizer)
+    network = without_pooler(network) if needed.bare else _padded(network, tokenizer)
     new = sorted({name.rpartition(".")[0] for name, _ in network.named_parameters() if name in missing})
     if new and trained:
         raise FiglangError(
@@ -81,8 +73,8 @@ def begin(
         kept = ", head included" if heads and not new else ""
         begun = f"; new, since it has none in this shape: {', '.join(new)}" if new else ""
         log.info("weights of %s%s%s", model.name_or_path, kept, begun)
-    if format == "nli" and {name.split(".")[0] for name in new} & set(heads):
-        name_classes(network, CLASSES)
+    if needed.classes and {name.split(".")[0] for name in new} & set(heads):
+        name_classes(network, needed.classes)
     return network, tokenizer, new
 
 
@@ -120,11 +112,9 @@ def causal(
     over devices and kept in few bits, see figlang/models/layout.py.
     """
     if model.init == "tiny":
-        return tiny.build(model, AUTO_CLASSES["causal"], texts, 1)
+        return tiny.build(model, CAUSAL.network, texts, 1)
     more = layout.arguments(model)
-    network, tokenizer, _ = weights.load(
-        model, AUTO_CLASSES["causal"], getattr(torch, model.dtype), more, cache
-    )
+    network, tokenizer, _ = weights.load(model, CAUSAL.network, getattr(torch, model.dtype), more, cache)
     return network.eval(), tokenizer
 
 
@@ -136,7 +126,7 @@ def masked(
     Raises FiglangError if the files hold no such head: transformers would make a random one.
     """
     dtype = getattr(torch, model.dtype)
-    network, tokenizer, missing = weights.load(model, AUTO_CLASSES["pll"], dtype, {}, cache)
+    network, tokenizer, missing = weights.load(model, MASKED.network, dtype, {}, cache)
     if missing:
         raise FiglangError(
             f"model {model.name_or_path!r} has no masked-LM head ({missing[0]} and {len(missing) - 1} more "

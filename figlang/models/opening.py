@@ -9,9 +9,6 @@ from typing import Any, TypeVar
 
 from transformers import (
     AutoConfig,
-    AutoModel,
-    AutoModelForMultipleChoice,
-    AutoModelForSequenceClassification,
     AutoTokenizer,
     PreTrainedConfig,
     PreTrainedModel,
@@ -19,17 +16,16 @@ from transformers import (
 )
 
 from figlang.errors import FiglangError
+from figlang.models.formats import FORMATS, Ability
 
 log = logging.getLogger("figlang")
 
 # transformers copies the code of model folders into this package before it runs it.
 FOREIGN = "transformers_modules"
 Part = TypeVar("Part")
-# The input formats of encoders, and the classes that can read them.
+# The input formats of encoders that choose, and the classes that can read them.
 HEADS: dict[str, Any] = {
-    "pair": AutoModelForMultipleChoice,
-    "joint": AutoModelForSequenceClassification,
-    "dual": AutoModel,
+    format.name: format.network for format in FORMATS.values() if format.ability is Ability.CHOOSE
 }
 
 

@@ -196,10 +196,8 @@ def _adapted(
     kind = TASKS.get(settings.task_type, kind)
     if manifest is not None:
         more["config"] = opening.read_config(source, model.revision, model.trust_remote_code)
-        if manifest.format in (
-            "joint",
-            "nli",
-        ):  # transformers writes no number of classes where it is its own default, BART's reads 3
+        # transformers writes no number of classes where it is its own default, and BART's code reads 3.
+        if manifest.input_format.counted:
             more["config"].num_labels = manifest.options
         named = getattr(transformers, (more["config"].architectures or [""])[0], None)
         kind = named if isinstance(named, type) and issubclass(named, PreTrainedModel) else kind

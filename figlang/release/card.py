@@ -406,7 +406,7 @@ def _over_base(text: str, manifest: Manifest) -> str:
         ]
     )
     needed = {}
-    if manifest.format in ("joint", "nli"):
+    if manifest.input_format.counted:
         needed["AutoConfig"] = "config=AutoConfig.from_pretrained(folder)"
     if bits:
         needed["BitsAndBytesConfig"] = (

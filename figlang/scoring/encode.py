@@ -5,14 +5,16 @@ Shape letters: B items, C options, N sequences in a batch, T tokens.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from figlang.errors import FiglangError
+from figlang.scoring.layouts import layout
 from figlang.text.tidying import tidy
-from figlang.types import COSINE_OF_MEANS, Inference, Item, SentenceVectors
+from figlang.types import COSINE_OF_MEANS, Item, SentenceVectors
 
 # Items that are tokenised in one call. What a tokenizer returns holds some kilobytes a sequence besides the
 # token ids.
@@ -64,14 +66,17 @@ def word(text: str, style: str) -> str:
 
 
 class Encoder:
-    """Words and tokenises items for one input format.
+    """Words and tokenises items for one input format (see figlang/scoring/layouts.py).
 
-    - `pair`: one sequence per option, `[CLS] context [SEP] option [SEP]` (what the numbers of Liu et al. 2022
-      were made with).
-    - `joint`: one sequence, `[CLS] context [SEP] option 1 [SEP] option 2 [SEP]` (what their §4.2 prints).
-      Options enter in alphabetical order, so that the order they are listed in changes no score.
-    - `dual`: context and options as sequences of their own, with the prompt of `vectors` before each.
-    - `nli`: one sequence, `[CLS] premise [SEP] hypothesis [SEP]`, with an output for each class.
+    Args:
+        tokenizer: The network's.
+        format: `pair`, `joint`, `dual` or `nli`.
+        text: How texts are worded, see `word`.
+        max_length: The longest sequence in tokens.
+        vectors: How a dual encoder words its sentences.
+
+    Raises:
+        FiglangError: `max_length` leaves no room for a token of each text.
     """
 
     def __init__(
@@ -82,8 +87,9 @@ class Encoder:
         max_length: int,
         vectors: SentenceVectors = COSINE_OF_MEANS,
     ) -> None:
+        self.layout = layout(format, tokenizer, vectors)
         # A sequence holds the tokenizer's special tokens and one token of each text at least.
-        texts = 1 if format == "dual" else 2
+        texts = self.layout.texts_at_once
         least = tokenizer.num_special_tokens_to_add(pair=texts == 2) + texts
         if max_length < least:
             raise FiglangError(
@@ -94,7 +100,11 @@ class Encoder:
         self.format = format
         self.text = text
         self.max_length = max_length
-        self.vectors = vectors
+
+    @property
+    def reads_nothing(self) -> bool:
+        """Whether an empty context makes a sequence that has tokens, so that the context can be hidden."""
+        return self.layout.context_row is None or bool(self.tokenizer("")["input_ids"])
 
     def encode(self, items: Sequence[Item]) -> tuple[list[Encoded], int]:
         """All items, tokenised, and the number of sequences that were truncated to `max_length`."""
@@ -108,68 +118,39 @@ class Encoder:
 
     def _encode(self, items: Sequence[Item], first: int) -> tuple[list[Encoded], int]:
         """Items that are tokenised in one call; `first` is the position of the first of them."""
-        firsts: list[str] = []
-        seconds: list[str] = []
-        for item in items:
-            if len(item.options) < 2:
-                raise FiglangError(
-                    f"item {item.id} has {len(item.options)} option; a choice needs two or more"
-                )
-            style = "raw" if item.cut else self.text
-            context, options = word(item.context, style), [word(option, style) for option in item.options]
-            if isinstance(item, Inference):
-                firsts.append(context)
-                seconds.append(word(item.hypothesis, style))
-            elif self.format == "pair":
-                firsts += [context] * len(options)
-                seconds += options
-            elif self.format == "joint":
-                firsts.append(context)
-                seconds.append(f" {self._separator()} ".join(options[index] for index in _alphabetical(item)))
-            else:
-                firsts += [self._sentence(text) for text in (context, *options)]
-        whole = self.tokenizer(firsts, seconds or None, verbose=False)
-        truncated = sum(len(ids) > self.max_length for ids in whole["input_ids"])
-        if truncated:
-            whole = self.tokenizer(
-                firsts, seconds or None, truncation="longest_first", max_length=self.max_length
-            )
-        ids, types = whole["input_ids"], whole.get("token_type_ids")
+        sequences = [self._texts(item) for item in items]
+        ids, types, truncated = self._tokenised([texts for some in sequences for texts in some])
         encoded = []
         start = 0
-        for position, item in enumerate(items, start=first):
-            count = len(item.options)
-            stop = start + {"pair": count, "joint": 1, "dual": count + 1, "nli": 1}[self.format]
-            if self.format == "joint":
-                order = _alphabetical(item)
-                rows = tuple(order.index(index) for index in range(count))
-            else:
-                rows = tuple(range(1, count + 1)) if self.format == "dual" else tuple(range(count))
+        for position, (item, some) in enumerate(zip(items, sequences, strict=True), start=first):
+            stop = start + len(some)
             encoded.append(
                 Encoded(
                     position,
                     -1 if item.gold is None else item.gold,
                     tuple(ids[start:stop]),
                     tuple(map(bytes, types[start:stop])) if types is not None else None,
-                    rows,
-                    0 if self.format == "dual" else None,
+                    self.layout.option_rows(item),
+                    self.layout.context_row,
                 )
             )
             start = stop
         return encoded, truncated
 
-    def _separator(self) -> str:
-        found: str | None = self.tokenizer.sep_token or self.tokenizer.eos_token
-        if found is None:
-            raise FiglangError(
-                "format=joint needs a token between the options, and this tokenizer has none; take pair or "
-                "dual"
-            )
-        return found
+    def _texts(self, item: Item) -> list[tuple[str, ...]]:
+        if len(item.options) < 2:
+            raise FiglangError(f"item {item.id} has {len(item.options)} option; a choice needs two or more")
+        style = "raw" if item.cut else self.text
+        return self.layout.sequences(item, lambda text: word(text, style))
 
-    def _sentence(self, text: str) -> str:
-        whole = self.vectors.prompt + text
-        return whole.lower() if self.vectors.lower else whole
+    def _tokenised(self, sequences: Sequence[tuple[str, ...]]) -> tuple[Any, Any, int]:
+        """Token ids and segment ids (None if the network takes none), and how many sequences were cut."""
+        columns = [list(texts) for texts in zip(*sequences, strict=True)]
+        whole = self.tokenizer(*columns, verbose=False)
+        truncated = sum(len(ids) > self.max_length for ids in whole["input_ids"])
+        if truncated:
+            whole = self.tokenizer(*columns, truncation="longest_first", max_length=self.max_length)
+        return whole["input_ids"], whole.get("token_type_ids"), truncated
 
     def collate(self, batch: Sequence[Encoded]) -> Batch:
         """Pad to the longest sequence of the batch."""
@@ -184,7 +165,7 @@ class Encoder:
         contexts = []
         offset = 0
         for index, example in enumerate(batch):
-            shift = 0 if self.format in ("joint", "nli") else offset
+            shift = 0 if self.layout.one_sequence else offset
             options[index, : len(example.option_rows)] = torch.tensor(example.option_rows) + shift
             if example.context_row is not None:
                 contexts.append(offset + example.context_row)
@@ -202,10 +183,6 @@ def padding(tokenizer: PreTrainedTokenizerBase) -> int:
     """The token that rows are filled up with; the mask hides it, so that any does where a tokenizer has
     none."""
     return tokenizer.pad_token_id or 0
-
-
-def _alphabetical(item: Item) -> list[int]:
-    return sorted(range(len(item.options)), key=lambda index: item.options[index])
 
 
 def _pad(rows: Sequence[Sequence[int]], value: int) -> Tensor:

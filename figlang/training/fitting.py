@@ -190,7 +190,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
 def _trim(ready: Prepared) -> nn.Embedding | None:
     """Leave unused embedding rows alone, where that is exact: without decay only the rows in use ever
     change."""
-    if ready.manifest.format == "causal" or not isinstance(ready.network, PreTrainedModel):
+    if ready.manifest.input_format.causal or not isinstance(ready.network, PreTrainedModel):
         return None
     examples = (*ready.examples, *ready.validation_examples, *ready.selection_examples)
     used = {token for example in examples for ids in example.sequences for token in ids}

@@ -16,6 +16,7 @@ from figlang.config import ModelConfig
 from figlang.errors import FiglangError
 from figlang.evaluation import predicting
 from figlang.models import checkpoint, gguf, networks
+from figlang.models.formats import FORMATS
 from tests import running
 from tests.models.test_adapters import exported as adapters
 from tests.models.test_checkpoint import TEXTS
@@ -187,7 +188,7 @@ def everything(folder: Path, cache: Path) -> list[str]:
         lambda: checkpoint.pretrained(causal, None, str(cache)),
         lambda: networks.masked(model),
         lambda: checkpoint.ancestry(model),
-        *(lambda format=format: networks.begin(model, format, [], 2) for format in networks.AUTO_CLASSES),
+        *(lambda format=format: networks.begin(model, format, [], 2) for format in FORMATS),
     ]
     refused = []
     for way in ways:

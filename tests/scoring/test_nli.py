@@ -272,8 +272,7 @@ def test_a_two_class_network_has_the_score_it_supports() -> None:
 
 
 def test_a_cut_sentence_is_worded_as_it_is() -> None:
-    _, encoder = network_in_order((0, 1, 2))
-    encoder.format, encoder.text = "pair", "clean"
+    encoder = Encoder(network_in_order((0, 1, 2))[1].tokenizer, "pair", "clean", 80)
     whole = Item("w", "w", "as the", ("key was bent", "lock was bent"), 0)
     cut = Item("c", "c", "as the", ("key was bent", "lock was bent"), 0, cut=True)
     encoded, _ = encoder.encode([whole, cut])
