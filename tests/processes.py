@@ -14,7 +14,7 @@ from typing import Any
 from pytorch_lightning.utilities import rank_zero_only
 from torch import Tensor
 
-from figlang.training.contrastive import ContrastiveModule
+from figlang.training.cross_entropy import CrossEntropyModule
 from tests.running import environment
 
 Strike = tuple[signal.Signals, int]  # a signal and the step of training, from 1, in which it comes
@@ -115,11 +115,11 @@ def _enter(
 
 
 def _prepare(number: signal.Signals, step: int) -> None:
-    whole = ContrastiveModule.loss
+    whole = CrossEntropyModule.loss
 
-    def loss(module: ContrastiveModule, batch: Any) -> dict[str, Tensor]:
+    def loss(module: CrossEntropyModule, batch: Any) -> dict[str, Tensor]:
         if module.global_step == step - 1 and module.trainer.training:
             os.kill(os.getpid(), number)
         return whole(module, batch)
 
-    ContrastiveModule.loss = loss  # type: ignore[method-assign]
+    CrossEntropyModule.loss = loss  # type: ignore[method-assign]

@@ -1,10 +1,11 @@
 """Fine-tuning a causal model with the language-modelling loss on the gold strings (Liu et al. 2022, §4.1 and
 §5.1)."""
 
-from typing import Any, cast
+from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
+from figlang.config import MethodConfig
 from figlang.scoring.tree.branching import StringScorer
 from figlang.training.base import ChoiceModule
 
@@ -13,6 +14,12 @@ class CausalLMModule(ChoiceModule):
     """Trains the network to predict every token of metaphor and gold answer: the mean over the tokens of a
     batch."""
 
+    def __init__(
+        self, network: nn.Module, method: MethodConfig, score: StringScorer, steps: int, seed: int
+    ) -> None:
+        super().__init__(network=network, method=method, score=score, steps=steps, seed=seed)
+        self._strings = score
+
     def loss(self, batch: Any) -> dict[str, Tensor]:
-        log_probs_S = cast(StringScorer, self.score).log_probs(batch)
+        log_probs_S = self._strings.log_probs(self.network, batch)
         return {"loss": -log_probs_S.mean(), "cases": batch.tokens.new_tensor(len(log_probs_S))}

@@ -73,25 +73,24 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     # Pairs are two items each, so that a step has as many items as was asked for.
     together = max(1, round(method.batch_size * len(ready.examples) / len(ready.train.items)))
     batches = ChoiceData(
-        ready.collate,
-        ready.examples,
-        ready.validation_examples,
-        ready.selection_examples,
-        together,
-        method.max_tokens,
-        config.seed,
+        collate=ready.collate,
+        train=ready.examples,
+        validation=ready.validation_examples,
+        selection=ready.selection_examples,
+        batch_size=together,
+        max_tokens=method.max_tokens,
+        seed=config.seed,
     )
     steps = len(batches.buckets) * method.epochs
     parameters = sum(parameter.numel() for parameter in network.parameters())
     trained = sum(parameter.numel() for parameter in network.parameters() if parameter.requires_grad)
     whole = _trim(ready) if method.weight_decay == 0 else None
-    trained_in, score, head = network, ready.score, ready.head
     sharded = config.trainer.strategy in SHARDED
-    if sharded and rank_zero_only.rank == 0:
-        # The strategy takes a network apart for good: it gets another one, and this one its trained weights.
-        trained_in, score, head = copy.deepcopy((network, score, head))
-    module = ready.kind(trained_in, method, score, steps, config.seed)
+    # Such a strategy takes a network apart for good: it gets a copy, and `network` gets the trained weights.
+    fitted = copy.deepcopy(network) if sharded and rank_zero_only.rank == 0 else network
+    module = ready.kind(network=fitted, method=method, score=ready.score, steps=steps, seed=config.seed)
     history = History(run.folder / "log.csv", ready.validation.items, log)
+    head = [parameter for name, parameter in fitted.named_parameters() if name in ready.head]
     health = Health(history, ready.chance, head, log)
     saver = Preemption(run.checkpoint)
     trainer = trainer_of(config, run, [history, health, saver])

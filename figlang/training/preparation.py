@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from peft import PeftModel
-from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import MethodConfig, ModelConfig, PromptConfig, TrainConfig
@@ -31,7 +30,7 @@ from figlang.tasks.mix import original
 from figlang.tasks.twins import twin
 from figlang.training.base import ChoiceModule, Score
 from figlang.training.causal_lm import CausalLMModule
-from figlang.training.contrastive import ContrastiveModule
+from figlang.training.cross_entropy import CrossEntropyModule
 from figlang.types import CLASSES, Inference, Item, SentenceVectors, Split
 
 
@@ -39,10 +38,21 @@ from figlang.types import CLASSES, Inference, Item, SentenceVectors, Split
 class Prepared:
     """Data, network and examples of a run.
 
-    `examples` are trained on, `validation_examples` chosen from after every epoch, and `selection_examples`,
-    if there are any, decide which epoch is exported. `kind` is the way of training, `head` what is new on top
-    of the network. `notes` are sentences about the data, for the log and metrics.json. With `merges`,
-    adapters are exported merged.
+    Attributes:
+        train: What is trained on.
+        validation: What is chosen from after every epoch.
+        network: The network with its adapters, if there are any.
+        tokenizer: Its tokenizer.
+        examples: The training items in tokens, or pairs of them.
+        validation_examples: The validation items in tokens.
+        selection_examples: Items in tokens whose loss decides which epoch is exported; may be empty.
+        collate: Makes a batch of examples.
+        score: Scores of the options of a batch, (B, C), by the network.
+        kind: The way of training.
+        head: Names of the parameters on top of the network.
+        manifest: What the exported network says of itself.
+        notes: Sentences about the data, for the log and metrics.json.
+        merges: Whether adapters are exported merged.
     """
 
     train: Split
@@ -55,7 +65,7 @@ class Prepared:
     collate: Callable[[Sequence[Any]], Any]
     score: Score
     kind: type[ChoiceModule]
-    head: list[nn.Parameter]
+    head: frozenset[str]
     manifest: Manifest
     notes: list[str]
     merges: bool = False
@@ -251,19 +261,19 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         config, network, manifest, [*heads, *(name for name in new if not lora.within(name, heads))]
     )
     return Prepared(
-        train,
-        validation,
-        adapted,
-        tokenizer,
-        examples,
-        validation_examples,
-        encode_all(encoder, selected)[0],
-        encoder.collate,
-        score,
-        ContrastiveModule,  # the gold class among classes is learnt as the gold option among options
-        [parameter for name, parameter in adapted.named_parameters() if _trained(name, heads)],
-        manifest,
-        [*notes, *validation_notes],
+        train=train,
+        validation=validation,
+        network=adapted,
+        tokenizer=tokenizer,
+        examples=examples,
+        validation_examples=validation_examples,
+        selection_examples=encode_all(encoder, selected)[0],
+        collate=encoder.collate,
+        score=score,
+        kind=CrossEntropyModule,
+        head=frozenset(name for name, _ in adapted.named_parameters() if _trained(name, heads)),
+        manifest=manifest,
+        notes=[*notes, *validation_notes],
     )
 
 
@@ -317,19 +327,19 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         )
     adapted, manifest = _adapt(config, network, manifest, [])
     return Prepared(
-        train,
-        validation,
-        adapted,
-        tokenizer,
-        examples,
-        validation_examples,
-        selection_examples,
-        encoder.collate,
-        StringScorer(anatomy),
-        CausalLMModule if method.name == "lm" else ContrastiveModule,
-        [],
-        manifest,
-        [],
+        train=train,
+        validation=validation,
+        network=adapted,
+        tokenizer=tokenizer,
+        examples=examples,
+        validation_examples=validation_examples,
+        selection_examples=selection_examples,
+        collate=encoder.collate,
+        score=StringScorer(anatomy),
+        kind=CausalLMModule if method.name == "lm" else CrossEntropyModule,
+        head=frozenset(),
+        manifest=manifest,
+        notes=[],
     )
 
 

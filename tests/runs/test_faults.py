@@ -25,7 +25,7 @@ from figlang.machine.faults import explain
 from figlang.models import checkpoint
 from figlang.runs.training import Run
 from figlang.training import selection
-from figlang.training.contrastive import ContrastiveModule
+from figlang.training.cross_entropy import CrossEntropyModule
 from figlang.training.trainer import WholeStates, trainer
 from tests.running import TINY
 from train import main as train_command
@@ -53,13 +53,13 @@ def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 def at_step(monkeypatch: pytest.MonkeyPatch, step: int, act: Any) -> None:
     """Have `act` done in place of the training loss of one step, which it may change."""
-    whole = ContrastiveModule.loss
+    whole = CrossEntropyModule.loss
 
-    def loss(module: ContrastiveModule, batch: Any) -> dict[str, torch.Tensor]:
+    def loss(module: CrossEntropyModule, batch: Any) -> dict[str, torch.Tensor]:
         found = whole(module, batch)
         return act(found) if module.global_step == step and module.trainer.training else found
 
-    monkeypatch.setattr(ContrastiveModule, "loss", loss)
+    monkeypatch.setattr(CrossEntropyModule, "loss", loss)
 
 
 def raising(error: Exception) -> Any:

@@ -15,7 +15,7 @@ from figlang.models import networks
 from figlang.scoring.encode import Encoder
 from figlang.scoring.nli import TWO_CLASSES, choices, classes, judgements, label_order, option_scores
 from figlang.statistics.metrics import accuracy
-from figlang.training.contrastive import ContrastiveModule
+from figlang.training.cross_entropy import CrossEntropyModule
 from figlang.types import CLASSES, Inference, Item, Prediction
 
 PAIR = [
@@ -284,7 +284,7 @@ def test_a_cut_sentence_is_worded_as_it_is() -> None:
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0)])
 def test_premises_can_be_learnt_by_heart_in_any_order_of_the_outputs(order: tuple[int, ...]) -> None:
     network, encoder = network_in_order(order)
-    module = ContrastiveModule(network.train(), MethodConfig(name="nli"), classes(order), steps=1, seed=0)
+    module = CrossEntropyModule(network.train(), MethodConfig(name="nli"), classes(order), steps=1, seed=0)
     batch = encoder.collate(encoder.encode(PREMISES)[0])
     optimizer = torch.optim.AdamW(network.parameters(), lr=2e-3)
     for _ in range(80):

@@ -16,7 +16,7 @@ from figlang.models import networks
 from figlang.scoring.encode import Batch, Encoder, word
 from figlang.scoring.head import scorer
 from figlang.training.base import lr_factor
-from figlang.training.contrastive import ContrastiveModule
+from figlang.training.cross_entropy import CrossEntropyModule
 from figlang.types import Item
 
 FORMATS = ("pair", "joint", "dual")
@@ -120,7 +120,7 @@ def test_the_contrastive_loss_is_the_mean_of_minus_log_p_of_the_gold_options(for
 def test_one_step_of_training_raises_the_gold_score_against_the_other(format: str) -> None:
     network, encoder = build(format)
     batch = encoder.collate(encoder.encode(ITEMS[:1])[0])
-    module = ContrastiveModule(
+    module = CrossEntropyModule(
         network.eval(), MethodConfig(format=format), scorer(format, 20.0), steps=10, seed=0
     )
 
@@ -140,7 +140,7 @@ def test_four_items_can_be_learnt_by_heart(format: str) -> None:
     network, encoder = build(format)
     items = [dataclasses.replace(item, group=item.id) for item in ITEMS]
     batch = encoder.collate(encoder.encode(items)[0])
-    module = ContrastiveModule(
+    module = CrossEntropyModule(
         network.train(), MethodConfig(format=format), scorer(format, 20.0), steps=1, seed=0
     )
     optimizer = torch.optim.AdamW(network.parameters(), lr=2e-3)

@@ -9,7 +9,7 @@ from transformers import AutoConfig, AutoModelForMultipleChoice, PreTrainedModel
 
 from figlang.config import MethodConfig
 from figlang.scoring.head import scorer
-from figlang.training.contrastive import ContrastiveModule
+from figlang.training.cross_entropy import CrossEntropyModule
 from figlang.training.embedding import TrimmedEmbedding, restore, trim
 
 
@@ -55,7 +55,7 @@ def test_clipping_is_that_of_torch(scale: float) -> None:
     for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
         assert mine.grad is not None
         other.grad = mine.grad.clone()
-    module = ContrastiveModule(ours, MethodConfig(format="pair", clip=1.0), scorer("pair", 1.0), 1, 0)
+    module = CrossEntropyModule(ours, MethodConfig(format="pair", clip=1.0), scorer("pair", 1.0), 1, 0)
     module.configure_gradient_clipping(torch.optim.AdamW(ours.parameters()))
     nn.utils.clip_grad_norm_(theirs.parameters(), 1.0)
     for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):

@@ -10,7 +10,7 @@ from figlang.errors import FiglangError
 from figlang.models import networks
 from figlang.scoring.head import scorer
 from figlang.training import throughput
-from figlang.training.contrastive import ContrastiveModule
+from figlang.training.cross_entropy import CrossEntropyModule
 from figlang.training.layers import groups
 
 
@@ -37,7 +37,7 @@ def test_rates_fall_from_layer_to_layer(architecture: str) -> None:
 
 def test_the_optimizer_has_the_rates_and_clips_all_groups() -> None:
     network, _ = networks.build(ModelConfig(init="tiny"), "pair", ["The room was an oven."], 2)
-    module = ContrastiveModule(network, MethodConfig(lr=1e-3, layer_decay=0.5), scorer("pair", 1.0), 10, 0)
+    module = CrossEntropyModule(network, MethodConfig(lr=1e-3, layer_decay=0.5), scorer("pair", 1.0), 10, 0)
     optimizer = module.configure_optimizers()["optimizer"]
     assert optimizer.param_groups[0]["initial_lr"] == 1e-3
     assert optimizer.param_groups[-1]["initial_lr"] < 1e-3
@@ -47,7 +47,7 @@ def test_the_optimizer_has_the_rates_and_clips_all_groups() -> None:
     assert float(
         nn.utils.get_total_norm([parameter.grad for parameter in network.parameters()])
     ) == pytest.approx(1.0, rel=1e-3)
-    plain = ContrastiveModule(
+    plain = CrossEntropyModule(
         network, MethodConfig(lr=1e-3), scorer("pair", 1.0), 10, 0
     ).configure_optimizers()["optimizer"]
     assert len(plain.param_groups) == 1

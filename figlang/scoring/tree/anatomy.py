@@ -58,6 +58,12 @@ class Anatomy:
     not_tree: str | None = None
     steady: bool = False
 
+    def of(self, network: nn.Module) -> "Anatomy":
+        """The same findings about another network of the same layers, for example a copy of this one."""
+        inside = network.get_base_model() if isinstance(network, PeftModel) else network
+        assert isinstance(inside, PreTrainedModel)
+        return replace(self, network=inside, body=inside.base_model)
+
     def head(self, states_RH: Tensor) -> Tensor:
         """Logits (R, V) of states (R, H), with the scaling and capping of the network's own forward."""
         return self._through(self.network.get_output_embeddings(), states_RH)

@@ -246,23 +246,27 @@ class StringEncoder:
 
 
 class StringScorer:
-    """Scores of a batch by the network that `anatomy` describes. Unlike CausalScorer, it gives gradients."""
+    """Scores of a batch by a network. Unlike CausalScorer, it gives gradients.
+
+    Args:
+        anatomy: What was found out about the network, or about one of which it is a copy.
+    """
 
     def __init__(self, anatomy: Anatomy) -> None:
         self._anatomy = anatomy
 
-    def log_probs(self, batch: StringBatch) -> Tensor:
+    def log_probs(self, network: nn.Module, batch: StringBatch) -> Tensor:
         """The log-probability of every scored token, (S,) in float32."""
-        anatomy = self._anatomy
-        network = anatomy.network if anatomy.not_split else anatomy.body
-        outputs_NTH = network(**batch.inputs, use_cache=False)[0]
+        anatomy = self._anatomy.of(network)
+        read = anatomy.network if anatomy.not_split else anatomy.body
+        outputs_NTH = read(**batch.inputs, use_cache=False)[0]
         states_RH = outputs_NTH.flatten(0, 1)[batch.states]
         logits_RV = (states_RH if anatomy.not_split else anatomy.head(states_RH)).float()
         return logits_RV[batch.predictors, batch.tokens] - logits_RV.logsumexp(-1)[batch.predictors]
 
-    def __call__(self, _: nn.Module, batch: StringBatch) -> Tensor:
+    def __call__(self, network: nn.Module, batch: StringBatch) -> Tensor:
         """Scores of the options, (B, C); -inf where a choice has fewer options."""
-        log_probs_S = self.log_probs(batch)
+        log_probs_S = self.log_probs(network, batch)
         scores_G = torch.zeros_like(batch.weights).index_add(0, batch.strings, log_probs_S) * batch.weights
         scores_BC = scores_G[batch.option_strings.clamp(min=0)]
         if batch.alone_strings is not None:

@@ -111,7 +111,7 @@ def test_lines_are_the_networks_own_loss() -> None:
     strings = encoder(SCORINGS["clean"], sharing=True)
     lines = ["The room was an oven. It was hot.", "Time crawled."]
     batch = strings.collate(strings.encode_lines(lines))
-    found = StringScorer(dissect(built)).log_probs(batch).tolist()
+    found = StringScorer(dissect(built)).log_probs(built, batch).tolist()
     sequences = strings.requests.encode([Request("", line) for line in lines])[0]
     assert found == pytest.approx(
         [v for tokens in sequences for v in values(built, tokens.ids, tokens.start)], abs=1e-4

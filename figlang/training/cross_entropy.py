@@ -1,7 +1,7 @@
-"""Contrastive training: cross-entropy over the scores of an item's options (Liu et al. 2022, §4.2).
+"""Cross-entropy over the scores of an item's options (Liu et al. 2022, §4.2), or over the classes of NLI.
 
-The paper trains encoders so; for causal models, whose options are scored by their log-probabilities, it is
-what the paper leaves to future work (§6.1).
+The paper trains encoders so. For causal models, whose options are scored by their log-probabilities, the
+paper leaves it to future work (§6.1).
 """
 
 from typing import Any
@@ -12,8 +12,8 @@ from torch.nn.functional import cross_entropy
 from figlang.training.base import ChoiceModule
 
 
-class ContrastiveModule(ChoiceModule):
-    """Trains the network so that the gold option scores highest."""
+class CrossEntropyModule(ChoiceModule):
+    """Trains the network so that the gold option, or the gold class, scores highest."""
 
     def loss(self, batch: Any) -> dict[str, Tensor]:
         scores_BC = self.score(self.network, batch)
