@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
+from figlang.config import ScoringConfig
 from figlang.scoring.requests import Request, Scored, naming
 from figlang.scoring.wording import Wording
 from figlang.types import Item, Prediction
@@ -88,43 +89,38 @@ def choose(
 
     Raises FiglangError that names the item and the text that cannot be scored.
     """
-    strings = Strings(wording)
+    asked = Strings(wording)
     before = dict.fromkeys((item.id for item in items), "") if shown is None else shown
     # Without the metaphor in the strings there is nothing to choose backward.
     partners = partners_of(items) if wording.has_context else {}
-    owners: list[str] = []
-    for item in items:
-        for option in item.options:
-            strings.ask(before[item.id], item.context, option)
-            strings.alone(before[item.id], option)
-            if blind:
-                strings.ask_blind(before[item.id], option)
-        if _stands_alone(item):
-            strings.alone(before[item.id], item.context)
-        if item.gold is not None:
-            for partner in partners.get(item.id, ()):
-                strings.ask(before[item.id], partner.context, item.options[item.gold])
-        owners += [item.id] * (len(strings.requests) - len(owners))
-    with naming(owners):
-        scored = scorer.score(strings.requests, progress)
-    strings.answer(scored)
-    forward, backward, unseen = [], [], []
-    for item in items:
-        text = before[item.id]
-        forward.append(
-            decided(item, (strings.forward(text, item.context, option) for option in item.options))
-        )
-        if blind:
-            unseen.append(decided(item, (strings.blind(text, option) for option in item.options)))
-        pair = partners.get(item.id, ())
-        if item.gold is not None and pair:
-            own, answer = [member.id for member in pair].index(item.id), item.options[item.gold]
-            posed = replace(item, gold=own, options=tuple(member.context for member in pair))
-            backward.append(
-                decided(posed, (strings.backward(text, member.context, answer) for member in pair))
-            )
-    measured = [strings.record(before[item.id], item) for item in items]
-    return Directions(forward, backward, unseen if blind else None, measured, scored.read, scored.tokens)
+    worded = [asked.add(item, before[item.id], partners.get(item.id, ()), blind) for item in items]
+    with naming(asked.owners):
+        scored = scorer.score(asked.requests, progress)
+    log_probs = [
+        LogProb(float(values.double().sum()), len(values), len(request.continuation.encode()))
+        for request, values in zip(asked.requests, scored.log_probs, strict=True)
+    ]
+    scores = Scores(wording.scoring, log_probs)
+    return Directions(
+        [decided(item, scores.forward(strings)) for item, strings in zip(items, worded, strict=True)],
+        [
+            decided(_posed_backward(item, partners[item.id]), scores.backward(strings))
+            for item, strings in zip(items, worded, strict=True)
+            if strings.backward
+        ],
+        [decided(item, scores.blind(strings)) for item, strings in zip(items, worded, strict=True)]
+        if blind
+        else None,
+        [scores.record(item, strings) for item, strings in zip(items, worded, strict=True)],
+        scored.read,
+        scored.tokens,
+    )
+
+
+def _posed_backward(item: Item, pair: tuple[Item, ...]) -> Item:
+    """The choice between the metaphors of a pair for the right option of an item."""
+    own = [member.id for member in pair].index(item.id)
+    return replace(item, gold=own, options=tuple(member.context for member in pair))
 
 
 def partners_of(items: Sequence[Item]) -> dict[str, tuple[Item, ...]]:
@@ -147,76 +143,120 @@ def _stands_alone(item: Item) -> bool:
     return bool(item.context) and not item.cut
 
 
+class Worded(NamedTuple):
+    """Places of a metaphor with an answer among all requests: as a whole string, and as the answer after all
+    that stands before it."""
+
+    whole: int
+    answer: int
+
+    def spanned(self, span: str) -> int:
+        """The place of the request that `span`, whole or answer, scores."""
+        return self.whole if span == "whole" else self.answer
+
+
+@dataclass(frozen=True)
+class ItemStrings:
+    """Places of an item's requests among all of them.
+
+    Attributes:
+        options: Those of its metaphor with each option.
+        alone: Those of each option without the metaphor.
+        blind: Those of each option with the metaphor hidden; empty if they are not wanted.
+        metaphor: That of the metaphor without an option; None if it cannot stand alone.
+        backward: Those of each metaphor of the pair with the right option; empty if there is no pair.
+    """
+
+    options: tuple[Worded, ...]
+    alone: tuple[int, ...]
+    blind: tuple[int, ...]
+    metaphor: int | None
+    backward: tuple[Worded, ...]
+
+
 class Strings:
-    """The strings of a wording, each asked for once, and their log-probabilities."""
+    """The requests that a wording makes of items, each once, and the id of the first item that needs it."""
 
     def __init__(self, wording: Wording) -> None:
-        self.wording = wording
-        self.scoring = wording.scoring
-        self.requests: list[Request] = []
-        self._index: dict[Request, int] = {}
-        self._found: list[LogProb] = []
+        self._wording = wording
+        self._places: dict[Request, int] = {}
+        self.owners: list[str] = []
 
-    def ask(self, shown: str, metaphor: str, answer: str) -> None:
-        self._add(self.wording.whole(shown, metaphor, answer))
-        self._add(self.wording.span(shown, metaphor, answer))
+    @property
+    def requests(self) -> list[Request]:
+        return list(self._places)
 
-    def alone(self, shown: str, text: str) -> None:
-        self._add(self.wording.alone(shown, text))
+    def add(self, item: Item, shown: str, pair: tuple[Item, ...], blind: bool) -> ItemStrings:
+        """Word an item.
 
-    def ask_blind(self, shown: str, answer: str) -> None:
-        self._add(self.wording.blind(self.scoring.span, shown, answer))
-
-    def _add(self, request: Request) -> None:
-        if request not in self._index:
-            self._index[request] = len(self.requests)
-            self.requests.append(request)
-
-    def answer(self, scored: Scored) -> None:
-        """Take in what the scorer found for `requests`."""
-        self._found = [
-            LogProb(float(values.double().sum()), len(values), len(request.continuation.encode()))
-            for request, values in zip(self.requests, scored.log_probs, strict=True)
-        ]
-
-    def __getitem__(self, request: Request) -> LogProb:
-        return self._found[self._index[request]]
-
-    def _score(self, span: str, shown: str, metaphor: str, answer: str) -> float:
-        return self[self.wording.scored(span, shown, metaphor, answer)].normalised(self.scoring.norm)
-
-    def forward(self, shown: str, metaphor: str, answer: str) -> float:
-        """How well the answer fits the metaphor, the likelihood of the answer alone taken off if asked
-        for."""
-        alone = (
-            self[self.wording.alone(shown, answer)].normalised(self.scoring.norm)
-            if self.scoring.minus_alone
-            else 0.0
+        Args:
+            item: The item.
+            shown: The examples before its strings.
+            pair: The items whose metaphors are chosen from backward; may be empty.
+            blind: Whether to word the options with the metaphor hidden too.
+        """
+        wording, span = self._wording, self._wording.scoring.span
+        options, alone, unseen = [], [], []
+        for option in item.options:
+            options.append(self._worded(item, shown, item.context, option))
+            alone.append(self._place(item, wording.alone(shown, option)))
+            if blind:
+                unseen.append(self._place(item, wording.blind(span, shown, option)))
+        metaphor = self._place(item, wording.alone(shown, item.context)) if _stands_alone(item) else None
+        backward = (
+            ()
+            if item.gold is None
+            else tuple(self._worded(item, shown, member.context, item.options[item.gold]) for member in pair)
         )
-        return self._score(self.scoring.span, shown, metaphor, answer) - alone
+        return ItemStrings(tuple(options), tuple(alone), tuple(unseen), metaphor, backward)
 
-    def backward(self, shown: str, metaphor: str, answer: str) -> float:
-        """How well the metaphor fits the answer; the answer alone would be the same for every metaphor."""
-        return self._score(self.scoring.backward_span, shown, metaphor, answer)
+    def _worded(self, item: Item, shown: str, metaphor: str, answer: str) -> Worded:
+        whole = self._place(item, self._wording.whole(shown, metaphor, answer))
+        return Worded(whole, self._place(item, self._wording.span(shown, metaphor, answer)))
 
-    def blind(self, shown: str, answer: str) -> float:
-        """How likely the answer is with the metaphor hidden. Less that of the answer alone it would be the
-        same for all answers."""
-        return self[self.wording.blind(self.scoring.span, shown, answer)].normalised(self.scoring.norm)
+    def _place(self, item: Item, request: Request) -> int:
+        if request not in self._places:
+            self._places[request] = len(self._places)
+            self.owners.append(item.id)
+        return self._places[request]
 
-    def record(self, shown: str, item: Item) -> dict[str, Any]:
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of items from the log-probabilities of all requests."""
+
+    scoring: ScoringConfig
+    log_probs: Sequence[LogProb]
+
+    def forward(self, strings: ItemStrings) -> Iterator[float]:
+        """How well each option fits the metaphor, less the likelihood of the option alone if asked for."""
+        for option, alone in zip(strings.options, strings.alone, strict=True):
+            less = self._normalised(alone) if self.scoring.minus_alone else 0.0
+            yield self._normalised(option.spanned(self.scoring.span)) - less
+
+    def backward(self, strings: ItemStrings) -> Iterator[float]:
+        """How well each metaphor fits the right option; the option alone would be the same for all of
+        them."""
+        for metaphor in strings.backward:
+            yield self._normalised(metaphor.spanned(self.scoring.backward_span))
+
+    def blind(self, strings: ItemStrings) -> Iterator[float]:
+        """How likely each option is with the metaphor hidden. Less that of the option alone it would be the
+        same for all options."""
+        return map(self._normalised, strings.blind)
+
+    def record(self, item: Item, strings: ItemStrings) -> dict[str, Any]:
         """The log-probabilities (sum, tokens, bytes) behind an item's scores, or that it was refused."""
-        wording = self.wording
-        found: dict[str, Any] = {
-            "whole": [self[wording.whole(shown, item.context, option)] for option in item.options],
-            "answer": [self[wording.span(shown, item.context, option)] for option in item.options],
-            "answer_alone": [self[wording.alone(shown, option)] for option in item.options],
-            "metaphor_alone": self[wording.alone(shown, item.context)] if _stands_alone(item) else None,
+        kinds: dict[str, Any] = {
+            "whole": [self.log_probs[option.whole] for option in strings.options],
+            "answer": [self.log_probs[option.answer] for option in strings.options],
+            "answer_alone": [self.log_probs[place] for place in strings.alone],
         }
-        measured = [
-            *found["whole"],
-            *found["answer"],
-            *found["answer_alone"],
-            *filter(None, [found["metaphor_alone"]]),
-        ]
-        return {"id": item.id, **found} if all(one.tokens for one in measured) else refusal(item)
+        metaphor = None if strings.metaphor is None else self.log_probs[strings.metaphor]
+        measured = [*kinds["whole"], *kinds["answer"], *kinds["answer_alone"], *filter(None, [metaphor])]
+        if not all(log_prob.tokens for log_prob in measured):
+            return refusal(item)
+        return {"id": item.id, **kinds, "metaphor_alone": metaphor}
+
+    def _normalised(self, place: int) -> float:
+        return self.log_probs[place].normalised(self.scoring.norm)
