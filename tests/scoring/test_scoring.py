@@ -101,7 +101,7 @@ def test_a_dual_score_is_the_scaled_cosine_of_the_means() -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_contrastive_loss_is_the_mean_of_minus_log_p_of_the_gold_options(format: str) -> None:
     network, encoder = build(format)
-    module = ContrastiveModule(
+    module = CrossEntropyModule(
         network.eval(), MethodConfig(format=format), scorer(format, 20.0), steps=10, seed=0
     )
     with torch.no_grad():
