@@ -1,9 +1,11 @@
-"""The mean of networks: seeds of one recipe (model soups, arXiv 2203.05482), a network and what it began from
-(WiSE-FT, arXiv 2109.01903). Of whole weights, or of what adapters add to them.
+"""The mean of networks: of seeds of one recipe, or of a network and the one it began from.
 
-The mean of adapters is that of their products: A of one seed belongs to its own B, so that neither may be
-averaged alone. Side by side in one adapter of the sum of their ranks the mean is exact; a lower `rank` keeps
-the largest singular values of it.
+The first is a model soup (arXiv 2203.05482), the second is WiSE-FT (arXiv 2109.01903). The mean is of whole
+weights, or of what adapters add to them.
+
+The mean of adapters is the mean of their products. A of one seed belongs to its own B, so neither may be
+averaged alone. All adapters side by side in one adapter, whose rank is the sum of their ranks, are the exact
+mean. A lower `rank` keeps its largest singular values.
 """
 
 import logging
@@ -27,32 +29,43 @@ Weights = Mapping[str, Tensor]
 
 
 def weights_file(model: Path) -> str:
-    """Name of the file of weights in an exported folder. Raises FiglangError for a network of several
-    files."""
+    """The name of the file of weights in an exported folder.
+
+    Raises:
+        FiglangError: If the network has several files, or none.
+    """
     for name in (SAFETENSORS_WEIGHTS_NAME, WHOLE):
         if (model / name).is_file():
             return name
     raise FiglangError(
-        f"{model} holds neither {SAFETENSORS_WEIGHTS_NAME} nor {WHOLE}; average runs of a network of one file"
+        f"{model} holds neither {SAFETENSORS_WEIGHTS_NAME} nor {WHOLE}; average runs whose network is "
+        "one file"
     )
 
 
 def mean(
     models: Sequence[Path], rank: int | None, shares: Sequence[float] | None = None
 ) -> tuple[dict[str, Tensor], dict[str, Any] | None]:
-    """The mean weights of exported folders and, of adapters, their adapter_config.json.
+    """The mean weights of exported folders.
 
-    `shares` weigh the folders and sum to one; equal ones if None.
+    Args:
+        models: The folders.
+        rank: Rank of the mean of adapters; None for the exact mean.
+        shares: Weights of the folders, whose sum is one; None for equal ones.
 
-    Raises FiglangError for folders that do not hold the same weights, and for adapters whose mean is no
-    adapter.
+    Returns:
+        The weights and, for adapters, their adapter_config.json.
+
+    Raises:
+        FiglangError: If the folders do not hold the same kinds of weights, or if the mean of the adapters is
+            not an adapter.
     """
     shares = shares or [1 / len(models)] * len(models)
     names = {weights_file(model) for model in models}
-    found: list[Weights] = [load_file(model / weights_file(model)) for model in models]
+    weights: list[Weights] = [load_file(model / weights_file(model)) for model in models]
     if (
         len(names) > 1
-        or len({tuple(sorted((key, value.shape) for key, value in one.items())) for one in found}) > 1
+        or len({tuple(sorted((key, value.shape) for key, value in part.items())) for part in weights}) > 1
     ):
         raise FiglangError(
             f"{models[0]} and {models[-1]} hold different weights, or adapters of different ranks; average "
@@ -61,58 +74,64 @@ def mean(
     if names == {WHOLE}:
         if rank is not None:
             raise FiglangError(
-                f"rank={rank} is for adapters, and {models[0]} holds a whole network; leave it out"
+                f"rank={rank} is for adapters, but {models[0]} holds a whole network; leave it out"
             )
-        return _mean(found, shares), None
+        return _mean(weights, shares), None
     settings = from_json((models[0] / CONFIG_NAME).read_text(encoding="utf-8"))
     if settings["use_dora"] or settings["rank_pattern"] or settings["alpha_pattern"]:
         raise FiglangError(
-            f"{models[0]}: DoRA's adapters, or those of several ranks, have no mean of their kind; take "
-            "peft=lora"
+            f"{models[0]}: DoRA's adapters, or those with several ranks, do not have a mean of the same "
+            "kind; take peft=lora"
         )
-    return _adapters(found, shares, settings, rank)
+    return _adapters(weights, shares, settings, rank)
 
 
 def _adapters(
-    found: Sequence[Weights], shares: Sequence[float], settings: dict[str, Any], rank: int | None
+    adapters: Sequence[Weights], shares: Sequence[float], settings: dict[str, Any], rank: int | None
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    before, own, kept = settings["r"], len(found) * settings["r"], []
-    if rank is not None and rank > own:
-        raise FiglangError(f"rank={rank} is more than the {own} of all runs together; leave it out")
+    rank_of_one, exact_rank, shares_kept = settings["r"], len(adapters) * settings["r"], []
+    if rank is not None and rank > exact_rank:
+        raise FiglangError(f"rank={rank} is more than the {exact_rank} of all runs together; leave it out")
     ends = sqrt if settings["use_rslora"] else float
-    after = {
+    settings_of_mean = {
         **settings,
-        "r": rank or own,
-        "lora_alpha": max(1, settings["lora_alpha"] * (rank or own) // before),
+        "r": rank or exact_rank,
+        "lora_alpha": max(1, settings["lora_alpha"] * (rank or exact_rank) // rank_of_one),
     }
-    scaled = (settings["lora_alpha"] / ends(before)) / (after["lora_alpha"] / ends(after["r"]))
-    averaged = _mean(
-        [{name: value for name, value in one.items() if ".lora_" not in name} for one in found], shares
+    scaled = (settings["lora_alpha"] / ends(rank_of_one)) / (
+        settings_of_mean["lora_alpha"] / ends(settings_of_mean["r"])
     )
-    for name in (name for name in found[0] if ".lora_A." in name):
+    averaged = _mean(
+        [{name: value for name, value in weights.items() if ".lora_" not in name} for weights in adapters],
+        shares,
+    )
+    for name in (name for name in adapters[0] if ".lora_A." in name):
         twin = name.replace(".lora_A.", ".lora_B.")
-        down = torch.cat([one[name].float() for one in found])
+        down = torch.cat([weights[name].float() for weights in adapters])
         up = torch.cat(
-            [share * scaled * one[twin].float() for share, one in zip(shares, found, strict=True)], 1
+            [share * scaled * weights[twin].float() for share, weights in zip(shares, adapters, strict=True)],
+            1,
         )
         if rank is not None:
             down, up, part = _truncated(down, up, rank)
-            kept.append(part)
+            shares_kept.append(part)
         averaged |= {name: down.contiguous(), twin: up.contiguous()}
-    if kept:
-        parts = 100 * sum(kept) / len(kept), 100 * min(kept)
+    if shares_kept:
+        parts = 100 * sum(shares_kept) / len(shares_kept), 100 * min(shares_kept)
         log.info(
-            "rank %s of %d keeps %.1f %% of the squared length of what the adapters add, %.1f %% at least",
+            "rank %s of %d keeps %.1f %% of the squared length of what the adapters add, at least %.1f %%",
             rank,
-            own,
+            exact_rank,
             *parts,
         )
-    return averaged, after
+    return averaged, settings_of_mean
 
 
 def _truncated(down: Tensor, up: Tensor, rank: int) -> tuple[Tensor, Tensor, float]:
-    """The nearest product of a lower rank, and its share of the squared length; the product itself is never
-    formed."""
+    """The nearest product of a lower rank, and its share of the squared length.
+
+    The product itself is never computed.
+    """
     (left, inner), (right, other) = torch.linalg.qr(up), torch.linalg.qr(down.T)
     U, S, Vh = torch.linalg.svd(inner @ other.T, full_matrices=False)
     root = S[:rank].sqrt()
@@ -120,12 +139,12 @@ def _truncated(down: Tensor, up: Tensor, rank: int) -> tuple[Tensor, Tensor, flo
     return root[:, None] * (Vh[:rank] @ right.T), (left @ U[:, :rank]) * root, share
 
 
-def _mean(found: Sequence[Weights], shares: Sequence[float]) -> dict[str, Tensor]:
+def _mean(networks: Sequence[Weights], shares: Sequence[float]) -> dict[str, Tensor]:
     return {
-        name: torch.stack([share * one[name].float() for share, one in zip(shares, found, strict=True)]).sum(
-            0
-        )
+        name: torch.stack(
+            [share * weights[name].float() for share, weights in zip(shares, networks, strict=True)]
+        ).sum(0)
         if value.is_floating_point()
         else value
-        for name, value in found[0].items()
+        for name, value in networks[0].items()
     }

@@ -1,12 +1,14 @@
-"""The fit: a prepared network in, a trained one and its history out."""
+"""The fit: from a prepared network to a trained one and its history."""
 
 import copy
 import logging
 import os
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from pytorch_lightning import LightningModule, Trainer
 from pytorch_lightning.utilities import rank_zero_only
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 from torch import nn
@@ -24,20 +26,34 @@ from figlang.training.embedding import restore, trim
 from figlang.training.preparation import Prepared
 from figlang.training.strategies import SHARDED
 from figlang.training.trainer import trainer as trainer_of
+from figlang.types import Split
 
 log = logging.getLogger("figlang")
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a fit reports besides the weights. `seconds` is the time in training steps and validation, of all
-    its parts.
+    """What a fit reports besides the weights.
 
-    Tokens are those that training steps read, without padding; their rate is over the time without
-    validation. `peak_memory_mb` is that of the first process in the last part; None where the system does not
-    count it anew for each run of a process. `peak_share` is the least share of what matrix products reach on
-    this CPU, measured after the fit (figlang/training/throughput.py); None for a short fit, on another device
-    or with several processes.
+    Attributes:
+        items: Number of training items.
+        precision: As configured.
+        seconds: Time of training steps and validation, over all parts of a resumed fit.
+        examples_per_second: Items by `seconds`.
+        tokens_per_second: Tokens that training steps read, without padding, by the time without validation.
+        peak_memory_mb: Largest memory of the first process in the last part, in MB. None if the system cannot
+            count it separately for each run of a process.
+        peak_share: Lowest share of the speed that matrix products reach on this CPU, measured after the fit
+            (figlang/training/throughput.py). None for a short fit, on another device or with several
+            processes.
+        parameters: Number of weights.
+        trained: Number of trained weights.
+        steps: Number of optimizer steps.
+        epochs: Number of epochs.
+        exported_epoch: The epoch whose weights are exported, from 1.
+        selection: How it was selected.
+        health: Findings about the training.
+        history: Rows of log.csv.
     """
 
     items: int
@@ -57,30 +73,28 @@ class Fitted:
     history: list[tuple[int, int, str, str, float]]
 
     def facts(self) -> dict[str, Any]:
-        """For metrics.json: everything but the curves, which are in log.csv, and the health, which stands on
-        its own."""
+        """The part for metrics.json: everything but the curves and the health."""
         return {name: value for name, value in asdict(self).items() if name not in ("history", "health")}
 
 
 def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
-    """Train the prepared network in place, from the run's checkpoint if it has one; of a settled
-    configuration (see runtime).
+    """Train the prepared network in place, from the run's checkpoint if it has one.
 
-    Returns None in the processes of a distributed fit that have nothing left to do.
+    Args:
+        config: A settled configuration (see runtime).
+        run: The run's folder.
+        ready: The network and the encoded data.
+
+    Returns:
+        None in the processes of a distributed fit that have nothing left to do.
+
+    Raises:
+        FiglangError: If a loss is not finite, or if the checkpoint cannot be resumed from.
+        SystemExit: If the fit is stopped by a signal.
     """
     network, method = ready.network, config.method
     counted = throughput.forget_peak()
-    # Pairs are two items each, so that a step has as many items as was asked for.
-    together = max(1, round(method.batch_size * len(ready.examples) / len(ready.train.items)))
-    batches = ChoiceData(
-        collate=ready.collate,
-        train=ready.examples,
-        validation=ready.validation_examples,
-        selection=ready.selection_examples,
-        batch_size=together,
-        max_tokens=method.max_tokens,
-        seed=config.seed,
-    )
+    batches = _batches(config, ready)
     steps = len(batches.buckets) * method.epochs
     parameters = sum(parameter.numel() for parameter in network.parameters())
     trained = sum(parameter.numel() for parameter in network.parameters() if parameter.requires_grad)
@@ -94,62 +108,10 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     health = Health(history, ready.chance, head, log)
     saver = Preemption(run.checkpoint)
     trainer = trainer_of(config, run, [history, health, saver])
-    # Not by what is there alone: under torchrun the first process may be about to clear the folder.
-    anew = config.overwrite or config.resume == "never"
-    resumed = run.checkpoint if run.checkpoint.exists() and not anew else None
-    name, source, items, precision = (
-        config.model.name,
-        config.data.name,
-        len(ready.train.items),
-        config.trainer.precision,
-    )
-    log.info(
-        "training %s on %s: %d items, %d epochs, %d steps, %s",
-        name,
-        source,
-        items,
-        method.epochs,
-        steps,
-        precision,
-    )
-    if ready.share < 1:
-        log.info(
-            "%s trains %.2f %% of the weights, %s of them",
-            config.peft.name,
-            100 * ready.share,
-            f"{trained:,}",
-        )
-    if resumed:
-        log.info("resuming from %s", resumed)
+    resumed = _resumable(config, run)
+    _announce(config, ready, steps, trained, resumed)
     started = perf_counter()
-    try:
-        trainer.fit(
-            module, datamodule=batches, ckpt_path=str(resumed) if resumed else None, weights_only=True
-        )
-    except FiglangError:
-        raise
-    except NonFiniteLossError as error:
-        batch = ", ".join(ready.train.items[position].id for position in error.positions)
-        raise FiglangError(
-            f"{error} in epoch {trainer.current_epoch + 1}, step {trainer.global_step + 1}, on items "
-            f"{batch}; {run.folder} keeps "
-            "the state before it. Look at these items, or lower method.lr with overwrite=true"
-        ) from error
-    except SystemExit as stop:  # what Lightning makes of SIGTERM and of an interruption by the keyboard
-        if trainer.is_global_zero:
-            kept = f"step {saver.kept}" if saver.kept else "its last whole epoch"
-            log.warning("stopped; the same command continues %s after %s", run.folder, kept)
-        if not isinstance(stop, SIGTERMException):
-            raise SystemExit(INTERRUPTED) from stop
-        # The agent of a sweep ends hopeless runs so, and would give up after some that seem to have failed.
-        tracking.preempted()
-        raise SystemExit(0 if "WANDB_SWEEP_ID" in os.environ else TERMINATED) from stop
-    except Exception as error:  # a damaged checkpoint can fail in any way
-        if resumed and not trainer.global_step:
-            raise FiglangError(
-                f"{resumed} cannot be resumed from ({damage(error)}); overwrite=true starts the run again"
-            ) from error
-        raise
+    _run(trainer, module, batches, resumed, run, saver, ready.train)
     if not trainer.is_global_zero:
         return None
     epochs = trainer.current_epoch
@@ -158,23 +120,17 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         restore(network, whole)
     network.to("cpu").eval()
     seconds = history.seconds or perf_counter() - started
-    tokens = sum(example.tokens for example in ready.examples) * epochs
-    alone = trainer.world_size == 1 and trainer.strategy.root_device.type == "cpu"
     stepping = max(seconds - history.validating, 1e-9)
-    measurable = alone and stepping >= throughput.WORTH and precision in throughput.DTYPES
-    memory = throughput.peak_memory() if counted else None
+    tokens = sum(example.tokens for example in ready.examples) * epochs
+    memory = throughput.peak_memory() if counted else None  # before products are measured, which need some
     return Fitted(
-        items=items,
-        precision=precision,
+        items=len(ready.train.items),
+        precision=config.trainer.precision,
         seconds=seconds,
-        examples_per_second=items * epochs / seconds,
+        examples_per_second=len(ready.train.items) * epochs / seconds,
         tokens_per_second=tokens / stepping,
         peak_memory_mb=memory,
-        peak_share=throughput.work(network, tokens)
-        / stepping
-        / throughput.product_rate(throughput.DTYPES[precision])
-        if measurable
-        else None,
+        peak_share=_peak_share(trainer, network, tokens, stepping, config.trainer.precision),
         parameters=parameters,
         trained=trained,
         steps=trainer.global_step,
@@ -186,13 +142,100 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     )
 
 
+def _batches(config: TrainConfig, ready: Prepared) -> ChoiceData:
+    method = config.method
+    # Pairs are two items each, so that a step has as many items as was asked for.
+    together = max(1, round(method.batch_size * len(ready.examples) / len(ready.train.items)))
+    return ChoiceData(
+        collate=ready.collate,
+        train=ready.examples,
+        validation=ready.validation_examples,
+        selection=ready.selection_examples,
+        batch_size=together,
+        max_tokens=method.max_tokens,
+        seed=config.seed,
+    )
+
+
+def _resumable(config: TrainConfig, run: Run) -> Path | None:
+    """The checkpoint to resume from. Under torchrun the first process may be about to clear the folder."""
+    anew = config.overwrite or config.resume == "never"
+    return run.checkpoint if run.checkpoint.exists() and not anew else None
+
+
+def _announce(config: TrainConfig, ready: Prepared, steps: int, trained: int, resumed: Path | None) -> None:
+    log.info(
+        "training %s on %s: %d items, %d epochs, %d steps, %s",
+        config.model.name,
+        config.data.name,
+        len(ready.train.items),
+        config.method.epochs,
+        steps,
+        config.trainer.precision,
+    )
+    if ready.share < 1:
+        share = 100 * ready.share
+        log.info("%s trains %.2f %% of the weights, %s of them", config.peft.name, share, f"{trained:,}")
+    if resumed:
+        log.info("resuming from %s", resumed)
+
+
+def _run(
+    trainer: Trainer,
+    module: LightningModule,
+    batches: ChoiceData,
+    resumed: Path | None,
+    run: Run,
+    saver: Preemption,
+    train: Split,
+) -> None:
+    """Lightning's fit, whose errors become one line each."""
+    try:
+        trainer.fit(
+            module, datamodule=batches, ckpt_path=str(resumed) if resumed else None, weights_only=True
+        )
+    except FiglangError:
+        raise
+    except NonFiniteLossError as error:
+        batch = ", ".join(train.items[position].id for position in error.positions)
+        raise FiglangError(
+            f"{error} in epoch {trainer.current_epoch + 1}, step {trainer.global_step + 1}, on items "
+            f"{batch}; {run.folder} keeps the state before it. Look at these items, or lower method.lr with "
+            "overwrite=true"
+        ) from error
+    except SystemExit as stop:  # Lightning's answer to SIGTERM and to an interruption by the keyboard
+        if trainer.is_global_zero:
+            kept = f"step {saver.kept}" if saver.kept else "its last whole epoch"
+            log.warning("stopped; the same command continues %s after %s", run.folder, kept)
+        if not isinstance(stop, SIGTERMException):
+            raise SystemExit(INTERRUPTED) from stop
+        # A sweep's agent ends hopeless runs this way. It would give up after some that seem to have failed.
+        tracking.preempted()
+        raise SystemExit(0 if "WANDB_SWEEP_ID" in os.environ else TERMINATED) from stop
+    except Exception as error:  # a damaged checkpoint can fail in any way
+        if resumed and not trainer.global_step:
+            raise FiglangError(
+                f"{resumed} cannot be resumed from ({damage(error)}); overwrite=true starts the run again"
+            ) from error
+        raise
+
+
+def _peak_share(
+    trainer: Trainer, network: nn.Module, tokens: int, seconds: float, precision: str
+) -> float | None:
+    """The share of the speed of matrix products that the training steps reached, see Fitted."""
+    alone = trainer.world_size == 1 and trainer.strategy.root_device.type == "cpu"
+    if not alone or seconds < throughput.WORTH or precision not in throughput.DTYPES:
+        return None
+    rate = throughput.product_rate(throughput.DTYPES[precision])
+    return throughput.work(network, tokens) / seconds / rate
+
+
 def _trim(ready: Prepared) -> nn.Embedding | None:
-    """Leave unused embedding rows alone, where that is exact: without decay only the rows in use ever
-    change."""
+    """Leave unused embedding rows alone if that is exact: without decay, only rows in use change."""
     if ready.manifest.input_format.causal or not isinstance(ready.network, PreTrainedModel):
         return None
     examples = (*ready.examples, *ready.validation_examples, *ready.selection_examples)
     used = {token for example in examples for ids in example.sequences for token in ids}
-    # Rows are filled up with the tokenizer's token, which need not be the one that the embedding was made
-    # with.
+    # Rows are padded with the tokenizer's token, which may differ from the embedding's.
     return trim(ready.network, used | {padding(ready.tokenizer)})

@@ -117,7 +117,7 @@ def test_whole_weights_are_averaged_and_counters_are_kept(tmp_path: Path) -> Non
 
 def test_what_has_no_mean_is_refused(tmp_path: Path) -> None:
     plain, dora = adapters(tmp_path / "plain", 0), adapters(tmp_path / "dora", 1, use_dora=True)
-    with pytest.raises(FiglangError, match="have no mean of their kind"):
+    with pytest.raises(FiglangError, match="do not have a mean of the same kind"):
         averaging.mean([dora, plain], None)
     with pytest.raises(FiglangError, match="rank=5 is more than the 4"):
         averaging.mean([plain, plain], 5)
