@@ -51,7 +51,7 @@ test-distributed: $(READY)
 # Weights in 8 and 4 bits, which need bitsandbytes.
 test-large: $(READY)
 	$(BIN)/pip install -q -c constraints.txt bitsandbytes
-	$(BIN)/python -m pytest tests/models/test_networks.py tests/models/test_adapters.py $(ARGS)
+	$(BIN)/python -m pytest tests/models/test_networks.py tests/models/test_lora.py $(ARGS)
 
 # Real servers on loopback, SmolLM2-135M-Instruct behind each: `transformers serve`, and llama-cpp-python's, which is compiled from its source
 # package once (gcc, some minutes). Newer releases have six times the files to compile. They share an environment that looks into

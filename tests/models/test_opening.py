@@ -18,9 +18,9 @@ from figlang.evaluation import predicting
 from figlang.models import checkpoint, gguf, networks
 from figlang.models.formats import FORMATS
 from tests import running
-from tests.models.test_adapters import exported as adapters
 from tests.models.test_checkpoint import TEXTS
 from tests.models.test_gguf import tiny as tiny_gguf  # noqa: F401  a fixture
+from tests.models.test_lora import exported as adapters
 
 CODE = """
 from pathlib import Path
