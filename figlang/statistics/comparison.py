@@ -238,8 +238,9 @@ def _paired(sums: Sequence[Integers], runs: Sequence[int], sizes_G: Integers, pl
 
 
 def _counted(codes: Integers) -> tuple[Integers, Integers]:
-    """Which whole numbers occur, and how often. Counting is faster than sorting if they lie close
-    together.
+    """The whole numbers that occur, and how often.
+
+    Counting is faster than sorting if they lie close together.
     """
     least, most = int(codes.min()), int(codes.max())
     if most - least > 8 * len(codes):

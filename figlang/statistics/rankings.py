@@ -24,8 +24,9 @@ DEPTHS = (1, 5, 10)  # k of recall@k and hit@k
 
 
 def reciprocal(row: Ranking) -> float:
-    """1 / the rank of the best-ranked answer, 0 if no answer has a rank. The mean over sentences is the
-    MRR.
+    """1 / the rank of the best-ranked answer, 0 if no answer has a rank.
+
+    Its mean over sentences is the MRR.
     """
     return 0.0 if row.best is None else 1 / row.best
 

@@ -167,10 +167,9 @@ def _quoted(plain: str) -> str:
 
 
 def apart(places: Sequence[float], distance: float) -> list[float]:
-    """Places of labels at least a distance apart, in the order of and as near as can be to those that are
-    wanted."""
+    """Move places of labels at least `distance` apart, in their order, as near to `places` as possible."""
     order = sorted(range(len(places)), key=lambda index: places[index])
-    # Blocks of labels that touch: each is centred on the mean of what its members want.
+    # Labels that touch form a block. It is centred on the mean of the places that its members want.
     blocks: list[list[int]] = []
     for index in order:
         blocks.append([index])
@@ -180,11 +179,11 @@ def apart(places: Sequence[float], distance: float) -> list[float]:
         ):
             last = blocks.pop()
             blocks[-1] += last
-    found = [0.0] * len(places)
+    moved = [0.0] * len(places)
     for block in blocks:
         for rank, index in enumerate(block):
-            found[index] = _lower(block, places, distance) + rank * distance
-    return found
+            moved[index] = _lower(block, places, distance) + rank * distance
+    return moved
 
 
 def _lower(block: Sequence[int], places: Sequence[float], distance: float) -> float:
@@ -196,7 +195,7 @@ def _upper(block: Sequence[int], places: Sequence[float], distance: float) -> fl
 
 
 def label_ends(axes: Any, ends: Sequence[tuple[float, float, str, str]]) -> None:
-    """Names of lines at their right ends (x, y, name, colour), moved apart where they would touch."""
+    """Write the names of lines at their right ends (x, y, name, colour), moved apart if they would touch."""
     low, high = axes.get_ylim()
     height = axes.get_position().height * axes.figure.get_figheight()
     placed = apart([y for _, y, _, _ in ends], 0.15 * (high - low) / max(height, 0.1))

@@ -1,5 +1,4 @@
-"""Laws of jobs at the same time: all run to their ends, each on its share of the threads, and an error stops
-the others."""
+"""Laws of parallel jobs: all run to their ends with their share of threads, and an error stops the others."""
 
 import threading
 from collections.abc import Iterator

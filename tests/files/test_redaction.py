@@ -1,5 +1,7 @@
-"""Secrets (figlang/files/redaction.py): none is written or said, however it is quoted, and what is no secret
-stays as it is."""
+"""Secrets are never written or printed, however they are quoted.
+
+Other text stays (figlang/files/redaction.py).
+"""
 
 import csv
 import html

@@ -1,5 +1,4 @@
-"""Where files come from (figlang/files/sources.py): packages, folders, pinned downloads. Every request stays
-on this machine."""
+"""Where files come from: packages, folders, pinned downloads. Every request stays on this machine."""
 
 import gzip
 import hashlib
@@ -261,8 +260,7 @@ def test_a_cache_that_is_a_file_is_one_sentence(upstream: Upstream, tmp_path: Pa
 
 
 class Hostile(BaseHTTPRequestHandler):
-    """Sends without end at /endless, a little and then nothing at /stalled, a byte now and then at /slow,
-    gzip at /packed."""
+    """Sends without end at /endless, stops at /stalled, sends slowly at /slow, and gzip at /packed."""
 
     def do_GET(self) -> None:
         self.send_response(200)

@@ -1,5 +1,4 @@
-"""Damaged files of finished evaluations: refused in one line that names the file, or shown as the predictions
-have it."""
+"""Damaged files of finished evaluations are refused in one line, or shown by their predictions."""
 
 import json
 import logging
@@ -69,8 +68,7 @@ def refused(folder: Path) -> str:
 
 
 def of_line(name: str, change: Change, number: int = 2) -> Callable[[Path], None]:
-    """Damage to one line of a JSONL file: what `change` makes of its object, as JSON or, of a text, as it
-    is."""
+    """Damage one line of a JSONL file: `change` maps its object to another, or to a text."""
 
     def damage(folder: Path) -> None:
         lines = (folder / name).read_text(encoding="utf-8").splitlines()

@@ -1,5 +1,4 @@
-"""The token before every string: by default what the tokenizer itself puts there, and recorded by its
-number."""
+"""The token before every string: by default the tokenizer's own one, recorded by its number."""
 
 import json
 import sys
@@ -24,8 +23,7 @@ from tests.running import train
 
 
 def beginning_with(*tokens: str, end: str = "") -> PreTrainedTokenizerFast:
-    """The tests' tokenizer, which puts these tokens before a text when it adds special tokens, and `end`
-    behind it."""
+    """The tests' tokenizer, which puts these tokens before a text and `end` behind it as special tokens."""
     made = tokenizer()
     made.add_special_tokens({"additional_special_tokens": [*{*tokens, "<s>"}]})
     known = [(token, made.convert_tokens_to_ids(token)) for token in {*tokens, *([end] if end else [])}]

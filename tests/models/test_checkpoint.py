@@ -1,5 +1,4 @@
-"""Exports: loaded by us, by plain transformers as the card says, never half-written; adapters merged without
-loss."""
+"""Exports: loaded by figlang and by plain transformers, never half-written; adapters merged without loss."""
 
 import dataclasses
 import json

@@ -1,5 +1,4 @@
-"""Every family of networks trains a step, is exported, read back and merged, or is refused in one line with a
-remedy."""
+"""Every family of networks is trained, exported, read and merged, or is refused in one line with a remedy."""
 
 from dataclasses import replace
 from pathlib import Path

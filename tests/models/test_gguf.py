@@ -26,8 +26,10 @@ def tiny(tmp_path: Path) -> Path:
 
 
 def written(path: Path, adds_bos: bool | None = None) -> Path:
-    """A Llama-shaped network of one layer with a byte-level tokenizer of eight tokens, which may say whether
-    it adds a bos."""
+    """Write a Llama-like network of one layer, with a byte-level tokenizer of eight tokens.
+
+    The file may say whether the tokenizer adds a bos.
+    """
     writers = pytest.importorskip("gguf")
     writer = writers.GGUFWriter(path, "llama")
     writer.add_context_length(64)

@@ -1,5 +1,4 @@
-"""Adapters: what they train, the folder they are exported to, the network they are read back over, and
-merging without loss."""
+"""Adapters: what they train, how they are exported and read, and that merging loses nothing."""
 
 import json
 import re

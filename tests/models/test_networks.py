@@ -1,5 +1,4 @@
-"""What is loaded is what was asked for: heads that the files hold, weights laid out and quantised
-(figlang/models)."""
+"""The loaded network is the one asked for: heads from the files, weights laid out and quantised."""
 
 import importlib.util
 from pathlib import Path

@@ -1,5 +1,4 @@
-"""No code that comes with a model is run without model.trust_remote_code=true, whatever stdin says
-(figlang/models/opening.py)."""
+"""Code that comes with a model is not run without model.trust_remote_code=true, whatever stdin says."""
 
 import ast
 import contextlib

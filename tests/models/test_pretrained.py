@@ -1,5 +1,4 @@
-"""Starting from trained networks (figlang/models/networks.py): what is kept, what is new, and that the log
-says so."""
+"""Training from trained networks: what is kept, what is new, what the log says."""
 
 import logging
 from pathlib import Path

@@ -1,5 +1,4 @@
-"""Sentence encoders as their folders say: equal to sentence-transformers (figlang/models/sentences.py,
-scoring/head.py)."""
+"""Sentence encoders are used as their folders say: the vectors equal those of sentence-transformers."""
 
 import json
 import os
@@ -30,8 +29,7 @@ MPNET = os.environ.get("FIGLANG_MPNET", "")  # a folder of all-mpnet-base-v2
 def folder(
     path: Path, pooling: dict[str, Any], normalise: bool = True, architecture: str = "bert", **settings: Any
 ) -> Path:
-    """A sentence-transformers folder around a tiny encoder, whose config names a class with a masked-LM
-    head."""
+    """A sentence-transformers folder with a tiny encoder; its config names a class with a masked-LM head."""
     torch.manual_seed(0)
     network, tokenizer = networks.build(ModelConfig(init="tiny", architecture=architecture), "dual", TEXTS, 2)
     for parameter in network.parameters():

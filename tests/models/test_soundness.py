@@ -1,5 +1,4 @@
-"""Model folders that are wrong on purpose end in one line, in time (figlang/models/soundness.py,
-figlang/machine/limits.py)."""
+"""Model folders that are wrong on purpose end in one line, in time."""
 
 import json
 import time

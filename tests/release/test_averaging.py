@@ -1,5 +1,4 @@
-"""The mean of seeds: exact for whole weights and for adapters, nearest at a lower rank, and a run that can be
-released."""
+"""The mean of seeds: exact for whole weights and adapters, nearest at a lower rank, and releasable."""
 
 import json
 import logging

@@ -1,5 +1,4 @@
-"""The checkpoints that come with figlang: each says what its files say, loads by its card alone, and makes
-its numbers again."""
+"""Figlang's own checkpoints: each fits its files, loads by its card alone and gives its numbers again."""
 
 import json
 import re

@@ -218,8 +218,7 @@ def test_other_data_a_taken_name_and_a_base_that_nobody_else_has_are_refused(
 
 @pytest.fixture
 def beside(released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path, Path]:
-    """A copy of the checkpoint, an evaluation of it, and one of what stands for its base, which has every
-    item right."""
+    """A copy of the checkpoint, an evaluation of it, and one of its base's stand-in with every item right."""
     folder, own, base = tmp_path / "checkpoints" / "tiny", tmp_path / "own", tmp_path / "base"
     shutil.copytree(released, folder)
     call(monkeypatch, evaluate_command, f"checkpoint={folder}", "data=miqa_sample", f"output={own}")

@@ -1,5 +1,4 @@
-"""What can go wrong with a machine or a file while a run is made: what is kept, what is said, and with which
-exit code."""
+"""Faults of a machine or a file during a run: what is kept, what is said, and the exit code."""
 
 import errno
 import os

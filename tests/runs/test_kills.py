@@ -46,8 +46,7 @@ def shown(folder: Path) -> dict[str, str]:
 
 
 def killed_at(step: int, act: Callable[[], None]) -> bool:
-    """Whether a child that does `act` is killed before the step of this number, one that changes the file
-    system."""
+    """Whether a child that runs `act` is killed before its change number `step` of the file system."""
     child = os.fork()
     if child == 0:
         count_down(step, STEPS)

@@ -1,5 +1,4 @@
-"""What identifies a run (figlang/runs/training.py): whatever may change its numbers does, and nothing
-else."""
+"""What identifies a run: everything that may change its numbers, and nothing else."""
 
 from dataclasses import replace
 from pathlib import Path

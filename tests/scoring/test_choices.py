@@ -1,5 +1,4 @@
-"""Choices among answers to a prompt (figlang/scoring/choices.py): worked by hand, and equal to a network's
-own loss."""
+"""Choices among answers to a prompt: worked by hand, and equal to a network's own loss."""
 
 from collections.abc import Iterable
 

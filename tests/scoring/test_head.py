@@ -1,5 +1,4 @@
-"""Laws of every scorer: companions, padding and the order of options change no score; training moves scores
-the right way."""
+"""Laws of encoders' scores: no effect of the batch, padding or the order of options; training works."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -1,5 +1,4 @@
-"""Letters as a closed choice (figlang/scoring/letters.py) in vocabularies of several kinds: by hand, and by
-the network's own probabilities."""
+"""Letters as a closed choice, in several vocabularies: by hand, and by the network's probabilities."""
 
 from collections.abc import Callable
 
@@ -26,8 +25,10 @@ def fast(tokenizer: Tokenizer) -> Built:
 
 
 def bpe(merged: bool = False) -> Built:
-    """GPT-2's kind: a space belongs to the word after it (`ĠA`). `merged` joins the prompt's last letter with
-    an A after it."""
+    """GPT-2's kind: a space belongs to the word after it (`ĠA`).
+
+    `merged` joins the prompt's last letter with A.
+    """
     pieces = ["<s>", *sorted(ByteLevel.alphabet())]
     merges = [("Ġ", letter) for letter in "ABCD"] + ([("n", "A")] if merged else [])
     pieces += ["".join(pair) for pair in merges]
@@ -38,8 +39,10 @@ def bpe(merged: bool = False) -> Built:
 
 
 def sentencepiece() -> Built:
-    """LLaMA's kind: a word begins with `▁`, which is put before every text too, and a letter without it is
-    another token."""
+    """LLaMA's kind: a word begins with `▁`, which also begins every text.
+
+    A letter without it is another token.
+    """
     texts = {"▁": -9.0, "<0x0A>": -9.0, "(": -9.0, "1": -9.0, ":": -9.0}
     texts |= {f"{space}{letter}": -1.0 for space in ("", "▁") for letter in "ABCD"}
     texts |= dict.fromkeys(("▁Correct", "▁answer", "▁Option"), -1.0) | dict.fromkeys(

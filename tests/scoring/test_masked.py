@@ -1,5 +1,4 @@
-"""Laws of masked scoring: it equals masking one token at a time in one string at a time, however the work is
-shared and cut."""
+"""Laws of masked scoring: it equals masking one token at a time, however the work is shared and cut."""
 
 import pytest
 import torch

@@ -1,5 +1,4 @@
-"""Laws of NLI networks: the order of their classes, hand-worked choices and three-way judgements, two-class
-networks, training."""
+"""Laws of NLI networks: order of classes, choices and judgements by hand, two-class networks, training."""
 
 from itertools import permutations
 

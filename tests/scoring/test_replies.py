@@ -1,5 +1,4 @@
-"""The letter protocol (figlang/evaluation/asking.py, scoring/replies.py): messages by hand, replies read
-strictly."""
+"""The letter protocol: messages by hand, replies read strictly."""
 
 import re
 import time

@@ -25,8 +25,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def splitting() -> PreTrainedTokenizerFast:
-    """A byte-level tokenizer that takes digits by themselves, so that the space before one is a token of its
-    own."""
+    """A byte-level tokenizer that splits digits off, so that the space before a digit is its own token."""
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]

@@ -1,5 +1,4 @@
-"""Analyses of predictions: hand-worked breakdowns, correlations against scipy, reliance, calibration against
-torchmetrics."""
+"""Analyses of predictions: by hand, against scipy and against torchmetrics."""
 
 from collections import Counter
 from math import exp, log

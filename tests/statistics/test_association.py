@@ -1,5 +1,4 @@
-"""What right answers go with (figlang/statistics/association.py): worked by hand, by scipy, and as the
-paper's text says."""
+"""Which properties right answers go with: by hand, by scipy, and as the paper says."""
 
 from collections.abc import Sequence
 from math import sqrt

@@ -1,5 +1,4 @@
-"""Laws of figlang/statistics/: well-known tests and intervals as special cases, brute-force references,
-invariances."""
+"""Laws of figlang/statistics/: well-known tests as special cases, brute-force references, invariances."""
 
 from collections.abc import Sequence
 

@@ -1,8 +1,7 @@
-"""How often tests reject what is true and intervals hold it, by simulation: figlang/statistics/ on tables of
-known make.
+"""Simulations: how often tests reject what is true, and how often intervals hold it.
 
 Clusters are like those of the benchmarks: single items, Fig-QA's pairs, MiQA's 150 rows of four, MUNCH's
-sentences of one to six words. Their items depend on each other, and two systems on the same items do too.
+sentences of one to six words. Their items depend on each other, and so do two systems on the same items.
 """
 
 from collections.abc import Sequence
@@ -31,8 +30,10 @@ def sizes_of(kind: str, clusters: int) -> Integers:
 def latent(
     rng: np.random.Generator, draws: int, sizes: Integers, correlation: float
 ) -> npt.NDArray[np.float32]:
-    """Normal values (draws, clusters, largest size), correlated within clusters; below 0 between neighbours,
-    as in pairs."""
+    """Normal values (draws, clusters, largest size), correlated within clusters.
+
+    Negatively between neighbours if the correlation is below 0, as in pairs.
+    """
     shape = (draws, len(sizes), int(sizes.max()))
     common, own = rng.standard_normal((*shape[:2], 1), np.float32), rng.standard_normal(shape, np.float32)
     sign = 1 if correlation >= 0 else np.where(np.arange(shape[2]) % 2, 1, -1).astype(np.float32)
@@ -70,8 +71,10 @@ def of_difference(
     alike: float,
     draws: int = DRAWS,
 ) -> Ratios:
-    """The first of two systems minus the second; `alike` is how much of what makes an item hard is the same
-    for both."""
+    """The first of two systems minus the second.
+
+    `alike` is the share of an item's difficulty that both have.
+    """
     rng, sizes = np.random.default_rng(1), sizes_of(kind, clusters)
     moved = []
     for _ in range(draws // 250):

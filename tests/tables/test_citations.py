@@ -1,5 +1,4 @@
-"""References to the papers name sections that the papers have, and documents that a reader of this repository
-can get."""
+"""References name sections that the papers have, and documents that a reader of this repository can get."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,4 @@
-"""The house's tables (figlang/tables/): every form of every kind of cell, with what would be read as syntax
-in it."""
+"""Every form of every kind of cell (figlang/tables/), with text that would be read as syntax."""
 
 from io import StringIO
 

@@ -1,5 +1,4 @@
-"""Batches for training (figlang/training/datamodule.py): every item once an epoch, in an order of seed and
-epoch alone."""
+"""Batches for training: every item once in an epoch, in an order that only seed and epoch determine."""
 
 import warnings
 from collections.abc import Sequence

@@ -1,5 +1,4 @@
-"""Multiruns as jobs by submitit: as processes here, and by SLURM's commands, for which scripts stand in that
-do it here too."""
+"""Multiruns as jobs by submitit: as processes, and by SLURM's commands, which scripts replace here."""
 
 import os
 import sys

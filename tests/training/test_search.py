@@ -1,5 +1,4 @@
-"""Searches over a sweep file's values by Optuna (hydra/sweeper=optuna), and the words that W&B's agent makes
-of the same files."""
+"""Searches over a sweep file's values by Optuna, and the commands that W&B's agent makes of these files."""
 
 import csv
 import json
@@ -172,8 +171,7 @@ def test_a_mistake_is_one_line(
 
 
 def agent_words(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What W&B's agent runs for the first values of a sweep file: its own functions, with the macros replaced
-    as it does."""
+    """The command that W&B's agent runs for the first values of a sweep file, by its own functions."""
     wandb_sweeps = pytest.importorskip("wandb.sdk.launch.sweeps.utils", reason="needs figlang[wandb]")
     content: Any = OmegaConf.to_container(OmegaConf.load(path))
     chosen = {

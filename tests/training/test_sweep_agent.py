@@ -1,5 +1,4 @@
-"""`wandb sweep` and a real `wandb agent` with the sweep files as they are, against a stub of the server on
-loopback."""
+"""`wandb sweep` and a real `wandb agent` with the sweep files, against a stub of the server."""
 
 import json
 import os

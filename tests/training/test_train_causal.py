@@ -1,5 +1,4 @@
-"""The commands on causal models, tiny and random: train, select, resume, evaluate under other scorings and
-prompts."""
+"""The commands on tiny random causal models: train, select, resume, evaluate by other scorings."""
 
 import csv
 import json

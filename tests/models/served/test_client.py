@@ -1,5 +1,4 @@
-"""What a user sees of an endpoint's faults (figlang/served), and that nothing is asked for twice: a stub
-server on loopback."""
+"""Faults of an endpoint as a user sees them, and that nothing is asked for twice. The server is a stub."""
 
 import ast
 import errno
@@ -51,8 +50,7 @@ def once(stub: Stub, count: int = len(CALLS)) -> bool:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package's waits between two tries, in tenths: what is tested here is that it waits, and for
-    what."""
+    """Shorten the package's waits to a tenth: the tests check that it waits, and for what."""
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
     monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.05)
 

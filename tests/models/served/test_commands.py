@@ -1,5 +1,4 @@
-"""A model behind an endpoint (a stub on loopback) through the commands: likelihoods, letters, free text, what
-is refused."""
+"""Commands with a model behind a stub endpoint: likelihoods, letters, free text, refusals."""
 
 import json
 from pathlib import Path

@@ -1,10 +1,9 @@
-"""Two real servers on loopback with SmolLM2-135M-Instruct, against figlang's own engine on the same weights:
-`make test-served`.
+"""Two real servers on loopback against figlang's own engine on the same weights (`make test-served`).
 
-llama-cpp-python reads the 4-bit GGUF file with its own integer kernels; figlang and `transformers serve` read
-the float32 values that the file stands for. FIGLANG_SERVERS names the Python that has both servers,
-FIGLANG_SERVED_ITEMS how many items are asked about (0: all of Fig-QA and MiQA), FIGLANG_SERVED_CACHE a folder
-for the answers, so that an interrupted run goes on.
+The model is SmolLM2-135M-Instruct. llama-cpp-python reads the 4-bit GGUF file with its own integer kernels.
+figlang and `transformers serve` read the float32 values that the file stands for. FIGLANG_SERVERS names the
+Python that has both servers. FIGLANG_SERVED_ITEMS is the number of items (0: all of Fig-QA and MiQA).
+FIGLANG_SERVED_CACHE is a folder for the answers, so that an interrupted run resumes.
 """
 
 import json

@@ -1,5 +1,4 @@
-"""What an endpoint refuses to read, and answers that hold nothing: neither is scored, neither keeps an
-evaluation from its end."""
+"""Prompts that an endpoint refuses, and empty answers: they are not scored, and the evaluation ends."""
 
 import json
 from pathlib import Path

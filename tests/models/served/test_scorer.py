@@ -1,5 +1,4 @@
-"""Log-probabilities of a model behind an endpoint (a stub on loopback): whose token is whose, and what is
-refused."""
+"""Log-probabilities of a model behind a stub endpoint: which token belongs to what, and what is refused."""
 
 import json
 from pathlib import Path

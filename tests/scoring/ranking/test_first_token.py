@@ -1,5 +1,4 @@
-"""Ranks by first token: hand-worked cases on a scripted model, and equality with completing every token by a
-real network."""
+"""Ranks by first token: cases by hand on a scripted model, and a real network that completes every token."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -43,8 +42,10 @@ def small_tokenizer() -> PreTrainedTokenizerFast:
 
 
 class Scripted:
-    """Chunks of one prompt each; after tokens, the piece that `says` names comes next, else the quotation
-    mark."""
+    """Chunks of one prompt each.
+
+    After tokens comes the piece that `says` names, otherwise the quotation mark.
+    """
 
     def __init__(self, order: Sequence[str], says: Mapping[str, str], ties: Sequence[str] = ()) -> None:
         # The likeliest first; pieces that are not named are all less likely, in the order of the vocabulary.

@@ -1,5 +1,4 @@
-"""Ranks of whole words: equality with scoring every candidate by itself, under causal and masked models, and
-what a word costs."""
+"""Ranks of whole words equal those of scoring every candidate by itself, by causal and masked models."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -128,8 +127,7 @@ def filled(plain: PreTrainedModel, known: PreTrainedTokenizerBase, blank: Blank,
 
 
 class Counting:
-    """A reader of one blank whose tokens are letters; `says` gives each its log-probability, whatever came
-    before."""
+    """A reader of one blank whose tokens are letters. `says` gives the log-probability of each."""
 
     by_length = False
 

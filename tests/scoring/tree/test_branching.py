@@ -1,5 +1,4 @@
-"""Laws of figlang/scoring/tree/branching.py: what is trained is exactly what is evaluated, whoever shares a
-batch or a row."""
+"""What is trained is exactly what is evaluated, in any batch or row (figlang/scoring/tree/branching.py)."""
 
 import pytest
 import torch

@@ -1,5 +1,4 @@
-"""Laws of causal scoring: it equals the network's own loss, one sentence at a time, however the work is
-shared and cut."""
+"""Laws of causal scoring: it equals the network's own loss, however the work is shared and cut."""
 
 import logging
 import re

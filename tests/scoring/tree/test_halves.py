@@ -1,5 +1,4 @@
-"""Laws of a trie whose halves are scored at the same time: the values of one sentence at a time, and a
-network left as it was."""
+"""Halves of a trie that are scored at the same time give the same values and leave the network as it was."""
 
 import random
 import threading

@@ -1,5 +1,4 @@
-"""Laws of the vocabulary matrix: slices give what the whole gives; logits made anew count as if they had
-always stood there."""
+"""Laws of the vocabulary matrix: slices equal the whole, and corrected logits count from the beginning."""
 
 import weakref
 from math import log
