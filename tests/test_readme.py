@@ -26,7 +26,7 @@ from figlang.config import (
     TrainConfig,
 )
 from figlang.config.composing import compose
-from figlang.tasks.reference import results
+from tests.published import results
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)

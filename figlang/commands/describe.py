@@ -16,9 +16,9 @@ from figlang.errors import FiglangError
 from figlang.files import folders
 from figlang.report import plots, surface
 from figlang.tables import Cell, Table, drawing
-from figlang.tasks import reference
 from figlang.tasks import registry as data
 from figlang.tasks.figqa import linguistic
+from figlang.tasks.figqa import published as figures
 from figlang.types import Item, Split
 
 log = logging.getLogger("figlang")
@@ -115,7 +115,7 @@ def unique(found: dict[str, dict[str, int]], note: str = "") -> Table:
     training file."""
     published = {
         row.setting["segment"].removesuffix("s"): row.value
-        for row in reference.results()
+        for row in figures.results()
         if row.table == "Sec 3.1" and row.metric == "n_unique" and row.value is not None
     }
     rows = tuple((part, len(counted), f"{published[part]:.0f}") for part, counted in found.items())

@@ -158,6 +158,7 @@ class Document(TypedDict, total=False):
     model: Required[Name]
     data_name: Required[Name]
     split: Required[str]
+    task: str
     published_file: Required[bool]
     seed: Required[Count]
     metrics: Required[Metrics]

@@ -11,20 +11,18 @@ from figlang.files import folders
 from figlang.files.whole import LONGEST
 from figlang.machine import bars
 from figlang.report import browser, differences, elsewhere, errors, hardness, overview, page, surface
-from figlang.report.parts import Long, Picture, Section, Task
+from figlang.report.parts import Chapter, Long, Picture, Section
 from figlang.runs import systems
 from figlang.runs.systems import System
 from figlang.statistics import common
 from figlang.tables import Table, drawing
 from figlang.tasks import registry as data
-from figlang.tasks.figqa import linguistic
+from figlang.tasks.task import Values
 from figlang.types import Item
 
 log = logging.getLogger("figlang")
 
 SUFFIXES = ("svg", "pdf")
-
-Values = dict[str, dict[str, Sequence[str]]]
 
 
 def write(config: ReportConfig, folder: Path) -> Path:
@@ -32,29 +30,29 @@ def write(config: ReportConfig, folder: Path) -> Path:
 
     Raises FiglangError for runs that cannot be read, and for a folder that cannot be written to.
     """
-    found = [_task(members, config) for members in systems.tasks(systems.read(config.runs))]
+    found = [_chapter(members, config) for members in systems.tasks(systems.read(config.runs))]
     with folders.replaced(folder) as new:
         _fill(new, found, config)
     return folder / "report.html"
 
 
-def _fill(folder: Path, found: Sequence[Task], config: ReportConfig) -> None:
-    names = overview.unique([overview.slug(task.name)[:LONGEST] for task in found])
+def _fill(folder: Path, found: Sequence[Chapter], config: ReportConfig) -> None:
+    names = overview.unique([overview.slug(chapter.name)[:LONGEST] for chapter in found])
     people = {} if config.people is None else common.people(Path(config.people))
     chapters = []
-    for task, name in zip(found, names, strict=True):
-        attributes, reason = _linguistic(task, config)
-        made = _sections(task, attributes, reason, people)
+    for chapter, name in zip(found, names, strict=True):
+        attributes, reason = _analysed(chapter, config)
+        made = _sections(chapter, attributes, reason, people)
         _files(made, folder, "" if len(found) == 1 else f"{name}/")
-        chapters.append((task.name, made, browser.columns(task, attributes)))
-    count = sum(len(task.systems) for task in found)
+        chapters.append((chapter.name, made, browser.columns(chapter, attributes)))
+    count = sum(len(chapter.systems) for chapter in found)
     runs = f"{count} {'run' if count == 1 else 'runs'}"
     title = config.title or (found[0].name if len(found) == 1 else f"{len(found)} sets of items")
     lead = f"{runs}. Every share stands with its number of cases and a 95 % interval."
     page.write(folder / "report.html", title, lead, chapters)
 
 
-def _task(members: Sequence[System], config: ReportConfig) -> Task:
+def _chapter(members: Sequence[System], config: ReportConfig) -> Chapter:
     first = members[0]
     name = f"{_called(members)}, {len(first.predictions):,} items"
     pools = tuple(systems.pooled(members))
@@ -64,22 +62,23 @@ def _task(members: Sequence[System], config: ReportConfig) -> Task:
         split = systems.items(source, settings, config.paths)
     except FiglangError as error:
         log.warning("without the items' texts: %s", error)
-        return Task(name, pools, {}, reason=str(error))
+        return Chapter(name, pools, {}, data.task_of(source.content), str(error))
     training = _training(source, settings, config.paths)
     found = {item.id: item for item in split.items}
     systems.check_items(members, found)
-    return Task(name, pools, found, settings.dataset, training=training)
+    return Chapter(name, pools, found, data.task(split.task), training=training)
 
 
 def _training(source: System, settings: DataConfig, paths: PathsConfig) -> tuple[Item, ...]:
-    """The items of the training split if they lie on this machine; NLI's, half a million, are left alone."""
+    """The items of the training split if they lie on this machine; those of classifications, half a million,
+    are left alone."""
     task = data.task(settings.dataset)
-    here = task.files or settings.root or paths.data
+    here = "train" in task.files or settings.root or paths.data
     if not here or task.classified(settings) or source.content.get("split") == "train":
         return ()
     try:
         return data.load("train", settings, paths).items
-    except FiglangError:  # MiQA has no training split
+    except FiglangError:  # some tasks have no training split
         return ()
 
 
@@ -90,55 +89,40 @@ def _called(members: Sequence[System]) -> str:
     if not known:
         return members[0].name
     called = {content["data_name"] for content in known}
-    dataset = known[0].get("data", {}).get("settings", {}).get("dataset")
-    name = (
-        known[0]["data_name"]
-        if len(called) == 1
-        else elsewhere.BENCHMARKS.get(dataset, known[0]["data_name"])
-    )
+    name = known[0]["data_name"] if len(called) == 1 else data.task_of(known[0]).title
     return f"{name}, {known[0]['split']}"
 
 
-def _linguistic(task: Task, config: ReportConfig) -> tuple[Values, str]:
-    """What linguistic analyses find, by attribute and item, or why there is nothing."""
-    if config.analysis == "off" or task.dataset not in ("figqa", "figqa_csv"):
+def _analysed(chapter: Chapter, config: ReportConfig) -> tuple[Values, str]:
+    """What analyses of the texts find, by attribute and item, or why there is nothing."""
+    if config.analysis == "off" or not chapter.items:
         return {}, ""
-    rows = [task.items[row.id] for row in task.systems[0].predictions]
-    if config.analysis == "auto" and not linguistic.latin(item.context for item in rows):
-        return {}, "the parser is English, and most letters of these texts are not Latin"
-    try:
-        found = linguistic.attributes(rows, Path(config.paths.cache).expanduser() / "nltk")
-    except FiglangError as error:
-        if config.analysis == "on":
-            raise
-        log.info("no linguistic analyses: %s", error)
-        return {}, str(error)
-    by_attribute: Values = {}
-    for name, attributes in found.items():
-        for attribute, values in attributes.items():
-            by_attribute.setdefault(attribute, {})[name] = values
-    return by_attribute, ""
+    rows = [chapter.items[row.id] for row in chapter.systems[0].predictions]
+    values, reason = chapter.task.analyse(rows, Path(config.paths.cache).expanduser(), config.analysis)
+    if reason:
+        log.info("no linguistic analyses: %s", reason)
+    return values, reason
 
 
 def _sections(
-    task: Task,
+    chapter: Chapter,
     attributes: Mapping[str, Mapping[str, Sequence[str]]],
     reason: str,
     people: dict[str, int | None],
 ) -> list[Section]:
     made = [
-        overview.summary(task),
-        differences.compared(task),
-        *elsewhere.sections(task),
-        differences.sizes(task),
-        differences.prompts(task),
-        surface.section(task),
-        errors.common(task, people),
-        hardness.attributes(task, attributes, reason),
-        hardness.likelihood(task),
-        hardness.confidence(task),
-        overview.curves(task),
-        overview.reproduction(task),
+        overview.summary(chapter),
+        differences.compared(chapter),
+        *elsewhere.sections(chapter),
+        differences.sizes(chapter),
+        differences.prompts(chapter),
+        surface.section(chapter),
+        errors.common(chapter, people),
+        hardness.attributes(chapter, attributes, reason),
+        hardness.likelihood(chapter),
+        hardness.confidence(chapter),
+        overview.curves(chapter),
+        overview.reproduction(chapter),
     ]
     return [section for section in made if section is not None]
 

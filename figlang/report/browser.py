@@ -1,4 +1,4 @@
-"""The items of a task as compact columns, for the page's item browser.
+"""The items of a chapter as compact columns, for the page's item browser.
 
 Choices and scores are there for every system and item, so they are strings: a letter a choice, two bytes (in
 base64) a score.
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from figlang.report.parts import Task
+from figlang.report.parts import Chapter
 
 NO_SCORE = 65535  # the code of a score that is not a number
 LEVELS = NO_SCORE - 1  # steps between the lowest and the highest score of a system
@@ -18,32 +18,32 @@ MINIMUM = 1e-9  # of a step, for systems whose scores are all equal
 TIE = ord("0")  # the letter of a tie; the first option is the letter after it
 
 
-def columns(task: Task, attributes: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Any]:
+def columns(chapter: Chapter, attributes: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Any]:
     """Plain data, one list per column; texts and values that come again are written once and named by number.
 
     Several seeds of one system are systems of their own here: what differs between them can be looked at.
     """
-    rows = task.systems[0].predictions
+    rows = chapter.systems[0].predictions
     texts: dict[str, int] = {}
 
     def number(text: str) -> int:
         return texts.setdefault(text, len(texts))
 
-    by_id = [{row.id: row for row in system.predictions} for system in task.systems]
+    by_id = [{row.id: row for row in system.predictions} for system in chapter.systems]
     ordered = [[found[row.id] for row in rows] for found in by_id]
     own: dict[str, dict[str, Sequence[str]]] = {}
     for row in rows:
         for name, given in row.attributes.items():
             own.setdefault(name, {})[row.id] = given
     return {
-        "name": task.name,
-        "systems": [system.name for system in task.systems],
+        "name": chapter.name,
+        "systems": [system.name for system in chapter.systems],
         "ids": [row.id for row in rows],
         "groups": _numbered([row.group for row in rows]),
         "gold": [-1 if row.gold is None else row.gold for row in rows],
-        "contexts": [number(task.items[row.id].context) for row in rows] if task.items else [],
-        "options": [[number(text) for text in task.items[row.id].options] for row in rows]
-        if task.items
+        "contexts": [number(chapter.items[row.id].context) for row in rows] if chapter.items else [],
+        "options": [[number(text) for text in chapter.items[row.id].options] for row in rows]
+        if chapter.items
         else [],
         "sizes": [len(row.scores) for row in rows],
         "scores": [packed([score for row in each for score in row.scores]) for each in ordered],

@@ -6,9 +6,8 @@ import numpy as np
 
 from figlang.machine import bars
 from figlang.report import learning, plots
-from figlang.report.elsewhere import BENCHMARKS
 from figlang.report.figures import prompt_bars, prompt_series
-from figlang.report.parts import Long, Part, Picture, Section, Task, fitted
+from figlang.report.parts import Chapter, Long, Part, Picture, Section, fitted
 from figlang.report.terminal import BLIND, GAIN
 from figlang.runs.systems import LOG_PROBABILITIES, Pool, System
 from figlang.statistics.clustered import LEVEL
@@ -24,7 +23,6 @@ from figlang.statistics.letters import letters
 from figlang.statistics.metrics import Estimate, as_row
 from figlang.tables import Cell, Mean, Number, PValue, Table
 from figlang.tables.drawing import SERIES
-from figlang.tasks import reference
 
 MOST = 45  # pairs of systems on the page, those of ten; more are in the files
 PICTURES = 8  # of prompts; more sets of prompts have tables only
@@ -39,16 +37,18 @@ NOTES = (
 )
 
 
-def compared(task: Task) -> Section | None:
-    """Every two systems of the task; None for one, or where labels are hidden."""
-    labelled = any(row.gold is not None for row in task.systems[0].predictions)
-    if len(task.pools) < 2 or not labelled:
+def compared(chapter: Chapter) -> Section | None:
+    """Every two systems of the chapter; None for one, or where labels are hidden."""
+    labelled = any(row.gold is not None for row in chapter.systems[0].predictions)
+    if len(chapter.pools) < 2 or not labelled:
         return None
-    found = every_pair([pool.runs for pool in task.pools], lambda pairs: bars.track(pairs, "comparing"))
-    every = table(task.pools, found)
+    found = every_pair([pool.runs for pool in chapter.pools], lambda pairs: bars.track(pairs, "comparing"))
+    every = table(chapter.pools, found)
     if len(found) == 1:
         return Section("Comparison", (every,))
-    return Section("Comparison", (ranking(task.pools, found), every if len(found) <= MOST else Long(every)))
+    return Section(
+        "Comparison", (ranking(chapter.pools, found), every if len(found) <= MOST else Long(every))
+    )
 
 
 def notes(pools: Sequence[Pool]) -> tuple[str, ...]:
@@ -136,9 +136,9 @@ def _cells(difference: Difference | None, corrected: float | None) -> tuple[Cell
     return difference, discordant, PValue(difference.p), PValue(corrected)
 
 
-def sizes(task: Task) -> Section | None:
+def sizes(chapter: Chapter) -> Section | None:
     """The learning curve of what was trained on several sizes."""
-    found = learning.series(system.folder for system in task.systems)
+    found = learning.series(system.folder for system in chapter.systems)
     if not found:
         return None
     columns = ("model", "training items", "seeds", "accuracy", "pair accuracy")
@@ -162,19 +162,18 @@ def _over_seeds(estimates: Sequence[Estimate]) -> Cell:
     return estimates[0] if len(estimates) == 1 else Mean.over(one.value for one in estimates)
 
 
-def prompts(task: Task) -> Section | None:
-    """Accuracy by prompt of systems that differ in nothing else, and its spread over them; for Fig-QA beside
-    Figure 2."""
+def prompts(chapter: Chapter) -> Section | None:
+    """Accuracy by prompt of systems that differ in nothing else, and its spread over them, beside published
+    ones."""
     parts: list[Part] = []
-    published = reference.figqa_prompts() if BENCHMARKS.get(task.dataset) == "Fig-QA" else {}
-    notes = (FIGURE_2,) if published else ()
-    for place, (title, each) in enumerate(prompt_series([system.content for system in task.systems])):
+    published, notes = chapter.task.prompts(), chapter.task.beside("prompts").notes
+    for place, (title, each) in enumerate(prompt_series([system.content for system in chapter.systems])):
         name = f"prompts-{place + 1}"
         if place < PICTURES and len(each) <= BARS:
             parts.append(Picture(name, "Accuracy and pair accuracy by prompt.", prompt_bars(each, title)))
         rows: list[tuple[Cell, ...]] = []
         for label, accuracy, pairs in each:
-            rows.append((label.replace("\n", " "), accuracy, pairs, *_figure_2(label, published)))
+            rows.append((label.replace("\n", " "), accuracy, pairs, *_published(label, published)))
         paired = [pairs.value for *_, pairs in each if pairs is not None]
         spread = Mean.over(accuracy.value for _, accuracy, _ in each)
         rows.append(
@@ -190,16 +189,9 @@ def prompts(task: Task) -> Section | None:
     return Section("Prompts", tuple(parts)) if parts else None
 
 
-FIGURE_2 = (
-    "Published: accuracies of Figure 2 of Liu et al. 2022, from the plot data in the authors' repository. "
-    "They are of the test "
-    "split, whose labels are hidden, and their examples came from other sources: for orientation."
-)
-
-
-def _figure_2(label: str, published: Mapping[str, Mapping[str, float]]) -> tuple[Cell, ...]:
-    """What Figure 2 has, by model, for the prompt of a bar."""
-    prompt = "zero-shot" if label == "none" else label.replace(" ", "")
+def _published(label: str, published: Mapping[str, Mapping[str, float]]) -> tuple[Cell, ...]:
+    """The published accuracy of each model for the prompt of a bar."""
+    prompt = label.replace(" ", "")
     return tuple(
         Mean(round(values[prompt] / 100, 4)) if prompt in values else None for values in published.values()
     )

@@ -5,18 +5,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from figlang.report import showing
-from figlang.report.parts import Part, Prose, Section, Task
+from figlang.report.parts import Chapter, Part, Prose, Section
 from figlang.report.terminal import TITLES
 from figlang.statistics.metrics import Estimate
 from figlang.tables import Cell, Mean, Table
-from figlang.tasks.reference import Comparison, Published
+from figlang.tasks.reference import Comparison, share
 
-BENCHMARKS = {"figqa": "Fig-QA", "figqa_csv": "Fig-QA", "miqa": "MiQA", "munch": "MUNCH"}
 COLUMNS = ("model", "training", "metric", "value", "where", "note")
 
 
 def beside(
-    task: Task, columns: Sequence[tuple[str, Sequence[Cell]]]
+    chapter: Chapter, columns: Sequence[tuple[str, Sequence[Cell]]]
 ) -> tuple[list[tuple[Cell, ...]], list[str]]:
     """Rows below a summary's own, and what has to be known about them: chance, people, the best comparable
     published system.
@@ -30,12 +29,12 @@ def beside(
     rows: list[tuple[Cell, ...]] = []
     if any(chance is not None for chance in chances):
         rows.append(("chance", None, *(None if chance is None else Mean(chance) for chance in chances)))
-    found = _compared(task)
+    found = _compared(chapter)
     usable = [
         one for one in found if one.comparable and one.published.metric == "accuracy" and not _people(one)
     ]
     best = max(usable, key=lambda one: one.published.value or 0, default=None)
-    people = [one for one in found if one.published.model == "Human" and _known(task)["published_file"]]
+    people = [one for one in found if one.published.model == "Human" and _known(chapter)["published_file"]]
     notes = []
     for name, members in (("people, published", people), ("best published", [best] if best else [])):
         by_heading = {heading: _of(members, heading) for heading, _ in columns}
@@ -45,13 +44,6 @@ def beside(
             )
             notes += [_about(name, one) for one in by_heading.values() if one]
     return rows, notes
-
-
-def share(published: Published) -> Cell:
-    """A published value, in per cent as printed, as a share like those beside it."""
-    return (
-        None if published.value is None else Mean(round(published.value / 100, 4))
-    )  # printed with two digits
 
 
 def _of(members: Sequence[Comparison], heading: str) -> Comparison | None:
@@ -77,23 +69,20 @@ def _people(one: Comparison) -> bool:
     return one.published.model.startswith("Human")
 
 
-def _known(task: Task) -> dict[str, Any]:
+def _known(chapter: Chapter) -> dict[str, Any]:
     """The metrics.json that says what was evaluated; empty for bare predictions files."""
-    return next((dict(system.content) for system in task.systems if "data_name" in system.content), {})
+    return next((dict(system.content) for system in chapter.systems if "data_name" in system.content), {})
 
 
-def _compared(task: Task) -> list[Comparison]:
-    known = _known(task)
-    found = showing.compare(known) if known else []
-    if not task.dataset:  # where the data set is not known, the reasons say what the numbers are of
-        return found
-    return [one for one in found if one.published.benchmark == BENCHMARKS.get(task.dataset)]
+def _compared(chapter: Chapter) -> list[Comparison]:
+    known = _known(chapter)
+    return showing.compare(known) if known else []
 
 
-def sections(task: Task) -> list[Section]:
+def sections(chapter: Chapter) -> list[Section]:
     """Published rows with their notes: comparable ones and people; and, folded, the others with why they are
     not comparable."""
-    found = _compared(task)
+    found = _compared(chapter)
     usable = [one for one in found if one.comparable]
     people = [one for one in found if not one.comparable and _people(one)]
     others = [one for one in found if not one.comparable and not _people(one)]

@@ -2,11 +2,9 @@
 
 from figlang.errors import FiglangError
 from figlang.machine import bars
-from figlang.report.elsewhere import BENCHMARKS
-from figlang.report.parts import ROWS, Part, Prose, Section, Task, fitted
+from figlang.report.parts import ROWS, Chapter, Part, Prose, Section, fitted
 from figlang.statistics.common import Common, Wrong, every_two, in_common, wrong, wrong_of_people
 from figlang.tables import Cell, Number, Range, Table
-from figlang.tasks import reference
 
 PEOPLE = "people"
 LISTED = 20  # items that are shown; all of them are in the item browser
@@ -16,28 +14,22 @@ NOTE = (
     "interval takes pairs or groups as independent."
 )
 ALIKE = "Systems whose errors are most alike come first."
-NOBODY = (
-    "What people answered was not published for single items. Published are, of the test split, the number "
-    "of their errors and how "
-    "many of them a trained GPT-3 Curie made too. people=FILE.csv (id, choice) sets answers of your own "
-    "raters beside the systems."
-)
 
 
-def common(task: Task, people: dict[str, int | None]) -> Section | None:
+def common(chapter: Chapter, people: dict[str, int | None]) -> Section | None:
     """Errors that every two systems share, or a system and people, and the items that all miss (§6.3).
 
     None for a single system without people, and where labels are hidden. Raises FiglangError if people
     answered none of the items.
     """
-    missed: dict[str, Wrong] = {pool.name: wrong(pool.systems[0].predictions) for pool in task.pools}
+    missed: dict[str, Wrong] = {pool.name: wrong(pool.systems[0].predictions) for pool in chapter.pools}
     if not any(missed.values()):
         return None
-    groups = {row.id: row.group for row in task.systems[0].predictions}
+    groups = {row.id: row.group for row in chapter.systems[0].predictions}
     pairs = len(missed) * (len(missed) - 1) // 2
     found = list(bars.track(every_two(missed, groups), "errors in common", pairs))
     if people:
-        theirs = wrong_of_people(people, task.systems[0].predictions)
+        theirs = wrong_of_people(people, chapter.systems[0].predictions)
         if not theirs:
             raise FiglangError(
                 "people= answers none of the items of the runs; give the ids of their predictions files"
@@ -47,12 +39,11 @@ def common(task: Task, people: dict[str, int | None]) -> Section | None:
         missed[PEOPLE] = theirs
     if len(missed) < 2:
         return None
-    own = BENCHMARKS.get(task.dataset) == "Fig-QA"
-    published, many = _published() if own else [], pairs > ROWS
+    published, many = chapter.task.beside("errors_in_common"), pairs > ROWS
     if many:
         found.sort(key=_alike)
     rows = [_row(*one) for one in found]
-    rows = [*published, *rows] if many else [*rows, *published]
+    rows = [*published.rows, *rows] if many else [*rows, *published.rows]
     columns = (
         "system",
         "other",
@@ -64,12 +55,12 @@ def common(task: Task, people: dict[str, int | None]) -> Section | None:
         "phi",
         "95 % CI",
     )
-    title = f"Errors in common{' (§6.3)' if own else ''}"
+    title = f"Errors in common{f' ({published.place})' if published.place else ''}"
     notes = (NOTE, ALIKE) if many else (NOTE,)
     parts: list[Part] = [fitted(Table("errors_in_common", title, columns, tuple(rows), notes))]
-    if own and not people:
-        parts.append(Prose(NOBODY, "note"))
-    parts.append(_all_miss(task, missed))
+    if published.remark and not people:
+        parts.append(Prose(published.remark, "note"))
+    parts.append(_all_miss(chapter, missed))
     return Section("Errors in common", tuple(parts))
 
 
@@ -84,20 +75,11 @@ def _row(one: str, other: str, found: Common) -> tuple[Cell, ...]:
     return one, other, found.n, found.first, found.second, len(found.shared), Number(found.expected), *phi
 
 
-def _published() -> list[tuple[Cell, ...]]:
-    counts = {row.metric: row for row in reference.results() if row.table == "Sec 6.3"}
-    errors, shared = counts["n_errors"], counts["errors_shared_with_humans"]
-    both = f"{shared.value:.0f} ({shared.note.split(';')[-1].strip()})"
-    return [
-        ("people, test, published", shared.model, 1146, f"{errors.value:.0f}", None, both, None, None, None)
-    ]
-
-
-def _all_miss(task: Task, missed: dict[str, Wrong]) -> Part:
+def _all_miss(chapter: Chapter, missed: dict[str, Wrong]) -> Part:
     answered = set.intersection(*(set(each) for each in missed.values()))
     names = [
         row.id
-        for row in task.systems[0].predictions
+        for row in chapter.systems[0].predictions
         if row.id in answered and all(each[row.id] for each in missed.values())
     ]
     whom = "people and every system" if PEOPLE in missed else "every system"
@@ -105,7 +87,7 @@ def _all_miss(task: Task, missed: dict[str, Wrong]) -> Part:
         return Prose(f"No item is missed by {whom}.")
     rows: list[tuple[Cell, ...]] = []
     for name in names[:LISTED]:
-        item = task.items.get(name)
+        item = chapter.items.get(name)
         right = "" if item is None or item.gold is None else item.options[item.gold]
         rows.append((name, "" if item is None else item.context, right))
     title = f"Items that {whom} miss{'es' if PEOPLE not in missed else ''}: {len(names)} of {len(answered)}"

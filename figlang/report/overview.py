@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from figlang.report import elsewhere, plots
 from figlang.report.figures import training_curves
-from figlang.report.parts import Part, Picture, Prose, Section, Task, fitted
+from figlang.report.parts import Chapter, Part, Picture, Prose, Section, fitted
 from figlang.report.terminal import BLIND, GAIN, TITLES, cautions, stayed_at_chance
 from figlang.runs.systems import Pool
 from figlang.statistics.comparison import mean_accuracy, mean_pair_accuracy
@@ -23,7 +23,7 @@ TRAININGS = 8  # whose curves are shown
 METRICS = ("accuracy", "pair_accuracy", "consistency", "same_answer", "first_option")
 
 
-def summary(task: Task) -> Section:
+def summary(chapter: Chapter) -> Section:
     """Every system with its metrics and their intervals, as a table and as a figure; single seeds below."""
     shown = [(name, TITLES[name], "metrics") for name in METRICS]
     shown += [(name, f"backward {TITLES[name]}", "backward") for name in METRICS[:2]] + [
@@ -33,33 +33,35 @@ def summary(task: Task) -> Section:
     columns = [
         (heading, cells)
         for name, heading, part in shown
-        if any(cells := [_metric(pool, name, part) for pool in task.pools])
+        if any(cells := [_metric(pool, name, part) for pool in chapter.pools])
     ]
     notes = [
         "95 % intervals are over pairs (clusters of items that depend on each other). A tie counts as wrong."
     ]
-    if any(gains := [pool.gain for pool in task.pools]):
+    if any(gains := [pool.gain for pool in chapter.pools]):
         place = [heading for heading, _ in columns].index(BLIND) + 1
         columns.insert(place, (GAIN, [*gains]))
         notes.append(HIDDEN)
-    trained: list[Cell] = [_trained(pool) for pool in task.pools]
+    trained: list[Cell] = [_trained(pool) for pool in chapter.pools]
     if any(trained):
         columns = [("trained on", trained), *columns]
     rows = [
         (pool.name, len(pool.systems[0].predictions), *(cells[place] for _, cells in columns))
-        for place, pool in enumerate(task.pools)
+        for place, pool in enumerate(chapter.pools)
     ]
-    if any(len(pool.systems) > 1 for pool in task.pools):
+    if any(len(pool.systems) > 1 for pool in chapter.pools):
         notes.append(
             "Seeds of one recipe are one row: the mean over them, and for other metrics mean ± standard "
             "deviation."
         )
-    notes += [text for pool in task.pools for text in _warnings(pool)]
-    notes += [f"{one.name}: {line}" for one in task.systems for line in cautions(one.content)]
-    beside, about = elsewhere.beside(task, columns)
+    notes += [text for pool in chapter.pools for text in _warnings(pool)]
+    notes += [f"{one.name}: {line}" for one in chapter.systems for line in cautions(one.content)]
+    beside, about = elsewhere.beside(chapter, columns)
     headings = ("system", "n", *(heading for heading, _ in columns))
     ruled = (len(rows),) if beside else ()
-    table = Table("summary", f"Results on {task.name}", headings, (*rows, *beside), (*notes, *about), ruled)
+    table = Table(
+        "summary", f"Results on {chapter.name}", headings, (*rows, *beside), (*notes, *about), ruled
+    )
     parts: list[Part] = [table]
     lines = [
         (
@@ -70,7 +72,7 @@ def summary(task: Task) -> Section:
                 if isinstance(cell := _metric(pool, name, "metrics"), Estimate)
             },
         )
-        for pool in task.pools
+        for pool in chapter.pools
     ]
     if any(found for _, found in lines):
         title = "Accuracy and pair accuracy with 95 % intervals; dotted: chance."
@@ -80,8 +82,8 @@ def summary(task: Task) -> Section:
             parts.append(
                 Picture("systems", f"{title} Systems from the best to the last.", plots.ranked(lines))
             )
-    parts += _seeds(task)
-    if hidden := [pool.name for pool in task.pools if pool.systems[0].content["metrics"].get("hidden")]:
+    parts += _seeds(chapter)
+    if hidden := [pool.name for pool in chapter.pools if pool.systems[0].content["metrics"].get("hidden")]:
         parts.append(
             Prose(f"Labels are hidden in part or whole, and hidden ones not counted: {', '.join(hidden)}.")
         )
@@ -120,9 +122,9 @@ def _warnings(pool: Pool) -> list[str]:
     )
 
 
-def _seeds(task: Task) -> list[Part]:
+def _seeds(chapter: Chapter) -> list[Part]:
     rows = []
-    for pool in task.pools:
+    for pool in chapter.pools:
         if len(pool.systems) > 1:
             for name in METRICS[:2]:
                 found = [as_row(system.content["metrics"], name) for system in pool.systems]
@@ -150,10 +152,10 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def reproduction(task: Task) -> Section:
+def reproduction(chapter: Chapter) -> Section:
     """Signature, command, versions, data and notes of every system."""
     parts: list[Part] = []
-    for pool in task.pools:
+    for pool in chapter.pools:
         for system in pool.systems:
             content = system.content
             seed = f" · seed {system.seed}" if len(pool.systems) > 1 else ""
@@ -176,10 +178,10 @@ def reproduction(task: Task) -> Section:
     return Section("How to make it again", tuple(parts), folded=True)
 
 
-def curves(task: Task) -> Section | None:
+def curves(chapter: Chapter) -> Section | None:
     """Loss and accuracy of every training."""
     parts: list[Part] = []
-    trained = [system for system in task.systems if system.history()]
+    trained = [system for system in chapter.systems if system.history()]
     for place, system in enumerate(trained[:TRAININGS]):
         chance = as_row(system.content["metrics"], "accuracy")
         drawn = training_curves(system.history(), (chance.chance or 0.0) if chance else 0.0)

@@ -2,11 +2,13 @@
 files beside it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from figlang.runs.systems import Pool, System
 from figlang.tables import Table
+from figlang.tasks import registry
+from figlang.tasks.task import Task
 from figlang.types import Item
 
 
@@ -60,17 +62,17 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Task:
+class Chapter:
     """Systems that saw the same items. `items` are these by id, empty where their texts were not found, for
     the `reason`.
 
-    `dataset` is their reader. `training` are the items of its training split, where they were found.
+    `task` is what they are of. `training` are the items of its training split, where they were found.
     """
 
     name: str
     pools: tuple[Pool, ...]
     items: Mapping[str, Item]
-    dataset: str = ""
+    task: Task = field(default_factory=registry.unknown)
     reason: str = ""
     training: tuple[Item, ...] = ()
 

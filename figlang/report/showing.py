@@ -9,7 +9,8 @@ from rich.console import Console
 
 from figlang.machine.printing import printable
 from figlang.report import terminal
-from figlang.tasks import reference
+from figlang.tasks import registry
+from figlang.tasks.reference import Comparison
 
 
 def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
@@ -25,19 +26,10 @@ def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
         )
 
 
-def compare(content: Mapping[str, Any]) -> list[reference.Comparison]:
+def compare(content: Mapping[str, Any]) -> list[Comparison]:
     """Published numbers of the benchmark that a metrics.json is about."""
-    if questions := content["metrics"]["accuracy_by"].get("question"):
-        found = reference.miqa(
-            content["data_name"], questions, content["facts"].get("shots"), content["published_file"]
-        )
-    elif "form" in content["metrics"]["accuracy_by"]:
-        found = reference.munch(
-            content["data_name"], content["facts"]["question"].split("/"), content["published_file"]
-        )
-    else:
-        found = reference.fig_qa(content["data_name"], content["split"], content["published_file"])
+    compared = registry.task_of(content).published(content)
     if "replies" not in content:
-        return found
+        return list(compared)
     reason = "measured by scores of the options, this is by letters in replies"
-    return [replace(one, comparable=False, reason=one.reason or reason) for one in found]
+    return [replace(one, comparable=False, reason=one.reason or reason) for one in compared]

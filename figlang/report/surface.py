@@ -2,18 +2,19 @@
 
 from collections.abc import Sequence
 
-from figlang.report.parts import Section, Task
+from figlang.report.parts import Chapter, Section
 from figlang.tables import Table
 from figlang.tasks import surface
 from figlang.types import Item
 
 
-def section(task: Task) -> Section | None:
+def section(chapter: Chapter) -> Section | None:
     """The surface baselines of a report's items; None where their texts or labels are not known."""
-    rows = task.systems[0].predictions
+    rows = chapter.systems[0].predictions
     # The labels that the systems were measured by.
     found = table(
-        [item for row in rows if row.gold is not None and (item := task.items.get(row.id))], task.training
+        [item for row in rows if row.gold is not None and (item := chapter.items.get(row.id))],
+        chapter.training,
     )
     return None if found is None else Section("Without a model", (found,), folded=True)
 

@@ -13,10 +13,8 @@ from figlang.files.redaction import redacted
 from figlang.files.sources import sha256
 from figlang.files.whole import write_text
 from figlang.runs import recomputed
-from figlang.tasks.figqa import reading as figqa
-from figlang.tasks.miqa import reading as miqa
-from figlang.tasks.munch import reading as munch
-from figlang.types import Judgement, Split, Substitution
+from figlang.tasks import registry
+from figlang.types import Split
 
 # Files that numbers are counted from: predictions, what they are made of, the cells of a grid.
 COUNTED = (
@@ -46,28 +44,21 @@ class Evaluated:
         labels = "" if self.split.labels_sha256 is None else f"+labels@{self.split.labels_sha256[:8]}"
         drawn = f"({self.split.drawn})" if self.split.drawn else ""
         data = f"{self.data}@{self.split.sha256[:8]}{drawn}{labels}"
+        published = registry.task(self.split.task).published_files(self.split, self.role)
         where = {"data": data, "split": self.role, "n": len(self.split.items)}
         return {
             "signature": redacted(signature.signature({**where, **self.facts, "seed": self.seed})),
             "model": self.name,
             "data_name": self.data,
+            "task": self.split.task,
             "split": self.role,
             # Numbers on a part of a file, or on another file, are not beside published ones.
-            "published_file": self.split.whole and self.split.sha256 in _published(self.split, self.role),
+            "published_file": self.split.whole and self.split.sha256 in published,
             "seed": self.seed,
             "facts": dict(self.facts),
             "command": redacted(shlex.join(["python", *signature.program().split(), *sys.argv[1:]])),
             "versions": signature.versions(),
         }
-
-
-def _published(split: Split, role: str) -> tuple[str, ...]:
-    """Hashes of the files whose items published numbers are of; those of MUNCH are of shuffled candidates."""
-    if isinstance(split.items[0], Judgement):
-        return () if "order=upstream" in split.drawn else (munch.FILES["judgement"][1],)
-    if isinstance(split.items[0], Substitution):
-        return (munch.FILES["generation"][1],)
-    return figqa.FILES.get(role, ("", "", 0))[1], miqa.SHA256
 
 
 def describe(split: Split) -> dict[str, Any]:

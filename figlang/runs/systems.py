@@ -17,7 +17,7 @@ from figlang.runs import recomputed
 from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_measured, read_predictions
 from figlang.statistics import metrics
 from figlang.statistics.comparison import Difference, compare_pooled
-from figlang.tasks import registry as data
+from figlang.tasks import registry
 from figlang.types import Item, Prediction, Split
 
 LOG_PROBABILITIES = "log_probabilities.jsonl"
@@ -253,23 +253,24 @@ def tasks(systems: Sequence[System]) -> list[list[System]]:
 
 
 def across_forms(found: Sequence[System]) -> list[System]:
-    """The systems with MUNCH's triples as items, if some judged words and others sentences: else no item
-    would be the same.
+    """The systems with what is asked about as items, if the task asks in several forms and each system
+    answered another one: else no item would be the same.
 
-    A triple has the same candidates in the same order in both forms, so that the right letter is the same.
-    Other systems are returned as they are, and so is what judged both forms.
+    Other systems are returned as they are, and so is a system that was asked in several forms.
     """
-    forms = [
-        {form for row in system.predictions for form in row.attributes.get("form", ())} for system in found
-    ]
+    asked = [[registry.task_of(system.content).form(row) for row in system.predictions] for system in found]
+    forms = [{form for _, form in each} for each in asked]
     if any(len(each) != 1 for each in forms) or len(set.union(*forms)) < 2:
         return list(found)
     return [
         replace(
             system,
-            predictions=tuple(replace(row, id=row.id.removesuffix(f"-{form}")) for row in system.predictions),
+            predictions=tuple(
+                replace(row, id=identifier)
+                for row, (identifier, _) in zip(system.predictions, each, strict=True)
+            ),
         )
-        for system, (form,) in zip(found, forms, strict=True)
+        for system, each in zip(found, asked, strict=True)
     ]
 
 
@@ -322,7 +323,7 @@ def check_items(systems: Sequence[System], items: Mapping[str, Item]) -> None:
 def items(system: System, settings: DataConfig, paths: PathsConfig) -> Split:
     """The items that a system predicted. Raises FiglangError if they are not there or are others."""
     described = system.content.get("data", {})
-    split = data.load(system.content.get("split", "validation"), settings, paths)
+    split = registry.load(system.content.get("split", "validation"), settings, paths)
     wanted = described.get(system.content.get("split"), {}).get("sha256", split.sha256)
     if wanted != split.sha256 or {row.id for row in system.predictions} - {item.id for item in split.items}:
         raise FiglangError(

@@ -4,6 +4,7 @@ benchmarks."""
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
@@ -39,6 +40,34 @@ def task(name: str) -> Task:
     if name not in TASKS:
         raise FiglangError(f"data.dataset={name} is not a choice; choose one of {', '.join(TASKS)}")
     return TASKS[name]
+
+
+def unknown() -> Task:
+    """The task of predictions that do not say whose they are: that of the first versions of figlang."""
+    return TASKS["figqa"]
+
+
+def task_of(content: Mapping[str, Any]) -> Task:
+    """The task that a metrics.json is about.
+
+    Args:
+        content: What the file holds. One of an earlier version does not name its task: then the settings of
+            its data do or, in the oldest ones, the attributes by which its accuracy is broken down.
+
+    Raises:
+        FiglangError: The task that it names does not exist here.
+    """
+    if "task" in content:
+        return task(content["task"])
+    settings = content.get("data", {}).get("settings", {})
+    if mixture := [name for name, proportion in settings.get("mix", {}).items() if proportion]:
+        return task(mixture[0])
+    if "dataset" in settings:
+        return task(settings["dataset"])
+    attributes = content.get("metrics", {}).get("accuracy_by", {})
+    if "question" in attributes:
+        return TASKS["miqa"]
+    return TASKS["munch"] if "form" in attributes else unknown()
 
 
 def classified() -> list[str]:

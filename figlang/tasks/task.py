@@ -13,12 +13,34 @@ a benchmark whose items are a context with options that follow from it.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
+from figlang.tables import Cell, Table
 from figlang.tasks.reference import Comparison
-from figlang.types import Item, Split
+from figlang.types import Item, Prediction, Split
+
+# Attribute of items: item id: values.
+Values = Mapping[str, Mapping[str, Sequence[str]]]
+# A system: its name, and the predictions of each of its seeds.
+System = tuple[str, Sequence[Sequence[Prediction]]]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a benchmark adds to a table of a report.
+
+    `rows` are published numbers in the columns of the table, `notes` stand below it, `place` is where the
+    paper has it, and `remark` a sentence for a reader who misses something.
+    """
+
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+    place: str = ""
+    remark: str = ""
 
 
 class Task:
@@ -42,6 +64,9 @@ class Task:
     examples: str = "train"
     """The split that examples before an item are drawn from. `validation`: there are no training items, and
     the other items of what is evaluated are its examples."""
+
+    context: str = "context"
+    """What the context of an item is called in tables."""
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
         """One split of the benchmark, all of it.
@@ -83,3 +108,45 @@ class Task:
         """Published numbers to set beside an evaluation, comparable ones first; `content` is its
         metrics.json."""
         return ()
+
+    def beside(self, table: str) -> Beside:
+        """What to add to a table of a report.
+
+        Args:
+            table: The name of its file: `reliance`, `factors`, `errors_in_common` or `prompts`.
+        """
+        return Beside()
+
+    def prompts(self) -> Mapping[str, Mapping[str, float]]:
+        """Published accuracies by prompt: {model: {prompt: per cent}}. A prompt has the label of a report
+        without spaces; `none` is no prompt."""
+        return {}
+
+    def breakdowns(self, systems: Sequence[System], attributes: Values) -> list[Table]:
+        """The benchmark's own tables of accuracy by attribute, beside those that every attribute has."""
+        return []
+
+    def analyse(self, items: Sequence[Item], cache: Path, wanted: str) -> tuple[Values, str]:
+        """Attributes that are not in the files but can be found from the texts.
+
+        Args:
+            items: Whose texts to look at.
+            cache: The folder of what is downloaded.
+            wanted: `auto`, or `on`: what is missing is an error then.
+
+        Returns:
+            The attributes, and a reason if there are none.
+
+        Raises:
+            FiglangError: `wanted` is `on` and a library or its data are missing.
+        """
+        return {}, ""
+
+    def analysis_notes(self) -> tuple[str, ...]:
+        """Sentences on how `analyse` found the attributes."""
+        return ()
+
+    def form(self, row: Prediction) -> tuple[str, str]:
+        """The id of what an item asks about, and the form in which it does; empty if there is one form only.
+        Systems that were asked in different forms can be compared by the first."""
+        return row.id, ""

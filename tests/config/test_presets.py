@@ -22,7 +22,7 @@ from figlang.config import (
     TrainConfig,
 )
 from figlang.config.composing import CONF, compose
-from figlang.tasks.reference import results
+from tests.published import results
 from train import main as train_command
 
 # Presets that leave something to the user, and what they are given here.

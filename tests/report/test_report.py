@@ -13,7 +13,7 @@ from figlang.commands.report import main
 from figlang.config import PathsConfig
 from figlang.errors import FiglangError
 from figlang.report import elsewhere, figures, hardness, learning, page, plots
-from figlang.report.parts import Prose, Section, Task
+from figlang.report.parts import Chapter, Prose, Section
 from figlang.runs import recomputed, results, systems
 from figlang.runs.predictions import write_predictions
 from figlang.runs.systems import Pool, System
@@ -73,10 +73,10 @@ def test_the_summary_stands_beside_chance_and_on_published_items_beside_people(
         "published_file": True,
         "metrics": {"accuracy_by": {}},
     }
-    task = Task("t", (Pool("s", (System("s", written, known, (), ""),)),), {})
+    chapter = Chapter("t", (Pool("s", (System("s", written, known, (), ""),)),), {})
     half = Estimate(0.5, 0.4, 0.6, 10, 0.5)
     rows, notes = elsewhere.beside(
-        task, [("accuracy", [half]), ("pair accuracy", [half]), ("consistency", [half])]
+        chapter, [("accuracy", [half]), ("pair accuracy", [half]), ("consistency", [half])]
     )
     assert rows == [
         ("chance", None, Mean(0.5), Mean(0.5), Mean(0.5)),
@@ -94,13 +94,11 @@ def test_published_numbers_are_those_of_the_benchmark() -> None:
         "published_file": False,
         "metrics": {"accuracy_by": {}},
     }
-    task = Task("t", (Pool("s", (System("s", Path(), known, (), ""),)),), {}, dataset="munch")
-    assert elsewhere.sections(task) == []
+    chapter = Chapter("t", (Pool("s", (System("s", Path(), known, (), ""),)),), {}, data.task("munch"))
+    assert elsewhere.sections(chapter) == []
 
 
-@pytest.mark.parametrize(
-    ("dataset", "beside"), [("figqa", True), ("", True), ("miqa", False), ("winogrande", False)]
-)
+@pytest.mark.parametrize(("dataset", "beside"), [("figqa", True), ("miqa", False), ("winogrande", False)])
 def test_correlations_of_figqa_stand_beside_its_own_items_only(
     sample: Split, dataset: str, beside: bool
 ) -> None:
@@ -109,7 +107,7 @@ def test_correlations_of_figqa_stand_beside_its_own_items_only(
     )
     items = {item.id: item for item in sample.items}
     section = hardness.likelihood(
-        Task("t", (Pool("s", (System("s", Path(), {}, rows, ""),)),), items, dataset=dataset)
+        Chapter("t", (Pool("s", (System("s", Path(), {}, rows, ""),)),), items, data.task(dataset))
     )
     assert section is not None
     (table,) = (part for part in section.parts if isinstance(part, Table))
@@ -153,7 +151,9 @@ def test_numbers_are_broken_down_from_the_lowest_quarter_on(sample: Split) -> No
         Prediction(item.id, item.group, item.gold, (1.0, 0.0), {"novelty": (f"{place / 100 - 0.5}",)})
         for place, item in enumerate(sample.items)
     )
-    section = hardness.attributes(Task("t", (Pool("s", (System("s", Path(), {}, rows, ""),)),), {}), {}, "")
+    section = hardness.attributes(
+        Chapter("t", (Pool("s", (System("s", Path(), {}, rows, ""),)),), {}), {}, ""
+    )
     assert section is not None
     (table,) = (part for part in section.parts if isinstance(part, Table))
     starts = [float(str(row[0]).partition(" – ")[0]) for row in table.rows]
@@ -189,8 +189,8 @@ def test_published_rows_that_are_not_comparable_are_folded(sample: Split) -> Non
         "published_file": True,
         "metrics": {"accuracy_by": {}},
     }
-    task = Task("t", (Pool("s", (System("s", Path(), known, (), ""),)),), {})
-    assert [(section.title.split(",")[0], section.folded) for section in elsewhere.sections(task)] == [
+    chapter = Chapter("t", (Pool("s", (System("s", Path(), known, (), ""),)),), {})
+    assert [(section.title.split(",")[0], section.folded) for section in elsewhere.sections(chapter)] == [
         ("Published results", False),
         ("Published", True),
     ]
@@ -203,12 +203,12 @@ def test_calibration_leaves_out_letters_of_replies(sample: Split) -> None:
         Pool(name, (System(name, Path(), {}, rows, ""),))
         for name, rows in (("chat", named), ("encoder", scored))
     ]
-    section = hardness.confidence(Task("t", tuple(pools), {}))
+    section = hardness.confidence(Chapter("t", tuple(pools), {}))
     assert section is not None
     (table,) = (part for part in section.parts if isinstance(part, Table))
     assert [row[0] for row in table.rows] == ["encoder"]
     assert table.notes[-1].endswith("left out: chat.")
-    assert hardness.confidence(Task("t", tuple(pools[:1]), {})) is None
+    assert hardness.confidence(Chapter("t", tuple(pools[:1]), {})) is None
 
 
 def test_prompts_of_figqa_stand_beside_figure_2(tmp_path: Path, sample: Split) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from figlang.tasks.reference import results
 from tests.conftest import published
+from tests.published import results
 
 EXPECTED = {"A/B": ("apt", "inapt"), "C": ("apt", "apt"), "D": ("inapt", "inapt")}
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from figlang.statistics.association import Case, Contrast, cases, holm, means, pairs, share
-from figlang.tasks import reference
+from figlang.tasks.munch import published
 from figlang.types import Prediction
 
 
@@ -145,7 +145,7 @@ def test_the_default_tests_find_what_the_paper_calls_significant() -> None:
     sizes = {"judgement": {"NEWS": 631, "ACPROSE": 618, "FICTION": 243}}
     sizes["generation"] = {"ACPROSE": 1061, "NEWS": 922, "FICTION": 593, "CONVRSN": 377}
     rows: dict[tuple[str, str], dict[str, list[Case]]] = {}
-    for row in reference.munch_table("Table 11"):
+    for row in published.table("Table 11"):
         genre, task = row.setting["genre"], row.setting["task"]
         n = sizes[task][genre]
         right = round((row.value or 0) * n)

@@ -8,7 +8,7 @@ import pytest
 from figlang.config import PathsConfig
 from figlang.errors import FiglangError
 from figlang.report import errors
-from figlang.report.parts import Prose, Task
+from figlang.report.parts import Chapter, Prose
 from figlang.runs.systems import Pool, System
 from figlang.statistics.common import in_common, people, wrong, wrong_of_people
 from figlang.tables import Table
@@ -90,19 +90,19 @@ def test_a_report_says_what_systems_and_people_miss(tmp_path: Path) -> None:
 
 
 def test_nothing_is_said_of_one_system_or_hidden_labels_and_strangers_are_refused() -> None:
-    def task(*several: list[Prediction]) -> Task:
+    def chapter(*several: list[Prediction]) -> Chapter:
         pools = (
             Pool(str(place), (System(str(place), Path(), {}, tuple(rows), ""),))
             for place, rows in enumerate(several)
         )
-        return Task("t", tuple(pools), {})
+        return Chapter("t", tuple(pools), {})
 
     hidden = [Prediction("i0", "g0", None, (1.0, 0.0))]
-    assert errors.common(task(system("rw")), {}) is None
-    assert errors.common(task(hidden, hidden), {}) is None
+    assert errors.common(chapter(system("rw")), {}) is None
+    assert errors.common(chapter(hidden, hidden), {}) is None
     with pytest.raises(FiglangError, match="answers none of the items"):
-        errors.common(task(system("rw")), {"x": 0})
-    section = errors.common(task(system("rw"), system("wr")), {})
+        errors.common(chapter(system("rw")), {"x": 0})
+    section = errors.common(chapter(system("rw"), system("wr")), {})
     assert section is not None
     assert isinstance(section.parts[0], Table)
     assert section.parts[-1] == Prose("No item is missed by every system.")

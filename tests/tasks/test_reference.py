@@ -2,7 +2,9 @@
 
 import pytest
 
-from figlang.tasks.reference import Comparison, fig_qa, results
+from figlang.tasks.figqa.published import compare as fig_qa
+from figlang.tasks.reference import Comparison
+from tests.published import results
 
 
 def named(comparisons: list[Comparison], model: str, metric: str, **setting: str) -> Comparison:

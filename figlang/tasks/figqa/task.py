@@ -1,20 +1,26 @@
 """Fig-QA as a task."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
+from figlang.errors import FiglangError
+from figlang.tables import Table
 from figlang.tasks import twins
-from figlang.tasks.figqa import reading
-from figlang.tasks.task import Task
-from figlang.types import Split
+from figlang.tasks.figqa import beside, linguistic, published, reading
+from figlang.tasks.reference import Comparison
+from figlang.tasks.task import Beside, System, Task, Values
+from figlang.types import Item, Split
 
 
 class FigQa(Task):
     name = "figqa"
     title = "Fig-QA"
-    sizes = ("small", "medium", "large")
-    files = ("test_labels",)
-    mixed_as = "both"
+    sizes: tuple[str, ...] = ("small", "medium", "large")
+    files: tuple[str, ...] = ("test_labels",)
+    mixed_as: str | None = "both"
+    context = "metaphor"
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
         return reading.load(
@@ -26,3 +32,37 @@ class FigQa(Task):
 
     def twins(self, train: Split, other: Split) -> Mapping[str, str]:
         return twins.near_duplicates(train, other)
+
+    def published_files(self, split: Split, role: str) -> tuple[str, ...]:
+        return (reading.FILES[role][1],) if role in reading.FILES else ()
+
+    def published(self, content: Mapping[str, Any]) -> Sequence[Comparison]:
+        return published.compare(content["data_name"], content["split"], content["published_file"])
+
+    def beside(self, table: str) -> Beside:
+        return beside.of(table)
+
+    def prompts(self) -> Mapping[str, Mapping[str, float]]:
+        return published.prompts()
+
+    def breakdowns(self, systems: Sequence[System], attributes: Values) -> list[Table]:
+        categories = attributes.get("commonsense")
+        return [] if categories is None else [beside.commonsense(systems, categories)]
+
+    def analyse(self, items: Sequence[Item], cache: Path, wanted: str) -> tuple[Values, str]:
+        if wanted == "auto" and not linguistic.latin(item.context for item in items):
+            return {}, "the parser is English, and most letters of these texts are not Latin"
+        try:
+            by_item = linguistic.attributes(items, cache / "nltk")
+        except FiglangError as error:
+            if wanted == "on":
+                raise
+            return {}, str(error)
+        values: dict[str, dict[str, Sequence[str]]] = {}
+        for name, attributes in by_item.items():
+            for attribute, each in attributes.items():
+                values.setdefault(attribute, {})[name] = each
+        return values, ""
+
+    def analysis_notes(self) -> tuple[str, ...]:
+        return beside.analysis_notes()

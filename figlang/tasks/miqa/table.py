@@ -11,7 +11,7 @@ from figlang import tables
 from figlang.statistics.metrics import Estimate, accuracy, first_option, spread
 from figlang.tables import Cell, Mean, Table
 from figlang.tables import effort as cost
-from figlang.tasks import reference
+from figlang.tasks.miqa import published as figures
 from figlang.tasks.miqa.prompts import BASELINES
 from figlang.tasks.miqa.reading import QUESTIONS
 from figlang.types import Prediction
@@ -87,7 +87,7 @@ def rows(measured: Mapping[str, Any], question: str, published: bool) -> list[li
     if found["best"] is not None:
         summed.append([SELECTED.format(found["best"]), *named[found["best"]][1:]])
     theirs = (
-        [_published(name, by_shots, shots) for name, by_shots in reference.miqa_table(question).items()]
+        [_published(name, by_shots, shots) for name, by_shots in figures.table3(question).items()]
         if published
         else []
     )

@@ -1,7 +1,11 @@
 """MiQA as a task."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from figlang.config import DataConfig, PathsConfig
-from figlang.tasks.miqa import reading
+from figlang.tasks.miqa import published, reading
+from figlang.tasks.reference import Comparison
 from figlang.tasks.task import Task
 from figlang.types import Split
 
@@ -16,3 +20,11 @@ class MiQa(Task):
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
         root, upstream = data.root or paths.data, data.root is None
         return reading.load(split, data.question, root, paths.cache, data.strict, upstream)
+
+    def published_files(self, split: Split, role: str) -> tuple[str, ...]:
+        return (reading.SHA256,)
+
+    def published(self, content: Mapping[str, Any]) -> Sequence[Comparison]:
+        questions = content["metrics"]["accuracy_by"].get("question", ())
+        shots = content["facts"].get("shots")
+        return published.compare(content["data_name"], questions, shots, content["published_file"])

@@ -11,8 +11,8 @@ import numpy as np
 from figlang.statistics.metrics import Estimate, accuracy, by_group, ratio
 from figlang.tables import Cell, Mean, Table
 from figlang.tables import effort as cost
-from figlang.tasks import reference
 from figlang.tasks.munch import factors
+from figlang.tasks.munch import published as figures
 from figlang.tasks.munch.prompts import CONDITIONS, LETTERS, PROMPTS
 from figlang.tasks.munch.reading import FORMS
 from figlang.types import Prediction
@@ -101,7 +101,7 @@ def below(content: Mapping[str, Any]) -> list[str]:
 
 
 def _second(content: Mapping[str, Any], model: str, published: bool) -> Table:
-    theirs = reference.munch_table("Table 2") if published else []
+    theirs = figures.table("Table 2") if published else []
     names = MODELS if published else ()
 
     def row(found: Mapping[str, Any]) -> list[Cell]:
@@ -196,7 +196,7 @@ def combine(confusion: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str],
 def _ninth(confusion: Mapping[str, Mapping[str, int]], model: str, what: str, published: bool) -> Table:
     theirs = {
         (row.setting["expected"], row.setting["predicted"], row.model): row.value
-        for row in (reference.munch_table("Table 9") if published else [])
+        for row in (figures.table("Table 9") if published else [])
     }
     models = MODELS if published else ()
     counts = combine(confusion)

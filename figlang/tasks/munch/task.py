@@ -1,9 +1,13 @@
 """MUNCH as a task."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from figlang.config import DataConfig, PathsConfig
-from figlang.tasks.munch import reading
+from figlang.tasks.munch import published, reading
+from figlang.tasks.reference import Comparison
 from figlang.tasks.task import Task
-from figlang.types import Split
+from figlang.types import Judgement, Prediction, Split, Substitution
 
 
 class Munch(Task):
@@ -15,3 +19,21 @@ class Munch(Task):
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
         return reading.load(split, data, data.root or paths.data, paths.cache)
+
+    def published_files(self, split: Split, role: str) -> tuple[str, ...]:
+        if isinstance(split.items[0], Judgement):
+            # The published numbers are of shuffled candidates.
+            return () if "order=upstream" in split.drawn else (reading.FILES["judgement"][1],)
+        return (reading.FILES["generation"][1],) if isinstance(split.items[0], Substitution) else ()
+
+    def published(self, content: Mapping[str, Any]) -> Sequence[Comparison]:
+        if "form" not in content["metrics"]["accuracy_by"]:
+            return ()  # a choice between paraphrases, which nobody has published
+        place = content["facts"]["question"].split("/")
+        return published.compare(content["data_name"], place, content["published_file"])
+
+    def form(self, row: Prediction) -> tuple[str, str]:
+        # A triple has the same candidates in the same order in both forms, so that the right letter is the
+        # same.
+        form = ",".join(row.attributes.get("form", ()))
+        return row.id.removesuffix(f"-{form}"), form

@@ -1,20 +1,21 @@
 """CSV files of one's own, in the form of Fig-QA's, as a task."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
-from figlang.tasks import twins
 from figlang.tasks.figqa import reading, rows
-from figlang.tasks.task import Task
+from figlang.tasks.figqa.task import FigQa
 from figlang.types import Split
 
 
-class OwnFiles(Task):
+class OwnFiles(FigQa):
+    """Read from the files that are named, and like Fig-QA in all that follows."""
+
     name = "figqa_csv"
-    title = "Fig-QA"
+    sizes = ()
     files = ("train", "validation", "test", "test_labels")
+    mixed_as = None
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
         file = {"train": data.train, "validation": data.validation, "test": data.test}[split]
@@ -30,6 +31,3 @@ class OwnFiles(Task):
 
     def evaluated(self, data: DataConfig) -> tuple[str, ...]:
         return ("validation", "test") if data.test is not None else ("validation",)
-
-    def twins(self, train: Split, other: Split) -> Mapping[str, str]:
-        return twins.near_duplicates(train, other)

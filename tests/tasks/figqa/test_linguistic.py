@@ -15,9 +15,9 @@ from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.tasks import registry as data
 from figlang.tasks.figqa import cut, linguistic, segments, wordnet
-from figlang.tasks.reference import results
 from figlang.types import Item
 from tests.conftest import published
+from tests.published import results
 
 CACHE = Path(os.environ.get("FIGLANG_CACHE", "~/.cache/figlang")).expanduser() / "nltk"
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")

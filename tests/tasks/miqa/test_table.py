@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from figlang.tables import text
-from figlang.tasks import reference
+from figlang.tasks.miqa import published as figures
 from figlang.tasks.miqa import table
 from figlang.types import Prediction
 
@@ -122,7 +122,7 @@ def test_published_rows_stand_only_beside_the_published_items() -> None:
 
 @pytest.mark.parametrize("question", KINDS)
 def test_published_rows_by_shots(question: str) -> None:
-    found = reference.miqa_table(question)
+    found = figures.table3(question)
     assert len(found) == 13
     assert sum(len(by_shots) for by_shots in found.values()) == 9 * 3 + 4
     assert (
