@@ -76,7 +76,7 @@ def _known(chapter: Chapter) -> dict[str, Any]:
 
 def _compared(chapter: Chapter) -> list[Comparison]:
     known = _known(chapter)
-    return showing.compare(known) if known else []
+    return showing.compare(known, chapter.task) if known else []
 
 
 def sections(chapter: Chapter) -> list[Section]:

@@ -11,11 +11,12 @@ from figlang.machine.printing import printable
 from figlang.report import terminal
 from figlang.tasks import registry
 from figlang.tasks.reference import Comparison
+from figlang.tasks.task import Task
 
 
 def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
     """The tables of a metrics.json, its signature, and the folder it is in."""
-    compared = compare(content)
+    compared = compare(content, registry.task_of(content))
     terminal.published(compared, console)
     terminal.summary(
         content, compared, f"{content['model']} on {content['data_name']}, {content['split']}", console
@@ -26,9 +27,9 @@ def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
         )
 
 
-def compare(content: Mapping[str, Any]) -> list[Comparison]:
-    """Published numbers of the benchmark that a metrics.json is about."""
-    compared = registry.task_of(content).published(content)
+def compare(content: Mapping[str, Any], task: Task) -> list[Comparison]:
+    """Published numbers of a task beside a metrics.json; none is comparable with letters in replies."""
+    compared = task.published(content)
     if "replies" not in content:
         return list(compared)
     reason = "measured by scores of the options, this is by letters in replies"
