@@ -39,7 +39,7 @@ RATES = ("examples_per_second", "tokens_per_second", "peak_share")
 def main(config: AverageConfig) -> None:
     folder, runs = Path(config.output), [Path(run) for run in config.runs]
     if folder.exists():
-        raise FiglangError(f"{folder} is there already; take another output=FOLDER")
+        raise FiglangError(f"{folder} already exists; take another output=FOLDER")
     runtime.start(0, config.trainer)
     contents = _of_one_recipe(config.runs)
     first = contents[0]

@@ -22,7 +22,7 @@ def main(config: MergeConfig) -> None:
     # user's own in it stay.
     if folder.exists() and not (config.overwrite and (folder / MANIFEST).is_file()):
         raise FiglangError(
-            f"{folder} is there already; take another output=FOLDER, or overwrite=true if it is an export"
+            f"{folder} already exists; take another output=FOLDER, or overwrite=true if it is an export"
         )
     metrics = (run.parent if run.name == "model" else run) / "metrics.json"
     document = recomputed.read(metrics) if metrics.is_file() else None

@@ -1,4 +1,4 @@
-"""A checkpoint beside its base as it comes, on the same items: what its training won, and what it lost."""
+"""A checkpoint beside its untrained base on the same items: what its training gained and lost."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -10,7 +10,7 @@ from figlang.runs import systems
 from figlang.runs.systems import System
 from figlang.statistics.comparison import compare
 
-# What two evaluations have in common, if they are set beside each other.
+# Facts that two evaluations must share to be set beside each other.
 SAME = ("scoring", "norm", "prompt")
 
 
@@ -18,28 +18,27 @@ def rows(folders: Sequence[str], manifest: Manifest) -> list[dict[str, Any]]:
     """The evaluations of a checkpoint, each with that of its base on the same items by the same scoring.
 
     Args:
-        folders: evaluation folders, of the checkpoint and of its base.
-        manifest: the checkpoint's.
+        folders: Evaluation folders of the checkpoint and of its base.
+        manifest: The checkpoint's manifest.
 
     Returns:
         Plain data for metrics.json, in the order of the checkpoint's folders.
 
-    Raises: FiglangError: for a folder of another network, and for an evaluation of the checkpoint that its
-        base has none beside.
+    Raises:
+        FiglangError: If a folder is of another network, or if an evaluation of the base is missing.
     """
-    read = systems.read(folders)
-    own = [one for one in read if _trained(one).endswith(f"@{manifest.settings}")]
+    evaluations = systems.read(folders)
+    own = [system for system in evaluations if _trained(system).endswith(f"@{manifest.settings}")]
     bases = [
-        one
-        for one in read
-        if _trained(one).endswith(f"@{UNTRAINED}") and one.content["facts"].get("base") == manifest.base
+        system
+        for system in evaluations
+        if _trained(system).endswith(f"@{UNTRAINED}") and system.content["facts"].get("base") == manifest.base
     ]
-    if other := [one for one in read if one not in own and one not in bases]:
+    if other := [system for system in evaluations if system not in own and system not in bases]:
         raise FiglangError(
-            f"{other[0].folder} is an evaluation neither of this checkpoint nor of {manifest.base} as it "
-            "comes"
+            f"{other[0].folder} is an evaluation of neither this checkpoint nor the untrained {manifest.base}"
         )
-    return [_row(one, _base(one, bases)) for one in own]
+    return [_row(system, _base(system, bases)) for system in own]
 
 
 def _trained(system: System) -> str:
@@ -47,15 +46,15 @@ def _trained(system: System) -> str:
 
 
 def _base(own: System, bases: Sequence[System]) -> System:
-    found = [base for base in bases if _asked(base) == _asked(own)]
-    if not found:
+    matching = [base for base in bases if _asked(base) == _asked(own)]
+    if not matching:
         facts = own.content["facts"]
         raise FiglangError(
-            f"{own.folder}: beside it there is no evaluation of {facts.get('base')} as it comes on the same "
+            f"{own.folder}: there is no evaluation of the untrained {facts.get('base')} on the same "
             f"items by {facts.get('scoring')}; make one by evaluate.py model=PRESET"
         )
-    systems.check_data([own, found[0]])
-    return found[0]
+    systems.check_data([own, matching[0]])
+    return matching[0]
 
 
 def _asked(system: System) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Adapters into the network below them, with proof that no score changes."""
+"""Merge adapters into the network below them, and prove that no score changes."""
 
 import logging
 from collections.abc import Callable
@@ -18,12 +18,12 @@ from figlang.types import Split
 
 log = logging.getLogger("figlang")
 
-# A difference of a score that passes unasked: float32 moves the sums over a short sentence's
+# A difference of a score that is accepted at once. float32 moves the sum over a short sentence's
 # log-probabilities by a tenth of it.
 TOLERANCE = 1e-4
-# Beyond it, so many times what float32 itself is off by. Scores before and after are both off by that much,
-# in either direction, and so are the merged weights, which are rounded once; in 48 merges of small networks
-# the ratio was 2 at most.
+# A larger difference may be this many times the error of float32. Scores before and after both have that
+# error, in either direction, and merged weights are rounded once. In 48 merges of small networks, the ratio
+# was 2 at most.
 TIMES = 4
 ITEMS = 32
 
@@ -31,31 +31,36 @@ ITEMS = 32
 def merge(
     adapters: Loaded, split: Split, folder: Path, card: Callable[[Manifest], str] | None = None
 ) -> Loaded:
-    """Write the merged network as a plain Hugging Face folder, once the scores of items of the split are
-    found equal.
+    """Write the merged network as a plain Hugging Face folder, if the scores of some items are equal.
 
-    `card` words its README.md.
+    A difference is compared with the error of float32: the same scores are then computed in float64 too.
 
-    A difference is compared with what float32 itself is off by: the same scores are then computed in float64
-    too.
+    Args:
+        adapters: A network with adapters.
+        split: Items to score; the first ITEMS are used.
+        folder: The folder to write.
+        card: Writes the text of its README.md.
 
-    Raises FiglangError if the scores differ by more than rounding does, and then writes nothing.
+    Returns:
+        The merged network.
+
+    Raises:
+        FiglangError: If the scores differ by more than rounding. Then nothing is written.
     """
     few = replace(split, items=split.items[:ITEMS])
-    before = _scores(adapters, few)
+    before = scores_of(adapters, few)
     whole = replace(adapters.manifest, base_precision=None, base_sha256=None)
     merged = Loaded(lora.merge(adapters.network).eval(), adapters.tokenizer, whole)
-    after = _scores(merged, few)
+    after = scores_of(merged, few)
     largest = _largest(before, after)
     if not largest <= TOLERANCE:
-        # Weights in float32 are the same numbers in float64, so that going there and back changes none of
-        # them.
+        # Weights in float32 are the same numbers in float64, so the way there and back does not change them.
         merged.network.double()
-        rounding = _largest(after, _scores(merged, few))
+        rounding = _largest(after, scores_of(merged, few))
         merged.network.float()
         if not largest <= TIMES * rounding:
             raise FiglangError(
-                f"merging changes a score by {largest:.2g}, and float32 rounds by {rounding:.2g} only; "
+                f"merging changes a score by {largest:.2g}, but float32 rounds by only {rounding:.2g}; "
                 "nothing was written, keep the adapters as they are"
             )
         log.info("float32 rounds scores of this network by %.1g", rounding)
@@ -64,14 +69,17 @@ def merge(
     return merged
 
 
-def _largest(one: list[float], other: list[float]) -> float:
-    # By torch, whose maximum is nan where a difference is.
+def _largest(scores_before: list[float], scores_after: list[float]) -> float:
+    # By torch, because its maximum is nan if a difference is.
     return float(
-        (torch.tensor(one, dtype=torch.float64) - torch.tensor(other, dtype=torch.float64)).abs().max()
+        (torch.tensor(scores_before, dtype=torch.float64) - torch.tensor(scores_after, dtype=torch.float64))
+        .abs()
+        .max()
     )
 
 
-def _scores(loaded: Loaded, split: Split) -> list[float]:
+def scores_of(loaded: Loaded, split: Split) -> list[float]:
+    """The scores of all options of a split by a network, as its predictions file has them."""
     with TemporaryDirectory() as folder:
         predicting.predict(loaded, split, Path(folder), predicting.How(blind=False))
         return [score for row in read_predictions(Path(folder) / FORWARD) for score in row.scores]

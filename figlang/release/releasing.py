@@ -1,7 +1,7 @@
-"""From a finished run to a folder that others load: its weights in fewer bits, evaluated again, with all that
-its card says.
+"""Turn a finished run into a folder that others can load.
 
-The folder holds no text of a data set: ids, scores and counts.
+Its weights are stored in fewer bits and evaluated again. The folder holds everything that its card says, but
+no text of a data set: only ids, scores and counts.
 """
 
 import json
@@ -39,21 +39,30 @@ log = logging.getLogger("figlang")
 
 MEGABYTE = 2**20
 METRICS = ("accuracy", "pair_accuracy")
-# What the metrics.json of a checkpoint has from that of its run; the rest is measured again.
+# Keys of a run's metrics.json that the checkpoint keeps. The others are measured again.
 KEPT = ("command", "commands", "data", "training", "health", "averaged", "start_share")
 TEXT = (".json", ".jsonl", ".md", ".yaml")
 
 
 def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
-    """Write the checkpoint and return its folder; `against` is what contamination is looked for in.
+    """Write the checkpoint.
 
-    Raises FiglangError, and writes nothing, for a run that is not finished, for seeds of another recipe, for
-    weights that would lie over a network that others do not have, and for more than `config.limit_mb`.
+    Args:
+        config: Settings of the command.
+        against: Data sets in which contamination is searched for.
+
+    Returns:
+        Its folder.
+
+    Raises:
+        FiglangError: If the run is not finished, if a seed is of another recipe, if its adapters lie over a
+            network that others do not have, or if the checkpoint is larger than `config.limit_mb`. Then
+            nothing is written.
     """
     run, folder = Path(config.run), Path(config.output) / config.name
     if folder.exists() and not (config.overwrite and (folder / MANIFEST).is_file()):
         raise FiglangError(
-            f"{folder} is there already; take another name=, or overwrite=true if it is a checkpoint"
+            f"{folder} already exists; take another name=, or overwrite=true if it is a checkpoint"
         )
     content = _finished(run)
     _check_base(run)
@@ -68,7 +77,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         shutil.copytree(run / "model", beside, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
         _cast(beside, config.dtype)
         _check_size(beside, config.limit_mb)
-        # Evaluated is what is released: rounded weights move a score in its third place.
+        # The released weights are evaluated: rounding moves a score in its third decimal.
         loaded = checkpoint.load(str(beside), cache=config.paths.cache)
         facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
         evaluated = results.Evaluated(
@@ -104,10 +113,13 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
 
 
 def annotate(config: ReleaseConfig) -> Path:
-    """Write the card of a released checkpoint anew, with the evaluations of `config.beside` on it; returns
-    its folder.
+    """Write the card of a released checkpoint again, with the evaluations of `config.beside` on it.
 
-    Raises FiglangError for a folder that is not a checkpoint, and as `beside.rows` does.
+    Returns:
+        Its folder.
+
+    Raises:
+        FiglangError: If the folder is not a checkpoint, and as `beside.rows` does.
     """
     folder = Path(config.output) / config.name
     if not (folder / MANIFEST).is_file():
@@ -125,46 +137,45 @@ def annotate(config: ReleaseConfig) -> Path:
 def _finished(run: Path) -> dict[str, Any]:
     if not (run / "metrics.json").is_file() or not (run / "model" / MANIFEST).is_file():
         raise FiglangError(
-            f"{run} is no finished run; train.py makes one, and its folder has metrics.json and model/"
+            f"{run} is not a finished run; train.py makes one, and its folder has metrics.json and model/"
         )
     content = recomputed.checked(run / "metrics.json")
     if "training" not in content or "settings" not in content["data"]:
-        raise FiglangError(f"{run} is an evaluation and no training; give the folder of the run")
+        raise FiglangError(f"{run} is an evaluation, not a training; give the folder of the run")
     return content
 
 
 def _check_base(run: Path) -> None:
-    """Raises FiglangError for adapters over a network in a folder: nobody else has it."""
+    """Check that adapters do not lie over a network in a local folder, which nobody else has."""
     path = run / "model" / CONFIG_NAME
     if not path.is_file():
         return
     base = str(json.loads(path.read_text(encoding="utf-8"))["base_model_name_or_path"])
     if base != lora.OWN and not base.startswith(PACKAGE) and Path(base).exists():
         raise FiglangError(
-            f"the adapters of {run} lie over the network in {base}, which nobody else has; train them over "
-            "a hub id or a package: source"
+            f"the adapters of {run} lie over the network in {base}, which nobody else has; train them "
+            "over a hub id or a package: source"
         )
 
 
 def _seeds(run: Path, given: Sequence[str], averaged: Sequence[str]) -> list[System]:
-    """The runs of one recipe by seed: those given, else of a mean of several its runs, else all that are
-    finished beside `run`.
+    """The runs of one recipe by seed.
 
-    `run` is one of them, unless it is a mean of several.
+    They are the given ones; otherwise, for a mean, the runs that it is of; otherwise all finished runs beside
+    `run`. `run` is one of them, unless it is a mean of several.
     """
     beside = [str(path.parent) for path in sorted(run.parent.glob("seed*/metrics.json"))]
     own, others = ([], averaged) if len(averaged) > 1 else ([str(run)], beside)
     folders = list(dict.fromkeys([*own, *(str(Path(folder)) for folder in given or others)]))
-    found = systems.read(folders)
-    other = [system for system in found if system.recipe != found[0].recipe]
+    runs = systems.read(folders)
+    other = [system for system in runs if system.recipe != runs[0].recipe]
     if other and given:
         raise FiglangError(
-            f"{other[0].folder} differs from {found[0].folder} in more than its seed; give seeds of one "
-            "recipe"
+            f"{other[0].folder} differs from {runs[0].folder} in more than its seed; give seeds of one recipe"
         )
     for system in other:
-        log.info("left out of the mean, since it differs in more than its seed: %s", system.folder)
-    seeds = sorted((system for system in found if system not in other), key=lambda system: system.seed or 0)
+        log.info("left out of the mean, because it differs in more than its seed: %s", system.folder)
+    seeds = sorted((system for system in runs if system not in other), key=lambda system: system.seed or 0)
     systems.check_seeds(seeds)
     return seeds
 
@@ -178,11 +189,13 @@ def _check_data(content: dict[str, Any], train: Split, validation: Split) -> Non
 
 
 def _cast(folder: Path, dtype: str) -> None:
-    """Round the weights, and name what they are now in the manifest: a score of theirs must not have the
-    signature of the run's."""
+    """Round the weights, and change the settings in the manifest.
+
+    A score of the rounded weights must not have the signature of the run's.
+    """
     for path in folder.glob(
         "*.safetensors"
-    ):  # a network below adapters keeps the weights that they were trained on
+    ):  # the network below adapters keeps the weights on which they were trained
         weights = load_file(path)
         cast = {
             name: value.to(getattr(torch, dtype)) if value.is_floating_point() else value
@@ -212,28 +225,28 @@ def _check_size(folder: Path, limit: float) -> None:
 
 def _values(content: Any) -> dict[str, Any]:
     """Seed and metrics of a run."""
-    found: dict[str, Any] = {"seed": content["seed"]}
+    values: dict[str, Any] = {"seed": content["seed"]}
     for prefix, measured in (("", content["metrics"]), ("backward_", content.get("backward", {}))):
-        found |= {f"{prefix}{name}": measured[name]["value"] for name in METRICS if name in measured}
-    return found
+        values |= {f"{prefix}{name}": measured[name]["value"] for name in METRICS if name in measured}
+    return values
 
 
 def _evaluations(run: Path) -> list[dict[str, Any]]:
-    """What the run was found to do on other data, before it was released."""
+    """The results of the run on other data, from before it was released."""
     read = [recomputed.checked(path) for path in sorted(run.glob("evaluations/*/metrics.json"))]
     keys = ("data_name", "split", "signature")
     return [
         {
-            **{key: one[key] for key in keys},
-            **{name: one["metrics"][name] for name in METRICS if name in one["metrics"]},
-            **({"blind": one["blind"]["accuracy"], "gain": one["gain"]} if "gain" in one else {}),
+            **{key: content[key] for key in keys},
+            **{name: content["metrics"][name] for name in METRICS if name in content["metrics"]},
+            **({"blind": content["blind"]["accuracy"], "gain": content["gain"]} if "gain" in content else {}),
         }
-        for one in read
+        for content in read
     ]
 
 
 def _places(run: Path, root: str | None) -> dict[str, str]:
-    """Folders of this machine, and how a checkpoint calls them."""
+    """Folders of this machine, and their names in a checkpoint."""
     places = {run.absolute().parent.parent: "runs", Path.cwd(): "."}
     if root is not None:
         places[Path(root).expanduser()] = "$FIGLANG_DATA"

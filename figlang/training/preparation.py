@@ -163,7 +163,7 @@ def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
 
     Everything that can be wrong with a configuration is found here, before a run folder is touched.
     """
-    kept, selected, notes = _select(config.method, train, validation, config.seed)
+    kept, selected, notes = select(config.method, train, validation, config.seed)
     make = _causal if config.model.family == "causal" else _encoder
     ready = make(config, replace(train, items=kept), validation, selected)
     # Adapters over adapters: plain peft could not load them.
@@ -172,7 +172,7 @@ def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
     return replace(ready, notes=[*train.notes, *validation.notes, *notes, *ready.notes], merges=merges)
 
 
-def _select(
+def select(
     method: MethodConfig, train: Split, validation: Split, seed: int
 ) -> tuple[tuple[Item, ...], tuple[Item, ...], list[str]]:
     """Items to train on, items that decide which epoch is exported, and a note about them."""
@@ -309,7 +309,7 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
 
     def encode(items: Sequence[Item]) -> list[EncodedStrings]:
         if method.name == "lm":
-            return encoder.encode_lines([_line(item, method.text, encoder.wording) for item in items])
+            return encoder.encode_lines([line(item, method.text, encoder.wording) for item in items])
         return encoder.encode_pairs(items) if method.direction == "both" else encoder.encode(items)
 
     examples, validation_examples, selection_examples = (
@@ -361,7 +361,7 @@ def _adapt(
     return adapted, manifest
 
 
-def _line(item: Item, text: str, wording: Wording) -> str:
+def line(item: Item, text: str, wording: Wording) -> str:
     """The training text of an item under method=lm."""
     assert item.gold is not None, "training items have labels"
     answer = item.options[item.gold]

@@ -161,9 +161,11 @@ def work(format: str, family: str, peft: str, folder: Path) -> None:
                 parameter -= 0.1 * parameter.grad
     if whole is not None:
         restore(ready.network, whole)
-    before = merging._scores(checkpoint.Loaded(ready.network.eval(), ready.tokenizer, ready.manifest), SPLIT)
+    before = merging.scores_of(
+        checkpoint.Loaded(ready.network.eval(), ready.tokenizer, ready.manifest), SPLIT
+    )
     checkpoint.export(ready.network, ready.tokenizer, ready.manifest, folder / "model")
-    again = merging._scores(checkpoint.load(str(folder / "model"), cache=str(folder)), SPLIT)
+    again = merging.scores_of(checkpoint.load(str(folder / "model"), cache=str(folder)), SPLIT)
     assert again == pytest.approx(before, abs=1e-4)
     if peft != "none":
         merging.merge(checkpoint.load_unmerged(str(folder / "model")), SPLIT, folder / "whole")

@@ -382,7 +382,7 @@ def test_the_command_writes_a_plain_folder_with_a_card(
     assert "library_name: transformers" in (tmp_path / "whole" / "README.md").read_text()
     with pytest.raises(SystemExit, match="2"):
         merge_command()
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 def test_a_merge_that_changes_scores_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -408,11 +408,11 @@ def test_a_merge_may_change_scores_by_what_float32_rounds(
 ) -> None:
     _, folder = exported(tmp_path, format, FORMATS[format], kind)
     monkeypatch.setattr(merging, "TOLERANCE", -1.0)  # so that the rounding decides
-    before = merging._scores(checkpoint.load_unmerged(str(folder)), ITEMS)
+    before = merging.scores_of(checkpoint.load_unmerged(str(folder)), ITEMS)
     merging.merge(checkpoint.load_unmerged(str(folder)), ITEMS, tmp_path / "whole")
     whole = checkpoint.load(str(tmp_path / "whole"))
     assert whole.network.dtype == torch.float32
-    assert merging._scores(whole, ITEMS) == pytest.approx(before, abs=1e-5)
+    assert merging.scores_of(whole, ITEMS) == pytest.approx(before, abs=1e-5)
 
 
 def test_a_merge_that_changes_scores_by_more_than_rounding_is_refused(
@@ -430,7 +430,7 @@ def test_a_merge_that_changes_scores_by_more_than_rounding_is_refused(
     monkeypatch.setattr(merging, "TOLERANCE", -1.0)
     with pytest.raises(
         FiglangError,
-        match=r"merging changes a score by .*, and float32 rounds by .* only; nothing was written",
+        match=r"merging changes a score by .*, but float32 rounds by only .*; nothing was written",
     ):
         merging.merge(checkpoint.load_unmerged(str(folder)), ITEMS, tmp_path / "whole")
 

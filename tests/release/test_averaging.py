@@ -183,7 +183,7 @@ def test_seeds_become_one_run_that_can_be_released(
             [runs[0], f"output={tmp_path}/again", "start=0.5"],
             "identifies no run or checkpoint that the training began from",
         ),
-        ([*runs, f"output={tmp_path}/mean"], "is there already"),
+        ([*runs, f"output={tmp_path}/mean"], "already exists"),
         ([runs[0], f"{tmp_path}/mean", f"output={tmp_path}/again"], "differs from"),
         ([runs[0], f"{tmp_path}/seed1/../seed0", f"output={tmp_path}/again"], "are of the same seed"),
     ):

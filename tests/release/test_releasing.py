@@ -153,8 +153,8 @@ def test_neither_text_of_a_data_set_nor_a_folder_of_this_machine_is_released(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["run=nowhere"], "nowhere is no finished run"),
-        (["run=HOME/runs/seed0/evaluations/miqa"], "is no finished run"),
+        (["run=nowhere"], "nowhere is not a finished run"),
+        (["run=HOME/runs/seed0/evaluations/miqa"], "is not a finished run"),
         (["seeds=[HOME/runs/seed2]"], "HOME/runs/seed2 differs from HOME/runs/seed0 in more than its seed"),
         (["seeds=[HOME/runs/seed1/../seed0]"], "are of the same seed"),
         (["limit_mb=0.01"], "more than limit_mb=0.01"),
@@ -208,7 +208,7 @@ def test_other_data_a_taken_name_and_a_base_that_nobody_else_has_are_refused(
     for run, output, said in (
         (other, "new", "is not the train data of the run"),
         (based, "new", "which nobody else has"),
-        (home / "runs" / "seed0", "taken", "tiny is there already"),
+        (home / "runs" / "seed0", "taken", "tiny already exists"),
     ):
         with pytest.raises(SystemExit):
             release(monkeypatch, run, tmp_path / output)
@@ -265,7 +265,10 @@ def test_what_is_not_beside_it_is_refused(
     folder, own, base = beside
     for words, said in (
         ([f"beside=[{own}]"], "there is no evaluation of"),
-        ([f"beside=[{own},{base},{home}/runs/seed1]"], "is an evaluation neither of this checkpoint nor of"),
+        (
+            [f"beside=[{own},{base},{home}/runs/seed1]"],
+            "is an evaluation of neither this checkpoint nor the untrained",
+        ),
         ([f"beside=[{own},{base}]", "name=gone"], "is not a checkpoint"),
         ([], "or name= and beside="),
     ):

@@ -13,7 +13,7 @@ from figlang.scoring.likelihood import partners_of
 from figlang.tasks import mix
 from figlang.tasks.nli import reading as nli
 from figlang.tasks.registry import check, for_training, load, parts
-from figlang.training.preparation import _select
+from figlang.training.preparation import select
 from figlang.types import CLASSES, Consequence, Inference, Paraphrase, Split
 from train import main as train_command
 
@@ -60,7 +60,7 @@ def test_proportions_repeat_draw_and_leave_out() -> None:
 def test_repeated_pairs_are_pairs_of_their_own_and_are_held_out_together() -> None:
     train = for_training(mixture(figqa=3), PATHS)[0]
     assert {len(members) for members in partners_of(train.items).values()} == {2}
-    kept, selected, _ = _select(MethodConfig(selection="heldout"), train, train, 0)
+    kept, selected, _ = select(MethodConfig(selection="heldout"), train, train, 0)
     assert len(kept) + len(selected) == len(train.items)
     assert not {mix.original(item.id) for item in kept} & {mix.original(item.id) for item in selected}
 

@@ -8,7 +8,7 @@ from figlang.config import MethodConfig, PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.scoring.wording import Wording
 from figlang.tasks.twins import twin
-from figlang.training.preparation import _line, _select
+from figlang.training.preparation import line, select
 from figlang.types import Item, Split
 
 ITEM = Item(
@@ -30,23 +30,23 @@ def test_the_legacy_line_is_the_authors() -> None:
     # sentences
     wording = Wording(ScoringConfig(), PromptConfig())
     expected = "Her word had the strength of i. m. pei's titanium.Her promises can be believed."
-    assert _line(ITEM, "legacy", wording) == expected
+    assert line(ITEM, "legacy", wording) == expected
 
 
 @pytest.mark.parametrize("template", ["{metaphor} {answer}", "{metaphor}. {answer}."])
 @pytest.mark.parametrize("text", ["clean", "raw"])
 def test_every_other_line_is_the_string_that_is_evaluated(template: str, text: str) -> None:
     wording = Wording(ScoringConfig(text=text, template=template), PromptConfig())
-    assert _line(ITEM, "clean", wording) == wording.whole("", ITEM.context, ITEM.options[0]).continuation
+    assert line(ITEM, "clean", wording) == wording.whole("", ITEM.context, ITEM.options[0]).continuation
 
 
 def test_held_out_pairs_are_whole_seeded_and_not_trained_on() -> None:
     method = MethodConfig(selection="heldout", held_out=0.2)
-    kept, selected, notes = _select(method, TRAIN, DEV, seed=0)
+    kept, selected, notes = select(method, TRAIN, DEV, seed=0)
     assert len(selected) == 8
     assert not {item.group for item in kept} & {item.group for item in selected}
     assert sorted(item.id for item in (*kept, *selected)) == sorted(item.id for item in TRAIN.items)
-    assert _select(method, TRAIN, DEV, seed=0)[1] == selected != _select(method, TRAIN, DEV, seed=1)[1]
+    assert select(method, TRAIN, DEV, seed=0)[1] == selected != select(method, TRAIN, DEV, seed=1)[1]
     assert "8 items of 4 groups held out" in notes[0]
 
 
@@ -55,7 +55,7 @@ def test_no_held_out_text_is_trained_on_through_a_repeated_row() -> None:
         replace(item, id=f"{item.id} again", group=f"{item.group} again", context=f"M  {n}.")
         for n, item in enumerate(TRAIN.items)
     )
-    kept, selected, notes = _select(
+    kept, selected, notes = select(
         MethodConfig(selection="heldout", held_out=0.2), replace(TRAIN, items=(*TRAIN.items, *again)), DEV, 0
     )
     assert not {twin(item) for item in kept} & {twin(item) for item in selected}
@@ -67,7 +67,7 @@ def test_no_held_out_text_is_trained_on_through_a_repeated_row() -> None:
 
 def test_items_without_a_text_are_nobodys_twins() -> None:
     items = tuple(replace(item, context="") for item in TRAIN.items)
-    kept, selected, _ = _select(
+    kept, selected, _ = select(
         MethodConfig(selection="heldout", held_out=0.2), replace(TRAIN, items=items), DEV, 0
     )
     assert len(kept) + len(selected) == 40
@@ -76,20 +76,20 @@ def test_items_without_a_text_are_nobodys_twins() -> None:
 def test_everything_held_out_is_refused() -> None:
     items = tuple(replace(item, context="m") for item in TRAIN.items)
     with pytest.raises(FiglangError, match=r"is among those held out too; use method\.selection=none"):
-        _select(MethodConfig(selection="heldout", held_out=0.2), replace(TRAIN, items=items), DEV, 0)
+        select(MethodConfig(selection="heldout", held_out=0.2), replace(TRAIN, items=items), DEV, 0)
 
 
 def test_the_validation_split_selects_by_its_labelled_items_only() -> None:
     method = MethodConfig(selection="validation")
     hidden = tuple(replace(item, gold=None) for item in DEV.items[:2])
-    assert _select(method, TRAIN, replace(DEV, items=(*hidden, *DEV.items[2:])), 0)[:2] == (
+    assert select(method, TRAIN, replace(DEV, items=(*hidden, *DEV.items[2:])), 0)[:2] == (
         TRAIN.items,
         DEV.items[2:],
     )
     with pytest.raises(FiglangError, match="every label is hidden, so none can select an epoch"):
-        _select(method, TRAIN, replace(DEV, items=hidden), 0)
+        select(method, TRAIN, replace(DEV, items=hidden), 0)
 
 
 def test_nothing_is_left_to_hold_out_of_one_group() -> None:
     with pytest.raises(FiglangError, match="none can be held out"):
-        _select(MethodConfig(selection="heldout"), replace(TRAIN, items=TRAIN.items[:2]), DEV, 0)
+        select(MethodConfig(selection="heldout"), replace(TRAIN, items=TRAIN.items[:2]), DEV, 0)

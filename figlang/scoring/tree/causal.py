@@ -51,6 +51,9 @@ class CausalScorer:
         pack: Tokens that are read together; None chooses a number.
         batch_tokens: The most tokens of a batch of whole sequences.
         logits: The most logits at a time; for each half of a trie at least one row.
+
+    Attributes:
+        anatomy: What the probe found about the network.
     """
 
     def __init__(
@@ -69,10 +72,10 @@ class CausalScorer:
         )
         self._batch_tokens = batch_tokens
         self._logits = logits
-        self._anatomy = dissect(network.eval())
+        self.anatomy = dissect(network.eval())
         # Attention to other branches is wasted work that grows with the pack. A GPU hides it. A CPU does so
         # only if attention is cut into blocks.
-        wasted = network.device.type == "cpu" and not takes_blocks(self._anatomy.body)
+        wasted = network.device.type == "cpu" and not takes_blocks(self.anatomy.body)
         self._pack = pack or (256 if wasted else 2048)
 
     @torch.inference_mode()
@@ -92,13 +95,13 @@ class CausalScorer:
 
         `truncated` counts those that the encoder has cut.
         """
-        self._anatomy.network.eval()
+        self.anatomy.network.eval()
         if not sequences:
             return Scored([], 0, 0, 0, 0, None)
         if truncated:
             log.warning("%d of %d requests were truncated on the left", truncated, len(sequences))
         reasons = {
-            length: self._anatomy.reason(length)
+            length: self.anatomy.reason(length)
             for length in {len(sequence.ids) - 1 for sequence in sequences}
         }
         alone = [place for place, sequence in enumerate(sequences) if reasons[len(sequence.ids) - 1]]
@@ -114,8 +117,8 @@ class CausalScorer:
         read = positions = 0
         in_threads = self._bears_threads()
         bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress)
-        matrix = self._anatomy.matrix()
-        with hastened(self._anatomy.network), hastened(matrix), bar:
+        matrix = self.anatomy.matrix()
+        with hastened(self.anatomy.network), hastened(matrix), bar:
             # Sequences that are too long do not keep the others from sharing.
             shared = sorted(set(range(len(sequences))) - set(alone))
             for places, whole in ((shared, False), (alone, True)):
@@ -133,7 +136,7 @@ class CausalScorer:
         self, trie: Trie, matrix: nn.ModuleList, whole: bool, in_threads: bool, bar: Progress
     ) -> tuple[Tensor, int]:
         """Log-probabilities of the trie's scored nodes, and the number of tokens that were read for them."""
-        anatomy = self._anatomy
+        anatomy = self.anatomy
         sections = trie.halves(min(self._pack, LEAST)) if in_threads else [None]
         vocabularies = [self._vocabulary(trie, matrix, self._logits // len(sections)) for _ in sections]
         task = bar.add_task("scoring", total=len(trie.read) + trie.positions)
@@ -175,7 +178,7 @@ class CausalScorer:
         bitsandbytes' layers, hooks and accelerate's parts may keep a state between calls, and autocast
         belongs to one thread.
         """
-        body, head = self._anatomy.body, self._anatomy.network.get_output_embeddings()
+        body, head = self.anatomy.body, self.anatomy.network.get_output_embeddings()
         parts = [part for module in (body, head) if module is not None for part in module.modules()]
         stateless = not others(parts, STATELESS) and all(map(untouched, parts))
         return (
@@ -186,11 +189,11 @@ class CausalScorer:
         )
 
     def _vocabulary(self, trie: Trie, matrix: nn.ModuleList, logits: int) -> Vocabulary:
-        anatomy = self._anatomy
+        anatomy = self.anatomy
         return Vocabulary(trie, anatomy.heads(matrix), anatomy.exact if anatomy.rounds else None, logits)
 
     def _whole(self, trie: Trie) -> Iterator[States]:
-        anatomy = self._anatomy
+        anatomy = self.anatomy
         tokens = self._batch_tokens
         if anatomy.not_split:  # the network gives logits of every position
             tokens = min(tokens, self._logits // anatomy.network.get_input_embeddings().weight.shape[0])

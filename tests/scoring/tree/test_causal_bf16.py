@@ -41,7 +41,7 @@ def test_logits_that_are_made_anew_are_those_of_the_vocabulary_matrix(family: st
 
 def squared_error(network_: PreTrainedModel, exact: list[Tensor], steady: bool) -> float:
     scorer = CausalScorer(network_, TOKENIZER, bos="add")
-    scorer._anatomy = replace(scorer._anatomy, steady=steady and scorer._anatomy.steady)
+    scorer.anatomy = replace(scorer.anatomy, steady=steady and scorer.anatomy.steady)
     found = scorer.score(requests())
     assert found.fallback is None
     return float((torch.cat(found.log_probs) - torch.cat(exact)).square().mean())

@@ -74,8 +74,12 @@ def test_a_half_may_be_less_than_a_pack(least: int, threads: int, monkeypatch: p
     monkeypatch.setattr("figlang.scoring.tree.causal.LEAST", least)
     scorer = CausalScorer(plain, TOKENIZER)
     read: list[int] = []
-    plain.get_input_embeddings().register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].numel()))
-    monkeypatch.setattr(CausalScorer, "_bears_threads", lambda _: True)
+
+    def counted(body: Any, tokens: Tensor, *rest: Any) -> Tensor:
+        read.append(len(tokens))
+        return read_tree(body, tokens, *rest)
+
+    monkeypatch.setattr("figlang.scoring.tree.states.read_tree", counted)
     scored = scorer.score(many())
     assert len(read) == threads
     assert sum(read) == scored.read > 1000
@@ -90,13 +94,13 @@ def test_two_halves_in_bf16_add_up_in_float32_as_one_does(
     monkeypatch.setattr("figlang.cpu.sliced.OUTPUTS", 64)
     exact = torch.cat(CausalScorer(network(family, **TREE[family]), TOKENIZER).score(many()).log_probs)
     scorer = CausalScorer(network(family, **TREE[family]).to(torch.bfloat16), TOKENIZER, pack=40)
-    assert scorer._anatomy.steady
+    assert scorer.anatomy.steady
     errors = []
     for threads in (1, 2):
         torch.set_num_threads(threads)
         errors.append(float((torch.cat(scorer.score(many()).log_probs) - exact).square().mean()))
     assert errors[1] == pytest.approx(errors[0], rel=0.2)
-    scorer._anatomy = replace(scorer._anatomy, steady=False)
+    scorer.anatomy = replace(scorer.anatomy, steady=False)
     assert errors[1] < 0.95 * float((torch.cat(scorer.score(many()).log_probs) - exact).square().mean())
 
 
@@ -106,7 +110,7 @@ def test_an_error_in_one_half_stops_the_other_and_leaves_the_network_as_it_was(
 ) -> None:
     half = network("llama", **TREE["llama"]).to(torch.bfloat16)
     scorer = CausalScorer(half, TOKENIZER, pack=40)
-    assert scorer._anatomy.steady
+    assert scorer.anatomy.steady
     before = scorer.score(many()).log_probs
     kinds, usual, rotation = (
         [type(part) for part in half.modules()],
