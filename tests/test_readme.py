@@ -16,26 +16,21 @@ from figlang.config import (
     EvaluateConfig,
     GenerateConfig,
     MergeConfig,
-    MiqaTable3Config,
-    MunchFiguresConfig,
-    MunchGenerateConfig,
-    MunchJudgeConfig,
     RateConfig,
     ReleaseConfig,
     ReportConfig,
+    ReproduceConfig,
     TrainConfig,
 )
 from figlang.config.composing import compose
 from tests.published import results
+from tests.reproducing import OPTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
 SCHEMAS = {
     "train": TrainConfig,
-    "miqa_table3": MiqaTable3Config,
-    "munch_judge": MunchJudgeConfig,
-    "munch_generate": MunchGenerateConfig,
-    "munch_figures": MunchFiguresConfig,
+    "reproduce": ReproduceConfig,
     "generate": GenerateConfig,
     "rate": RateConfig,
     "merge": MergeConfig,
@@ -132,6 +127,8 @@ def test_commands_compose(command: str) -> None:
     choices = {key: values.split(",") if several else [values] for key, values in given.items()}
     name = Path(script).stem
     schema = SCHEMAS.get(name, EvaluateConfig)  # transfer takes what evaluate.py takes
+    if name == "reproduce":
+        schema = OPTIONS[given["table"]]
     for place in range(max(map(len, choices.values()), default=1)):
         words = [f"{key}={values[min(place, len(values) - 1)]}" for key, values in choices.items()]
         compose(name if name in SCHEMAS else "evaluate", schema, words)

@@ -24,8 +24,7 @@ from tests.processes import forks
 from tests.running import environment
 
 PRELOADED = tuple(
-    f"figlang.commands.{name}"
-    for name in ("generate", "rate", "report", "compare", "munch_judge", "munch_generate")
+    f"figlang.commands.{name}" for name in ("generate", "rate", "report", "compare", "reproduce")
 )
 QUIET = ["debug=fast", "trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
 NEW_PIDS = 0x20000000  # CLONE_NEWPID of <sched.h>

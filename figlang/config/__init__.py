@@ -26,12 +26,7 @@ from figlang.config.verbs.merge import MergeConfig
 from figlang.config.verbs.rate import RateConfig
 from figlang.config.verbs.release import ReleaseConfig
 from figlang.config.verbs.report import ReportConfig
-from figlang.config.verbs.reproduce import (
-    MiqaTable3Config,
-    MunchFiguresConfig,
-    MunchGenerateConfig,
-    MunchJudgeConfig,
-)
+from figlang.config.verbs.reproduce import RankingConfig, ReproduceConfig
 from figlang.config.verbs.train import TrainConfig
 
 __all__ = [
@@ -45,18 +40,16 @@ __all__ = [
     "LoggerConfig",
     "MergeConfig",
     "MethodConfig",
-    "MiqaTable3Config",
     "ModelConfig",
-    "MunchFiguresConfig",
-    "MunchGenerateConfig",
-    "MunchJudgeConfig",
     "NliConfig",
     "PathsConfig",
     "PeftConfig",
     "PromptConfig",
+    "RankingConfig",
     "RateConfig",
     "ReleaseConfig",
     "ReportConfig",
+    "ReproduceConfig",
     "SamplingConfig",
     "ScoringConfig",
     "TrainConfig",

@@ -12,7 +12,7 @@ from omegaconf import open_dict
 
 from figlang.config.composing import CONF, named
 from figlang.config.idle import ALLOWING
-from figlang.config.roots import stored
+from figlang.config.roots import chosen
 
 T = TypeVar("T")
 
@@ -79,7 +79,7 @@ def _combinations(verb: str, schema: type[T], words: list[str], kind: str = "") 
     made = []
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         for choices in dict.fromkeys(product(*swept)):  # a value given twice is one
-            composed = hydra.compose(stored(verb), [*fixed, *choices], return_hydra_config=True)
+            composed = hydra.compose(chosen(verb, words)[0], [*fixed, *choices], return_hydra_config=True)
             HydraConfig.instance().set_config(composed)
             with open_dict(composed):
                 del composed["hydra"]

@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from figlang.config import naming
 from figlang.config.data import DataConfig
 from figlang.config.given import Given
-from figlang.config.roots import stored
+from figlang.config.roots import chosen
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
@@ -49,7 +49,7 @@ def compose(verb: str, schema: type[T], overrides: list[str]) -> T:
         The options.
     """
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        return resolve(hydra.compose(stored(verb), overrides), schema)
+        return resolve(hydra.compose(chosen(verb, overrides)[0], overrides), schema)
 
 
 def named(composed: DictConfig, schema: type[T]) -> T:

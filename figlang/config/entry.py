@@ -16,8 +16,8 @@ from omegaconf.errors import OmegaConfBaseException
 from figlang.config.combining import combinations
 from figlang.config.composing import CONF, named
 from figlang.config.refusals import of_submitit, refuse, refuse_fault
-from figlang.config.roots import ROOTS, stored
-from figlang.config.usage import print_help
+from figlang.config.roots import ROOTS, Root, chosen
+from figlang.config.usage import print_help, print_tables
 from figlang.config.verbs.train import TrainConfig
 from figlang.config.words import HELP, SEVERAL, readable
 from figlang.errors import INTERRUPTED, FiglangError
@@ -36,35 +36,46 @@ class Entry:
     """
 
     def __init__(self, verb: str, task: Task) -> None:
-        self.verb, self.root, self.task = verb, ROOTS[verb], task
+        self.verb, self.task = verb, task
 
     def __call__(self) -> None:
         with _door():
             if set(HELP) & set(sys.argv[1:]):
-                print_help(self.root, CONF)
+                self._help([word for word in sys.argv[1:] if word not in HELP])
                 return
             logging.basicConfig(level=logging.INFO, format="%(message)s")
             try:
-                words = readable(self.root, sys.argv[1:])
+                name, root = chosen(self.verb, sys.argv[1:])
+                words = readable(root, sys.argv[1:])
             except FiglangError as error:
                 refuse(error)
-            if self.root.together:
-                self._together([word for word in words if word not in SEVERAL])
+            if root.together:
+                self._together(root, [word for word in words if word not in SEVERAL])
             else:
                 # Hydra's parser takes overrides in one run of words only: `model=minilm -m seed=0,1` would
                 # fail.
                 sys.argv[1:] = sorted(words, key=lambda word: word not in SEVERAL)
-                self._each()
+                self._each(name, root)
 
-    def _together(self, words: list[str]) -> None:
+    def _help(self, words: list[str]) -> None:
+        root = ROOTS[self.verb]
+        if root.tables is not None and not any(word.startswith("table=") for word in words):
+            print_tables(root, CONF)
+            return
         try:
-            self.task(combinations(self.verb, self.root.schema, words))
+            print_help(chosen(self.verb, words)[1], CONF)
+        except FiglangError as error:
+            refuse(error)
+
+    def _together(self, root: Root, words: list[str]) -> None:
+        try:
+            self.task(combinations(self.verb, root.schema, words))
         except OURS as error:
             refuse(error)
         except FAULTS as error:
             refuse_fault(error, training=False)
 
-    def _each(self) -> None:
+    def _each(self, name: str, root: Root) -> None:
         """Let Hydra run the task, once or, with -m, for every combination of values."""
         entered = False
 
@@ -73,13 +84,13 @@ class Entry:
             entered = True
             with nothing_secret_said():  # again, since submitit's jobs begin here
                 logging.basicConfig(level=logging.INFO, format="%(message)s")
-                return self._run(composed)
+                return self._run(composed, root)
 
         # Hydra's own reporting prints several lines and exits with 1; with this set, its errors reach us.
         traceback_wanted = os.environ.get("HYDRA_FULL_ERROR")
         os.environ["HYDRA_FULL_ERROR"] = "1"
         try:
-            hydra.main(config_path=str(CONF), config_name=stored(self.verb), version_base="1.3")(job)()
+            hydra.main(config_path=str(CONF), config_name=name, version_base="1.3")(job)()
         except OURS as error:
             if traceback_wanted:
                 raise
@@ -96,17 +107,17 @@ class Entry:
             if not traceback_wanted:
                 del os.environ["HYDRA_FULL_ERROR"]
 
-    def _run(self, composed: DictConfig) -> str | None:
+    def _run(self, composed: DictConfig, root: Root) -> str | None:
         """One run; the folder of a training, which is where a sweeper finds the results."""
         config: Any = None
         try:
-            config = named(composed, self.root.schema)
+            config = named(composed, root.schema)
             self.task(config)
             return config.run if isinstance(config, TrainConfig) else None
         except (FiglangError, OmegaConfBaseException) as error:
             refuse(error)
         except FAULTS as error:
-            refuse_fault(error, self.root.schema is TrainConfig, getattr(config, "run", None))
+            refuse_fault(error, root.schema is TrainConfig, getattr(config, "run", None))
 
 
 def entry(verb: str) -> Callable[[Task], Entry]:

@@ -4,13 +4,12 @@ import re
 import sys
 from dataclasses import fields
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from hydra.errors import HydraException
 
-from figlang import config as schemas
 from figlang.config import typed
-from figlang.config.section import Command
+from figlang.config.section import Command, Section
 from figlang.config.words import unreadable
 from figlang.errors import FiglangError
 from figlang.machine.faults import explain
@@ -99,7 +98,7 @@ def _unknown_preset(message: str) -> str | None:
 
 def _single_value(message: str) -> str | None:
     single = re.search(r"override (\w+)\.(\w+)=(.*) Invalid value assigned: .* is not a ListConfig", message)
-    section = None if single is None else getattr(schemas, f"{single[1].capitalize()}Config", None)
+    section = None if single is None else _schema(f"{single[1].capitalize()}Config")
     if single is None or section is None:
         return None
     sentence = next(spec.metadata["help"] for spec in fields(section) if spec.name == single[2])
@@ -108,13 +107,21 @@ def _single_value(message: str) -> str | None:
 
 def _unknown_key(message: str) -> str | None:
     unknown = re.search(r"[Kk]ey '([^']+)' (?:is )?not in '(\w+)'", message)
-    section = None if unknown is None else getattr(schemas, unknown[2], None)
+    section = None if unknown is None else _schema(unknown[2])
     if unknown is None or section is None:
         return None
     names = [spec.name for spec in fields(section)]
     close = get_close_matches(unknown[1], names, n=1)
     meant = f"did you mean {close[0]}? " if close else ""
     return f"unknown key {unknown[1]!r}; {meant}{_name(section)} has {', '.join(names)}"
+
+
+def _schema(name: str) -> Any:
+    """The class of a group or of a verb's options; None if there is no such class."""
+    classes = [Section]
+    for each in classes:
+        classes += each.__subclasses__()
+    return next((each for each in classes if each.__name__ == name), None)
 
 
 def _name(section: type) -> str:

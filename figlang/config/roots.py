@@ -3,8 +3,10 @@
 Hydra finds them as root configurations; there is no YAML file for a verb.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
@@ -19,13 +21,9 @@ from figlang.config.verbs.merge import MergeConfig
 from figlang.config.verbs.rate import RateConfig
 from figlang.config.verbs.release import ReleaseConfig
 from figlang.config.verbs.report import ReportConfig
-from figlang.config.verbs.reproduce import (
-    MiqaTable3Config,
-    MunchFiguresConfig,
-    MunchGenerateConfig,
-    MunchJudgeConfig,
-)
+from figlang.config.verbs.reproduce import ReproduceConfig
 from figlang.config.verbs.train import TrainConfig
+from figlang.errors import FiglangError
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,9 @@ class Root:
     presets: Mapping[str, str | None] = field(default_factory=dict)
     together: bool = False
     """Whether several values of an option are one command, not a run each."""
+    tables: str | None = None
+    """The module whose `REPRODUCED` has the options and presets of each `table=`; they are a benchmark's own,
+    and this room knows no benchmark."""
 
     @property
     def repeats(self) -> bool:
@@ -77,22 +78,7 @@ ROOTS: Mapping[str, Root] = {
             "trainer": "auto",
         },
     ),
-    "miqa_table3": Root(
-        MiqaTable3Config,
-        {"data": "miqa", **_ASKED, "prompt": "miqa_qa", "model": "smollm2", "trainer": "auto"},
-    ),
-    "munch_judge": Root(
-        MunchJudgeConfig,
-        {"data": "munch", **_ASKED, "prompt": "munch", "model": "smollm2", "trainer": "auto"},
-    ),
-    "munch_generate": Root(
-        MunchGenerateConfig,
-        {"data": "munch_generation", **_ASKED, "prompt": "none", "model": "smollm2", "trainer": "auto"},
-    ),
-    "munch_figures": Root(
-        MunchFiguresConfig,
-        {"data": "munch", **_ASKED, "prompt": "none", "model": "smollm2", "trainer": "auto"},
-    ),
+    "reproduce": Root(ReproduceConfig, _EVALUATED, tables="figlang.tasks.registry"),
     # The scores of bundled items are compared.
     "merge": Root(MergeConfig, {"data": "figqa_sample", "trainer": "auto"}),
     "compare": Root(CompareConfig),
@@ -108,6 +94,47 @@ ROOTS: Mapping[str, Root] = {
 def stored(verb: str) -> str:
     """The name by which Hydra finds the root of a verb; no file in a user's `--config-dir` has it."""
     return f"figlang_{verb}"
+
+
+def chosen(verb: str, words: Sequence[str]) -> tuple[str, Root]:
+    """The root that a command line begins with.
+
+    Args:
+        verb: A verb of `ROOTS`.
+        words: The words behind it, of which `table=` may choose another root.
+
+    Returns:
+        The name by which Hydra finds it, and the root.
+
+    Raises:
+        FiglangError: There is no such table, or none is given.
+    """
+    root = ROOTS[verb]
+    if root.tables is None:
+        return stored(verb), root
+    known = tables_of(root)
+    given = [word.partition("=")[2] for word in words if word.startswith("table=")]
+    if not given:
+        raise FiglangError(f"give table=NAME, one of {', '.join(known)}")
+    if (name := given[-1]) not in known:
+        meant = "".join(f"did you mean {close}? " for close in get_close_matches(name, known, n=1))
+        raise FiglangError(f"table={name} is not a table; {meant}choose one of {', '.join(known)}")
+    # What the preset of a table leaves open is as for every causal model.
+    presets = {**root.presets, "model": "smollm2", **known[name].presets}
+    return _store(f"{verb}_{name}", Root(known[name].options, presets))
+
+
+def tables_of(root: Root) -> Mapping[str, Any]:
+    """The tables of a verb by name, each with its `options` and `presets`."""
+    known: Mapping[str, Any] = import_module(str(root.tables)).REPRODUCED
+    return known
+
+
+def _store(verb: str, root: Root) -> tuple[str, Root]:
+    store = ConfigStore.instance()
+    store.store(name=f"{stored(verb)}_schema", node=root.schema)
+    store.store(name=stored(verb), node=_as_read(f"{stored(verb)}_schema", root))
+    return stored(verb), root
 
 
 def _as_read(schema: str, root: Root) -> dict[str, Any]:
@@ -127,5 +154,4 @@ def _as_read(schema: str, root: Root) -> dict[str, Any]:
 
 
 for _verb, _root in ROOTS.items():
-    ConfigStore.instance().store(name=f"{stored(_verb)}_schema", node=_root.schema)
-    ConfigStore.instance().store(name=stored(_verb), node=_as_read(f"{stored(_verb)}_schema", _root))
+    _store(_verb, _root)

@@ -5,7 +5,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from figlang.config.roots import Root
+from figlang.config.roots import Root, tables_of
 from figlang.config.signature import program
 
 WIDTH = 20  # of the column of presets, unless a name is longer
@@ -34,6 +34,30 @@ def print_help(root: Root, presets: Path) -> None:
     if root.repeats:
         several = f"python {script} -m seed=0,1,2,3,4" if not root.together else "data=figqa_medium,miqa"
         lines += ["", f"Several values: {several}.  Hydra's own options: --hydra-help."]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def print_tables(root: Root, presets: Path) -> None:
+    """Print what can be reproduced: tables by their own command, other results by presets.
+
+    Args:
+        root: The options of the command.
+        presets: The folder with a folder for each group.
+    """
+    script = program()
+    lines = [
+        f"python {script} table=TABLE [GROUP=PRESET …] [FIELD=VALUE …]",
+        " ".join((root.schema.__doc__ or "").split()),
+        "",
+        "Tables and figures:",
+    ]
+    tables = tables_of(root)
+    for name, table in tables.items():
+        lines.append(f"  table={name:<{WIDTH}}{' '.join((table.options.__doc__ or '').split())}")
+    lines += ["", "Results that are runs of their own; the command stands at the end of each line:"]
+    folder = presets / "experiment"
+    lines += [f"  {file.stem:<{WIDTH + 12}}{headline(file)}" for file in sorted(folder.glob("*.yaml"))]
+    lines += ["", f"python {script} table={next(iter(tables))} --help lists the options of a table."]
     sys.stdout.write("\n".join(lines) + "\n")
 
 

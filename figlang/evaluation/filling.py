@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from figlang.config import MunchGenerateConfig
+from figlang.config.verbs.reproduce import RankingConfig
 from figlang.errors import FiglangError, one_line, owned
 from figlang.files.sources import sha256
 from figlang.models.checkpoint import Loaded
@@ -28,7 +28,7 @@ log = logging.getLogger("figlang")
 class Way:
     """How answers are ranked: a command's settings, with what they leave to the model."""
 
-    config: MunchGenerateConfig
+    config: RankingConfig
     form: str
     rank: str
 
@@ -48,7 +48,7 @@ class Way:
         }
 
 
-def way(config: MunchGenerateConfig, loaded: Loaded) -> Way:
+def way(config: RankingConfig, loaded: Loaded) -> Way:
     """The settings of a command for a model.
 
     Raises FiglangError for a model that fills no blanks, and for settings that it or the ranking has no use
@@ -73,9 +73,9 @@ def way(config: MunchGenerateConfig, loaded: Loaded) -> Way:
     return Way(config, form, rank)
 
 
-def check_idle(config: MunchGenerateConfig, rank: str) -> None:
+def check_idle(config: RankingConfig, rank: str) -> None:
     """Raises FiglangError for settings that a way of ranking has no use for."""
-    unset = MunchGenerateConfig()
+    unset = RankingConfig()
     for name in ("compare", "leading_space", "max_tokens") if rank == "word" else ("candidates",):
         if getattr(config, name) != getattr(unset, name):
             raise FiglangError(f"{name}= changes nothing under rank={rank}; leave it out")

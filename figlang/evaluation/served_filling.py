@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from figlang.config import MunchGenerateConfig, SamplingConfig
+from figlang.config import SamplingConfig
+from figlang.config.verbs.reproduce import RankingConfig
 from figlang.errors import FiglangError
 from figlang.evaluation.filling import Way, check_idle, ranking
 from figlang.evaluation.generation import converse
@@ -24,7 +25,7 @@ ASKED = ": which word should it be? Answer with one word only."
 REASONING = 512  # tokens of a reply, in which a chat may think before its word
 
 
-def way(config: MunchGenerateConfig, served: Served) -> Way:
+def way(config: RankingConfig, served: Served) -> Way:
     """The settings of a command for an endpoint: ranks up to 5 unless `max_rank` says otherwise, or the first
     alone of a chat.
 

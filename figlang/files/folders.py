@@ -2,12 +2,12 @@
 
 How each command writes:
 
-- evaluate (also through transfer and also=), generate, munch_figures, rate, report, compare, describe and
-  contamination lock their folder. They write all files into a hidden folder inside it (`staged`). When the
-  last file is there, the hidden folder is renamed to READY and its files are moved into place. If a process
-  is killed before that, the earlier result stays. If it is killed after that, the next command that opens the
-  folder moves the remaining files.
-- The grids (miqa_table3, munch_judge, munch_generate) lock their folder and keep every finished cell in it,
+- evaluate (also through transfer and also=), generate, the figures of reproduce, rate, report, compare,
+  describe and contamination lock their folder. They write all files into a hidden folder inside it
+  (`staged`). When the last file is there, the hidden folder is renamed to READY and its files are moved into
+  place. If a process is killed before that, the earlier result stays. If it is killed after that, the next
+  command that opens the folder moves the remaining files.
+- The grids of reproduce lock their folder and keep every finished cell in it,
   so that an interrupted grid can resume. Their metrics.json and tables are staged.
 - train locks its run folder and adds to it for hours. It writes metrics.json last. If it replaces a run, it
   removes the old metrics.json first.

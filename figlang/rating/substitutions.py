@@ -16,7 +16,7 @@ FOLDER = "rankings"
 
 
 def unexpected(run: Path, paths: PathsConfig) -> list[Generation]:
-    """The words that the model of a figlang munch_generate folder prefers, by its best prompt, and that no
+    """The words that the model of a folder of ranked words prefers, by its best prompt, and that no
     person gave.
 
     Raises FiglangError if the folder or its sentences cannot be read.
@@ -26,7 +26,7 @@ def unexpected(run: Path, paths: PathsConfig) -> list[Generation]:
         best, split, settings = content["best"], content["split"], DataConfig(**content["data"]["settings"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FiglangError(
-            f"{run} is not a folder of figlang munch_generate ({one_line(error)}); give one"
+            f"{run} is not a folder of figlang reproduce table=munch_generate ({one_line(error)}); give one"
         ) from error
     known = {item.id: item for item in data.load(split, settings, paths).items}
     found = []

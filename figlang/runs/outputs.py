@@ -25,7 +25,7 @@ MADE = (METRICS, FORWARD, BACKWARD, BLIND, JUDGEMENTS, MEASURED, REPLIES, "submi
 # data).
 FREE = (
     *("paths", "output", "name", "overwrite", "batch_size", "trainer", "method", "checkpoint"),
-    *("allow_pickle", "vectors", "rated", "ratings", "one_by_one"),
+    *("allow_pickle", "vectors", "rated", "ratings", "one_by_one", "table"),
 )
 FREE_OF_MODEL = (
     *("name_or_path", "allow_bin", "trust_remote_code", "key_env", "concurrency", "timeout", "retries"),

@@ -124,7 +124,7 @@ def read(path: Path) -> list[Ranking]:
         FiglangError: If the file is missing, or if a line is not a ranking. It names the line.
     """
     if not path.is_file():
-        raise FiglangError(f"no rankings file {path}; figlang munch_generate writes one")
+        raise FiglangError(f"no rankings file {path}; figlang reproduce writes one")
     rankings: dict[str, Ranking] = {}
     remedy = "restore the file or generate again"
     for number, row in stored.rows(path, stored.RANKING, "a ranking", remedy):

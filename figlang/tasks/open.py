@@ -13,7 +13,7 @@ from figlang.types import Generation, Item, Open
 MIQA = {"metaphorical-literal": "no", "metaphorical-metaphorical": "yes", "literal-literal": "yes"}
 FIGQA = "interpretation"
 SUBSTITUTION = (
-    "substitution"  # of MUNCH: a word in place of the metaphorical one, which figlang munch_generate asks for
+    "substitution"  # of MUNCH: a word in place of the metaphorical one, which figlang reproduce asks for
 )
 POOL = 32  # rated answers of a kind that examples are drawn from
 

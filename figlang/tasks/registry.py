@@ -10,6 +10,7 @@ from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.tasks import mix
 from figlang.tasks.figqa.task import FigQa
+from figlang.tasks.grid import Reproduced
 from figlang.tasks.miqa.task import MiQa
 from figlang.tasks.munch.task import Munch
 from figlang.tasks.nli.task import TITLES, Nli
@@ -21,6 +22,10 @@ from figlang.types import Split
 TASKS: Mapping[str, Task] = {
     each.name: each
     for each in (FigQa(), OwnFiles(), WinoGrande(), MiQa(), Munch(), *map(Nli, TITLES), mix.Mixture())
+}
+# What one command reproduces, by the value of `table=`.
+REPRODUCED: Mapping[str, type[Reproduced[Any]]] = {
+    table.table: table for each in TASKS.values() for table in each.reproduced
 }
 # Settings of the group data that name a file, which some tasks do not read.
 FILES = ("train", "validation", "test", "test_labels")

@@ -20,6 +20,7 @@ from typing import Any
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.tables import Cell, Table
+from figlang.tasks.grid import Reproduced
 from figlang.tasks.reference import Comparison
 from figlang.types import Item, Prediction, Split
 
@@ -67,6 +68,8 @@ class Task:
 
     context: str = "context"
     """What the context of an item is called in tables."""
+    reproduced: tuple[type[Reproduced[Any]], ...] = ()
+    """Published tables and figures that `figlang reproduce table=…` makes."""
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
         """One split of the benchmark, all of it.

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from figlang.files import folders
+from tests.reproducing import OPTIONS
 from tests.victims import Victim, half_files
 
 # Seconds of a case on a machine that is busy with other work: what takes longer is taken for endless.
@@ -25,15 +26,12 @@ COMMANDS = (
     "describe",
     "generate",
     "merge",
-    "miqa_table3",
-    "munch_figures",
-    "munch_generate",
 )
 MODULES = (
     "tests.attack.warm",
     *(
         f"figlang.commands.{name}"
-        for name in (*COMMANDS, "munch_judge", "rate", "release", "report", "transfer")
+        for name in (*COMMANDS, "rate", "release", "report", "reproduce", "transfer")
     ),
 )
 QUIET = ("trainer=cpu", "trainer.progress=false", "trainer.threads=1")
@@ -47,7 +45,7 @@ class Attack:
 
     Attributes:
         name: what the case is called in the list of tests.
-        command: `train`, `evaluate` or the name of a module of figlang.
+        command: a verb, or a table of `reproduce`.
         words: the arguments.
         says: a regular expression that the error's line must match; None where the command may also succeed.
         damage: what is done to the home before.
@@ -78,10 +76,10 @@ def check(home: Path, attack: Attack) -> str:
     if attack.damage is not None:
         attack.damage(home)
     before, damaged = contents(home), {path.name for path in half_files(home)}
-    module = (
-        attack.command if attack.command in ("train", "evaluate") else f"figlang.commands.{attack.command}"
-    )
-    victim = Victim(home, module, *attack.words)
+    if attack.command in OPTIONS:
+        victim = Victim(home, "figlang.commands.reproduce", f"table={attack.command}", *attack.words)
+    else:
+        victim = Victim(home, f"figlang.commands.{attack.command}", *attack.words)
     assert not victim.kill_after(PATIENCE), f"no end after {PATIENCE} seconds: {victim.said[-1000:]}"
     code, said = victim.process.exitcode, victim.said
     assert "Traceback (most recent call last)" not in said, said[-3000:]

@@ -12,6 +12,7 @@ from figlang import config as schemas
 from figlang.config.section import Command, Section
 from tests.attack.attacker import MODULES, Attack, cases, check
 from tests.processes import preload
+from tests.reproducing import OPTIONS
 
 NUMBERS = ("-1", "0", "nan", "inf", "1e30", "word")
 # What a command has to be given before anything else is looked at.
@@ -27,10 +28,7 @@ SCHEMAS = {
     "train": schemas.TrainConfig,
     "evaluate": schemas.EvaluateConfig,
     "generate": schemas.GenerateConfig,
-    "miqa_table3": schemas.MiqaTable3Config,
-    "munch_judge": schemas.MunchJudgeConfig,
-    "munch_generate": schemas.MunchGenerateConfig,
-    "munch_figures": schemas.MunchFiguresConfig,
+    **OPTIONS,
     "describe": schemas.DescribeConfig,
     "contamination": schemas.ContaminationConfig,
     "compare": schemas.CompareConfig,

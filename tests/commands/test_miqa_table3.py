@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from evaluate import main as evaluate_command
-from figlang.commands.miqa_table3 import main as table_command
-from figlang.config import MiqaTable3Config
 from figlang.config.composing import compose
 from figlang.errors import FiglangError
-from figlang.evaluation import grid
+from figlang.evaluation import cells
 from figlang.runs.predictions import read_predictions
 from figlang.scoring import choices
 from figlang.statistics import metrics
 from figlang.tasks.miqa.prompts import PROMPTS
+from figlang.tasks.miqa.table3 import Table3, Table3Config
 from tests.causal_models import network, tokenizer
+from tests.reproducing import miqa_table3 as table_command
 
 TINY = [
     "data=miqa_sample",
@@ -37,6 +37,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     network("llama", max_position_embeddings=2048).save_pretrained(path)
     tokenizer().save_pretrained(path)
     return path
+
+
+def composed(*words: str) -> Table3Config:
+    return compose("reproduce", Table3Config, ["table=miqa_table3", *words])
 
 
 Run = Callable[..., dict[str, Any]]
@@ -176,7 +180,7 @@ def test_a_cell_of_the_table_is_what_its_prompt_gives_alone(run: Run, tmp_path: 
 
 
 def test_help_names_every_field(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys, "argv", ["miqa_table3.py", "--help"])
+    monkeypatch.setattr(sys, "argv", ["reproduce.py", "--help"])
     table_command()
     text = capsys.readouterr().out
     assert "(default [0, 1, 5])" in text
@@ -184,23 +188,24 @@ def test_help_names_every_field(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
 
 def test_prompts_without_labels_are_left_out_of_a_table_of_labels(caplog: pytest.LogCaptureFixture) -> None:
-    config = compose("miqa_table3", MiqaTable3Config, ["prompt.reply=number"])
+    config = composed("prompt.reply=number")
     with caplog.at_level("INFO", "figlang"):
-        made = grid.grid(config)
+        made = Table3(config)
     assert list(made.wordings) == ["numbered", "qa", "question_answer", "no_questions"]
     assert "left out, since they label no options: or, no_choices" in caplog.text
 
 
 def test_the_table_takes_its_numbers_of_examples_from_shots() -> None:
     with pytest.raises(FiglangError, match=r"prompt\.k=5 is for evaluate\.py; .* from shots="):
-        grid.grid(compose("miqa_table3", MiqaTable3Config, ["prompt.k=5"]))
+        Table3(composed("prompt.k=5"))
 
 
 @pytest.mark.parametrize("name", ["answer", "pmi", "prior_corrected"])
 def test_the_table_takes_the_scorings_of_an_answer_only(name: str) -> None:
-    assert grid.grid(compose("miqa_table3", MiqaTable3Config, [f"scoring={name}"])).scoring.name == name
+    config = composed(f"scoring={name}")
+    assert cells.filling_of(Table3(config), config)
     with pytest.raises(FiglangError, match=r"scoring=clean has scoring\.span=whole"):
-        grid.grid(compose("miqa_table3", MiqaTable3Config, ["scoring=clean"]))
+        cells.filling_of(Table3(config), composed("scoring=clean"))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from evaluate import main as evaluate_command
-from figlang.commands.munch_judge import main as judge_command
 from figlang.config import PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.evaluation.generation import Writer
@@ -20,6 +19,7 @@ from figlang.runs.predictions import read_predictions
 from figlang.statistics import metrics
 from figlang.tasks.munch.prompts import PROMPTS
 from tests.causal_models import network, tokenizer
+from tests.reproducing import munch_judge as judge_command
 from train import main as train_command
 
 TINY = ["model=causal", "model.bos=add", "trainer=cpu", "trainer.progress=false"]

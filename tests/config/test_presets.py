@@ -10,19 +10,15 @@ from typing import Any
 import pytest
 
 from evaluate import main as evaluate_command
-from figlang.commands.miqa_table3 import main as miqa_command
-from figlang.commands.munch_generate import main as generate_command
-from figlang.commands.munch_judge import main as judge_command
+from figlang.commands.reproduce import main as reproduce_command
 from figlang.config import (
     EvaluateConfig,
     GenerateConfig,
-    MiqaTable3Config,
-    MunchGenerateConfig,
-    MunchJudgeConfig,
     TrainConfig,
 )
 from figlang.config.composing import CONF, compose
 from tests.published import results
+from tests.reproducing import OPTIONS
 from train import main as train_command
 
 # Presets that leave something to the user, and what they are given here.
@@ -58,14 +54,19 @@ HEADS = {
 COMMANDS: dict[str, tuple[str, Any, Callable[[], None]]] = {
     "train.py": ("train", TrainConfig, train_command),
     "evaluate.py": ("evaluate", EvaluateConfig, evaluate_command),
-    "-m figlang miqa_table3": ("miqa_table3", MiqaTable3Config, miqa_command),
-    "-m figlang munch_judge": ("munch_judge", MunchJudgeConfig, judge_command),
-    "-m figlang munch_generate": ("munch_generate", MunchGenerateConfig, generate_command),
+    **{
+        f"-m figlang reproduce table={name}": ("reproduce", options, reproduce_command)
+        for name, options in OPTIONS.items()
+    },
 }
 
 
 def command_of(name: str) -> str:
     return re.findall(rf"`python (.+) experiment={name}`", HEADS[name])[0]
+
+
+def table_of(name: str) -> list[str]:
+    return re.findall(r"table=\w+", command_of(name))
 
 
 @pytest.mark.parametrize(("group", "name"), GROUPS)
@@ -76,7 +77,7 @@ def test_every_preset_composes_and_says_what_it_is(group: str, name: str) -> Non
         assert compose("generate", GenerateConfig, [f"{group}={name}"]).sampling.name == name
     elif group == "experiment":
         command, schema, _ = COMMANDS[command_of(name)]
-        assert compose(command, schema, [f"{group}={name}"]).seed == 0
+        assert compose(command, schema, [*table_of(name), f"{group}={name}"]).seed == 0
     else:
         assert compose("train", TrainConfig, [f"{group}={name}", *GIVEN.get(name, [])]).method.epochs > 0
     first = next(
@@ -228,6 +229,7 @@ def test_every_experiment_runs_whole_on_the_bundled_sample(
         r"^      [\w.]+: (.+)$", HEADS[name].partition("mode: MULTIRUN")[2], flags=re.MULTILINE
     )
     words = [
+        *table_of(name),
         f"experiment={name}",
         "debug=fast",
         "trainer=cpu",
@@ -240,7 +242,7 @@ def test_every_experiment_runs_whole_on_the_bundled_sample(
     monkeypatch.setattr(sys, "argv", ["x.py", *words])
     command, schema, run = COMMANDS[command_of(name)]
     run()
-    also = getattr(compose(command, schema, [f"experiment={name}"]), "also", [])
+    also = getattr(compose(command, schema, [*table_of(name), f"experiment={name}"]), "also", [])
     assert len(list(tmp_path.rglob("metrics.json"))) == prod(len(values.split(",")) for values in swept) * (
         1 + len(also)
     )

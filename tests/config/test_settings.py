@@ -13,16 +13,17 @@ from figlang.config import (
     DataConfig,
     EvaluateConfig,
     MethodConfig,
-    MiqaTable3Config,
     ModelConfig,
     TrainerConfig,
 )
 from figlang.config.section import LONGEST, Range
 from figlang.errors import FiglangError
 from figlang.tables import drawing
+from figlang.tasks.miqa.table3 import Table3Config
+from tests.reproducing import OPTIONS
 from tests.running import TINY, run
 
-SECTIONS = [getattr(schemas, name) for name in schemas.__all__]
+SECTIONS = [*(getattr(schemas, name) for name in schemas.__all__), *OPTIONS.values()]
 NUMERIC = [
     pytest.param(section, spec.name, spec.metadata["within"], id=f"{section.__name__}.{spec.name}")
     for section in SECTIONS
@@ -70,7 +71,7 @@ def test_no_field_takes_what_is_no_number_of_this_world(name: str, number: float
 
 def test_lists_of_numbers_are_checked() -> None:
     with pytest.raises(FiglangError, match=r"^shots=-1 must be at least 0"):
-        MiqaTable3Config(shots=[0, -1])
+        Table3Config(shots=[0, -1])
 
 
 @pytest.mark.parametrize(

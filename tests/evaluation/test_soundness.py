@@ -13,9 +13,6 @@ from transformers import AutoModelForSequenceClassification
 
 from evaluate import main as evaluate_command
 from figlang.commands.generate import main as generate_command
-from figlang.commands.miqa_table3 import main as table3_command
-from figlang.commands.munch_generate import main as munch_generate_command
-from figlang.commands.munch_judge import main as munch_judge_command
 from figlang.commands.report import main as report_command
 from figlang.errors import FiglangError, NonFiniteError
 from figlang.evaluation import soundness
@@ -23,6 +20,9 @@ from figlang.models.tiny import train_tokenizer
 from figlang.runs.predictions import check_finite, records, write_predictions
 from figlang.types import Item, Prediction
 from tests import causal_models, masked_models
+from tests.reproducing import miqa_table3 as table3_command
+from tests.reproducing import munch_generate as munch_generate_command
+from tests.reproducing import munch_judge as munch_judge_command
 from tests.stub_server import MODEL, Stub, serving
 
 QUIET = ["trainer=cpu", "trainer.threads=1", "trainer.progress=false", "output=out"]

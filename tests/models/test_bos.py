@@ -12,13 +12,13 @@ from transformers import PreTrainedTokenizerFast
 
 from evaluate import main as evaluate_command
 from figlang.commands.generate import main as generate_command
-from figlang.commands.munch_generate import main as rank_command
-from figlang.commands.munch_judge import main as judge_command
 from figlang.config import ModelConfig, ScoringConfig
 from figlang.models.checkpoint import beginning
 from figlang.models.manifest import Manifest
 from figlang.scoring.requests import bos_ids, resolved_bos
 from tests.causal_models import network, tokenizer
+from tests.reproducing import munch_generate as rank_command
+from tests.reproducing import munch_judge as judge_command
 from tests.running import train
 
 

@@ -107,7 +107,7 @@ def test_the_authors_own_completions_can_be_rated(tmp_path: Path, monkeypatch: p
 
 @pytest.fixture
 def ranked(tmp_path: Path) -> Path:
-    """A folder of figlang munch_generate whose model gives people's first word for all sentences but the
+    """A folder of table=munch_generate whose model gives people's first word for all sentences but the
     first two."""
     split = data.load("validation", SAMPLES, PathsConfig())
     rows = []
@@ -172,7 +172,7 @@ def test_a_source_given_twice_and_a_folder_of_something_else_are_named(
     for overrides, message in (
         ([f"texts=[{tmp_path}/a.csv,{tmp_path}/a.csv]"], "names one twice"),
         ([f"texts=[{tmp_path}/a.csv,{tmp_path}/sub/a.csv]"], "has answers of a, and so has another source"),
-        ([f"runs=[{ranked}]"], "is not a folder of figlang munch_generate"),
+        ([f"runs=[{ranked}]"], "is not a folder of figlang reproduce table=munch_generate"),
     ):
         monkeypatch.setattr(sys, "argv", ["rate.py", f"folder={tmp_path / 'x'}", *overrides])
         with pytest.raises(SystemExit):

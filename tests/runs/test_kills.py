@@ -322,8 +322,10 @@ def folder_of(verb: str, number: int) -> tuple[str, ...]:
         "munch_generate": ["data.question=generation", "data.limit=3"],
         "munch_judge": ["data.limit=3"],
     }
+    module, table = ("generate", []) if verb == "generate" else ("reproduce", [f"table={verb}"])
     return (
-        f"figlang.commands.{verb}",
+        f"figlang.commands.{module}",
+        *table,
         *QUIET,
         "model=gpt2",
         f"data={tasks[verb]}",

@@ -111,5 +111,5 @@ def test_a_damaged_line_is_named(tmp_path: Path, old: str, new: str, message: st
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FiglangError, match=r"no rankings file .*; figlang munch_generate writes one"):
+    with pytest.raises(FiglangError, match=r"no rankings file .*; figlang reproduce writes one"):
         rankings.read(tmp_path / "rows.jsonl")

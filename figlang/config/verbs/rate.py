@@ -14,8 +14,9 @@ class RateConfig(Command):
 
     folder: str = option("runs/ratings", "Folder of the sheet.")
     runs: list[str] = words(
-        "Folders of `figlang generate` whose answers are rated, or of `figlang munch_generate`. Of the "
-        "latter, the words that no person gave are rated by MUNCH's four categories of errors."
+        "Folders of `figlang generate` whose answers are rated, or of `figlang reproduce "
+        "table=munch_generate`. Of the latter, the words that no person gave are rated by MUNCH's four "
+        "categories of errors."
     )
     texts: list[str] = words(
         "CSV or JSONL files of answers that were written elsewhere. The columns model, item, group and kind "

@@ -5,9 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import Console
-
-from figlang import tables
 from figlang.statistics.metrics import Estimate, accuracy, first_option, spread
 from figlang.tables import Cell, Mean, Table
 from figlang.tables import effort as cost
@@ -120,18 +117,8 @@ def _heading(measured: Mapping[str, Any]) -> list[str]:
     return ["prompt", *(f"{count}-shot" for count in shots), "first option"]
 
 
-def show(content: Mapping[str, Any], console: Console) -> None:
-    """The table in the paper's layout, one a question type, in a terminal."""
-    tables.show(made(content), _below(content), console)
-
-
-def markdown(content: Mapping[str, Any]) -> str:
-    """The same as Markdown."""
-    return tables.document(f"MiQA, {content['model']}", made(content), _below(content))
-
-
 def made(content: Mapping[str, Any]) -> list[Table]:
-    """The tables of a metrics.json of `figlang miqa_table3`, one a question type."""
+    """The tables of a metrics.json, one for each question type."""
     measured, heading = content["questions"], _heading(content["questions"])
     return [
         Table.of_blocks(
@@ -145,5 +132,6 @@ def made(content: Mapping[str, Any]) -> list[Table]:
     ]
 
 
-def _below(content: Mapping[str, Any]) -> list[str]:
+def below(content: Mapping[str, Any]) -> list[str]:
+    """The lines below the tables."""
     return [FOOTNOTE, cost.sentence(content["took"]), f"signature {content['signature']}"]

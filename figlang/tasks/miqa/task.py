@@ -5,6 +5,7 @@ from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.tasks.miqa import published, reading
+from figlang.tasks.miqa.table3 import Table3
 from figlang.tasks.reference import Comparison
 from figlang.tasks.task import Task
 from figlang.types import Split
@@ -16,6 +17,7 @@ class MiQa(Task):
     questions = ("both", *reading.QUESTIONS)
     # There is one set, so that examples come from the other rows of what is evaluated.
     examples = "validation"
+    reproduced = (Table3,)
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
         root, upstream = data.root or paths.data, data.root is None

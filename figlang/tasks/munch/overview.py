@@ -78,7 +78,7 @@ def _spread(values: Sequence[float]) -> dict[str, float | None]:
 
 
 def tables(content: Mapping[str, Any]) -> list[Table]:
-    """The tables of a metrics.json of `figlang munch_figures`, with the published numbers if they are of the
+    """The tables of a metrics.json, with the published numbers if they are of the
     same sentences."""
     genres = content["genres"]
     made = [_first(genres, content["published_file"]), _novelties(genres)]

@@ -77,7 +77,7 @@ def _condition(cells: Cells, form: str, condition: str, ddof: int) -> dict[str, 
 
 
 def tables(content: Mapping[str, Any]) -> list[Table]:
-    """All tables of a metrics.json of `figlang munch_judge`, with the published rows if they are of the same
+    """All tables of a metrics.json, with the published rows if they are of the same
     triples."""
     model, published, best = content["model"], content["published_file"], content["best"]
     return [

@@ -63,7 +63,7 @@ def measure(
 
 
 def tables(content: Mapping[str, Any]) -> list[Table]:
-    """All tables of a metrics.json of `figlang munch_generate`, with the published rows if they are of the
+    """All tables of a metrics.json, with the published rows if they are of the
     same sentences."""
     model, published, best = content["model"], content["published_file"], content["best"]
     factors = munch_factors.tables(

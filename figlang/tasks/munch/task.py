@@ -5,6 +5,9 @@ from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.tasks.munch import published, reading
+from figlang.tasks.munch.figures import MunchFigures
+from figlang.tasks.munch.generation import GenerationGrid
+from figlang.tasks.munch.judgement import JudgementGrid
 from figlang.tasks.reference import Comparison
 from figlang.tasks.task import Task
 from figlang.types import Judgement, Prediction, Split, Substitution
@@ -16,6 +19,7 @@ class Munch(Task):
     questions = ("both", *reading.FORMS, "generation", "paraphrase")
     mixed_as = "paraphrase"
     divided = True
+    reproduced = (JudgementGrid, GenerationGrid, MunchFigures)
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
         return reading.load(split, data, data.root or paths.data, paths.cache)

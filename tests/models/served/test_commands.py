@@ -8,12 +8,12 @@ import pytest
 
 from evaluate import main as evaluate_command
 from figlang.commands.generate import main as generate_command
-from figlang.commands.miqa_table3 import main as table3_command
-from figlang.commands.munch_generate import main as munch_generate_command
-from figlang.commands.munch_judge import main as munch_judge_command
 from figlang.config import ModelConfig
 from figlang.evaluation.processes import Processes
 from figlang.evaluation.served_filling import one_word
+from tests.reproducing import miqa_table3 as table3_command
+from tests.reproducing import munch_generate as munch_generate_command
+from tests.reproducing import munch_judge as munch_judge_command
 from tests.stub_server import MODEL, Stub, serving
 from train import main as train_command
 

@@ -24,14 +24,14 @@ import pytest
 from scipy.stats import pearsonr
 
 from evaluate import main as evaluate_command
-from figlang.commands.munch_generate import main as munch_generate_command
-from figlang.commands.munch_judge import main as munch_judge_command
 from figlang.files.sources import local_path
 from figlang.models import gguf
 from figlang.runs.predictions import read_predictions
 from figlang.statistics import rankings
 from figlang.types import Prediction
 from tests.conftest import published
+from tests.reproducing import munch_generate as munch_generate_command
+from tests.reproducing import munch_judge as munch_judge_command
 
 # A slow machine takes minutes for some prompts.
 pytestmark = [pytest.mark.served, pytest.mark.timeout(7200)]

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from evaluate import main as evaluate_command
-from figlang.commands.munch_generate import main as munch_generate_command
 from figlang.config import ModelConfig, SamplingConfig
 from figlang.errors import FiglangError
 from figlang.models.served.endpoint import connect
@@ -16,6 +15,7 @@ from figlang.models.served.spans import lay, tokens_of
 from figlang.runs.recomputed import checked
 from figlang.scoring.requests import Request
 from figlang.types import Reply
+from tests.reproducing import munch_generate as munch_generate_command
 from tests.stub_server import MODEL, Stub, serving
 
 pytest.importorskip("openai", reason="needs the extra `served`")

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from figlang.commands.munch_figures import main as figures_command
-from figlang.commands.munch_generate import main as generate_command
-from figlang.config import DataConfig, MunchGenerateConfig, PathsConfig
+from figlang.config import DataConfig, PathsConfig
 from figlang.config.composing import compose
 from figlang.errors import FiglangError
 from figlang.rating import substitutions
@@ -19,9 +17,12 @@ from figlang.statistics import rankings
 from figlang.tasks import registry as data
 from figlang.tasks.munch import similarity, table3
 from figlang.tasks.munch.blanks import PROMPTS, ask
+from figlang.tasks.munch.generation import GenerationConfig
 from figlang.types import Substitution
 from tests import causal_models, masked_models
 from tests.conftest import published
+from tests.reproducing import munch_figures as figures_command
+from tests.reproducing import munch_generate as generate_command
 
 SAMPLE = ["data=munch_sample", "data.question=generation", "trainer=cpu", "trainer.progress=false"]
 ITEM = Substitution("s1", "g1", "No golden light bathed the house.", ("lit",), None, target=(16, 22))
@@ -116,7 +117,9 @@ def test_rankings_and_tables(run: Run, causal_folder: Path, tmp_path: Path) -> N
     )
     cells = {name: rankings.read(tmp_path / "out" / "rankings" / f"{name}.jsonl") for name in PROMPTS}
     items = data.load(
-        "validation", compose("munch_generate", MunchGenerateConfig, SAMPLE).data, PathsConfig()
+        "validation",
+        compose("reproduce", GenerationConfig, ["table=munch_generate", *SAMPLE]).data,
+        PathsConfig(),
     ).items[:5]
     for rows in cells.values():
         assert [(row.id, row.answers, row.attributes) for row in rows] == [

@@ -1,0 +1,20 @@
+"""Make a table or figure of a paper with any model: `table=miqa_table3 model=smollm2`."""
+
+from rich.console import Console
+
+from figlang import tables
+from figlang.config.entry import entry
+from figlang.config.verbs.reproduce import ReproduceConfig
+from figlang.evaluation import reproducing
+
+
+@entry("reproduce")
+def main(config: ReproduceConfig) -> None:
+    made = reproducing.reproduce(config)
+    console = Console()
+    tables.show(made.tables, made.below, console)
+    console.print(str(made.folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""How a model fills the cells of a grid, by what it answers with: log-probabilities, letters or ranked words.
+
+Cells that an earlier command left in the folder stay as they are.
+"""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from figlang.config.verbs.reproduce import RankingConfig, ReproduceConfig
+from figlang.errors import FiglangError
+from figlang.evaluation import filling, judging, predicting, served_filling, soundness
+from figlang.models.checkpoint import Loaded, Served
+from figlang.runs import cells
+from figlang.scoring import choices
+from figlang.statistics import rankings
+from figlang.tasks import registry
+from figlang.tasks.grid import AnswerGrid, BlankGrid, Grid, LetterGrid
+from figlang.types import Item, Split
+
+
+class Filling(ABC):
+    """The cells of a grid while they are filled."""
+
+    needed: ClassVar[str | None] = None
+    """What a served model has to be able to do, as in `checkpoint.named_by`."""
+    kinds: ClassVar[tuple[str, ...]]
+    """Folders of files that a cell consists of."""
+
+    @abstractmethod
+    def open(self, split: Split, loaded: Loaded | Served) -> None:
+        """Take the items and the model.
+
+        Raises:
+            FiglangError: The model does not answer in this way, or the items are others.
+        """
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """What of questions and answers can change a number, for the signature."""
+
+    @abstractmethod
+    def fill(self, folder: Path) -> dict[str, Any]:
+        """Write the cells that are not there yet, and say what that took."""
+
+    @abstractmethod
+    def read(self, folder: Path) -> Mapping[str, Sequence[Any]]:
+        """The rows of every cell, by its name."""
+
+
+class Answers(Filling):
+    """Cells of the log-probabilities of answers. The cells of a part are scored together, so that memory
+    stays small."""
+
+    kinds = ("predictions", "log_probabilities")
+
+    def __init__(self, grid: AnswerGrid[Any], config: ReproduceConfig) -> None:
+        self._grid, self._config = grid, config
+        self._scoring = predicting.answer_scoring(config.scoring)
+        self._names = [name for names in grid.parts().values() for name in names]
+
+    def open(self, split: Split, loaded: Loaded | Served) -> None:
+        if not loaded.manifest.input_format.causal:
+            raise FiglangError(
+                f"this table needs a causal model, but {loaded.manifest.name} is another kind; try "
+                f"evaluate.py data={self._config.data.name}"
+            )
+        self._grid.check(split.items)
+        self._loaded, self._items = loaded, split.items
+        self._bos = loaded.bos(self._scoring)
+        self._scorer = predicting.engine(loaded, self._scoring, self._bos)
+        config = self._config
+        self._pool = registry.load(config.split, replace(config.data, limit=None), config.paths).items
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "scoring": f"{self._scoring.name}(minus_alone={self._scoring.minus_alone})",
+            "norm": self._scoring.norm,
+            "prompt": self._grid.described(),
+            "bos": self._bos,
+        }
+
+    def fill(self, folder: Path) -> dict[str, Any]:
+        there = set(cells.left(folder, "predictions", self._names))
+        parts = self._grid.parts()
+        filled = cells.Cells(folder, [part for part, names in parts.items() if there.issuperset(names)])
+        for part in parts:
+            if part not in filled.kept:
+                self._fill(part, filled)
+        took = filled.took()
+        if count := getattr(self._config, "one_by_one", 0):
+            questions = [
+                question
+                for part in parts
+                for several in self._ask(self._items[:count], part).values()
+                for question in several
+            ]
+            single = [[request] for request in choices.requests(questions)]
+            took["one_by_one"] = cells.one_by_one(self._scorer.score, single, len(questions))
+        return took
+
+    def read(self, folder: Path) -> Mapping[str, Sequence[Any]]:
+        return cells.read(folder, self._names)
+
+    def _ask(self, items: Sequence[Item], part: str) -> dict[str, list[Any]]:
+        return self._grid.ask(part, items, self._pool)
+
+    def _fill(self, part: str, filled: cells.Cells) -> None:
+        asked = self._ask(self._items, part)
+        questions = [question for several in asked.values() for question in several]
+        scoring = self._scoring
+        with soundness.explained(self._loaded):
+            # Alone only where it is used: without a bos the first token of an answer has no probability.
+            measured = choices.measure(
+                self._scorer, questions, scoring.minus_alone, self._config.trainer.progress
+            )
+            predictions = measured.predictions(scoring.norm, scoring.minus_alone)
+            records = measured.records()
+            filled.count(measured.scored)
+            for place, name in enumerate(asked):
+                rows = slice(place * len(self._items), (place + 1) * len(self._items))
+                filled.write(name, predictions[rows], records[rows])
+
+
+class Letters(Filling):
+    """Cells of the letters that a model chooses or writes."""
+
+    kinds = ("predictions", "log_probabilities", "replies")
+
+    def __init__(self, grid: LetterGrid[Any], config: ReproduceConfig) -> None:
+        self._grid, self._config = grid, config
+
+    def open(self, split: Split, loaded: Loaded | Served) -> None:
+        self._loaded = loaded
+        self._judge = judging.judge(loaded, self._config.prompt, self._config.scoring)
+        if self._grid.one_by_one and not (
+            isinstance(self._judge, judging.Judge) and self._config.prompt.reply == "letter"
+        ):
+            raise FiglangError(
+                "one_by_one= measures how much time is saved if a local network scores letters together; "
+                "leave it out"
+            )
+        self._asked = self._grid.ask(split.items)
+
+    def facts(self) -> dict[str, Any]:
+        return self._judge.facts("+".join(self._asked))
+
+    def fill(self, folder: Path) -> dict[str, Any]:
+        filled = cells.Cells(folder, cells.left(folder, "predictions", self._asked))
+        for name, items in self._asked.items():
+            if name in filled.kept:
+                continue
+            with soundness.explained(self._loaded):
+                judged = self._judge.judge(items, name, self._config.trainer.progress)
+                filled.write(name, judged.predictions, judged.records, judged.kind)
+            if judged.scored is not None:
+                filled.count(judged.scored)
+        took = filled.took()
+        if self._grid.one_by_one and isinstance(self._judge, judging.Judge):
+            took["one_by_one"] = self._one_by_one(self._judge)
+        return took
+
+    def read(self, folder: Path) -> Mapping[str, Sequence[Any]]:
+        return cells.read(folder, self._asked)
+
+    def _one_by_one(self, judge: judging.Judge) -> dict[str, Any]:
+        single = [
+            judge.sequences([question])
+            for name, items in self._asked.items()
+            for question in judge.ask(items[: self._grid.one_by_one], name)
+        ]
+        return cells.one_by_one(judge.scorer.score_tokens, single, len(single))
+
+
+class Words(Filling):
+    """Cells of the ranks that a model gives to words at a blank."""
+
+    needed = "words"
+    kinds = ("rankings",)
+
+    def __init__(self, grid: BlankGrid[Any], config: RankingConfig) -> None:
+        self._grid, self._config = grid, config
+
+    def open(self, split: Split, loaded: Loaded | Served) -> None:
+        self._loaded = loaded
+        if isinstance(loaded, Served):
+            self._way = served_filling.way(self._config, loaded)
+        else:
+            self._way = filling.way(self._config, loaded)
+        self._grid.config = self._way.config
+        self._asked = self._grid.ask(split.items, self._way.form)
+        self._filler = self._made(split)
+
+    def facts(self) -> dict[str, Any]:
+        return self._way.facts() | {"prompt": "+".join(self._asked), "bos": self._loaded.bos()}
+
+    def fill(self, folder: Path) -> dict[str, Any]:
+        kept = cells.left(folder, "rankings", self._asked)
+        started = time.perf_counter()
+        for name, blanks in self._asked.items():
+            if name not in kept:
+                with soundness.explained(self._loaded):
+                    ranked = self._filler.fill(blanks, self._config.trainer.progress)
+                rankings.write(folder / "rankings" / f"{name}.jsonl", ranked)
+        took = self._filler.took() | {"seconds": time.perf_counter() - started, "kept": kept}
+        return took | cells.took_before(folder, made=len(kept) < len(self._asked))
+
+    def read(self, folder: Path) -> Mapping[str, Sequence[Any]]:
+        return {name: rankings.read(folder / "rankings" / f"{name}.jsonl") for name in self._asked}
+
+    def _made(self, split: Split) -> filling.Filler | served_filling.ServedFiller:
+        if isinstance(self._loaded, Served):
+            return served_filling.ServedFiller(self._loaded, self._way)
+        answers = [item.options for item in split.items]
+        words = filling.candidates(self._config.candidates, answers) if self._way.rank == "word" else []
+        return filling.Filler(self._loaded, self._way, words)
+
+
+def filling_of(grid: Grid[Any, Any], config: Any) -> Filling:
+    """The cells of a grid, not yet filled.
+
+    Args:
+        grid: What is asked.
+        config: The options of the command.
+
+    Raises:
+        FiglangError: The scoring does not apply to answers.
+    """
+    if isinstance(grid, AnswerGrid):
+        return Answers(grid, config)
+    if isinstance(grid, LetterGrid):
+        return Letters(grid, config)
+    assert isinstance(grid, BlankGrid)
+    return Words(grid, config)

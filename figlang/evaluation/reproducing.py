@@ -1,0 +1,116 @@
+"""One published table or figure, from options to metrics.json and tables."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from figlang import tables
+from figlang.config.verbs.reproduce import ReproduceConfig
+from figlang.evaluation import opening, predicting, runtime, soundness
+from figlang.evaluation.cells import filling_of
+from figlang.files import folders
+from figlang.files.whole import write_text
+from figlang.models import checkpoint
+from figlang.runs import cells, outputs, results
+from figlang.tables import Table
+from figlang.tasks import registry
+from figlang.tasks.grid import Embeddings, Figures, Grid, Reproduced
+
+
+@dataclass(frozen=True)
+class Made:
+    """Tables with the lines below them, and the folder that they are in."""
+
+    tables: Sequence[Table]
+    below: Sequence[str]
+    folder: Path
+
+
+def reproduce(config: ReproduceConfig) -> Made:
+    """Make the table or figure that `config.table` names. Cells of an interrupted command are kept.
+
+    Args:
+        config: The options of the table.
+
+    Returns:
+        What was made.
+
+    Raises:
+        FiglangError: An option, the items or the model do not fit the table, or its folder holds another
+            result.
+    """
+    wanted = registry.REPRODUCED[config.table](config)
+    if isinstance(wanted, Figures):
+        return _figures(wanted, config)
+    assert isinstance(wanted, Grid)
+    return _grid(wanted, config)
+
+
+def _grid(grid: Grid[Any, Any], config: ReproduceConfig) -> Made:
+    """Fill the cells of a grid with a model's answers, and measure them."""
+    filling = filling_of(grid, config)
+    split, loaded = opening.opened(config, filling.needed)
+    filling.open(split, loaded)
+    origin = predicting.origin(loaded)
+    about = results.Evaluated(
+        loaded.manifest.name, origin | filling.facts(), split, config.split, config.data.name, config.seed
+    ).about()
+    if grid.rated:
+        about["data"] = results.about_data(config.data, {config.split: split}, ())
+    decided = outputs.decided_by(config, split, origin)
+    with outputs.claimed(config, decided) as folder:
+        patterns = [f"{kind}/{grid.cells}.jsonl" for kind in filling.kinds]
+        cells.claim(folder, about["signature"], config, patterns)
+        took = filling.fill(folder)
+        content = about | grid.measure(filling.read(folder))
+        content |= {"took": took, "notes": list(split.notes), "decided_by": decided}
+        content |= soundness.texts(loaded, split.items)
+        with folders.staged(folder, ("metrics.json", grid.document)) as new:
+            made = _write(grid, content, new, counted=folder)
+    return Made(*made, folder)
+
+
+def _figures(figures: Figures[Any], config: ReproduceConfig) -> Made:
+    """Describe a data set; no model is asked about its items."""
+    runtime.start(config.seed, config.trainer)
+    overview = figures.overview(
+        lambda data: registry.load(config.split, data, config.paths), lambda: _embeddings(config)
+    )
+    split = overview.split
+    runtime.log_notes(split.notes)
+    about = results.Evaluated(
+        overview.name, overview.facts, split, config.split, config.data.name, config.seed
+    ).about()
+    decided = outputs.decided_by(config, split, overview.facts)
+    others = {name: results.describe(other) for name, other in overview.others.items()}
+    content = about | dict(overview.content) | others
+    content |= {"notes": list(split.notes), "decided_by": decided}
+    with outputs.result(config, decided) as new:
+        overview.draw(new)
+        made = _write(figures, content, new)
+    return Made(*made, outputs.place(config))
+
+
+def _write(
+    wanted: Reproduced[Any], content: Mapping[str, Any], new: Path, counted: Path | None = None
+) -> tuple[Sequence[Table], Sequence[str]]:
+    """Tables and metrics.json into the folder `new`; the cells that they were counted from are in
+    `counted`."""
+    made, below = wanted.tables(content), wanted.below(content)
+    write_text(new / wanted.document, tables.document(wanted.title(content), made, below))
+    tables.write(made, new / "tables")
+    results.write(new / "metrics.json", content, counted=counted)
+    return made, below
+
+
+def _embeddings(config: ReproduceConfig) -> Embeddings:
+    """The input embeddings of the command's model."""
+    loaded = checkpoint.local(checkpoint.named_by(config))
+    matrix = loaded.network.get_input_embeddings().weight.detach().float().numpy()
+
+    def pieces(text: str) -> list[int]:
+        ids: list[int] = loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    return Embeddings(loaded.manifest.name, loaded.manifest.base, matrix, pieces)

@@ -1,0 +1,46 @@
+"""MUNCH's generation as a grid: Tables 3 and 10 to 12 (Tong et al. 2024)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from figlang.config.verbs.reproduce import RankingConfig
+from figlang.statistics import rankings
+from figlang.tables import Table
+from figlang.tasks.grid import BlankGrid
+from figlang.tasks.munch import blanks, table3
+from figlang.tasks.munch.prompt_options import PromptsConfig
+from figlang.types import Blank, Item, Ranking
+
+
+@dataclass
+class GenerationConfig(RankingConfig, PromptsConfig):
+    """MUNCH's Tables 3 and 10 to 12: the ranks that a model gives to people's words, for all three
+    prompts."""
+
+    kept_as: ClassVar[str | None] = "rankings"
+
+
+class GenerationGrid(BlankGrid[GenerationConfig]):
+    """All generation prompts about the sentences."""
+
+    table = "munch_generate"
+    heading = "MUNCH generation"
+    options = GenerationConfig
+    presets: ClassVar[Mapping[str, str | None]] = {"data": "munch_generation"}
+    rated = True
+
+    def ask(self, items: Sequence[Item], form: str) -> Mapping[str, Sequence[Blank]]:
+        names = self.config.prompts or list(blanks.PROMPTS)
+        return {name: blanks.ask(items, name, form) for name in names}
+
+    def measure(self, cells: Mapping[str, Sequence[Ranking]]) -> dict[str, Any]:
+        measured = table3.measure(cells, self.config.max_rank, self.config.ddof)
+        best = rankings.cases(cells[measured["best"]])
+        return measured | {"factors": self.config.factors(best)}
+
+    def tables(self, content: Mapping[str, Any]) -> list[Table]:
+        return table3.tables(content)
+
+    def below(self, content: Mapping[str, Any]) -> list[str]:
+        return table3.below(content)
