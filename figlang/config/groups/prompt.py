@@ -1,0 +1,74 @@
+"""The group prompt: what stands before and within the strings of a causal model."""
+
+from dataclasses import dataclass
+
+from figlang.config.section import NUMBER, SEED, Section, holds_places, option
+from figlang.errors import FiglangError
+
+
+@dataclass
+class PromptConfig(Section):
+    """What stands before and within the strings of a causal model (Liu et al. 2022, §5.1)."""
+
+    name: str = option("none", "Name in reports and signatures.")
+    suffix: str = option("", "Text before the answer, for example 'That is to say, '.")
+    answer: str = option(
+        "as_worded",
+        "First letter after the suffix. lower: 'i am' in place of 'I am'.",
+        ("as_worded", "lower"),
+    )
+    k: int = option(
+        0, "Number of examples before the string: metaphors with their right answers.", within=NUMBER
+    )
+    source: str = option(
+        "train",
+        "Source of the examples: train, the training items of data=, or a text file with one on each line.",
+    )
+    per: str = option(
+        "pair",
+        "Draw new examples for every pair, for every item, or once for the whole split.",
+        ("pair", "item", "split"),
+    )
+    separator: str = option("\n", "Text after every example. \\n is a line break.")
+    seed: int = option(0, "Seed of the draws.", within=SEED)
+    template: str | None = option(
+        None,
+        "String with {metaphor} and {answer}, in place of scoring.template. A question has {stem}, {a} and "
+        "{b}; a question of Fig-QA has {metaphor}, {a} and {b}.",
+    )
+    question: str | None = option(
+        None,
+        "Wording of a question. MiQA: or, numbered, qa, question_answer, no_choices, no_questions; template "
+        "replaces it. MUNCH: the id of a prompt, for example CTWT52. Fig-QA with scoring=letter: meaning.",
+    )
+    reply: str = option(
+        "statement",
+        "Answer to a question: the statement, number or letter of the option with the highest probability. "
+        "greedy: the letter that the model writes. MUNCH: letter or greedy.",
+        ("statement", "number", "letter", "greedy"),
+    )
+    chat: str = option(
+        "none",
+        "MUNCH: ask in a conversation, by the tokenizer's template. prefill: the last line of the prompt "
+        "begins the answer. user: the last line is part of the question.",
+        ("none", "prefill", "user"),
+    )
+    case: str = option(
+        "first",
+        "MiQA: upper-case first letters. first: of the stem. all: of stem and options. raw: as in the file.",
+        ("raw", "first", "all"),
+    )
+    layout: str = option(
+        "inline", "MiQA: a named question on one line (inline), or on several lines.", ("inline", "lines")
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # A shell hands a line break on as two characters.
+        self.separator = self.separator.replace("\\n", "\n")
+        if self.template is not None and self.question is None:
+            holds_places("prompt", self.template)
+        if self.question is not None and self.suffix:
+            raise FiglangError(
+                f"prompt.suffix={self.suffix!r} has no place in a question (prompt.question={self.question})"
+            )

@@ -1,0 +1,122 @@
+"""The groups scoring and nli: how outputs become the score of an option."""
+
+from dataclasses import dataclass
+
+from figlang.config.section import TOKENS, Section, holds_places, option
+from figlang.errors import FiglangError
+
+
+@dataclass
+class ScoringConfig(Section):
+    """How a language model's log-probabilities become the score of an option (Fig-QA: Liu et al. 2022, §4.1
+    and footnote 3).
+
+    An NLI network scores by NliConfig.
+    """
+
+    name: str = option("clean", "Name in reports and signatures.")
+    kind: str = option(
+        "likelihood",
+        "likelihood: log-probabilities of a causal model. pll: pseudo-log-likelihood of an encoder with a "
+        "masked-LM head. nli: entailment, as in nli.score; of the fields of scoring, it reads only text. "
+        "letter: the reply of a chat model names an option; it reads only orders and max_tokens.",
+        ("likelihood", "pll", "nli", "letter"),
+    )
+    masking: str = option(
+        "original",
+        "pll: original masks one token at a time, within_word_l2r also the later tokens of its word.",
+        ("original", "within_word_l2r"),
+    )
+    text: str = option(
+        "clean",
+        "clean: one final period and an upper-case first letter. raw: as in the file. gpt3: an upper-case "
+        "first letter, and a period if there is none at the end.",
+        ("clean", "raw", "gpt3"),
+    )
+    template: str = option(
+        "{metaphor} {answer}", "The string that is scored. Text after {answer} counts as part of the answer."
+    )
+    span: str = option(
+        "whole", "Forward: score the whole string, or only the tokens of the answer.", ("whole", "answer")
+    )
+    backward_span: str = option(
+        "whole", "Backward: score the whole string, or only the tokens of the answer.", ("whole", "answer")
+    )
+    examples: bool = option(False, "Count the examples of a prompt as part of the whole string.")
+    norm: str = option(
+        "mean",
+        "Sum of the log-probabilities, or their mean per token or per byte.",
+        ("sum", "mean", "byte"),
+    )
+    minus_alone: bool = option(
+        False,
+        "Forward: subtract log P(answer alone), to correct for answers that are likely in any context.",
+    )
+    bos: str | None = option(
+        None,
+        "Token before every string: auto, none, add or a token id, as in model.bos. null: model.bos.",
+    )
+    overflow: str = option(
+        "error",
+        "Inputs that are longer than the context window: stop with an error, or cut their beginning.",
+        ("error", "truncate_left"),
+    )
+    orders: str = option(
+        "both",
+        "letter: the orders of options that are asked of items with a single order. both: each order as an "
+        "item of its own. drawn: one order, by the seed.",
+        ("both", "drawn"),
+    )
+    max_tokens: int = option(
+        512,
+        "letter: longest reply in tokens, with reasoning. A reply that is cut names no option.",
+        within=TOKENS,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        holds_places("scoring", self.template)
+        idle = [
+            name for name, unset in (("orders", "both"), ("max_tokens", 512)) if getattr(self, name) != unset
+        ]
+        if self.kind != "letter" and idle:
+            raise FiglangError(
+                f"scoring.{idle[0]} is for scoring=letter, and this is scoring={self.name}; leave it out"
+            )
+        if self.kind == "pll":
+            given = [
+                name for name, unset in (("overflow", "error"), ("bos", None)) if getattr(self, name) != unset
+            ]
+            if given:
+                raise FiglangError(
+                    f"scoring.{given[0]} is for causal models, and scoring={self.name} is for encoders; "
+                    "leave it out"
+                )
+        elif self.masking != "original":
+            raise FiglangError(
+                f"scoring.masking={self.masking} is for masked models; take scoring=pll or "
+                "scoring=pll_within_word"
+            )
+
+
+@dataclass
+class NliConfig(Section):
+    """How an NLI network chooses: the context is the premise, each option a hypothesis (Fig-QA: Liu et al.
+    2022, §4.2; MiQA: Comșa et al. 2022, §5, where the premises of an implied-by question are its options)."""
+
+    score: str | None = option(
+        None,
+        "Score of an option, from the probabilities of the classes. A network with two classes has only "
+        "entail. null: as published, not_contradict for MiQA and entail_minus_contradict otherwise.",
+        ("entail_minus_contradict", "entail", "not_contradict"),
+    )
+    on: str = option(
+        "probabilities",
+        "Values that the score is made of: probabilities or logits.",
+        ("probabilities", "logits"),
+    )
+    labels: tuple[str, ...] | None = option(
+        None,
+        "Classes in the order of the network's outputs, [contradiction,entailment,neutral] for example. "
+        "null: the network's id2label.",
+    )

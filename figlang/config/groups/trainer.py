@@ -1,0 +1,56 @@
+"""The groups trainer, logger and paths: hardware, and where things are logged and kept."""
+
+from dataclasses import dataclass
+
+from figlang.config.section import Range, Section, option
+from figlang.errors import FiglangError
+
+
+@dataclass
+class TrainerConfig(Section):
+    accelerator: str = option("auto", "Kind of device, as Lightning names it.", ("auto", "cpu", "gpu", "mps"))
+    devices: str = option("auto", "Number of devices of a node. auto: all of them.")
+    nodes: int | None = option(
+        None,
+        "Number of nodes. null: as torchrun or SLURM started the processes.",
+        within=Range(above=0, most=2**16),
+    )
+    strategy: str = option(
+        "auto",
+        "Distributed strategy: ddp, fsdp or DeepSpeed ZeRO.",
+        ("auto", "ddp", "fsdp", "deepspeed_1", "deepspeed_2", "deepspeed_2_offload", "deepspeed_3"),
+    )
+    precision: str = option(
+        "auto",
+        "auto: bf16 autocast if the hardware has bf16 arithmetic, else 32-bit.",
+        ("auto", "32-true", "bf16-mixed", "16-mixed"),
+    )
+    threads: int | None = option(
+        None, "CPU threads. null: as many as torch chooses.", within=Range(above=0, most=1024)
+    )
+    progress: bool = option(True, "Show progress bars.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.devices != "auto" and not (self.devices.isdigit() and int(self.devices) > 0):
+            raise FiglangError(f"trainer.devices={self.devices} must be auto or a number above 0")
+
+
+@dataclass
+class LoggerConfig(Section):
+    name: str = option("csv", "csv is always written. wandb: Weights & Biases too.", ("csv", "wandb"))
+    project: str = option("figlang", "W&B project.")
+    entity: str | None = option(None, "W&B user or team. null: the default of the account.")
+    mode: str = option("offline", "W&B mode.", ("online", "offline", "disabled"))
+    model: bool = option(False, "Also send the exported model to W&B as an artifact.")
+
+
+@dataclass
+class PathsConfig(Section):
+    data: str | None = option(
+        None,
+        "Folder with the data sets, laid out as their authors publish them (figqa/filtered/train.csv, "
+        "snli/s1.dev …). null: download them.",
+    )
+    runs: str = option("runs", "Folder for run folders.")
+    cache: str = option("~/.cache/figlang", "Folder for downloaded data.")
