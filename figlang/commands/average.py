@@ -7,15 +7,16 @@ too. The result is a run folder, which `figlang release` takes.
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from peft.utils import CONFIG_NAME
 from rich.console import Console
 from safetensors.torch import save_file
+from torch import Tensor
 
-from figlang.config import AverageConfig, DataConfig
+from figlang.config import AverageConfig, DataConfig, PathsConfig
 from figlang.config.entry import entry
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
@@ -25,83 +26,119 @@ from figlang.files.sources import local_path
 from figlang.files.whole import write_text
 from figlang.models import checkpoint
 from figlang.models import manifest as manifests
-from figlang.models.manifest import MANIFEST
+from figlang.models.manifest import MANIFEST, Manifest
 from figlang.release import averaging, card
 from figlang.report import showing
 from figlang.runs import results, systems
 from figlang.tasks import registry as data
+from figlang.types import Split
 
 # Of metrics.json's training: what is measured per second.
 RATES = ("examples_per_second", "tokens_per_second", "peak_share")
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What a mean is made of: exports with the share of each, and their manifests."""
+
+    models: Sequence[Path]
+    shares: Sequence[float]
+    manifests: Sequence[Manifest]
+
+
 @entry("average")
 def main(config: AverageConfig) -> None:
-    folder, runs = Path(config.output), [Path(run) for run in config.runs]
+    folder = Path(config.output)
     if folder.exists():
         raise FiglangError(f"{folder} already exists; take another output=FOLDER")
     runtime.start(0, config.trainer)
     contents = _of_one_recipe(config.runs)
-    first = contents[0]
+    parts = _parts(config)
+    weights, adapters = averaging.mean(parts.models, config.rank, parts.shares)
+    validation = _validation(contents[0], config.paths)
+    with whole_folder(folder) as beside:
+        _write_model(beside / "model", config, parts, weights, adapters)
+        loaded = checkpoint.load(str(beside / "model"), cache=config.paths.cache)
+        facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
+        document = _document(config, contents, facts, validation, beside)
+        for name in ("config.yaml", "recipe.json"):
+            shutil.copy(Path(config.runs[0]) / name, beside)
+        write_text(beside / "model" / "README.md", card.card(loaded.manifest, document))
+        results.write(beside / "metrics.json", document)
+    showing.show(document, folder, Console())
+
+
+def _parts(config: AverageConfig) -> Parts:
+    """The exports of the runs and, with a share, what they started from. Raises FiglangError for adapters of
+    different networks."""
+    runs = [Path(run) for run in config.runs]
     models, shares = [run / "model" for run in runs], [(1 - config.start) / len(runs)] * len(runs)
     if config.start:
         models, shares = [*models, _origin(runs[0])], [*shares, config.start]
-    made = [manifests.read(str(model), str(model), None) for model in models]
-    if other := [
-        model for model, one in zip(models, made, strict=True) if one.base_sha256 != made[0].base_sha256
-    ]:
-        raise FiglangError(
-            f"the adapters of {models[0]} and {other[0]} lie over different networks, so that they have no "
-            "mean"
-        )
-    weights, settings = averaging.mean(models, config.rank, shares)
-    _, validation = data.for_training(DataConfig(**first["data"]["settings"]), config.paths)
-    if validation.sha256 != first["data"]["validation"]["sha256"]:
+    known = [manifests.read(str(model), str(model), None) for model in models]
+    for model, manifest in zip(models, known, strict=True):
+        if manifest.base_sha256 != known[0].base_sha256:
+            raise FiglangError(
+                f"the adapters of {models[0]} and {model} are for different networks and have no mean; "
+                "average adapters of one network"
+            )
+    return Parts(models, shares, known)
+
+
+def _validation(content: Mapping[str, Any], paths: PathsConfig) -> Split:
+    """The validation data of a run. Raises FiglangError if they are others now."""
+    _, validation = data.for_training(DataConfig(**content["data"]["settings"]), paths)
+    if validation.sha256 != content["data"]["validation"]["sha256"]:
         raise FiglangError(
             f"{validation.source} is not the validation data of the runs; set paths.data= to what they had"
         )
-    with whole_folder(folder) as beside:
-        model = beside / "model"
-        shutil.copytree(models[0], model, ignore=shutil.ignore_patterns("README.md", OWN))
-        save_file(weights, model / averaging.weights_file(model), {"format": "pt"})
-        if settings is not None:
-            write_text(model / CONFIG_NAME, json.dumps(settings, indent=2) + "\n")
-        together = digest(
-            [
-                config.rank,
-                *([config.start] if config.start else []),
-                *(manifest.settings for manifest in made),
-            ]
-        )
-        method, seed = (
-            f"{made[0].method}, {card.mean_of(len(runs), config.start)}",
-            made[0].seed if len(runs) == 1 else None,
-        )
-        manifest = replace(made[0], method=method, settings=together, seed=seed)
-        write_text(model / MANIFEST, json.dumps(asdict(manifest), indent=2) + "\n")
-        loaded = checkpoint.load(str(model), cache=config.paths.cache)
-        facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
-        evaluated = results.Evaluated(
-            first["model"], facts, validation, "validation", first["data_name"], first["seed"]
-        )
-        document = evaluated.document(beside) | {
-            "data": first["data"],
-            "training": first["training"] | _cost([content["training"] for content in contents]),
-            "commands": [
-                command
-                for content in contents
-                for command in (*content.get("commands", []), content["command"])
-            ],
-            "health": [finding for content in contents for finding in content["health"]],
-            "contamination": first.get("contamination"),
-            "averaged": [str(run) for run in runs],
-            "start_share": config.start,
-        }
-        for name in ("config.yaml", "recipe.json"):
-            shutil.copy(runs[0] / name, beside)
-        write_text(model / "README.md", card.card(loaded.manifest, document))
-        results.write(beside / "metrics.json", document)
-    showing.show(document, folder, Console())
+    return validation
+
+
+def _write_model(
+    model: Path,
+    config: AverageConfig,
+    parts: Parts,
+    weights: Mapping[str, Tensor],
+    adapters: Mapping[str, Any] | None,
+) -> None:
+    """The export of the mean: the first run's with other weights, settings of its adapters, and manifest."""
+    shutil.copytree(parts.models[0], model, ignore=shutil.ignore_patterns("README.md", OWN))
+    save_file(dict(weights), model / averaging.weights_file(model), {"format": "pt"})
+    if adapters is not None:
+        write_text(model / CONFIG_NAME, json.dumps(adapters, indent=2) + "\n")
+    first, start = parts.manifests[0], [config.start] if config.start else []
+    manifest = replace(
+        first,
+        method=f"{first.method}, {card.mean_of(len(config.runs), config.start)}",
+        settings=digest([config.rank, *start, *(manifest.settings for manifest in parts.manifests)]),
+        seed=first.seed if len(config.runs) == 1 else None,
+    )
+    write_text(model / MANIFEST, json.dumps(asdict(manifest), indent=2) + "\n")
+
+
+def _document(
+    config: AverageConfig,
+    contents: Sequence[Mapping[str, Any]],
+    facts: Mapping[str, Any],
+    validation: Split,
+    folder: Path,
+) -> dict[str, Any]:
+    """The content of metrics.json: what was measured of the mean, and what is known of the runs."""
+    first = contents[0]
+    evaluated = results.Evaluated(
+        first["model"], facts, validation, "validation", first["data_name"], first["seed"]
+    )
+    commands = [[*content.get("commands", []), content["command"]] for content in contents]
+    return evaluated.document(folder) | {
+        "data": first["data"],
+        "training": first["training"] | _cost([content["training"] for content in contents]),
+        "commands": [command for several in commands for command in several],
+        "health": [finding for content in contents for finding in content["health"]],
+        "contamination": first.get("contamination"),
+        "averaged": [str(Path(run)) for run in config.runs],
+        "start_share": config.start,
+    }
 
 
 def _origin(run: Path) -> Path:

@@ -1,8 +1,10 @@
 """Let a causal model answer open questions in its own words, for rating: `model=smollm2 data=miqa`."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -12,10 +14,12 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import generation, opening, predicting, soundness
 from figlang.files import folders
+from figlang.models.checkpoint import Loaded, Served
 from figlang.rating import answers, ratings, sheets
+from figlang.rating.sheets import Rated
 from figlang.runs import outputs, results
 from figlang.tasks import open as questions
-from figlang.types import Generation
+from figlang.types import Generation, Open
 
 log = logging.getLogger("figlang")
 
@@ -28,20 +32,17 @@ def main(config: GenerateConfig) -> None:
         )
     split = opening.items(config)
     asked = questions.ask(split.items, config.kinds)
-    if config.rated is not None:
-        scale, rated = sheets.read(Path(config.rated), [Path(path) for path in config.ratings])
-        if scale != answers.scale_of(asked):
-            raise FiglangError(
-                f"rated={config.rated} has answers to other questions than data={config.data.name}"
-            )
+    rated = _rated(config, asked)
     loaded = opening.model(config, needed="writes")
     if not loaded.manifest.input_format.causal:
-        raise FiglangError(f"{loaded.manifest.name} is no causal model, and only those write")
+        raise FiglangError(
+            f"generate needs a causal model, but {loaded.manifest.name} is another kind; try model=smollm2"
+        )
     pool: list[Generation] = []
-    if config.rated is not None:
+    if rated is not None:
         pool = questions.pool(ratings.found_correct(rated, loaded.manifest.name), config.sampling.seed)
         asked = questions.with_examples(asked, pool, config.shots, config.sampling.seed)
-    examples = {"pool": digest([asdict(one) for one in pool])}
+    examples = {"pool": digest([asdict(answer) for answer in pool])}
     wanted = outputs.decided_by(config, split, predicting.origin(loaded) | examples)
     with outputs.claimed(config, wanted) as folder:
         content = {} if config.overwrite else outputs.finished(folder)
@@ -52,22 +53,12 @@ def main(config: GenerateConfig) -> None:
             )
         else:
             sheets.check_free(folder, config.overwrite)
-            with soundness.explained(loaded):
-                written, manner = generation.answer(
-                    loaded, asked, config.sampling, config.cut, config.trainer.progress
-                )
-            facts = predicting.origin(loaded)
-            facts |= generation.facts(config.sampling, manner, config.shots, config.kinds, config.cut, pool)
-            facts["bos"] = (
-                loaded.bos() if manner == "continued" else "none"
-            )  # a chat's form has a token of its own
-            evaluated = results.Evaluated(
+            written, facts = _write(config, loaded, asked, pool)
+            content = results.Evaluated(
                 loaded.manifest.name, facts, split, config.split, config.data.name, config.seed
-            )
-            proxy = answers.begins_as_expected(written)
-            content = evaluated.about() | {
+            ).about() | {
                 "answers": len(written),
-                "begins_as_expected": proxy,
+                "begins_as_expected": answers.begins_as_expected(written),
                 "decided_by": wanted,
             }
             with folders.staged(folder, outputs.MADE) as new:
@@ -76,6 +67,34 @@ def main(config: GenerateConfig) -> None:
                 results.write(new / "metrics.json", content)
     answers.show(written, content["begins_as_expected"], Console())
     Console().print(sheets.invitation(folder), highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def _rated(config: GenerateConfig, asked: Sequence[Open]) -> Sequence[Rated] | None:
+    """Rated answers, which examples are drawn from; None if there shall be none."""
+    if config.rated is None:
+        return None
+    scale, rated = sheets.read(Path(config.rated), [Path(path) for path in config.ratings])
+    if scale != answers.scale_of(asked):
+        raise FiglangError(
+            f"rated={config.rated} has answers to other questions than data={config.data.name}; give a sheet "
+            "about the same questions"
+        )
+    return rated
+
+
+def _write(
+    config: GenerateConfig, loaded: Loaded | Served, asked: Sequence[Open], pool: Sequence[Generation]
+) -> tuple[list[Generation], dict[str, Any]]:
+    """The answers of the model, and what can change them."""
+    with soundness.explained(loaded):
+        written, manner = generation.answer(
+            loaded, asked, config.sampling, config.cut, config.trainer.progress
+        )
+    facts = predicting.origin(loaded)
+    facts |= generation.facts(config.sampling, manner, config.shots, config.kinds, config.cut, pool)
+    # The form of a chat has a token of its own.
+    facts["bos"] = loaded.bos() if manner == "continued" else "none"
+    return written, facts
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """Train a model, export it, evaluate the export and report: `model=minilm data=figqa_large`."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from figlang.config import TrainConfig
+from figlang.config import DataConfig, TrainConfig
 from figlang.config.composing import data_presets, to_yaml
 from figlang.config.entry import entry
 from figlang.evaluation import assessment, predicting, runtime, soundness
@@ -18,6 +20,7 @@ from figlang.runs import training as runs
 from figlang.tasks import overlap, overlap_table
 from figlang.tasks import registry as data
 from figlang.training import fitting, preparation, tracking
+from figlang.types import Split
 
 log = logging.getLogger("figlang")
 
@@ -29,16 +32,10 @@ def main(config: TrainConfig) -> None:
     preparation.check(config)
     train, validation = data.for_training(config.data, config.paths)
     others = [
-        (one, data.load("validation", one, config.paths)) for one in data_presets(config.also, config.data)
+        (also, data.load("validation", also, config.paths)) for also in data_presets(config.also, config.data)
     ]
     if runs.finished(config, train, validation):
-        folder = Path(str(config.run))
-        showing.show(recomputed.checked(folder / "metrics.json"), folder, console)
-        for content, place in assessment.beside(config, others):
-            showing.show(content, place, console)
-        plots.learning_curve_beside(folder)
-        log.info("finished before and left as it is; overwrite=true replaces it")
-        return terminal.seeds(folder, console)
+        return _show_again(config, others, console)
     runtime.start(config.seed, config.trainer)
     ready = preparation.prepare(config, train, validation)
     runtime.log_notes(ready.notes)
@@ -47,25 +44,11 @@ def main(config: TrainConfig) -> None:
         fitted = fitting.fit(config, run, ready)
         if fitted is None:
             return  # one of several processes: the first one goes on
-        write_text(run.folder / "config.yaml", to_yaml(config))
-        checkpoint.export(ready.network, ready.tokenizer, ready.manifest, run.model)
-        if ready.merges:
-            merging.merge(
-                checkpoint.load_unmerged(str(run.model), config.model, config.paths.cache),
-                validation,
-                run.model,
-            )
-
-        # Evaluated is what was exported, loaded afresh: the numbers are the folder's, not those of the
-        # network in memory.
+        _export(config, run, ready, validation)
+        # The export is loaded again and evaluated: the numbers are the folder's, not those of the network in
+        # memory.
         loaded = checkpoint.load(str(run.model), config.model, config.paths.cache)
-        facts = predicting.predict(
-            loaded, validation, run.folder, predicting.How(config.trainer.progress, blind=config.blind)
-        )
-        evaluated = results.Evaluated(
-            config.model.name, facts, validation, "validation", config.data.name, config.seed
-        )
-        content = evaluated.document(run.folder) | {
+        content = _evaluate(config, loaded, validation, run.folder) | {
             "data": results.about_data(config.data, {"train": train, "validation": validation}, ready.notes),
             "training": fitted.facts(),
             "contamination": overlap.check(
@@ -83,6 +66,38 @@ def main(config: TrainConfig) -> None:
     for shown, folder in [(content, run.folder), *measured]:
         showing.show(shown, folder, console)
     terminal.seeds(run.folder, console)
+
+
+def _show_again(config: TrainConfig, others: Sequence[tuple[DataConfig, Split]], console: Console) -> None:
+    """The results of a finished run, and its export on other data sets."""
+    folder = Path(str(config.run))
+    showing.show(recomputed.checked(folder / "metrics.json"), folder, console)
+    for content, place in assessment.beside(config, others):
+        showing.show(content, place, console)
+    plots.learning_curve_beside(folder)
+    log.info("finished before and left as it is; overwrite=true replaces it")
+    terminal.seeds(folder, console)
+
+
+def _export(config: TrainConfig, run: runs.Run, ready: preparation.Prepared, validation: Split) -> None:
+    """Write the settings and the network; adapters are merged into it if that is asked for."""
+    write_text(run.folder / "config.yaml", to_yaml(config))
+    checkpoint.export(ready.network, ready.tokenizer, ready.manifest, run.model)
+    if ready.merges:
+        unmerged = checkpoint.load_unmerged(str(run.model), config.model, config.paths.cache)
+        merging.merge(unmerged, validation, run.model)
+
+
+def _evaluate(
+    config: TrainConfig, loaded: checkpoint.Loaded, validation: Split, folder: Path
+) -> dict[str, Any]:
+    """What metrics.json says of the export on the validation split."""
+    how = predicting.How(config.trainer.progress, blind=config.blind)
+    facts = predicting.predict(loaded, validation, folder, how)
+    evaluated = results.Evaluated(
+        config.model.name, facts, validation, "validation", config.data.name, config.seed
+    )
+    return evaluated.document(folder)
 
 
 if __name__ == "__main__":

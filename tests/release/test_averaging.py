@@ -176,7 +176,7 @@ def test_seeds_become_one_run_that_can_be_released(
     (damaged / "recipe.json").write_text("{")
     for words, said in (
         ([runs[0], str(damaged), f"output={tmp_path}/again"], f"{damaged}/recipe.json is damaged"),
-        ([*runs, f"output={tmp_path}/again"], "lie over different networks"),
+        ([*runs, f"output={tmp_path}/again"], "are for different networks"),
         ([runs[0], f"output={tmp_path}/again"], "give two runs or more"),
         ([runs[0], f"output={tmp_path}/again", "start=1"], "start=1.0 must be at least 0 and below 1"),
         (
