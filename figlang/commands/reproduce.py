@@ -1,4 +1,4 @@
-"""Make a table or figure of a paper with any model: `table=miqa_table3 model=smollm2`."""
+"""Make a table or figure of a paper with any model: `table=TABLE model=smollm2`."""
 
 from rich.console import Console
 
