@@ -14,7 +14,7 @@ from figlang.config.entry import Entry
 from figlang.config.roots import ROOTS
 from tests.running import ROOT, TINY, environment
 
-HEAVY = {"torch", "pytorch_lightning", "transformers", "peft", "datasets", "scipy"}
+HEAVY = {"torch", "pytorch_lightning", "transformers", "peft", "datasets"}
 # Runs words after one another, and then says which heavy libraries were loaded.
 SCRIPT = f"""
 import contextlib, io, runpy, sys
