@@ -273,10 +273,10 @@ def _move(folder: Path) -> None:
 
 def _bring(folder: Path, new: Path) -> None:
     """Copy the user's own files of a folder into the one that takes its place."""
-    found = [path for path in sorted(folder.rglob("*")) if path.is_symlink() or path.is_file()]
-    exported = [_name(path, folder) for path in found if any(path.match(pattern) for pattern in EXPORTED)]
+    files = [path for path in sorted(folder.rglob("*")) if path.is_symlink() or path.is_file()]
+    exported = [_name(path, folder) for path in files if any(path.match(pattern) for pattern in EXPORTED)]
     ours = _deletable(folder, _listed(folder), exported) | {OWN}
-    for path in found:
+    for path in files:
         name = _name(path, folder)
         if name in ours or is_unfinished(path) or os.path.lexists(new / name):
             continue

@@ -271,7 +271,7 @@ def _header(path: Path, cells: Sequence[str], required: Sequence[str]) -> list[s
     header = [name.strip() for name in cells]
     missing = [name for name in required if name not in header]
     if missing:
-        found = ", ".join(filter(None, header)) or "nothing"
+        columns = ", ".join(filter(None, header)) or "nothing"
         meant = [
             f"rename {close} to {name}"
             for name in missing
@@ -279,7 +279,7 @@ def _header(path: Path, cells: Sequence[str], required: Sequence[str]) -> list[s
         ]
         advice = "; ".join(["", *meant])
         raise FiglangError(
-            f"{path}: no column {', '.join(map(repr, missing))} (found: {found}); needed are "
+            f"{path}: no column {', '.join(map(repr, missing))} (found: {columns}); needed are "
             f"{', '.join(required)}{advice}"
         )
     if twice := sorted({name for name in header if name and header.count(name) > 1}):

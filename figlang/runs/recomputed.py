@@ -52,20 +52,20 @@ def measured(folder: Path) -> dict[str, Any]:
 
 def _blind(predictions: Sequence[Prediction], blind: Sequence[Prediction]) -> dict[str, Any]:
     """Metrics with the context hidden and, if labels are known, the gain of having it."""
-    found: dict[str, Any] = {"blind": metrics.measure(blind)}
+    content: dict[str, Any] = {"blind": metrics.measure(blind)}
     if any(row.gold is not None for row in predictions):
-        found["gain"] = asdict(comparison.compare(predictions, blind)[0])
-    return found
+        content["gain"] = asdict(comparison.compare(predictions, blind)[0])
+    return content
 
 
 def _three_way(judgements: Sequence[Prediction]) -> dict[str, Any]:
-    found = metrics.accuracy(judgements) if len(judgements[0].scores) == len(CLASSES) else None
+    accuracy = metrics.accuracy(judgements) if len(judgements[0].scores) == len(CLASSES) else None
     # Neutral is never right here, so guessing has no fixed rate: one answer to everything is right half the
     # time.
     return (
         {}
-        if found is None
-        else {"accuracy": asdict(replace(found, chance=None, p=None)), "items": len(judgements)}
+        if accuracy is None
+        else {"accuracy": asdict(replace(accuracy, chance=None, p=None)), "items": len(judgements)}
     )
 
 
@@ -109,14 +109,14 @@ def checked(path: Path) -> dict[str, Any]:
             options.
     """
     content = stored.document(path, stored.DOCUMENT, AGAIN)
-    found = measured(path.parent)  # its errors name the line of a damaged file
+    recomputed = measured(path.parent)  # its errors name the line of a damaged file
     for part in ("metrics", "backward", "blind"):
-        _check_counts(path, part, content, found)
+        _check_counts(path, part, content, recomputed)
     folders.check_files(path.parent, content.get("files", {}))
     differences = [
         f"{name} {before} there, {after} here"
-        for part in found
-        for name, before, after in _differences(part, content.get(part, {}), found[part])
+        for part in recomputed
+        for name, before, after in _differences(part, content.get(part, {}), recomputed[part])
     ]
     if differences:
         more = f" and {len(differences) - SHOWN} more" if len(differences) > SHOWN else ""
@@ -126,17 +126,17 @@ def checked(path: Path) -> dict[str, Any]:
             "; ".join(differences[:SHOWN]),
             more,
         )
-    return content | found
+    return content | recomputed
 
 
-def _check_counts(path: Path, part: str, content: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-    if part not in content or part not in found:
+def _check_counts(path: Path, part: str, content: Mapping[str, Any], recomputed: Mapping[str, Any]) -> None:
+    if part not in content or part not in recomputed:
         if part in content:
             raise FiglangError(
                 f"{path} has {part!r}, but the predictions that it was computed from are missing; {AGAIN}"
             )
         return
-    before, after = content[part], found[part]
+    before, after = content[part], recomputed[part]
     if before["items"] != after["items"]:
         few = "are missing" if after["items"] < before["items"] else "were added"
         counts = f"{after['items']}, but metrics.json says {before['items']}"

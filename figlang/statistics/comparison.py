@@ -159,7 +159,7 @@ def _mean(runs: Runs, first: Estimate | None, whole: bool) -> Estimate | None:
         return first
     cases = _cases([runs])[whole][0]
     ratios = Ratios.of(cases.hits.mean(0), cases.sizes.astype(float))
-    extra, spread, free = (np.array([each]) for each in astuple(cases.seeds))
+    extra, spread, free = (np.array([value]) for value in astuple(cases.seeds))
     ratios = replace(ratios, extra=extra, freedom=freedom(ratios, extra, [spread], [free]))
     (low,), (high,) = ratios.intervals()
     p = None if first.chance is None else float(ratios.p(first.chance)[0])

@@ -68,14 +68,18 @@ def accuracies(lists: Sequence[Sequence[Prediction]]) -> list[Estimate | None]:
     All intervals are computed at once, which takes little more time than one.
     """
     groups = [by_group(predictions).values() for predictions in lists]
-    known = [[[bool(row.correct) for row in members] for members in each] for each in groups if each]
-    chances = [
-        float(np.mean([1 / len(row.scores) for members in each for row in members]))
-        for each in groups
-        if each
+    known = [
+        [[bool(row.correct) for row in members] for members in clusters] for clusters in groups if clusters
     ]
-    estimates = iter(ratios([(list(map(sum, each)), list(map(len, each))) for each in known], chances))
-    return [next(estimates) if each else None for each in groups]
+    chances = [
+        float(np.mean([1 / len(row.scores) for members in clusters for row in members]))
+        for clusters in groups
+        if clusters
+    ]
+    estimates = iter(
+        ratios([(list(map(sum, clusters)), list(map(len, clusters))) for clusters in known], chances)
+    )
+    return [next(estimates) if clusters else None for clusters in groups]
 
 
 def pair_accuracy(predictions: Sequence[Prediction]) -> Estimate | None:

@@ -64,17 +64,15 @@ def tidy(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text with one way to write it: composed letters (NFC), and one space for several in a row or no-break
-    spaces."""
+    """The text with composed letters (NFC) and single spaces, so that equal texts are written alike."""
     return " ".join(normalize("NFC", text).split())
 
 
 def same(first: str, second: str) -> bool:
-    """Whether two texts differ in nothing that a reader sees."""
+    """Whether a reader sees no difference between two texts."""
     return plain(first) == plain(second)
 
 
 def fold(text: str) -> str:
-    """A text as it is recognised again: in lower case, without final periods, and with one way to write
-    letters and spaces."""
+    """A form by which a text is recognised: plain, in lower case, without final periods."""
     return plain(text).lower().rstrip(" .")

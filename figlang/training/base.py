@@ -1,7 +1,7 @@
-"""What every way of training has in common: optimizer, schedule, clipping, validation by choice.
+"""The common part of all ways of training: optimizer, schedule, clipping, validation by choice.
 
-The recipe (linear warm-up and decay, clipping) is that of the WinoGrande code which the numbers of Liu et al.
-2022 were made with.
+Linear warm-up and decay and clipping are those of the WinoGrande code, with which Liu et al. (2022) got their
+numbers.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ Score = Callable[[nn.Module, Any], Tensor]
 
 
 class NonFiniteLossError(ArithmeticError):
-    """A training loss that is no number, and the positions of the items that it is of."""
+    """A training loss that is not a number, with the positions of its items."""
 
     def __init__(self, loss: float, positions: Sequence[int]) -> None:
         super().__init__(f"the loss is {loss}")
@@ -30,11 +30,14 @@ class NonFiniteLossError(ArithmeticError):
 
 
 class ChoiceModule(LightningModule, ABC):
-    """Trains `network`, whose choices are validated by `score(network, batch)`, (B, C) with higher = more
-    plausible.
+    """Trains a network and validates its choices. A way of training defines `loss`.
 
-    `steps` is the number of optimizer steps of the whole fit, which the learning-rate schedule needs. A way
-    of training defines `loss`.
+    Args:
+        network: The network.
+        method: Settings of the training.
+        score: Gives scores (B, C) for a network and a batch; higher is more plausible.
+        steps: Number of optimizer steps of the whole fit, for the learning rate.
+        seed: Seed of dropout.
     """
 
     def __init__(self, network: nn.Module, method: MethodConfig, score: Score, steps: int, seed: int) -> None:
@@ -44,16 +47,21 @@ class ChoiceModule(LightningModule, ABC):
         self.score = score
         self.steps = steps
         self.seed = seed
-        # Frozen weights are not saved, so that a saved state lacks them.
+        # Frozen weights are not saved, so a saved state lacks them.
         self.strict_loading = all(parameter.requires_grad for parameter in network.parameters())
 
     @abstractmethod
     def loss(self, batch: Any) -> dict[str, Tensor]:
-        """`loss`, how many cases it is a mean of as `cases`, and `correct` of them where cases are
-        choices."""
+        """The loss of a batch.
+
+        Returns:
+            `loss`; `cases`, the number of cases that it is a mean of; and `correct` of them, if cases are
+            choices.
+        """
 
     def on_fit_start(self) -> None:
-        # from_pretrained returns a network in eval mode and Lightning keeps it so: dropout would be off.
+        # from_pretrained returns a network in eval mode, and Lightning does not change it: dropout would be
+        # off.
         self.train()
         if self.device.type == "cpu":
             hasten(self.network)
@@ -62,12 +70,11 @@ class ChoiceModule(LightningModule, ABC):
         release(self.network)
 
     def on_train_epoch_start(self) -> None:
-        # Dropout of each epoch has a stream of its own: a resumed run repeats it without any stored generator
-        # state.
+        # Dropout has its own random stream in each epoch. So a resumed run repeats it without a stored state.
         torch.manual_seed((self.seed * 1_000_003 + self.current_epoch) * 1009 + self.global_rank)
 
     def configure_model(self) -> None:
-        # Lightning's strategy for FSDP2 makes a mesh of the processes and leaves the rest to the module.
+        # Lightning's strategy for FSDP2 makes a mesh of the processes, and leaves the rest to the module.
         if self.device_mesh is not None:
             shard(self, self.network, self.device_mesh["data_parallel"])
 
@@ -78,40 +85,42 @@ class ChoiceModule(LightningModule, ABC):
         }
 
     def training_step(self, batch: Any, index: int) -> dict[str, Tensor]:
-        """What `loss` returns, with the mean over the cases of all processes as `mean`.
+        """The result of `loss`, with `mean`, the mean over the cases of all processes.
 
         Gradients are averaged over the processes. `loss` is weighted so that this average is the gradient of
-        `mean`, though processes may have unequal shares of a batch. Raises NonFiniteLossError, in all
-        processes together.
-        """
-        found = self._weighted(self.loss(batch), index)
-        if not found["mean"].isfinite():
-            # Before the step: neither weights nor a checkpoint see it.
-            raise NonFiniteLossError(found["mean"].item(), batch.positions)
-        return found
+        `mean`, although processes may have unequal shares of a batch.
 
-    def _weighted(self, found: dict[str, Tensor], index: int) -> dict[str, Tensor]:
+        Raises:
+            NonFiniteLossError: If the mean is not a finite number, in all processes together.
+        """
+        result = self._weighted(self.loss(batch), index)
+        if not result["mean"].isfinite():
+            # Before the step, so that neither the weights nor a checkpoint see it.
+            raise NonFiniteLossError(result["mean"].item(), batch.positions)
+        return result
+
+    def _weighted(self, result: dict[str, Tensor], index: int) -> dict[str, Tensor]:
         world = distributed.get_world_size() if distributed.is_initialized() else 1
         if world == 1:
-            return found | {"mean": found["loss"].detach()}
+            return result | {"mean": result["loss"].detach()}
         if self.trainer.datamodule.buckets.repeats(index):  # type: ignore[attr-defined]
-            found = {name: value * 0 for name, value in found.items()}
-        cases = found["cases"].float()
-        sums = torch.stack([found["loss"].detach().float() * cases, cases])
+            result = {name: value * 0 for name, value in result.items()}
+        cases = result["cases"].float()
+        sums = torch.stack([result["loss"].detach().float() * cases, cases])
         distributed.all_reduce(sums)
-        return found | {"loss": found["loss"] * (cases * world / sums[1]), "mean": sums[0] / sums[1]}
+        return result | {"loss": result["loss"] * (cases * world / sums[1]), "mean": sums[0] / sums[1]}
 
     def validation_step(self, batch: Any, _: int, dataloader_idx: int = 0) -> dict[str, Any]:
-        if dataloader_idx:  # the items that decide which epoch is exported
-            found = self.loss(batch)
+        if dataloader_idx:  # these items decide which epoch is exported
+            result = self.loss(batch)
             self.log(
                 SELECTION,
-                found["loss"],
-                batch_size=int(found["cases"]),
+                result["loss"],
+                batch_size=int(result["cases"]),
                 add_dataloader_idx=False,
                 sync_dist=True,
             )
-            return found
+            return result
         return {"scores": self.score(self.network, batch), "positions": batch.positions}
 
     def configure_optimizers(self) -> dict[str, Any]:
@@ -126,20 +135,23 @@ class ChoiceModule(LightningModule, ABC):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
-        # Lightning refuses to clip for a fused optimizer under autocast, though bf16 has no scaler that would
-        # be in the way.
+        # Lightning refuses to clip for a fused optimizer under autocast, although bf16 has no gradient
+        # scaler.
         trained = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         norm = whole(
             nn.utils.get_total_norm([parameter.grad for parameter in trained if parameter.grad is not None])
         )
-        # A gradient that is short enough is left alone; asking for its length would only hold up a GPU.
+        # A gradient that is short enough is not changed. On a GPU its length is not read, because that takes
+        # time.
         if norm.device.type != "cpu" or not norm <= self.method.clip:
             nn.utils.clip_grads_with_norm_(trained, self.method.clip, norm)
 
 
 def lr_factor(step: int, steps: int, warmup: float) -> float:
-    """Learning rate of a step as a share of its peak: linear rise over the warm-up, then linear fall to
-    zero."""
+    """The learning rate of a step as a share of its peak.
+
+    It rises linearly over the warm-up and then falls linearly to zero.
+    """
     rising = int(steps * warmup)
     if step < rising:
         return (step + 1) / rising

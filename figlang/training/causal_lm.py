@@ -1,5 +1,7 @@
-"""Fine-tuning a causal model with the language-modelling loss on the gold strings (Liu et al. 2022, §4.1 and
-§5.1)."""
+"""Fine-tuning a causal model with the language-modelling loss on gold strings.
+
+The method is that of Liu et al. (2022), §4.1 and §5.1.
+"""
 
 from typing import Any
 
@@ -11,8 +13,10 @@ from figlang.training.base import ChoiceModule
 
 
 class CausalLMModule(ChoiceModule):
-    """Trains the network to predict every token of metaphor and gold answer: the mean over the tokens of a
-    batch."""
+    """Trains the network to predict every token of metaphor and gold answer.
+
+    The loss is the mean over the tokens of a batch.
+    """
 
     def __init__(
         self, network: nn.Module, method: MethodConfig, score: StringScorer, steps: int, seed: int
