@@ -144,7 +144,7 @@ def plurality(codes: Sequence[float]) -> float:
 def majority(codes: Sequence[float]) -> float:
     """The most frequent code.
 
-    Of equally frequent codes the smallest, as in Fig-QA (their majority is a mode).
+    Of equally frequent codes it is the smallest, as in Liu et al. (2022), whose majority is a mode.
     """
     counts = Counter(code for code in codes if not np.isnan(code))
     most = max(counts.values())

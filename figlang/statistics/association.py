@@ -1,6 +1,6 @@
 """Which properties right answers go with: a quantity, or the classes of an attribute.
 
-The tables are those of MUNCH (Tong et al. 2024, Tables 10 to 12). The paper names no test. `p` comes from a
+The tables are Tables 10 to 12 of Tong et al. (2024). The paper names no test. `p` comes from a
 classical test, which treats cases as independent. But cases about one sentence depend on each other. So the
 interval and `p_clustered` are over sentences (`figlang.statistics.contrast`). `p_holm` corrects `p` for all
 tests of a family (Holm 1979). For that, every two classes are tested, not only the highest and the lowest.

@@ -1,6 +1,6 @@
 """How early people's answers come in a model's ranking, and files of rankings.
 
-The measures are those of MUNCH (Tong et al. 2024, Table 3).
+The measures are those of Table 3 of Tong et al. (2024).
 """
 
 import json

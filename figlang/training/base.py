@@ -1,7 +1,7 @@
 """The common part of all ways of training: optimizer, schedule, clipping, validation by choice.
 
-Linear warm-up and decay and clipping are those of the WinoGrande code, with which Liu et al. (2022) got their
-numbers.
+Linear warm-up and decay and clipping are those of the code with which Liu et al. (2022) got their numbers
+(Sakaguchi et al. 2020).
 """
 
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""Ranks of human answers at a blank, by the rank of their first token (MUNCH: Tong et al. 2024, §7.2).
+"""Ranks of human answers at a blank, by the rank of their first token (Tong et al. 2024, §7.2).
 
 The vocabulary is ranked at the blank. A token whose text begins an answer is completed greedily into a word.
 A word that is an answer gives it the rank of its first token.
