@@ -16,11 +16,12 @@ from rich.console import Console
 from safetensors.torch import save_file
 from torch import Tensor
 
-from figlang.config import AverageConfig, DataConfig, PathsConfig
+from figlang.config import AverageConfig, PathsConfig, settings_of_data
 from figlang.config.entry import entry
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import predicting, runtime
+from figlang.files import stored
 from figlang.files.folders import OWN, whole_folder
 from figlang.files.sources import local_path
 from figlang.files.whole import write_text
@@ -55,7 +56,7 @@ def main(config: AverageConfig) -> None:
     contents = _of_one_recipe(config.runs)
     parts = _parts(config)
     weights, adapters = averaging.mean(parts.models, config.rank, parts.shares)
-    validation = _validation(contents[0], config.paths)
+    validation = _validation(config.runs[0], contents[0], config.paths)
     with whole_folder(folder) as beside:
         _write_model(beside / "model", config, parts, weights, adapters)
         loaded = checkpoint.load(str(beside / "model"), cache=config.paths.cache)
@@ -85,9 +86,10 @@ def _parts(config: AverageConfig) -> Parts:
     return Parts(models, shares, known)
 
 
-def _validation(content: Mapping[str, Any], paths: PathsConfig) -> Split:
-    """The validation data of a run. Raises FiglangError if they are others now."""
-    _, validation = data.for_training(DataConfig(**content["data"]["settings"]), paths)
+def _validation(run: str, content: Mapping[str, Any], paths: PathsConfig) -> Split:
+    """The validation data of a run with this metrics.json. Raises FiglangError if they are others now."""
+    settings = settings_of_data(content["data"]["settings"], str(Path(run) / "metrics.json"))
+    _, validation = data.for_training(settings, paths)
     if validation.sha256 != content["data"]["validation"]["sha256"]:
         raise FiglangError(
             f"{validation.source} is not the validation data of the runs; set paths.data= to what they had"
@@ -166,11 +168,11 @@ def _cost(trainings: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     largest memory."""
     seconds = sum(one["seconds"] for one in trainings)
     memory = max(
-        (one["peak_memory_mb"] for one in trainings if one["peak_memory_mb"] is not None), default=None
+        (one["peak_memory_mb"] for one in trainings if one.get("peak_memory_mb") is not None), default=None
     )
     cost: dict[str, float | None] = {"seconds": seconds, "peak_memory_mb": memory}
     for name in RATES:
-        measured = [one[name] * one["seconds"] for one in trainings if one[name] is not None]
+        measured = [one[name] * one["seconds"] for one in trainings if one.get(name) is not None]
         cost[name] = sum(measured) / seconds if len(measured) == len(trainings) else None
     return cost
 
@@ -181,6 +183,10 @@ def _of_one_recipe(runs: list[str]) -> list[Mapping[str, Any]]:
     found = systems.read(runs)
     if unfinished := [system for system in found if "training" not in system.content]:
         raise FiglangError(f"{unfinished[0].folder} is no finished run; train.py makes one")
+    for system in found:
+        stored.check_training(
+            system.folder / "metrics.json", dict(system.content), "train the run again, or put the file back"
+        )
     if other := [system for system in found if system.recipe != found[0].recipe]:
         raise FiglangError(
             f"{other[0].folder} differs from {runs[0]} in more than its seed; average seeds of one recipe"

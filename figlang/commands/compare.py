@@ -34,7 +34,7 @@ def main(config: CompareConfig) -> None:
     pointer = () if few else (f"{len(found):,} pairs of systems: see {where}.",)
     tables.show(made if few else made[:1], (*below, *pointer), console, left=("against",))
     if config.output is not None:
-        with folders.replaced(Path(config.output)) as new:
+        with folders.replaced(Path(config.output), "a comparison") as new:
             tables.write(made, new)
         console.print(config.output, style="bold", highlight=False, markup=False, emoji=False, soft_wrap=True)
 

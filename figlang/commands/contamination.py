@@ -36,7 +36,7 @@ def main(config: ContaminationConfig) -> None:
     ]
     if predicted:
         made.append(overlap_table.by_cleanness(found, splits, predicted))
-    with folders.replaced(folder) as new:
+    with folders.replaced(folder, "a table of overlaps") as new:
         tables.write(made, new)
         write_text(new / "overlap.json", json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     console = Console()

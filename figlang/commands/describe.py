@@ -41,7 +41,7 @@ def main(config: DescribeConfig) -> None:
         else:
             made.append(unique(found, note))
             picture = plots.frequencies(found)
-    with folders.replaced(folder) as new:
+    with folders.replaced(folder, "a description of data") as new:
         tables.write(made, new)
         if picture is not None:
             drawing.save(picture, new / "segments", ("svg", "pdf"))

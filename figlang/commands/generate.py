@@ -61,7 +61,7 @@ def main(config: GenerateConfig) -> None:
                 "begins_as_expected": answers.begins_as_expected(written),
                 "decided_by": wanted,
             }
-            with folders.staged(folder, outputs.MADE) as new:
+            with folders.staged(folder, folders.RESULT, outputs.MADE) as new:
                 answers.write(new, written)
                 sheets.write(new, {loaded.manifest.name: written}, answers.scale_of(written), config.seed)
                 results.write(new / "metrics.json", content)

@@ -18,6 +18,8 @@ from figlang.files.whole import write_text
 from figlang.rating import answers, ratings, sheets, substitutions, texts
 from figlang.types import Generation
 
+SHEET = "a rating sheet"
+
 
 @entry("rate")
 def main(config: RateConfig) -> None:
@@ -26,10 +28,10 @@ def main(config: RateConfig) -> None:
         written = _written(config)
         scale = answers.scale_of([one for several in written.values() for one in several])
         written = written if config.limit is None else _drawn(written, config.limit, config.seed)
-        with folders.locked(folder, "folder=DIR"):
+        with folders.locked(folder, "folder=DIR", SHEET):
             if not sheets.is_there(folder, written, scale, config.seed):
                 sheets.check_free(folder)
-                with folders.staged(folder) as new:
+                with folders.staged(folder, SHEET) as new:
                     sheets.write(new, written, scale, config.seed)
         console.print(sheets.invitation(folder), highlight=False, markup=False, emoji=False, soft_wrap=True)
         return

@@ -3,7 +3,7 @@
 Every field has a sentence, which `--help` prints. Values enter through `figlang.config.entry`.
 """
 
-from figlang.config.data import DataConfig
+from figlang.config.data import DataConfig, settings_of_data
 from figlang.config.groups import (
     LoggerConfig,
     MethodConfig,
@@ -54,4 +54,5 @@ __all__ = [
     "ScoringConfig",
     "TrainConfig",
     "TrainerConfig",
+    "settings_of_data",
 ]

@@ -1,7 +1,10 @@
 """Which data set, and which part of it: the group data."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from math import inf
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from figlang.config.section import COUNT, SEED, Range, Section, option
 from figlang.errors import FiglangError
@@ -85,3 +88,23 @@ class DataConfig(Section):
             raise FiglangError(f"data.mix.{odd[0]}={self.mix[odd[0]]} must be at least 0 and finite")
         if self.mix and not any(self.mix.values()):
             raise FiglangError("every part of data.mix is 0, so that nothing is left to train on; raise one")
+
+
+def settings_of_data(settings: Any, where: str) -> DataConfig:
+    """Settings of data as a finished run wrote them down, in the file that `where` names.
+
+    Raises FiglangError for what they cannot be: others than DataConfig has, or of other types.
+    """
+    names = [spec.name for spec in fields(DataConfig)]
+    wrong = None if isinstance(settings, dict) else "they are no object in braces"
+    if wrong is None and (unknown := [name for name in settings if name not in names]):
+        wrong = f"there is no data.{unknown[0]}"
+    try:
+        if wrong is None:
+            return TypeAdapter(DataConfig).validate_python(settings, strict=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        wrong = f"data.{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    raise FiglangError(
+        f"{where} has settings of data that are none ({wrong}); put the file back, or name data=PRESET"
+    )

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from figlang.config import DataConfig, EvaluateConfig
+from figlang.config import DataConfig, EvaluateConfig, settings_of_data
 from figlang.errors import FiglangError
 from figlang.evaluation import runtime
 from figlang.models import checkpoint, layout
@@ -103,5 +103,5 @@ def _trained_on_munch(config: EvaluateConfig) -> DataConfig | None:
     settings = content.get("data", {}).get("settings") if "training" in content else None
     if settings is None:
         return None
-    trained = DataConfig(**settings)
+    trained = settings_of_data(settings, str(document))
     return trained if any(part.dataset == "munch" for part in data.parts(trained)) else None

@@ -66,7 +66,7 @@ def _grid(grid: Grid[Any, Any], config: ReproduceConfig) -> Made:
         content = about | grid.measure(filling.read(folder))
         content |= {"took": took, "notes": list(split.notes), "decided_by": decided}
         content |= soundness.texts(loaded, split.items)
-        with folders.staged(folder, ("metrics.json", grid.document)) as new:
+        with folders.staged(folder, folders.RESULT, ("metrics.json", grid.document)) as new:
             made = _write(grid, content, new, counted=folder)
     return Made(*made, folder)
 

@@ -20,7 +20,8 @@ their earlier version.
 
 The key `files` of metrics.json holds a hash of each file that its numbers come from. The hashes are checked
 whenever the folder is read. The file OWN lists what a command wrote into a folder. Only files that are on an
-earlier list and have not changed since are deleted.
+earlier list and have not changed since are deleted. OWN also says what kind of thing was written: a folder
+is of one kind, so that a comparison does not replace an evaluation.
 """
 
 import json
@@ -41,6 +42,7 @@ from figlang.files.sources import sha256
 from figlang.files.whole import LONGEST, beside_name, is_unfinished, lock
 
 LOCK, READY, OWN = ".lock", ".figlang-ready", ".figlang-files.json"
+RESULT, NETWORK = "a model's result", "a network"
 STAGE = ".figlang-new-"
 # A folder with one of these files is a result of figlang. Inside it, links are not followed.
 MARKS = ("recipe.json", "figlang.json", "metrics.json")
@@ -69,24 +71,31 @@ PARTS = ("figures", "tables", "predictions", "log_probabilities", "replies", "ra
 
 
 @contextmanager
-def locked(folder: Path, option: str = "output=DIR") -> Iterator[None]:
+def locked(folder: Path, option: str = "output=DIR", kind: str | None = None) -> Iterator[None]:
     """Make a folder, lock it, and clean up after a killed writer.
 
     Args:
         folder: Folder to write to.
         option: Setting that chooses another folder, for the error message.
+        kind: What will be written, "a report" for example.
 
     Raises:
-        FiglangError: If another process writes to the folder, if it cannot be written to, or if it is a link.
+        FiglangError: If another process writes to the folder, if it holds another kind of thing, if it cannot
+            be written to, or if it is a link.
     """
     check_place(folder)
     with lock(folder / LOCK, folder, option):
         _tidy(folder)
+        before = _kind(folder)
+        if kind is not None and before is not None and before != kind:
+            raise FiglangError(
+                f"{folder} holds {before}, which {kind} would replace; choose another folder with {option}"
+            )
         yield
 
 
 @contextmanager
-def staged(folder: Path, earlier: Sequence[str] = ()) -> Iterator[Path]:
+def staged(folder: Path, kind: str, earlier: Sequence[str] = ()) -> Iterator[Path]:
     """Give a new folder to fill, and move its files into `folder` when all of them are there.
 
     The caller must hold the lock of `folder`. Files of the earlier result are removed: those in its list OWN,
@@ -94,6 +103,7 @@ def staged(folder: Path, earlier: Sequence[str] = ()) -> Iterator[Path]:
 
     Args:
         folder: Folder of the result.
+        kind: What is written, as for `locked`.
         earlier: Names of files of a result without a list.
 
     Yields:
@@ -110,9 +120,8 @@ def staged(folder: Path, earlier: Sequence[str] = ()) -> Iterator[Path]:
         for name in made:
             _check_target(folder, name)
         gone = _deletable(folder, _listed(folder), earlier) - made.keys()
-        (new / OWN).write_text(
-            json.dumps({"files": made, "gone": sorted(gone)}, indent=1) + "\n", encoding="utf-8"
-        )
+        own = {"kind": kind, "files": made, "gone": sorted(gone)}
+        (new / OWN).write_text(json.dumps(own, indent=1) + "\n", encoding="utf-8")
         new.rename(folder / READY)  # from here on, the new result counts
         _move(folder)
     except OSError as error:
@@ -124,9 +133,9 @@ def staged(folder: Path, earlier: Sequence[str] = ()) -> Iterator[Path]:
 
 
 @contextmanager
-def replaced(folder: Path, earlier: Sequence[str] = ()) -> Iterator[Path]:
+def replaced(folder: Path, kind: str, earlier: Sequence[str] = ()) -> Iterator[Path]:
     """Lock a folder, and give a new one to fill in its place: `locked` and `staged` together."""
-    with locked(folder), staged(folder, earlier) as new:
+    with locked(folder, kind=kind), staged(folder, kind, earlier) as new:
         yield new
 
 
@@ -138,7 +147,8 @@ def whole_folder(path: Path) -> Iterator[Path]:
     name.
 
     Raises:
-        FiglangError: If another process writes this folder, or if `path` is a link.
+        FiglangError: If another process writes this folder, or if `path` is a link or holds another kind of
+            thing.
         OSError: If a write fails, also where safetensors reports the failure with an error of its own.
     """
     if path.is_symlink():
@@ -148,6 +158,8 @@ def whole_folder(path: Path) -> Iterator[Path]:
     with lock(path.with_name(f".{path.name[:LONGEST]}.lock"), path):
         beside, before = beside_name(path), beside_name(path, "before")
         _recover(path)
+        if (kind := _kind(path)) not in (None, NETWORK):
+            raise FiglangError(f"{path} holds {kind}, which {NETWORK} would replace; choose another folder")
         beside.mkdir()
         try:
             yield beside
@@ -156,7 +168,9 @@ def whole_folder(path: Path) -> Iterator[Path]:
                 weights.chmod(beside.stat().st_mode & 0o666)
             (beside / OWN).unlink(missing_ok=True)  # it may be the list of a copied folder
             made = {_name(file, beside): sha256(file) for file in sorted(beside.rglob("*")) if file.is_file()}
-            (beside / OWN).write_text(json.dumps({"files": made}, indent=1) + "\n", encoding="utf-8")
+            (beside / OWN).write_text(
+                json.dumps({"kind": NETWORK, "files": made}, indent=1) + "\n", encoding="utf-8"
+            )
             # The earlier folder is renamed, not deleted: an interrupted deletion would leave half a folder
             # under its name.
             if path.exists():
@@ -354,6 +368,16 @@ def _listed(folder: Path) -> dict[str, str]:
         if isinstance(digests, dict) and all(isinstance(value, str) for value in digests.values())
         else {}
     )
+
+
+def _kind(folder: Path) -> str | None:
+    """What kind of thing a command wrote into a folder; None where none did, or an old version."""
+    kind, listed = _read(folder).get("kind"), _listed(folder)
+    if isinstance(kind, str):
+        return kind
+    if any(name.endswith(".safetensors") for name in listed):
+        return NETWORK
+    return RESULT if "metrics.json" in listed else None
 
 
 def _read(folder: Path) -> dict[str, Any]:

@@ -8,10 +8,10 @@ memory at a time.
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, NotRequired, Required
+from typing import Annotated, Any, Literal, NotRequired, Required
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
-from pydantic_core import from_json
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic_core import PydanticCustomError, from_json
 from typing_extensions import TypedDict
 
 from figlang.errors import FiglangError, one_line
@@ -21,6 +21,7 @@ Name = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=0)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Gain = Annotated[float, Field(ge=-1, le=1)]
 # A sum of log-probabilities (in nats), its number of tokens and its number of bytes.
 Sum = tuple[Finite, Annotated[int, Field(ge=1)], Count]
@@ -151,6 +152,51 @@ class Finding(TypedDict):
 
 
 @with_config(ConfigDict(strict=True, extra="allow"))
+class DescribedSplit(TypedDict):
+    sha256: str
+    items: Count
+
+
+@with_config(ConfigDict(strict=True, extra="allow"))
+class DescribedData(TypedDict, total=False):
+    """Which items there were, and the settings by which they are found again."""
+
+    train: DescribedSplit
+    validation: DescribedSplit
+    test: DescribedSplit
+    settings: dict[str, Any]
+    notes: list[str]
+
+
+@with_config(ConfigDict(strict=True, extra="allow"))
+class Training(TypedDict, total=False):
+    """How a training went, as cards tell it."""
+
+    items: Count
+    epochs: Count
+    steps: Count
+    precision: str
+    selection: Literal["none", "heldout", "validation"]
+    exported_epoch: Count
+    seconds: Amount
+    tokens_per_second: Amount | None
+    peak_memory_mb: Amount | None
+    peak_share: Amount | None
+
+
+def _of_a_seed(facts: dict[str, Any]) -> dict[str, Any]:
+    if type(seed := facts.get("train_seed")) not in (int, type(None)):
+        raise PydanticCustomError(
+            "seed", "train_seed should be a whole number, it is {seed}", {"seed": _short(seed)}
+        )
+    return facts
+
+
+# What can change a score, by name.
+Facts = Annotated[dict[str, str | int | Finite | bool | None], AfterValidator(_of_a_seed)]
+
+
+@with_config(ConfigDict(strict=True, extra="allow"))
 class Document(TypedDict, total=False):
     """metrics.json of an evaluation or a training."""
 
@@ -167,22 +213,38 @@ class Document(TypedDict, total=False):
     gain: GainCell
     three_way: ThreeWay
     replies: Replies
-    facts: dict[str, str | int | Finite | bool | None]
+    facts: Facts
     files: dict[str, str]
     command: str
     commands: list[str]
     versions: dict[str, str]
-    data: dict[str, Any]
-    training: dict[str, Any]
+    data: DescribedData
+    training: Training
     health: list[Finding]
+    averaged: list[str]
+    start_share: Share
+
+
+@with_config(ConfigDict(strict=True, extra="allow"))
+class RunSettings(TypedDict, total=False):
+    data: dict[str, Any]
+    model: dict[str, Any]
+    seed: Count
+
+
+@with_config(ConfigDict(strict=True, extra="allow"))
+class RunData(TypedDict):
+    train: str
+    validation: str
+    items: NotRequired[dict[str, Any]]
 
 
 @with_config(ConfigDict(strict=True, extra="allow"))
 class RunRecipe(TypedDict):
     """recipe.json of a run."""
 
-    settings: dict[str, Any]
-    data: dict[str, Any]
+    settings: RunSettings
+    data: RunData
 
 
 PREDICTION = TypeAdapter(PredictionRow)
@@ -192,6 +254,14 @@ ANSWER = TypeAdapter(AnswerRow)
 RANKING = TypeAdapter(RankingRow)
 DOCUMENT = TypeAdapter(Document)
 RECIPE = TypeAdapter(RunRecipe)
+# What cards and means need to know of a training.
+TRAINED = (
+    *("data.train", "data.validation", "data.settings", "health", "command", "facts"),
+    *(
+        f"training.{name}"
+        for name in ("items", "epochs", "steps", "precision", "selection", "exported_epoch", "seconds")
+    ),
+)
 
 
 def rows(path: Path, schema: TypeAdapter[Any], noun: str, remedy: str) -> Iterator[tuple[int, Any]]:
@@ -239,6 +309,24 @@ def document(path: Path, schema: TypeAdapter[Any], remedy: str) -> dict[str, Any
     except ValidationError as error:
         raise FiglangError(f"{path} is damaged ({what(error)}); {remedy}") from error
     return content
+
+
+def check_training(path: Path, content: dict[str, Any], remedy: str) -> None:
+    """Raises FiglangError if a metrics.json of a training lacks what cards and means need to know."""
+    for name in TRAINED:
+        found: Any = content
+        for part in name.split("."):
+            if part not in found:
+                raise FiglangError(f"{path} is damaged (a training has {name}, which is missing); {remedy}")
+            found = found[part]
+
+
+def text(path: Path, remedy: str) -> str:
+    """A file of text. Raises FiglangError if it cannot be read as UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise FiglangError(f"{path} cannot be read ({one_line(error)}); {remedy}") from error
 
 
 def plain(path: Path, remedy: str) -> dict[str, Any]:

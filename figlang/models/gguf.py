@@ -11,7 +11,8 @@ from transformers import AutoModelForCausalLM
 
 from figlang.errors import FiglangError
 from figlang.files.sources import local_path, sha256
-from figlang.models import opening
+from figlang.machine.faults import explain
+from figlang.models import opening, soundness
 
 log = logging.getLogger("figlang")
 
@@ -95,7 +96,7 @@ def quantization(source: str) -> str:
     try:
         file_type = gguf.GGUFReader(local_path(source)).fields["general.file_type"].contents()
         return gguf.LlamaFileType(file_type).name.removeprefix("MOSTLY_").removeprefix("ALL_")
-    except (OSError, KeyError, ValueError):
+    except Exception:  # the reader of a damaged file raises anything
         return "unknown"
 
 
@@ -103,11 +104,16 @@ def _convert(path: Path, target: Path) -> None:
     where, file = str(path.parent), path.name
     try:
         tokenizer = opening.read_tokenizer(where, gguf_file=file)
-        loaded, _ = opening.read_network(AutoModelForCausalLM, where, dtype=torch.float32, gguf_file=file)
-    except (OSError, ValueError, KeyError, RuntimeError, NotImplementedError, ImportError) as error:
+        loaded, found = opening.read_network(AutoModelForCausalLM, where, dtype=torch.float32, gguf_file=file)
+    except FiglangError:
+        raise
+    except Exception as error:  # the reader believes the file's sizes, and raises whatever they lead to
+        if explain(error, training=False):
+            raise  # want of memory is no fault of the file
         why = " ".join(str(error).split())[:300]
         kind = "" if isinstance(error, ImportError) else ", which may be cut short or of an unknown kind"
         raise FiglangError(f"transformers cannot read {path}{kind}: {why}") from error
+    soundness.check_complete(str(path), loaded, found["missing_keys"])
     # A network that was loaded from GGUF counts as quantised and cannot be saved. The same weights in a new
     # network can.
     config = loaded.config

@@ -8,6 +8,8 @@ from functools import cache
 from typing import Any
 
 from huggingface_hub import constants, get_session, try_to_load_from_cache
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from figlang.errors import FiglangError
 
@@ -21,8 +23,14 @@ def check(name: str, revision: str | None = None) -> None:
     """Make the hub's client use its cache for `name` if the hub does not answer.
 
     Raises:
-        FiglangError: If nothing is cached. It says what would work.
+        FiglangError: If nothing is cached, or if the name cannot be a hub id. It says what would work.
     """
+    try:
+        validate_repo_id(name)
+    except HFValidationError as error:
+        raise FiglangError(
+            f"{name!r} is not a folder here, and no hub id; give a folder, a hub id or package:<module>/PATH"
+        ) from error
     if constants.HF_HUB_OFFLINE or (reason := _silence(constants.ENDPOINT)) is None:
         return
     kept: list[Any] = [try_to_load_from_cache(name, file, revision=revision) for file in FIRST]

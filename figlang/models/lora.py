@@ -163,7 +163,7 @@ def settings_of(source: str, revision: str | None) -> LoraConfig | None:
     if path is None:
         return None
     try:
-        content = from_json(Path(path).read_text())
+        content = from_json(Path(path).read_text(encoding="utf-8"))
         # Megatron's settings name a module that PEFT would import.
         if content["peft_type"] != PeftType.LORA or content.get("megatron_config") is not None:
             raise FiglangError(

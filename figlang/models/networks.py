@@ -9,7 +9,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import ModelConfig, PathsConfig
 from figlang.errors import FiglangError
-from figlang.models import layout, tiny, weights
+from figlang.models import layout, soundness, tiny, weights
 from figlang.models.formats import CAUSAL, FORMATS, MASKED
 from figlang.scoring.encode import padding
 from figlang.scoring.window import window
@@ -110,11 +110,16 @@ def causal(
 
     `texts` train the tokenizer of a tiny random network (`model.init=tiny`). Large networks may be spread
     over devices and kept in few bits, see figlang/models/layout.py.
+
+    Raises FiglangError if the files lack weights: transformers would make random ones.
     """
     if model.init == "tiny":
         return tiny.build(model, CAUSAL.network, texts, 1)
     more = layout.arguments(model)
-    network, tokenizer, _ = weights.load(model, CAUSAL.network, getattr(torch, model.dtype), more, cache)
+    network, tokenizer, missing = weights.load(
+        model, CAUSAL.network, getattr(torch, model.dtype), more, cache
+    )
+    soundness.check_complete(f"model {model.name_or_path!r}", network, missing)
     return network.eval(), tokenizer
 
 

@@ -13,7 +13,10 @@ from transformers import (
     PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
 )
+from transformers.models.auto.tokenization_auto import get_tokenizer_config
+from transformers.utils import cached_file
 
 from figlang.errors import FiglangError
 from figlang.models.formats import FORMATS, Ability
@@ -22,6 +25,8 @@ log = logging.getLogger("figlang")
 
 # transformers copies the code of model folders into this package before it runs it.
 FOREIGN = "transformers_modules"
+# Classes of tokenizers that are what their tokenizer.json describes, of transformers 5 and 4.
+PLAIN = ("TokenizersBackend", "PreTrainedTokenizerFast")
 Part = TypeVar("Part")
 # The input formats of encoders that choose, and the classes that can read them.
 HEADS: dict[str, Any] = {
@@ -54,11 +59,25 @@ def read_config(source: str, revision: str | None = None, trust: bool = False) -
 def read_tokenizer(
     source: str, revision: str | None = None, trust: bool = False, **more: Any
 ) -> PreTrainedTokenizerBase:
-    """Read the tokenizer of a folder or hub id. It raises as `read_config` does."""
+    """Read the tokenizer of a folder or hub id. It raises as `read_config` does.
+
+    A folder may say that its tokenizer.json is all of the tokenizer. AutoTokenizer does not believe this of
+    some networks (Qwen2 for example): it puts the words of the folder into the usual tokenizer of such
+    networks, which splits texts in another way. Here the folder is believed.
+    """
     try:
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
             source, revision=revision, trust_remote_code=trust, **more
         )
+        own = type(tokenizer).__module__.split(".")[0] == "transformers"
+        if (
+            isinstance(tokenizer, PreTrainedTokenizerFast)
+            and type(tokenizer) is not PreTrainedTokenizerFast
+            and own
+            and not more
+            and _is_plain(source, revision)
+        ):
+            tokenizer = PreTrainedTokenizerFast.from_pretrained(source, revision=revision)
     except ValueError as error:
         raise _refusal(source, error) from error
     return _noted(source, tokenizer, tokenizer.init_kwargs.get("auto_map"), trust)
@@ -111,6 +130,15 @@ def remedy(config: PreTrainedConfig, kind: Any) -> str:
     if kind not in HEADS.values() or not others:
         return "take another model"
     return f"try method.format={' or '.join(others)}, or another model"
+
+
+def _is_plain(source: str, revision: str | None) -> bool:
+    """Whether a folder or hub id says that its tokenizer is what tokenizer.json describes."""
+    said = get_tokenizer_config(source, revision=revision).get("tokenizer_class")
+    found = cached_file(
+        source, "tokenizer.json", revision=revision, _raise_exceptions_for_missing_entries=False
+    )
+    return said in PLAIN and found is not None
 
 
 def _refusal(

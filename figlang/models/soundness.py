@@ -5,6 +5,7 @@ They must not claim more layers than their weights can fill, and weights must be
 
 import re
 import struct
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,26 @@ def check_weights(source: str, network: nn.Module) -> None:
             raise FiglangError(
                 f"{source}: its weights {name} are not all finite numbers; download or train it again"
             )
+
+
+def check_complete(source: str, network: nn.Module, missing: Collection[str]) -> None:
+    """Check that a causal language model got all weights from its files.
+
+    Args:
+        source: What was read, for the error message.
+        network: The network as it was read. Weights that are another's too (tied ones) count once.
+        missing: Names of weights that the files do not have.
+
+    Raises:
+        FiglangError: If transformers made random weights for some.
+    """
+    random = [name for name, _ in network.named_parameters() if name in missing]
+    if random:
+        others = f" and {len(random) - 1} more" if random[1:] else ""
+        raise FiglangError(
+            f"{source} has no weights for {random[0]}{others}, which would be random; download it again, or "
+            "take a causal language model"
+        )
 
 
 def validate(schema: TypeAdapter[Any], content: Any) -> None:

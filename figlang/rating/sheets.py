@@ -67,7 +67,7 @@ def is_there(
 ) -> bool:
     """Whether the sheet of these answers is in the folder already."""
     path = folder / KEY
-    return path.is_file() and path.read_text(encoding="utf-8") == _key(generations, scale, seed)[1]
+    return path.is_file() and path.read_bytes() == _key(generations, scale, seed)[1].encode()
 
 
 def write(folder: Path, generations: Mapping[str, Sequence[Generation]], scale: str, seed: int = 0) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic_core import from_json
 
-from figlang.config import DataConfig, PathsConfig
+from figlang.config import PathsConfig, settings_of_data
 from figlang.errors import FiglangError, one_line
 from figlang.statistics import rankings
 from figlang.tasks import registry as data
@@ -23,19 +23,19 @@ def unexpected(run: Path, paths: PathsConfig) -> list[Generation]:
     """
     try:
         content = from_json((run / "metrics.json").read_text(encoding="utf-8"))
-        best, split, settings = content["best"], content["split"], DataConfig(**content["data"]["settings"])
+        best, split, settings = content["best"], content["split"], content["data"]["settings"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FiglangError(
             f"{run} is not a folder of figlang reproduce table=munch_generate ({one_line(error)}); give one"
         ) from error
-    known = {item.id: item for item in data.load(split, settings, paths).items}
+    asked = settings_of_data(settings, str(run / "metrics.json"))
+    known = {item.id: item for item in data.load(str(split), asked, paths).items}
     found = []
     for row in rankings.read(run / FOLDER / f"{best}.jsonl"):
         item = known.get(row.id)
         if not isinstance(item, Substitution):
             raise FiglangError(
-                f"{run} has {row.id}, which data={settings.name} does not have; set paths.data= as it was "
-                "then"
+                f"{run} has {row.id}, which data={asked.name} does not have; set paths.data= as it was then"
             )
         word = row.written.strip()
         if word and word.casefold() not in {answer.casefold() for answer in row.answers}:

@@ -16,11 +16,11 @@ from typing import Any
 
 import torch
 from peft.utils import CONFIG_NAME, SAFETENSORS_WEIGHTS_NAME
-from pydantic_core import from_json
 from safetensors.torch import load_file
 from torch import Tensor
 
 from figlang.errors import FiglangError
+from figlang.files import stored
 
 log = logging.getLogger("figlang")
 
@@ -77,8 +77,8 @@ def mean(
                 f"rank={rank} is for adapters, but {models[0]} holds a whole network; leave it out"
             )
         return _mean(weights, shares), None
-    settings = from_json((models[0] / CONFIG_NAME).read_text(encoding="utf-8"))
-    if settings["use_dora"] or settings["rank_pattern"] or settings["alpha_pattern"]:
+    settings = stored.plain(models[0] / CONFIG_NAME, "put the file of the run back")
+    if any(settings.get(name) for name in ("use_dora", "rank_pattern", "alpha_pattern")):
         raise FiglangError(
             f"{models[0]}: DoRA's adapters, or those with several ranks, do not have a mean of the same "
             "kind; take peft=lora"

@@ -17,10 +17,11 @@ import torch
 from peft.utils import CONFIG_NAME
 from safetensors.torch import load_file, save_file
 
-from figlang.config import DataConfig, ReleaseConfig
+from figlang.config import DataConfig, ReleaseConfig, settings_of_data
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import predicting
+from figlang.files import stored
 from figlang.files.folders import whole_folder
 from figlang.files.sources import PACKAGE
 from figlang.files.whole import write_text
@@ -67,7 +68,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
     content = _finished(run)
     _check_base(run)
     seeds = _seeds(run, config.seeds, content.get("averaged", []))
-    settings = DataConfig(**content["data"]["settings"])
+    settings = settings_of_data(content["data"]["settings"], str(run / "metrics.json"))
     of_run = manifests.read(str(run / "model"), str(run), None)
     train, validation = data.for_training(settings, config.paths)
     _check_data(content, train, validation)
@@ -100,10 +101,13 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         }
         (beside / LOG_PROBABILITIES).unlink(missing_ok=True)
         write_text(beside / "README.md", card.card(loaded.manifest, document))
-        write_text(beside / "config.yaml", (run / "config.yaml").read_text(encoding="utf-8"))
+        write_text(
+            beside / "config.yaml",
+            stored.text(run / "config.yaml", "put the file back, or train the run again"),
+        )
         places = _places(run, config.paths.data)
         for path in (path for path in beside.iterdir() if path.suffix in TEXT):
-            before = path.read_text(encoding="utf-8")
+            before = stored.text(path, "put the file of the run back")
             if (after := _portable(before, places)) != before:
                 write_text(path, after)
         results.write(
@@ -128,6 +132,8 @@ def annotate(config: ReleaseConfig) -> Path:
         manifests.read(str(folder), str(folder), None),
         recomputed.read(folder / "metrics.json"),
     )
+    if not isinstance(content.get("release"), dict):
+        raise FiglangError(f"{folder} was not made by figlang release; give run=FOLDER to release one")
     content["release"]["beside"] = beside_base.rows(config.beside, manifest)
     results.write(folder / "metrics.json", content)
     write_text(folder / "README.md", card.card(manifest, content))
@@ -140,8 +146,9 @@ def _finished(run: Path) -> dict[str, Any]:
             f"{run} is not a finished run; train.py makes one, and its folder has metrics.json and model/"
         )
     content = recomputed.checked(run / "metrics.json")
-    if "training" not in content or "settings" not in content["data"]:
+    if "training" not in content or "settings" not in content.get("data", {}):
         raise FiglangError(f"{run} is an evaluation, not a training; give the folder of the run")
+    stored.check_training(run / "metrics.json", content, "train the run again, or put the file back")
     return content
 
 
@@ -150,7 +157,7 @@ def _check_base(run: Path) -> None:
     path = run / "model" / CONFIG_NAME
     if not path.is_file():
         return
-    base = str(json.loads(path.read_text(encoding="utf-8"))["base_model_name_or_path"])
+    base = str(stored.plain(path, "put the file of the run back").get("base_model_name_or_path"))
     if base != lora.OWN and not base.startswith(PACKAGE) and Path(base).exists():
         raise FiglangError(
             f"the adapters of {run} lie over the network in {base}, which nobody else has; train them "

@@ -45,7 +45,12 @@ def series(folders: Iterable[Path]) -> dict[str, list[Point]]:
     found: dict[str, list[tuple[str, int, Mapping[str, Any]]]] = {}
     for folder in folders:
         content, recipe = _read(folder / "metrics.json"), recipe_of(folder)
-        if "training" in content and "averaged" not in content and recipe:
+        if (
+            "training" in content
+            and "train" in content.get("data", {})
+            and "averaged" not in content
+            and recipe
+        ):
             found.setdefault(recipe, []).append(
                 (content["model"], content["data"]["train"]["items"], content["metrics"])
             )

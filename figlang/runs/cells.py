@@ -69,7 +69,7 @@ def took_before(folder: Path, made: bool) -> dict[str, Any]:
     """What a finished folder says that its cells took; nothing if cells had to be `made` now, or it is not
     finished."""
     took: dict[str, Any] = {} if made else outputs.finished(folder).get("took", {})
-    return took
+    return took if isinstance(took, dict) else {}
 
 
 class Cells:

@@ -102,7 +102,7 @@ def claimed(config: EvaluateConfig, wanted: Mapping[str, Any], first: bool = Tru
             f"{folder} belongs to a training or is a checkpoint, and its results are kept; choose "
             "another folder with output=DIR"
         )
-    with folders.locked(folder):
+    with folders.locked(folder, kind=folders.RESULT):
         if not config.overwrite:
             check_same(folder, wanted)
         yield folder
@@ -118,7 +118,7 @@ def result(config: EvaluateConfig, wanted: Mapping[str, Any], first: bool = True
         if not first:
             yield folder
             return
-        with folders.staged(folder, MADE) as new:
+        with folders.staged(folder, folders.RESULT, MADE) as new:
             yield new
 
 
@@ -171,11 +171,16 @@ def _of_earlier_versions(content: Mapping[str, Any]) -> dict[str, Any]:
     known: dict[str, Any] = {
         "settings": {name: content[name] for name in ("seed", "split") if name in content}
     }
-    data = content.get("data", {}).get(content.get("split"), {})
+    data = _part(_part(content, "data"), str(content.get("split")))
     known["data"] = {name: data[name] for name in ("sha256", "items") if name in data}
-    facts = content.get("facts", {})
+    facts = _part(content, "facts")
     known["model"] = {name: facts[name] for name in ("model", "base", "trained") if name in facts}
     return known
+
+
+def _part(content: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = content.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _shared(wanted: Any, known: Any) -> Any:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from figlang.config import DataConfig, PathsConfig
+from figlang.config import PathsConfig, settings_of_data
 from figlang.errors import FiglangError
 from figlang.files import stored
 from figlang.tasks import registry as readers
@@ -30,7 +30,9 @@ def before(run: Path, paths: PathsConfig) -> list[Split]:
 def trained(run: Path, paths: PathsConfig) -> Split:
     """The training items of a run itself."""
     recipe = _recipe(run)
-    train, _ = readers.for_training(DataConfig(**recipe["settings"]["data"]), paths)
+    train, _ = readers.for_training(
+        settings_of_data(recipe["settings"].get("data"), str(run / "recipe.json")), paths
+    )
     if train.sha256 != recipe["data"]["train"]:
         raise FiglangError(
             f"{train.source} is not the training data of {run}; set paths.data= to those it was made with"

@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from figlang.config import DataConfig, PathsConfig
+from figlang.config import DataConfig, PathsConfig, settings_of_data
 from figlang.config.signature import digest
-from figlang.errors import FiglangError, one_line
+from figlang.errors import FiglangError
 from figlang.files import folders, stored
 from figlang.machine import bars
 from figlang.runs import recomputed
@@ -296,11 +296,7 @@ def data_of(system: System) -> DataConfig:
     settings = system.content.get("data", {}).get("settings")
     if settings is None:
         raise FiglangError(f"{system.folder} does not say where its data are; name them with data=PRESET")
-    try:
-        return DataConfig(**settings)
-    except TypeError as error:
-        why = f"data.settings of its metrics.json are not those of data= ({one_line(error)})"
-        raise FiglangError(f"{system.folder}: {why}; name them with data=PRESET") from error
+    return settings_of_data(settings, str(system.folder / "metrics.json"))
 
 
 def check_items(systems: Sequence[System], items: Mapping[str, Item]) -> None:

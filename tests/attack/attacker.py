@@ -84,7 +84,8 @@ def check(home: Path, attack: Attack) -> str:
     code, said = victim.process.exitcode, victim.said
     assert "Traceback (most recent call last)" not in said, said[-3000:]
     assert code in ((0, 2) if attack.says is None else (2,)), said[-3000:]
-    lost = [name for name, digest in before.items() if contents(home).get(name) != digest]
+    after = contents(home)
+    lost = [name for name, digest in before.items() if after.get(name) != digest]
     assert not lost, f"lost or changed: {lost}"
     assert not (home / RAN).exists(), "foreign code was run"
     assert not [path for path in half_files(home) if path.name not in damaged]
@@ -94,7 +95,7 @@ def check(home: Path, attack: Attack) -> str:
         assert said.rstrip("\n").splitlines()[-1] == errors[0], said[-3000:]
         assert 20 < len(errors[0]) < 1200, errors[0]
         assert attack.says is None or re.search(attack.says, errors[0]), errors[0]
-        made = contents(home).keys() - before.keys()
+        made = after.keys() - before.keys()
         assert not [
             name for name in made if name.endswith(("metrics.json", "report.html", "figlang.json"))
         ], made

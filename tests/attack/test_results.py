@@ -317,12 +317,26 @@ def places() -> Iterator[Attack]:
         "average of two recipes": ("average", (*QUIET, "run/seed0", "adapted", "output=mean")),
         "average of one twice": ("average", (*QUIET, "run/seed0", "run/seed0", "output=mean")),
         "compare one twice": ("compare", ("one", "one")),
+        "compare into an evaluation": ("compare", ("one", "two", "output=two")),
+        "compare into a network": ("compare", ("one", "two", "output=run/seed0/model")),
+        "report into answers": ("report", ("one", "analysis=off", "output=answers")),
+        "describe into an evaluation": ("describe", ("data=figqa_sample", "output=one")),
+        "contamination into a sheet": (
+            "contamination",
+            ("data=figqa_sample", "against=[figqa_sample]", "output=sheet"),
+        ),
+        "evaluate into a sheet": (
+            "evaluate",
+            ("debug=fast", *QUIET, "model=minilm", "overwrite=true", "output=sheet"),
+        ),
+        "merge into a sheet": (
+            "merge",
+            (*QUIET, "checkpoint=adapted", "output=sheet", "data=figqa_sample", "data.limit=4"),
+        ),
         "rate into an evaluation": ("rate", ("runs=[answers]", "folder=one")),
     }
     for name, (command, words) in others.items():
-        yield Attack(
-            name, command, words, None if name in ("compare into a run", "rate into an evaluation") else ""
-        )
+        yield Attack(name, command, words, None if name == "compare into a run" else "")
 
 
 @pytest.fixture(scope="module")

@@ -106,6 +106,7 @@ QUICK = {
     ("pair", "longformer", "none"),
     ("pair", "llama", "none"),
     ("pair", "canine", "none"),
+    ("causal", "qwen2", "none"),
 }
 
 
@@ -149,9 +150,10 @@ def work(format: str, family: str, peft: str, folder: Path) -> None:
     )
     check(config)
     ready = prepare(config, SPLIT, SPLIT)
-    used = {token for example in ready.examples for ids in example.sequences for token in ids}
-    plain = not causal and peft == "none"
-    whole = trim(ready.network, used | {padding(ready.tokenizer)}) if plain else None
+    whole = None
+    if not causal and peft == "none":
+        used = {token for example in ready.examples for ids in example.sequences for token in ids}
+        whole = trim(ready.network, used | {padding(ready.tokenizer)})
     module = ready.kind(ready.network.train(), config.method, ready.score, 10, 0)
     loss = module.loss(ready.collate(ready.examples))["loss"]
     loss.backward()

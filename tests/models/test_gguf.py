@@ -25,10 +25,10 @@ def tiny(tmp_path: Path) -> Path:
     return written(tmp_path / "tiny.gguf")
 
 
-def written(path: Path, adds_bos: bool | None = None) -> Path:
+def written(path: Path, adds_bos: bool | None = None, without: str = "") -> Path:
     """Write a Llama-like network of one layer, with a byte-level tokenizer of eight tokens.
 
-    The file may say whether the tokenizer adds a bos.
+    The file may say whether the tokenizer adds a bos. The weights called `without` are left out.
     """
     writers = pytest.importorskip("gguf")
     writer = writers.GGUFWriter(path, "llama")
@@ -58,6 +58,7 @@ def written(path: Path, adds_bos: bool | None = None) -> Path:
         "blk.0.ffn_down": (HIDDEN, INNER),
     }
     shapes |= {"blk.0.attn_norm": (HIDDEN,), "blk.0.ffn_norm": (HIDDEN,)}
+    shapes.pop(without, None)
     for name, shape in shapes.items():
         writer.add_tensor(f"{name}.weight", draw.normal(size=shape).astype(np.float32))
     writer.write_header_to_file()
@@ -84,6 +85,22 @@ def test_the_tokenizer_puts_before_a_text_what_the_file_says(
 ) -> None:
     made = gguf.folder(str(written(tmp_path / "tiny.gguf", adds_bos)), str(tmp_path / "cache"))
     assert bos_ids(AutoTokenizer.from_pretrained(made), "auto") == expected
+
+
+def test_a_file_that_lacks_weights_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "tiny.gguf", without="blk.0.ffn_up")
+    with pytest.raises(
+        FiglangError,
+        match=r"tiny\.gguf has no weights for model\.layers\.0\.mlp\.up_proj\.weight, which",
+    ):
+        gguf.folder(str(path), str(tmp_path / "cache"))
+    assert not list((tmp_path / "cache" / "gguf").iterdir())
+
+
+def test_a_file_without_an_output_matrix_takes_that_of_its_words(tmp_path: Path) -> None:
+    path = written(tmp_path / "tiny.gguf", without="output")
+    network = AutoModelForCausalLM.from_pretrained(gguf.folder(str(path), str(tmp_path / "cache")))
+    assert torch.equal(network.lm_head.weight, network.model.embed_tokens.weight)
 
 
 def test_it_is_converted_once_per_content(

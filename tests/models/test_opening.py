@@ -14,7 +14,7 @@ import pytest
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
 from figlang.evaluation import predicting
-from figlang.models import checkpoint, gguf, networks
+from figlang.models import checkpoint, gguf, networks, opening, tiny
 from figlang.models.formats import FORMATS
 from tests import running
 from tests.models.test_checkpoint import TEXTS
@@ -295,3 +295,18 @@ def test_models_are_opened_at_one_door() -> None:
     apart = {entry for entry in found if entry[0] != "figlang/models/opening.py"}
     # PEFT's settings are data: it has no code to trust.
     assert apart == {("figlang/models/lora.py", "LoraConfig.from_pretrained")}
+
+
+@pytest.mark.parametrize("said", ["TokenizersBackend", "PreTrainedTokenizerFast"])
+@pytest.mark.parametrize("family", ["qwen2", "qwen3_5", "llama", "gpt2", "bert", "t5"])
+def test_a_tokenizer_json_that_is_the_whole_tokenizer_is_believed(
+    family: str, said: str, tmp_path: Path
+) -> None:
+    tokenizer = tiny.train_tokenizer(TEXTS, 80)
+    tokenizer.save_pretrained(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": family}))
+    settings = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings | {"tokenizer_class": said}))
+    again = opening.read_tokenizer(str(tmp_path))
+    assert [again(text).input_ids for text in TEXTS] == [tokenizer(text).input_ids for text in TEXTS]
+    assert again.special_tokens_map == tokenizer.special_tokens_map

@@ -29,7 +29,7 @@ ROUNDS = 6
 
 
 def write(folder: Path, mark: str, names: tuple[str, ...]) -> None:
-    with folders.replaced(folder) as new:
+    with folders.replaced(folder, "a table") as new:
         for name in names:
             (new / name).parent.mkdir(exist_ok=True)
             (new / name).write_text(mark)
@@ -132,6 +132,32 @@ def test_only_own_files_that_nobody_changed_are_deleted(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "earlier", [folders.RESULT, "a rating sheet", folders.NETWORK, "of an earlier version"]
+)
+def test_nothing_of_another_kind_takes_the_place_of_what_is_there(tmp_path: Path, earlier: str) -> None:
+    folder, old = tmp_path / "folder", earlier == "of an earlier version"
+    with (
+        whole_folder(folder)
+        if earlier == folders.NETWORK
+        else folders.replaced(folder, folders.RESULT if old else earlier) as new
+    ):
+        (new / "metrics.json").write_text("precious")
+    if old:
+        listed = json.loads((folder / folders.OWN).read_text())
+        (folder / folders.OWN).write_text(json.dumps({"files": listed["files"]}))
+    before = shown(folder)
+    with pytest.raises(FiglangError, match=r"holds .*, which a table would replace; choose another folder"):
+        write(folder, "new", NEW)
+    if earlier != folders.NETWORK:
+        with (
+            pytest.raises(FiglangError, match=r"holds .*, which a network would replace"),
+            whole_folder(folder),
+        ):
+            pass
+    assert shown(folder) == before == {"metrics.json": "precious"}
+
+
 def test_a_whole_folder_keeps_what_is_the_users_own(tmp_path: Path) -> None:
     def fill(mark: str, *names: str) -> None:
         with whole_folder(tmp_path / "model") as beside:
@@ -204,7 +230,7 @@ def test_a_full_disk_names_the_file_and_leaves_the_earlier_result(tmp_path: Path
     write(tmp_path, "first", ("a.md", "b.md"))
 
     def fill() -> None:
-        with folders.replaced(tmp_path) as new:
+        with folders.replaced(tmp_path, "a table") as new:
             (new / "a.md").write_text("second")
             raise OSError(28, "No space left on device", str(new / "b.md"))
 
@@ -272,7 +298,7 @@ def test_a_command_killed_at_random_moments_loses_nothing(
         assert last.wait() == 0, last.said
         assert metrics(home) == wanted
         assert not list(half_files(home))
-        assert not [path for path in home.rglob(".*") if path.name not in (folders.OWN,)]
+        assert not [path for path in home.rglob(".*") if path.name not in (folders.OWN, ".multirun")]
     print(f"{command}: {kills} kills in {number} folders")
 
 
