@@ -19,6 +19,7 @@ from figlang.rating import answers, ratings, sheets
 from figlang.rating.sheets import Rated
 from figlang.runs import outputs, results
 from figlang.tasks import open as questions
+from figlang.tasks import registry
 from figlang.types import Generation, Open
 
 log = logging.getLogger("figlang")
@@ -26,12 +27,8 @@ log = logging.getLogger("figlang")
 
 @entry("generate")
 def main(config: GenerateConfig) -> None:
-    if not config.data.dataset.startswith(("miqa", "figqa")):
-        raise FiglangError(
-            f"data={config.data.name} has no open questions; use data=miqa or data=figqa_medium"
-        )
     split = opening.items(config)
-    asked = questions.ask(split.items, config.kinds)
+    asked = registry.task(split.task).open_questions(split.items, config.kinds)
     rated = _rated(config, asked)
     loaded = opening.model(config, needed="writes")
     if not loaded.manifest.input_format.causal:

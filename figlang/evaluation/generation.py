@@ -26,7 +26,7 @@ from figlang.models.checkpoint import Loaded, Served
 from figlang.models.served.abilities import opening
 from figlang.scoring.replies import final
 from figlang.scoring.requests import bos_ids
-from figlang.tasks.open import MIQA
+from figlang.tasks import registry
 from figlang.text.tidying import CLOSER, TERMINAL
 from figlang.types import Generation, Open, Reply
 
@@ -239,7 +239,7 @@ def _is_cut(tokenizer: PreTrainedTokenizerBase, text: str, sampling: SamplingCon
 
 def rated_part(kind: str, text: str, cut: str = "sentence") -> str:
     """The part of an answer that its benchmark rates."""
-    return first_paragraph(text) if kind in MIQA else first_sentence(text, cut)
+    return first_paragraph(text) if registry.scale_of([kind]).paragraph else first_sentence(text, cut)
 
 
 def facts(

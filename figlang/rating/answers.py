@@ -14,8 +14,8 @@ from figlang.errors import FiglangError
 from figlang.files import stored
 from figlang.files.whole import write_text
 from figlang.machine.printing import printable
-from figlang.statistics.metrics import ratio
-from figlang.tasks.open import MIQA, SUBSTITUTION
+from figlang.tasks import registry
+from figlang.tasks.scales import interval
 from figlang.types import Generation, Open
 
 FILE = "answers.jsonl"
@@ -54,39 +54,24 @@ def scale_of(answers: Sequence[Generation | Open]) -> str:
 
     Raises FiglangError for kinds of several scales.
     """
-    scales = {
-        "miqa" if one.kind in MIQA else "munch" if one.kind == SUBSTITUTION else "figqa" for one in answers
-    }
-    if len(scales) > 1:
-        raise FiglangError(
-            "answers to different questions are rated on different scales; make a sheet for each benchmark"
-        )
-    return scales.pop() if scales else "figqa"
+    return registry.scale_of(answer.kind for answer in answers).name
 
 
 def begins_as_expected(answers: Sequence[Generation]) -> dict[str, Any] | None:
-    """How many of MiQA's answers begin with the yes or no that is right for their kind, with a 95 % interval
-    over rows.
+    """How many answers begin with the word (yes or no) that is right for their kind of question, with a 95 %
+    interval over groups of items; None if there is no such word.
 
     An automatic proxy for people's ratings: it sees neither a wrong reason nor a right one that begins
     otherwise.
     """
-    if scale_of(answers) != "miqa":
+    words = registry.scale_of(answer.kind for answer in answers).kinds
+    if not all(words.values()):
         return None
     groups: dict[str, list[bool]] = defaultdict(list)
-    for one in answers:
-        groups[one.group].append(
-            re.match(rf"\W*{MIQA[one.kind]}\b", one.answer, flags=re.IGNORECASE) is not None
-        )
-    hits, sizes = [sum(values) for values in groups.values()], [len(values) for values in groups.values()]
-    found = ratio(hits, sizes)
-    return {
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
-        "n": found.n,
-        "clusters": found.clusters,
-    }
+    for answer in answers:
+        begins = re.match(rf"\W*{words[answer.kind]}\b", answer.answer, flags=re.IGNORECASE)
+        groups[answer.group].append(begins is not None)
+    return interval(groups)
 
 
 def show(answers: Sequence[Generation], proxy: Mapping[str, Any] | None, console: Console) -> None:

@@ -11,11 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from figlang.errors import FiglangError
-from figlang.rating.sheets import SCALES, Rated
-from figlang.statistics.agreement import Ratings, ac1, alpha, intraclass, majority, plurality
-from figlang.statistics.clustered import Support
-from figlang.statistics.metrics import ratio
+from figlang.statistics.agreement import Ratings, ac1, alpha, intraclass, majority
 from figlang.tables.screen import plain
+from figlang.tasks import registry
+from figlang.tasks.scales import Rated
 from figlang.types import Generation
 
 
@@ -43,10 +42,10 @@ def statistics(rated: Sequence[Rated], scale: str) -> dict[str, Any]:
     by_model: dict[str, list[Rated]] = defaultdict(list)
     for one in rated:
         by_model[one.model].append(one)
-    summary = {"miqa": scores, "figqa": shares, "munch": categories}[scale]
+    used = registry.scales()[scale]
     return {
         "scale": scale,
-        "models": {model: summary(several) for model, several in by_model.items()},
+        "models": {model: used.summarise(several) for model, several in by_model.items()},
         "agreement": agreement(rated, scale),
         "by_answer": [by_answer(one) for one in rated],
     }
@@ -72,96 +71,19 @@ def agreement(rated: Sequence[Rated], scale: str) -> dict[str, Any]:
     nominal and as interval codes, Gwet's AC1, and in how many answers with several ratings the raters are of
     one mind."""
     codes_IK = _matrix(rated)
-    scored = scale == "miqa"
-    complete = intraclass(codes_IK[~np.isnan(codes_IK).any(1)]) if scored else None
-    incomplete = intraclass(codes_IK) if scored else None
+    used = registry.scales()[scale]
+    complete = intraclass(codes_IK[~np.isnan(codes_IK).any(1)]) if used.scored else None
+    incomplete = intraclass(codes_IK) if used.scored else None
     several = [set(row[~np.isnan(row)]) for row in codes_IK if (~np.isnan(row)).sum() > 1]
     return {
         "icc_complete": None if complete is None else asdict(complete),
         "icc_incomplete": None if incomplete is None else asdict(incomplete),
         "alpha_nominal": alpha(codes_IK, "nominal"),
         "alpha_interval": alpha(codes_IK, "interval"),
-        "gwet_ac1": ac1(codes_IK, len(SCALES[scale])),
+        "gwet_ac1": ac1(codes_IK, len(used.codes)),
         "unanimous": sum(len(codes) == 1 for codes in several),
         "rated_by_several": len(several),
     }
-
-
-def scores(rated: Sequence[Rated]) -> dict[str, Any]:
-    """MiQA: the mean over answers of the raters' mean score, with a 95 % interval over rows of the data
-    set."""
-    means = [
-        (one.generation.group, float(np.nanmean(one.codes))) for one in rated if not np.isnan(one.codes).all()
-    ]
-    if not means:
-        return {"rated": 0}
-    groups: dict[str, list[float]] = defaultdict(list)
-    for group, mean in means:
-        groups[group].append(mean)
-    hits, sizes = [sum(values) for values in groups.values()], [len(values) for values in groups.values()]
-    codes = SCALES["miqa"].values()
-    found = ratio(hits, sizes, support=Support(min(codes), max(codes)))
-    return {
-        "score": found.value,
-        "low": found.low,
-        "high": found.high,
-        "rated": found.n,
-        "clusters": found.clusters,
-    }
-
-
-def shares(rated: Sequence[Rated]) -> dict[str, Any]:
-    """Fig-QA: the majority code of every answer, and of every metaphor with several answers, all of them
-    rated, whether they contradict each other (one correct, one incorrect), whether any is correct, and
-    whether all are (Liu et al. 2022, §5.2)."""
-    codes = SCALES["figqa"]
-    by_item: dict[str, list[float]] = defaultdict(list)
-    for one in rated:
-        by_item[one.generation.item].append(np.nan if np.isnan(one.codes).all() else majority(one.codes))
-    found = [code for several in by_item.values() for code in several]
-    counts = {word: found.count(code) for word, code in codes.items()}
-    judged = counts["correct"] + counts["incorrect"]
-    several = [set(codes_of_item) for codes_of_item in by_item.values() if len(codes_of_item) > 1]
-    # What an unrated answer would be is not known, so a metaphor with one is neither all correct nor without
-    # any.
-    complete = [one for one in several if not any(map(np.isnan, one))]
-    return {
-        "majority": counts,
-        "correct_of_unambiguous": _share(counts["correct"], judged + counts["literal"]),
-        "correct_of_figurative": _share(counts["correct"], judged),
-        "contradictory": sum({codes["correct"], codes["incorrect"]} <= one for one in complete),
-        "any_correct": sum(codes["correct"] in one for one in complete),
-        "all_correct": sum(one == {codes["correct"]} for one in complete),
-        "metaphors": len(complete),
-        "incomplete": len(several) - len(complete),
-    }
-
-
-def categories(rated: Sequence[Rated]) -> dict[str, Any]:
-    """MUNCH: how often each category is the one that most raters of an answer chose, as a share of the
-    answers that have such a category, with a 95 % interval over sentences (Tong et al. 2024, §8). `undecided`
-    counts the other rated answers."""
-    chosen = [(one.generation.group, plurality(one.codes)) for one in rated if not np.isnan(one.codes).all()]
-    decided = [(group, code) for group, code in chosen if not np.isnan(code)]
-    counts: dict[str, Any] = {"decided": len(decided), "undecided": len(chosen) - len(decided)}
-    for word, code in SCALES["munch"].items() if decided else ():
-        groups: dict[str, list[bool]] = defaultdict(list)
-        for group, given in decided:
-            groups[group].append(given == code)
-        hits, sizes = [sum(values) for values in groups.values()], [len(values) for values in groups.values()]
-        found = ratio(hits, sizes)
-        counts[word] = {
-            "value": found.value,
-            "low": found.low,
-            "high": found.high,
-            "n": found.n,
-            "clusters": found.clusters,
-        }
-    return counts
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
 
 
 def _matrix(rated: Sequence[Rated]) -> Ratings:

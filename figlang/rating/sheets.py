@@ -9,7 +9,7 @@ import json
 import logging
 import random
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from html import escape
 from pathlib import Path
 
@@ -23,32 +23,14 @@ from figlang.files.redaction import redacted
 from figlang.files.rows import Problems, read_csv
 from figlang.files.whole import whole_file, write_text
 from figlang.tables import cell_of_csv
+from figlang.tasks import registry
+from figlang.tasks.scales import Rated
 from figlang.types import Generation
 
 log = logging.getLogger("figlang")
 
 SHEET, PAGE, KEY = "sheet.csv", "rate.html", "key.json"
 COLUMNS = ("id", "prompt", "answer", "rating")
-
-# Codes by the word that a rater writes, in the order of the page's keys 1, 2, …
-SCALES: dict[str, dict[str, float]] = {
-    # Comșa et al. 2022, §5.2
-    "miqa": {"correct": 1, "wrong": 0, "ambiguous": 0.5},
-    # Liu et al. 2022, released annotations
-    "figqa": {"correct": 1, "incorrect": 0, "literal": 2, "ambiguous": -1},
-    # Tong et al. 2024, §8: why a word is not among those that people gave. `context`: the context is not
-    # understood.
-    "munch": {"nonsensical": 1, "context": 2, "ungrammatical": 3, "preference": 4},
-}
-
-
-@dataclass(frozen=True)
-class Rated:
-    """An answer of a model with the codes it got, one a rater, nan where there is none."""
-
-    model: str
-    generation: Generation
-    codes: tuple[float, ...]
 
 
 def check_free(folder: Path, overwrite: bool = False) -> None:
@@ -116,7 +98,7 @@ def page(rows: Sequence[Mapping[str, str]], scale: str) -> str:
     template = (Path(__file__).parent / "page.html").read_text(encoding="utf-8")
     # Inside a script, only `<` could end it.
     data = json.dumps(
-        {"rows": rows, "codes": list(SCALES[scale]), "columns": COLUMNS}, ensure_ascii=False
+        {"rows": rows, "codes": list(registry.scales()[scale].codes), "columns": COLUMNS}, ensure_ascii=False
     ).replace("<", "\\u003c")
     return template.replace("{{title}}", escape(f"{len(rows)} answers to rate")).replace("{{data}}", data)
 
@@ -133,7 +115,7 @@ def read(folder: Path, sheets: Sequence[Path]) -> tuple[str, list[Rated]]:
     try:
         key = from_json((folder / KEY).read_text(encoding="utf-8"))
         scale, entries = key["scale"], key["answers"]
-        codes = SCALES[scale]
+        codes = registry.scales()[scale].codes
         models = {name: entry.pop("model") for name, entry in entries.items()}
         answers = {name: Generation(**entry) for name, entry in entries.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -1,5 +1,4 @@
-"""MUNCH's unexpected answers: words of a model that no person gave, for people to say why (Tong et al. 2024,
-§8)."""
+"""Unexpected answers: words of a model at a blank that no person gave, for people to say why."""
 
 from pathlib import Path
 

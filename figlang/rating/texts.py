@@ -10,10 +10,9 @@ from pydantic_core import from_json
 from figlang.config.signature import digest
 from figlang.errors import FiglangError, one_line
 from figlang.files.rows import Problems, read_csv
-from figlang.tasks.open import FIGQA, MIQA, SUBSTITUTION
+from figlang.tasks import registry
 from figlang.types import Generation
 
-KINDS = {"figqa": FIGQA, "miqa": next(iter(MIQA)), "munch": SUBSTITUTION}
 OPTIONAL = ("model", "item", "group", "kind")
 
 
@@ -29,14 +28,15 @@ def read(
     Raises FiglangError that names the row that cannot be used.
     """
     found: dict[str, list[Generation]] = {}
+    kinds = list(registry.scales()[scale].kinds)
     samples: Counter[tuple[str, str, str]] = Counter()
     for number, row in _rows(path, (prompt, answer)):
         empty = next((name for name in (prompt, answer) if not row[name].strip()), None)
         if empty is not None:
             raise FiglangError(f"{path}: row {number} has no {empty}; fill it in or delete the row")
         given = {name: row.get(name, "").strip() for name in OPTIONAL}
-        kind, model = given["kind"] or KINDS[scale], given["model"] or path.stem
-        if kind not in (MIQA if scale == "miqa" else (KINDS[scale],)):
+        kind, model = given["kind"] or kinds[0], given["model"] or path.stem
+        if kind not in kinds:
             raise FiglangError(
                 f"{path}: row {number} has the kind {kind!r}, which is not of scale={scale}; leave the "
                 "column out"

@@ -1,7 +1,7 @@
 """The table of tasks by name, and splits of items loaded through it. This is the only place that knows all
 benchmarks."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -15,6 +15,7 @@ from figlang.tasks.miqa.task import MiQa
 from figlang.tasks.munch.task import Munch
 from figlang.tasks.nli.task import TITLES, Nli
 from figlang.tasks.own.task import OwnFiles
+from figlang.tasks.scales import Scale
 from figlang.tasks.task import Task
 from figlang.tasks.winogrande.task import WinoGrande
 from figlang.types import Split
@@ -73,6 +74,27 @@ def task_of(content: Mapping[str, Any]) -> Task:
     if "question" in attributes:
         return TASKS["miqa"]
     return TASKS["munch"] if "form" in attributes else unknown()
+
+
+def scales() -> dict[str, Scale]:
+    """The scales of all tasks by their name."""
+    return {each.scale.name: each.scale for each in TASKS.values() if each.scale is not None}
+
+
+def scale_of(kinds: Iterable[str]) -> Scale:
+    """The scale that answers to questions of these kinds are rated on.
+
+    Raises:
+        FiglangError: The kinds are of several scales.
+    """
+    by_kind = {kind: scale for scale in scales().values() for kind in scale.kinds}
+    unnamed = scales()[unknown().name]
+    rated_on = {scale.name: scale for scale in (by_kind.get(kind, unnamed) for kind in kinds)}
+    if len(rated_on) > 1:
+        raise FiglangError(
+            "answers to different questions are rated on different scales; make a sheet for each benchmark"
+        )
+    return next(iter(rated_on.values()), unnamed)
 
 
 def classified() -> list[str]:

@@ -22,7 +22,8 @@ from figlang.errors import FiglangError
 from figlang.tables import Cell, Table
 from figlang.tasks.grid import Reproduced
 from figlang.tasks.reference import Comparison
-from figlang.types import Item, Prediction, Split
+from figlang.tasks.scales import Scale
+from figlang.types import Item, Open, Prediction, Split
 
 # Attribute of items: item id: values.
 Values = Mapping[str, Mapping[str, Sequence[str]]]
@@ -66,6 +67,8 @@ class Task:
     """The split that examples before an item are drawn from. `validation`: there are no training items, and
     the other items of what is evaluated are its examples."""
 
+    scale: Scale | None = None
+    """How people rate what models answer to its open questions; None if it has none."""
     context: str = "context"
     """What the context of an item is called in tables."""
     reproduced: tuple[type[Reproduced[Any]], ...] = ()
@@ -102,6 +105,18 @@ class Task:
     def premises(self, item: Item) -> list[tuple[str, str]]:
         """Premise and hypothesis for each option: does the premise entail the hypothesis?"""
         return [(item.context, option) for option in item.options]
+
+    def open_questions(self, items: Sequence[Item], kinds: Sequence[str]) -> list[Open]:
+        """Questions that a model answers in its own words.
+
+        Args:
+            items: What is asked about.
+            kinds: Kinds of question, of a task that has several.
+
+        Raises:
+            FiglangError: There are none, or a kind is unknown.
+        """
+        raise FiglangError(f"{self.title} has no open questions; use another data=")
 
     def published_files(self, split: Split, role: str) -> tuple[str, ...]:
         """SHA-256 of the files whose items published numbers are about."""

@@ -19,7 +19,9 @@ from figlang.files.sources import package_path
 from figlang.rating import answers
 from figlang.rating.sheets import KEY, SHEET
 from figlang.tasks import open as questions
+from figlang.tasks.figqa import free_text as figqa_free_text
 from figlang.tasks.figqa import reading as figqa
+from figlang.tasks.miqa import free_text
 from figlang.tasks.miqa import reading as miqa
 from figlang.types import Generation, Item
 from tests.causal_models import network, tokenizer
@@ -32,7 +34,7 @@ TOKENIZER = tokenizer()
 
 
 def test_the_generative_question_of_every_kind() -> None:
-    asked = questions.ask(SAMPLE[:4], list(questions.MIQA))
+    asked = free_text.ask(SAMPLE[:4], list(free_text.KINDS))
     anna = "Anna invested years in her garden"
     assert {one.kind: one.prompt for one in asked} == {
         "metaphorical-literal": f'"{anna}". Could that imply that "Anna may be paid interest"?',
@@ -42,7 +44,7 @@ def test_the_generative_question_of_every_kind() -> None:
 
 
 def test_a_row_is_asked_about_once() -> None:
-    asked = questions.ask(SAMPLE, ["metaphorical-literal"])
+    asked = free_text.ask(SAMPLE, ["metaphorical-literal"])
     assert len(asked) == 44 == len({one.item for one in asked})
     assert asked[1].prompt.startswith('"The tourist')
 
@@ -52,14 +54,14 @@ def test_a_metaphor_is_asked_about_once_with_one_period_and_no_space_at_the_end(
         Item(str(n), "g", text, ("x", "y"), 0)
         for n, text in enumerate(["He is a rock.", "He is a rock.", "She is gold"])
     ]
-    assert [one.prompt for one in questions.ask(items, [])] == [
+    assert [one.prompt for one in figqa_free_text.ask(items)] == [
         "He is a rock. That is to say,",
         "She is gold. That is to say,",
     ]
 
 
 def test_examples_are_answered_questions_of_other_rows() -> None:
-    asked = questions.ask(SAMPLE, ["metaphorical-literal"])
+    asked = free_text.ask(SAMPLE, ["metaphorical-literal"])
     pool = [Generation(one.item, one.group, one.kind, 0, one.prompt, "No.\nx", "No.") for one in asked[:6]]
     shown = questions.with_examples(asked, pool, 5)
     for one, plain in zip(shown, asked, strict=True):
@@ -159,11 +161,11 @@ def test_a_models_own_penalties_are_left_out() -> None:
 
 def test_the_part_that_is_rated_follows_the_benchmark() -> None:
     text = "He is. She is.\nMore"
-    assert [rated_part(kind, text) for kind in ("literal-literal", questions.FIGQA)] == [
+    assert [rated_part(kind, text) for kind in ("literal-literal", figqa_free_text.KIND)] == [
         "He is. She is.",
         "He is.",
     ]
-    assert rated_part(questions.FIGQA, "It cost 3.50.", "period") == "It cost 3"
+    assert rated_part(figqa_free_text.KIND, "It cost 3.50.", "period") == "It cost 3"
 
 
 def test_a_pool_has_32_of_a_kind() -> None:
@@ -284,7 +286,7 @@ def test_from_answers_to_ratings_to_examples(
 def test_figqa_has_several_answers_to_a_metaphor(run: Run) -> None:
     written = answers.read(run("figqa", "data=figqa_sample", "data.limit=3", "sampling=liu2022"))
     assert [one.sample for one in written] == [0, 1, 2, 3] * 3
-    assert {one.kind for one in written} == {questions.FIGQA}
+    assert {one.kind for one in written} == {figqa_free_text.KIND}
     contexts = [
         item.context for item in figqa.load("validation", "medium", "package:figlang/samples", "").items[:3]
     ]

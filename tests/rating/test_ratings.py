@@ -14,7 +14,9 @@ import pytest
 
 from figlang.errors import FiglangError
 from figlang.rating import ratings, sheets
-from figlang.rating.sheets import Rated
+from figlang.tasks.figqa.free_text import SCALE as FIGQA
+from figlang.tasks.miqa.free_text import SCALE as MIQA
+from figlang.tasks.scales import Rated
 from figlang.types import Generation
 from tests.statistics.test_agreement import KRIPPENDORFF
 
@@ -168,7 +170,7 @@ def rated(codes: list[list[float]], items: list[str] | None = None) -> list[Rate
 
 def test_a_score_is_the_mean_of_means() -> None:
     # 1, 0.75 and 0; the last is unrated
-    found = ratings.scores(rated([[1, 1, nan], [1, 0.5, nan], [nan, nan, 0], [nan, nan, nan]]))
+    found = MIQA.summarise(rated([[1, 1, nan], [1, 0.5, nan], [nan, nan, 0], [nan, nan, nan]]))
     assert found["score"] == pytest.approx(1.75 / 3)
     assert 0 < found["low"] < found["score"] < found["high"] < 1
     assert found["rated"] == 3
@@ -200,15 +202,15 @@ def test_agreement_on_every_answer() -> None:
 
 def test_a_scores_interval_resamples_rows() -> None:
     # Nine answers to each of two rows that all agree say no more than one answer to each.
-    found = ratings.scores(
+    found = MIQA.summarise(
         rated([[1]] * 9 + [[0]] * 9, [f"a-{n}" for n in range(9)] + [f"b-{n}" for n in range(9)])
     )
-    once = ratings.scores(rated([[1], [0]], ["a-0", "b-0"]))
+    once = MIQA.summarise(rated([[1], [0]], ["a-0", "b-0"]))
     assert 0 < found["low"] <= once["low"] < once["high"] <= found["high"] < 1
 
 
 def test_only_metaphors_with_several_answers_all_rated_are_counted() -> None:
-    found = ratings.shares(rated([[1], [1], [1], [nan], [1]], ["a-1", "a-1", "b-1", "b-1", "c-1"]))
+    found = FIGQA.summarise(rated([[1], [1], [1], [nan], [1]], ["a-1", "a-1", "b-1", "b-1", "c-1"]))
     assert (found["all_correct"], found["any_correct"], found["metaphors"], found["incomplete"]) == (
         1,
         1,
@@ -221,7 +223,7 @@ def test_only_metaphors_with_several_answers_all_rated_are_counted() -> None:
 def test_majorities_of_figqa_by_hand() -> None:
     # Two metaphors, two answers each. a: correct (2 of 3) and incorrect (a three-way tie falls to the
     # smallest code but ambiguous). b: literal, ambiguous.
-    found = ratings.shares(
+    found = FIGQA.summarise(
         rated([[1, 1, 0], [0, 1, 2], [2, 2, 1], [-1, 1, -1]], ["a-1", "a-1", "b-1", "b-1"])
     )
     assert found["majority"] == {"correct": 1, "incorrect": 1, "literal": 1, "ambiguous": 1}
@@ -244,8 +246,8 @@ def test_what_all_raters_found_correct_by_kind() -> None:
 
 
 def test_nothing_rated_is_no_score() -> None:
-    assert ratings.scores(rated([[nan]])) == {"rated": 0}
-    assert ratings.shares(rated([[nan]]))["correct_of_figurative"] is None
+    assert MIQA.summarise(rated([[nan]])) == {"rated": 0}
+    assert FIGQA.summarise(rated([[nan]]))["correct_of_figurative"] is None
 
 
 # The page

@@ -12,11 +12,13 @@ from figlang.commands.rate import main as rate_command
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.rating import ratings, sheets, substitutions, texts
-from figlang.rating.sheets import Rated
 from figlang.runs import results
 from figlang.statistics import rankings
 from figlang.tasks import registry as data
-from figlang.tasks.open import FIGQA, SUBSTITUTION
+from figlang.tasks.figqa.free_text import KIND as FIGQA
+from figlang.tasks.munch.free_text import SCALE
+from figlang.tasks.open import SUBSTITUTION
+from figlang.tasks.scales import Rated
 from figlang.types import Generation, Ranking
 from tests.conftest import published
 
@@ -137,7 +139,7 @@ def test_words_that_no_person_gave_are_put_into_categories(
     rate_command()
     scale, _ = sheets.read(tmp_path / "sheet", [])
     assert scale == "munch"
-    for word in sheets.SCALES["munch"]:
+    for word in SCALE.codes:
         assert word in (tmp_path / "sheet" / "rate.html").read_text()
 
 
@@ -151,7 +153,7 @@ def test_shares_of_categories_by_hand() -> None:
     found = ratings.statistics(rated, "munch")
     of_model = found["models"]["m"]
     assert (of_model["decided"], of_model["undecided"]) == (3, 1)
-    shares = {word: of_model[word]["value"] for word in sheets.SCALES["munch"]}
+    shares = {word: of_model[word]["value"] for word in SCALE.codes}
     assert shares == pytest.approx(
         {"nonsensical": 1 / 3, "context": 0, "ungrammatical": 0, "preference": 2 / 3}
     )

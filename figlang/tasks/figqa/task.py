@@ -8,10 +8,10 @@ from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.tables import Table
 from figlang.tasks import twins
-from figlang.tasks.figqa import beside, linguistic, published, reading
+from figlang.tasks.figqa import beside, free_text, linguistic, published, reading
 from figlang.tasks.reference import Comparison
 from figlang.tasks.task import Beside, System, Task, Values
-from figlang.types import Item, Split
+from figlang.types import Item, Open, Split
 
 
 class FigQa(Task):
@@ -20,6 +20,7 @@ class FigQa(Task):
     sizes: tuple[str, ...] = ("small", "medium", "large")
     files: tuple[str, ...] = ("test_labels",)
     mixed_as: str | None = "both"
+    scale = free_text.SCALE
     context = "metaphor"
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
@@ -32,6 +33,9 @@ class FigQa(Task):
 
     def twins(self, train: Split, other: Split) -> Mapping[str, str]:
         return twins.near_duplicates(train, other)
+
+    def open_questions(self, items: Sequence[Item], kinds: Sequence[str]) -> list[Open]:
+        return free_text.ask(items)
 
     def published_files(self, split: Split, role: str) -> tuple[str, ...]:
         return (reading.FILES[role][1],) if role in reading.FILES else ()

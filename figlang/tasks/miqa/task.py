@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
-from figlang.tasks.miqa import published, reading
+from figlang.tasks.miqa import free_text, published, reading
 from figlang.tasks.miqa.table3 import Table3
 from figlang.tasks.reference import Comparison
 from figlang.tasks.task import Task
-from figlang.types import Split
+from figlang.types import Item, Open, Split
 
 
 class MiQa(Task):
@@ -17,11 +17,15 @@ class MiQa(Task):
     questions = ("both", *reading.QUESTIONS)
     # There is one set, so that examples come from the other rows of what is evaluated.
     examples = "validation"
+    scale = free_text.SCALE
     reproduced = (Table3,)
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
         root, upstream = data.root or paths.data, data.root is None
         return reading.load(split, data.question, root, paths.cache, data.strict, upstream)
+
+    def open_questions(self, items: Sequence[Item], kinds: Sequence[str]) -> list[Open]:
+        return free_text.ask(items, kinds)
 
     def published_files(self, split: Split, role: str) -> tuple[str, ...]:
         return (reading.SHA256,)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
-from figlang.tasks.munch import published, reading
+from figlang.tasks.munch import free_text, published, reading
 from figlang.tasks.munch.figures import MunchFigures
 from figlang.tasks.munch.generation import GenerationGrid
 from figlang.tasks.munch.judgement import JudgementGrid
@@ -19,6 +19,7 @@ class Munch(Task):
     questions = ("both", *reading.FORMS, "generation", "paraphrase")
     mixed_as = "paraphrase"
     divided = True
+    scale = free_text.SCALE
     reproduced = (JudgementGrid, GenerationGrid, MunchFigures)
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:

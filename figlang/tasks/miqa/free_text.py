@@ -1,0 +1,53 @@
+"""MiQA's open questions, and how people rate the answers (Comșa et al. 2022, §5.2)."""
+
+from collections.abc import Sequence
+
+from figlang.errors import FiglangError
+from figlang.tasks.scales import Scale, scores
+from figlang.text.tidying import titled
+from figlang.types import Item, Open
+
+# Kinds of question by the registers of premise and conclusion, and what the answer should begin with. The
+# first is the paper's; the others make its examples before the question.
+KINDS = {"metaphorical-literal": "no", "metaphorical-metaphorical": "yes", "literal-literal": "yes"}
+SCALE = Scale(
+    "miqa", {"correct": 1, "wrong": 0, "ambiguous": 0.5}, scores, kinds=KINDS, scored=True, paragraph=True
+)
+
+
+def ask(items: Sequence[Item], kinds: Sequence[str]) -> list[Open]:
+    """The open questions of `kinds` about items, once for a row.
+
+    Raises:
+        FiglangError: A kind is unknown, or nothing is asked.
+    """
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise FiglangError(
+            f"kinds=[{','.join(unknown)}] is no kind of MiQA's open questions; choose of {', '.join(KINDS)}"
+        )
+    asked: dict[tuple[str, str], Open] = {}
+    for kind in kinds:
+        for item in items:
+            if (text := could_imply(item, kind)) is not None:
+                asked.setdefault((item.group, kind), Open(item.group, item.group, kind, text))
+    if not asked:
+        raise FiglangError(
+            f"kinds=[{','.join(kinds)}] asks nothing about these items; metaphorical-literal and "
+            "metaphorical-metaphorical need data=miqa or miqa_implies, literal-literal data=miqa or "
+            "miqa_implied_by"
+        )
+    return list(asked.values())
+
+
+def could_imply(item: Item, kind: str) -> str | None:
+    """Whether one statement could imply another, by their registers; None for a question type that does not
+    hold both."""
+    right, wrong = item.options[item.gold or 0], item.options[1 - (item.gold or 0)]
+    implies = "implies" in item.attributes["question"]
+    if kind == "literal-literal":
+        premise, conclusion = right, item.context
+    else:
+        premise, conclusion = item.context, wrong if kind == "metaphorical-literal" else right
+    if implies == (kind == "literal-literal"):
+        return None
+    return f'"{titled(premise)}". Could that imply that "{conclusion}"?'

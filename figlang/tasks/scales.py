@@ -1,0 +1,102 @@
+"""How people rate answers that models wrote: the words of a scale, and what ratings by it say of a model."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from figlang.statistics.agreement import plurality
+from figlang.statistics.clustered import Support
+from figlang.statistics.metrics import Estimate, ratio
+from figlang.types import Generation
+
+
+@dataclass(frozen=True)
+class Rated:
+    """An answer of a model with the codes it got, one for each rater, nan where there is none."""
+
+    model: str
+    generation: Generation
+    codes: tuple[float, ...]
+
+
+Codes = Mapping[str, float]
+Summary = Callable[[Sequence[Rated], Codes], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The scale that a benchmark's answers are rated on."""
+
+    name: str
+    codes: Codes
+    """Codes by the word that a rater writes, in the order of the page's keys 1, 2, …"""
+    summary: Summary
+    """What the ratings of a model's answers say of it."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """Kinds of question whose answers are rated, with the word that a right answer begins with; empty if
+    there is none."""
+    scored: bool = False
+    """Whether codes are scores, whose mean has a meaning, and not names of categories."""
+    paragraph: bool = False
+    """Whether the first paragraph of an answer is rated, and not its first sentence."""
+
+    def summarise(self, rated: Sequence[Rated]) -> dict[str, Any]:
+        """What the ratings of a model's answers say of it, as plain data."""
+        return self.summary(rated, self.codes)
+
+
+def scores(rated: Sequence[Rated], codes: Codes) -> dict[str, Any]:
+    """The mean over answers of the raters' mean score, with a 95 % interval over groups of items."""
+    groups: dict[str, list[float]] = defaultdict(list)
+    for answer in rated:
+        if not np.isnan(answer.codes).all():
+            groups[answer.generation.group].append(float(np.nanmean(answer.codes)))
+    if not groups:
+        return {"rated": 0}
+    hits, sizes = [sum(values) for values in groups.values()], [len(values) for values in groups.values()]
+    mean = ratio(hits, sizes, support=Support(min(codes.values()), max(codes.values())))
+    return {
+        "score": mean.value,
+        "low": mean.low,
+        "high": mean.high,
+        "rated": mean.n,
+        "clusters": mean.clusters,
+    }
+
+
+def categories(rated: Sequence[Rated], codes: Codes) -> dict[str, Any]:
+    """How often each category is the one that most raters of an answer chose.
+
+    Returns:
+        Shares of the answers that have such a category, with 95 % intervals over groups of items.
+        `undecided` counts the other rated answers.
+    """
+    chosen = [
+        (answer.generation.group, plurality(answer.codes))
+        for answer in rated
+        if not np.isnan(answer.codes).all()
+    ]
+    decided = [(group, code) for group, code in chosen if not np.isnan(code)]
+    counts: dict[str, Any] = {"decided": len(decided), "undecided": len(chosen) - len(decided)}
+    for word, code in codes.items() if decided else ():
+        groups: dict[str, list[bool]] = defaultdict(list)
+        for group, given in decided:
+            groups[group].append(given == code)
+        counts[word] = interval(groups)
+    return counts
+
+
+def interval(groups: Mapping[str, Sequence[bool]]) -> dict[str, Any]:
+    """The share of true values with a 95 % interval over groups, as plain data."""
+    hits, sizes = [sum(values) for values in groups.values()], [len(values) for values in groups.values()]
+    share: Estimate = ratio(hits, sizes)
+    return {
+        "value": share.value,
+        "low": share.low,
+        "high": share.high,
+        "n": share.n,
+        "clusters": share.clusters,
+    }
