@@ -16,10 +16,10 @@ from figlang.evaluation import generation, opening, predicting, soundness
 from figlang.files import folders
 from figlang.models.checkpoint import Loaded, Served
 from figlang.rating import answers, ratings, sheets
-from figlang.rating.sheets import Rated
 from figlang.runs import outputs, results
 from figlang.tasks import open as questions
 from figlang.tasks import registry
+from figlang.tasks.scales import Rated
 from figlang.types import Generation, Open
 
 log = logging.getLogger("figlang")

@@ -10,7 +10,7 @@ from figlang.config import PromptConfig, ScoringConfig
 from figlang.evaluation.generation import first_sentence
 from figlang.scoring.encode import word
 from figlang.scoring.wording import Wording
-from figlang.tasks.open import that_is_to_say
+from figlang.tasks.figqa.free_text import that_is_to_say
 from figlang.text.tidying import TERMINAL, full_stop, titled
 from figlang.types import Item
 from tests.conftest import published
