@@ -1,8 +1,9 @@
-"""Exported models: written, and read back ready to score.
+"""Write exported models, and read them back ready to score.
 
-An export is a Hugging Face folder with a `figlang.json` beside it that says how inputs are worded and scores
-are read: a whole network (safetensors, config, tokenizer) that plain transformers loads, or adapters that
-peft lays over the network that they were trained on, whose tokenizer they have. Cards show how.
+An export is a Hugging Face folder with a `figlang.json`, which says how inputs are worded and scores are
+read. It holds a whole network (safetensors, config, tokenizer), which plain transformers loads, or adapters,
+which peft lays over the network on which they were trained. Adapters use that network's tokenizer. Cards show
+how.
 """
 
 import json
@@ -36,33 +37,37 @@ class Loaded:
     manifest: Manifest
 
     def bos(self, scoring: ScoringConfig | None = None) -> str:
-        """What is put before every string under a scoring: `none`, or token ids as `bos_ids` takes them."""
+        """The beginning of every string under a scoring: `none`, or token ids as `bos_ids` takes them."""
         given = None if scoring is None else scoring.bos
         return resolved_bos(self.tokenizer, self.manifest.bos if given is None else given)
 
     @cached_property
     def fingerprint(self) -> str:
-        """What identifies the network and its tokenizer, as they were when this was first asked."""
+        """What identifies the network and its tokenizer, at the time of the first call."""
         return fingerprint(self.network, self.tokenizer)
 
 
 @dataclass(frozen=True)
 class Served:
-    """A model behind an endpoint, which has no network here."""
+    """A model behind an endpoint. Its network is not here."""
 
     endpoint: Endpoint
     manifest: Manifest
 
     def bos(self, scoring: ScoringConfig | None = None) -> str:
-        """The text that is sent before every string, `none`, or `server`, which puts a token there itself.
+        """The text that is sent before every string, or `none`, or `server` if the server adds a token.
 
-        `scoring` is the one that the model was opened with.
+        `scoring` is the one with which the model was opened.
         """
         return self.manifest.bos
 
 
 def local(loaded: Loaded | Served) -> Loaded:
-    """A model whose network is here; FiglangError for a served one."""
+    """The model, if its network is here.
+
+    Raises:
+        FiglangError: If it is served.
+    """
     if isinstance(loaded, Served):
         raise FiglangError(
             f"{loaded.manifest.name} is served, and this needs a network; take a model by model.name_or_path="
@@ -77,10 +82,12 @@ def export(
     folder: Path,
     card: str = "",
 ) -> None:
-    """Write an export, adapters as such; the folder gets its name only when it is complete. Without a card it
-    has no README.md."""
+    """Write an export; adapters are written as adapters. The folder gets its name only when it is complete.
+
+    Without a card, there is no README.md.
+    """
     with whole_folder(folder) as beside:
-        whole = beside  # where a whole network is: adapters have the tokenizer of the one below them
+        whole = beside  # folder of a whole network; adapters use the tokenizer of the network below
         if isinstance(network, PeftModel):
             lora.save(network, beside)
             whole = beside / lora.OWN
@@ -91,26 +98,30 @@ def export(
         write_text(beside / MANIFEST, json.dumps(asdict(manifest), indent=2) + "\n")
         if card:
             write_text(beside / "README.md", card)
-        else:  # peft's own has none of the numbers
+        else:  # peft's own README.md has no numbers
             (beside / "README.md").unlink(missing_ok=True)
 
 
 def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig.cache) -> Loaded:
-    """A run folder, an exported or released folder, a `package:` source or a hub id, ready to score; adapters
-    are merged.
+    """Load a model ready to score. Adapters are merged.
 
-    A network without figlang.json is taken by its class: multiple-choice networks as `pair`, sequence
-    classifiers as `nli`, bare encoders as `dual`. `model` says what else is allowed: its `revision`,
-    `allow_bin` and `trust_remote_code` are heeded.
+    A network without figlang.json is used by its class: a multiple-choice network as `pair`, a sequence
+    classifier as `nli`, a bare encoder as `dual`.
+
+    Args:
+        source: A run folder, an exported or released folder, a `package:` source or a hub id.
+        model: Settings of which `revision`, `allow_bin` and `trust_remote_code` count.
+        cache: Folder for converted files.
     """
     model, manifest = _named(source, model)
     return _open(model, manifest, cache)
 
 
 def load_unmerged(source: str, model: ModelConfig | None = None, cache: str = PathsConfig.cache) -> Loaded:
-    """Adapters as `load` takes them, over the network that they were trained on.
+    """Load adapters over the network on which they were trained; the arguments are those of `load`.
 
-    Raises FiglangError for a network without adapters.
+    Raises:
+        FiglangError: If the source has no adapters.
     """
     model, manifest = _named(source, model)
     network, tokenizer = weights.unmerged(model, cache)
@@ -139,10 +150,11 @@ def _open(model: ModelConfig, manifest: Manifest, cache: str) -> Loaded:
 
 
 def named_by(config: EvaluateConfig, needed: str | None = None) -> Loaded | Served:
-    """What an evaluation is of: its checkpoint, or its `model=` as it comes.
+    """The model of an evaluation: its checkpoint, or its `model=` as it comes.
 
-    `needed` is what a served model has to be able to do (see `connect`), if that is not what the scoring
-    says.
+    Args:
+        config: Settings of the evaluation.
+        needed: The ability that a served model must have (see `connect`), if the scoring does not say it.
     """
     if config.checkpoint is not None:
         loaded = load(config.checkpoint, replace(config.model, revision=config.revision), config.paths.cache)
@@ -159,25 +171,26 @@ def named_by(config: EvaluateConfig, needed: str | None = None) -> Loaded | Serv
 
 
 def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str | None = None) -> Served:
-    """The model behind `model.endpoint`, probed for what the scoring needs.
+    """The model behind `model.endpoint`, probed for the abilities that the scoring needs.
 
-    Raises FiglangError for what it cannot do, see `connect`.
+    Raises:
+        FiglangError: If it lacks one, see `connect`.
     """
     if scoring.kind not in ("likelihood", "letter"):
         raise FiglangError(
-            f"scoring={scoring.name} needs a network here, and model=served has none; use scoring=clean or "
-            "letter"
+            f"scoring={scoring.name} needs a network here, but model=served has none; use scoring=clean "
+            "or letter"
         )
     chat = scoring.kind == "letter"
     asked = model.bos if scoring.bos is None else scoring.bos
     if asked == "add":
         raise FiglangError(
-            "bos=add needs a tokenizer here, which a served model has not; give the token's text, for "
+            "bos=add needs a tokenizer here, but a served model has none; give the token's text, for "
             "example <|endoftext|>"
         )
     manifest = causal_manifest(
         model, scoring, "none" if asked == "auto" else asked
-    )  # the server adds what its tokenizer does
+    )  # the server adds what its tokenizer adds
     endpoint = connect(replace(model, bos=manifest.bos), cache, needed or ("reply" if chat else "prompts"))
     if manifest.bos == "none" and endpoint.abilities.starts:
         manifest = replace(manifest, bos="server")
@@ -187,14 +200,15 @@ def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str |
 
 
 def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) -> Loaded:
-    """A `model=` as it comes, to be scored zero-shot.
+    """A `model=` as it comes, for zero-shot scoring.
 
-    Raises FiglangError for a scoring that needs another kind of network.
+    Raises:
+        FiglangError: If the scoring needs another kind of network.
     """
     if scoring is not None and scoring.kind == "pll":
         if model.family == "causal":
             raise FiglangError(
-                f"scoring={scoring.name} is for encoders, and model={model.name} is causal; take "
+                f"scoring={scoring.name} is for encoders, but model={model.name} is causal; take "
                 "scoring=clean"
             )
         network, tokenizer = networks.masked(model, cache)
@@ -204,27 +218,13 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
     if model.family != "causal":
         if scoring is not None and scoring.kind in ("likelihood", "letter"):
             raise FiglangError(
-                f"scoring={scoring.name} is for causal models, and model={model.name} is an encoder; leave "
-                "scoring out, or take pll"
+                f"scoring={scoring.name} is for causal models, but model={model.name} is an encoder; "
+                "leave scoring out, or take pll"
             )
         if (
             model.init == "tiny" and scoring is not None
-        ):  # debug=fast: there are no files to read a manifest from
-            network, tokenizer = networks.build(model, NLI.name, [], len(NLI.classes))
-            manifest = Manifest(
-                name=model.name,
-                base=networks.describe(model),
-                method="none",
-                format=NLI.name,
-                text=scoring.text,
-                max_length=model.max_length,
-                scale=20.0,
-                options=len(NLI.classes),
-                trained_on="nothing",
-                settings=UNTRAINED,
-                seed=None,
-            )
-            return Loaded(network.eval(), tokenizer, manifest)
+        ):  # debug=fast has no files from which a manifest could be read
+            return _tiny_classifier(model, scoring)
         located = weights.locate(model.name_or_path)
         manifest = manifests.read(located, model.name_or_path, model.revision, model.trust_remote_code)
         manifest = replace(manifest, name=model.name)
@@ -232,9 +232,9 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
             manifest = replace(manifest, base=networks.describe(model))
         if scoring is not None and not manifest.input_format.classes:
             raise FiglangError(
-                f"scoring={scoring.name} needs a classifier of premises and hypotheses, and "
-                f"model={model.name} is read as "
-                f"{manifest.format}; use model=nli_roberta, model=nli_deberta_v3_small or a run of method=nli"
+                f"scoring={scoring.name} needs a classifier of premises and hypotheses, but "
+                f"model={model.name} is read as {manifest.format}; use model=nli_roberta, "
+                "model=nli_deberta_v3_small or a run of method=nli"
             )
         if manifest.settings == UNTRAINED:
             # NLI networks are read at their own length unless a preset or the user names one.
@@ -258,10 +258,28 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
     )
 
 
-def beginning(model: ModelConfig, scoring: ScoringConfig, tokenizer: PreTrainedTokenizerBase) -> str:
-    """What is put before every string of a causal model, as its manifest records it.
+def _tiny_classifier(model: ModelConfig, scoring: ScoringConfig) -> Loaded:
+    network, tokenizer = networks.build(model, NLI.name, [], len(NLI.classes))
+    manifest = Manifest(
+        name=model.name,
+        base=networks.describe(model),
+        method="none",
+        format=NLI.name,
+        text=scoring.text,
+        max_length=model.max_length,
+        scale=20.0,
+        options=len(NLI.classes),
+        trained_on="nothing",
+        settings=UNTRAINED,
+        seed=None,
+    )
+    return Loaded(network.eval(), tokenizer, manifest)
 
-    `model.bos=auto` is what the run or export was trained with that the model comes from; of other weights,
+
+def beginning(model: ModelConfig, scoring: ScoringConfig, tokenizer: PreTrainedTokenizerBase) -> str:
+    """The beginning of every string of a causal model, as its manifest records it.
+
+    With `model.bos=auto` it is the one with which the run or export was trained. For other weights, it is
     what the tokenizer itself puts before a text.
     """
     if scoring.bos is not None:
@@ -275,7 +293,7 @@ def beginning(model: ModelConfig, scoring: ScoringConfig, tokenizer: PreTrainedT
 def causal_manifest(
     model: ModelConfig, scoring: ScoringConfig, bos: str, method: str = "zero-shot"
 ) -> Manifest:
-    """The manifest of a causal model that has not been trained here; `bos` stands before every string."""
+    """The manifest of a causal model that was not trained here; `bos` stands before every string."""
     return Manifest(
         name=model.name,
         base=networks.describe(model),
@@ -294,8 +312,10 @@ def causal_manifest(
 
 
 def sentence_vectors(model: ModelConfig) -> SentenceVectors:
-    """How the dual encoder that a training starts from makes vectors of sentences; the default of other
-    networks."""
+    """How the dual encoder from which a training starts makes vectors of sentences.
+
+    Other networks have the default.
+    """
     if model.init == "tiny" or gguf.is_gguf(model.name_or_path):
         return SentenceVectors()
     located = weights.locate(model.name_or_path)
@@ -306,8 +326,7 @@ def sentence_vectors(model: ModelConfig) -> SentenceVectors:
 
 
 def ancestry(model: ModelConfig) -> Manifest | None:
-    """The manifest of the run or export that a training starts from; None for weights that do not come from
-    here."""
+    """The manifest of the run or export from which a training starts; None for other weights."""
     if model.init == "tiny" or gguf.is_gguf(model.name_or_path):
         return None
     folder = Path(weights.locate(model.name_or_path))

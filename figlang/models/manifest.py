@@ -143,9 +143,8 @@ def read(located: str, source: str, revision: str | None, trust: bool = False) -
     if format.bare and vectors is None and any("For" in name for name in classes):
         raise FiglangError(
             f"{source}: {classes[0]} has no {MANIFEST}, and only multiple-choice networks, NLI classifiers, "
-            "sentence encoders and "
-            "bare encoders can do without; train it first, or score a masked-LM head by evaluate.py with "
-            "scoring=pll"
+            "sentence encoders and bare encoders can do without; train it first, or score a masked-LM head "
+            "by evaluate.py with scoring=pll"
         )
     name = source.rstrip("/").split("/")[-1]
     length = min(format.max_length, getattr(config, "max_position_embeddings", None) or format.max_length)

@@ -1,4 +1,4 @@
-"""Building a network and its tokenizer from a name."""
+"""Build a network and its tokenizer from a name."""
 
 import logging
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from figlang.scoring.window import window
 
 log = logging.getLogger("figlang")
 
-# Published encoders whose files hold the head that they were pretrained with.
+# Published encoders whose files hold the masked-LM head that they were pretrained with.
 WITH_MASKED_HEAD = "bert, bert_base, roberta, roberta_base, modernbert or an ELECTRA generator"
 
 
@@ -28,7 +28,7 @@ def build(
     trained: bool = False,
     cache: str = PathsConfig.cache,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Network in float32 with the head that `format` needs, and its tokenizer; see `begin`."""
+    """A network in float32 with the head that `format` needs, and its tokenizer (see `begin`)."""
     network, tokenizer, _ = begin(model, format, texts, options, trained, cache)
     return network, tokenizer
 
@@ -41,13 +41,24 @@ def begin(
     trained: bool = False,
     cache: str = PathsConfig.cache,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, list[str]]:
-    """Network in float32 with the head that `format` needs, its tokenizer, and the modules whose weights are
+    """A network in float32 with the head that `format` needs, its tokenizer, and its new modules.
+
+    Weights that the source has in the same shape are kept, also those of its head. The log says which are
     new.
 
-    `texts` train the tokenizer of a tiny random network (`model.init=tiny`); `options` is the largest number
-    of options of an item (joint head) or the number of classes (nli). Weights that the source has in the same
-    shape are kept, its head's too; the log says which are new. With `trained` none may be: it is to be
-    evaluated.
+    Args:
+        model: Settings of the model.
+        format: Name of an input format.
+        texts: Train the tokenizer of a tiny random network (`model.init=tiny`).
+        options: Largest number of options of an item (joint head), or number of classes (nli).
+        trained: The network is to be evaluated, so nothing in it may be new.
+        cache: Folder for converted files.
+
+    Returns:
+        The network, the tokenizer, and the names of modules whose weights are new.
+
+    Raises:
+        FiglangError: If the network cannot be loaded, or if `trained` and the source lacks weights.
     """
     needed = FORMATS[format]
     kind = needed.network
@@ -79,8 +90,10 @@ def begin(
 
 
 def _padded(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
-    """Tell a classifier that reads the last word (Llama, GPT-2) which token is padding: it looks for the last
-    other one."""
+    """Set the padding token of a classifier that reads the last word (Llama, GPT-2).
+
+    It looks for the last token that is not padding.
+    """
     if hasattr(network, "score"):
         network.config.get_text_config().pad_token_id = padding(tokenizer)
         network.config.pad_token_id = padding(tokenizer)
@@ -88,11 +101,15 @@ def _padded(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Pre
 
 
 def check_positions(network: PreTrainedModel, name: str, length: int, option: str) -> None:
-    """Raises FiglangError if an input may be longer than the network's table of positions."""
+    """Check that no input is longer than the network's table of positions.
+
+    Raises:
+        FiglangError: If `length` tokens are too many.
+    """
     most = window(network)
     if most is not None and most < length:
         raise FiglangError(
-            f"{option}={length} is more than the {most} tokens that {name} has positions for; set "
+            f"{option}={length} is more than the {most} tokens for which {name} has positions; set "
             f"{option}={most}"
         )
 
@@ -106,12 +123,18 @@ def name_classes(network: PreTrainedModel, names: Sequence[str]) -> None:
 def causal(
     model: ModelConfig, cache: str, texts: Sequence[str] = ()
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A causal language model and its tokenizer; a GGUF file is converted once, into `cache`.
+    """A causal language model and its tokenizer.
 
-    `texts` train the tokenizer of a tiny random network (`model.init=tiny`). Large networks may be spread
-    over devices and kept in few bits, see figlang/models/layout.py.
+    A GGUF file is converted once. Large networks may be spread over devices and stored in few bits, see
+    figlang/models/layout.py.
 
-    Raises FiglangError if the files lack weights: transformers would make random ones.
+    Args:
+        model: Settings of the model.
+        cache: Folder for converted files.
+        texts: Train the tokenizer of a tiny random network (`model.init=tiny`).
+
+    Raises:
+        FiglangError: If the files lack weights. transformers would make random ones.
     """
     if model.init == "tiny":
         return tiny.build(model, CAUSAL.network, texts, 1)
@@ -128,22 +151,24 @@ def masked(
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """An encoder with its masked-LM head, and its tokenizer.
 
-    Raises FiglangError if the files hold no such head: transformers would make a random one.
+    Raises:
+        FiglangError: If the files have no such head. transformers would make a random one.
     """
     dtype = getattr(torch, model.dtype)
     network, tokenizer, missing = weights.load(model, MASKED.network, dtype, {}, cache)
     if missing:
         raise FiglangError(
-            f"model {model.name_or_path!r} has no masked-LM head ({missing[0]} and {len(missing) - 1} more "
-            "weights are missing), "
-            f"and scoring=pll needs one; take {WITH_MASKED_HEAD}"
+            f"model {model.name_or_path!r} has no masked-LM head ({missing[0]} and {len(missing) - 1} "
+            f"more weights are missing), but scoring=pll needs one; take {WITH_MASKED_HEAD}"
         )
     return network.eval(), tokenizer
 
 
 def without_pooler(network: PreTrainedModel) -> PreTrainedModel:
-    """Drop the pooler of an encoder: mean pooling leaves it unused, and unused weights stall distributed
-    training."""
+    """Drop the pooler of an encoder.
+
+    Mean pooling does not use it, and unused weights stall distributed training.
+    """
     if getattr(network, "pooler", None) is not None:
         network.pooler = None
     return network

@@ -1,5 +1,4 @@
-"""Pretrained weights, wherever they are: a folder, a hub id, an installed package, a GGUF file, or adapters
-over any of these."""
+"""Pretrained weights from a folder, a hub id, a package, a GGUF file, or adapters over one of these."""
 
 import copy
 from dataclasses import replace
@@ -18,7 +17,7 @@ from figlang.machine.faults import explain
 from figlang.models import gguf, hub, layout, lora, opening, soundness
 from figlang.models.manifest import Manifest, stored
 
-# What adapters without a config.json, those of other tools, say of the network below them.
+# Adapters of other tools have no config.json. Their task type names the class of the network below them.
 TASKS: dict[Any, Any] = {
     TaskType.CAUSAL_LM: transformers.AutoModelForCausalLM,
     TaskType.SEQ_CLS: transformers.AutoModelForSequenceClassification,
@@ -27,10 +26,15 @@ TASKS: dict[Any, Any] = {
 
 
 def locate(name_or_path: str) -> str:
-    """What `from_pretrained` takes: a folder for `package:` sources, local folders and exported runs, else a
-    hub id."""
+    """The argument of `from_pretrained` for a source.
+
+    It is a folder for `package:` sources, local folders and exported runs, and otherwise a hub id.
+
+    Raises:
+        FiglangError: If there is no such folder, or if the hub cannot be reached.
+    """
     owner, inside, _ = name_or_path.partition("/")
-    # A misspelt run is not asked of the hub, whose ids have one slash at most.
+    # The hub is not asked about a misspelt run: its ids have at most one slash.
     here = (
         name_or_path.startswith((PACKAGE, "/", ".", "~", "runs/"))
         or Path(owner if inside else name_or_path).is_dir()
@@ -47,8 +51,10 @@ def locate(name_or_path: str) -> str:
 
 
 def address(name_or_path: str) -> str:
-    """What adapters say of the network below them: the folder that `from_pretrained` takes, but packages by
-    their name."""
+    """The name by which adapters refer to the network below them.
+
+    It is a folder, a hub id, a `package:` source or a GGUF file.
+    """
     return (
         name_or_path
         if name_or_path.startswith(PACKAGE) or gguf.is_gguf(name_or_path)
@@ -64,9 +70,10 @@ def has_adapters(model: ModelConfig) -> bool:
 
 
 def below(model: ModelConfig) -> ModelConfig:
-    """The network that the adapters of a source lie over.
+    """The network below the adapters of a source.
 
-    Raises FiglangError if the source holds no adapters.
+    Raises:
+        FiglangError: If the source holds no adapters.
     """
     source = locate(model.name_or_path)
     base = _below(model, source, _settings(model, source), stored(source, model.revision))
@@ -74,29 +81,38 @@ def below(model: ModelConfig) -> ModelConfig:
 
 
 def classes_of(model: ModelConfig) -> PreTrainedConfig:
-    """The configuration that names the classes of a source: its adapters' own, for the head is theirs."""
+    """The configuration that names the classes of a source.
+
+    Adapters have their own, because they have a head.
+    """
     return opening.read_config(locate(model.name_or_path), model.revision, model.trust_remote_code)
 
 
 def resume(adapted: PeftModel, model: ModelConfig, format: str, base_sha256: str | None) -> None:
-    """Give new adapters, and the heads with them, the weights of those that the source of `model` holds.
+    """Load the weights of earlier adapters and their heads into new ones.
 
-    Raises FiglangError if they are of another kind, shape or input format, or were trained over a network
-    with another `base_sha256`.
+    Args:
+        adapted: A network with new adapters.
+        model: Settings whose source holds the earlier adapters.
+        format: Input format of the new adapters.
+        base_sha256: Fingerprint of the network below the new adapters.
+
+    Raises:
+        FiglangError: If the earlier adapters are of another kind, shape or input format, or were trained over
+            another network.
     """
     source = locate(model.name_or_path)
     settings, manifest = _settings(model, source), stored(source, model.revision)
     if manifest is not None and manifest.format != format:
-        # Another format has another head, and with it other weights below the adapters.
+        # Another format has another head, and so other weights below the adapters.
         raise FiglangError(
             f"{source}: its adapters are of the input format {manifest.format}, not {format}; stay with it, "
             "or take peft.stack=merge"
         )
     if manifest is not None and manifest.base_sha256 not in (None, base_sha256):
         raise FiglangError(
-            f"{source}: its adapters were trained over other weights, of {manifest.base_precision}; take the "
-            "network as "
-            "it was then, and its model.dtype"
+            f"{source}: its adapters were trained over other weights, of {manifest.base_precision}; take "
+            "the network as it was then, and its model.dtype"
         )
     lora.fill(adapted, settings, source, model.revision, model.allow_bin)
 
@@ -109,11 +125,20 @@ def load(
     cache: str,
     above: tuple[str, ...] = (),
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, list[str]]:
-    """Network by the Auto class `kind`, tokenizer, and the weights that the files lack, or hold in another
-    shape.
+    """Load a network, its tokenizer, and the names of weights that the files lack or hold in another shape.
 
-    Adapters are merged into the network below them; GGUF files are converted once, into `cache`. `more` are
-    arguments of `from_pretrained`, `above` the sources of the adapters that this one is below.
+    Adapters are merged into the network below them. GGUF files are converted once.
+
+    Args:
+        model: Settings of the model.
+        kind: Auto class of transformers.
+        dtype: Number format of the network.
+        more: Further arguments of `from_pretrained`.
+        cache: Folder for converted files.
+        above: Sources of the adapters over this network.
+
+    Raises:
+        FiglangError: If the network cannot be loaded.
     """
     source = (
         str(gguf.folder(model.name_or_path, cache))
@@ -123,33 +148,33 @@ def load(
     common = (model.revision, model.trust_remote_code)
     try:
         try:
-            # First, since it is one file: without a network the hub client tries each file for half a minute.
+            # First, because it is one file: otherwise the hub's client tries each file for half a minute
+            # without a network.
             soundness.check_depth(source, opening.read_config(source, *common))
         except OSError:
-            if lora.settings_of(source, model.revision) is None:  # adapters of other tools come without it
+            # adapters of other tools have no config.json
+            if lora.settings_of(source, model.revision) is None:
                 raise
         if settings := lora.settings_of(source, model.revision):
             if more.get("device_map") or "quantization_config" in more:
                 raise FiglangError(
                     f"{model.name_or_path} holds adapters, which model.device_map and model.quantization "
-                    "cannot take; merge them "
-                    f"first: python -m figlang merge checkpoint={model.name_or_path} output=FOLDER"
+                    "cannot take; merge them first: python -m figlang merge "
+                    f"checkpoint={model.name_or_path} output=FOLDER"
                 )
             adapted, tokenizer = _adapted(model, source, settings, kind, cache, above)
             network, missing = _as(lora.merge(adapted), kind, dtype, more, model.trust_remote_code)
             return network, tokenizer, missing
         tokenizer = opening.read_tokenizer(source, *common)
         safetensors = None if model.allow_bin else True
-        network, found = opening.read_network(
+        network, loading_info = opening.read_network(
             kind, source, *common, dtype=dtype, use_safetensors=safetensors, **more
         )
     except FiglangError:
         raise
-    except (
-        Exception
-    ) as error:  # a config.json of impossible sizes raises whatever the first layer that meets them does
+    except Exception as error:  # a config.json with impossible sizes raises all kinds of errors
         if not isinstance(error, OSError) and explain(error, training=False):
-            raise  # want of memory is no fault of the files
+            raise  # a lack of memory is not a fault of the files
         converted = (
             f"; if {source}, made of it, is damaged, delete that folder"
             if gguf.is_gguf(model.name_or_path)
@@ -159,13 +184,14 @@ def load(
             f"cannot load model {model.name_or_path!r} as {kind.__name__}: {damage(error)}{converted}"
         ) from error
     soundness.check_weights(model.name_or_path, network)
-    return network, tokenizer, _missing(found)
+    return network, tokenizer, _missing(loading_info)
 
 
 def unmerged(model: ModelConfig, cache: str) -> tuple[PeftModel, PreTrainedTokenizerBase]:
-    """Adapters over the network that they were trained on, in float32, and the tokenizer.
+    """Adapters in float32 over the network on which they were trained, and the tokenizer.
 
-    Raises FiglangError if there are no adapters, or if the network is not the one they were trained on.
+    Raises:
+        FiglangError: If there are no adapters, or if the network has changed.
     """
     source = locate(model.name_or_path)
     return _adapted(model, source, _settings(model, source), transformers.AutoModel, cache)
@@ -175,8 +201,8 @@ def _settings(model: ModelConfig, source: str) -> LoraConfig:
     settings = lora.settings_of(source, model.revision)
     if settings is None:
         raise FiglangError(
-            f"{model.name_or_path} holds no adapters, or cannot be reached; give a run with peft=lora or its "
-            "like"
+            f"{model.name_or_path} holds no adapters, or cannot be reached; give a run with peft=lora or "
+            "another kind of adapters"
         )
     return settings
 
@@ -188,15 +214,15 @@ def _adapted(
     here = _identity(source)
     if here in above:
         raise FiglangError(
-            f"{source}: its adapter_config.json names adapters over these ones as base_model_name_or_path; "
-            "write there the network "
-            "that they were trained on"
+            f"{source}: its adapter_config.json names adapters over these ones as "
+            "base_model_name_or_path; write the network there on which they were trained"
         )
     more: dict[str, Any] = {"ignore_mismatched_sizes": True}
     kind = TASKS.get(settings.task_type, kind)
     if manifest is not None:
         more["config"] = opening.read_config(source, model.revision, model.trust_remote_code)
-        # transformers writes no number of classes where it is its own default, and BART's code reads 3.
+        # transformers does not write the number of classes if it is its own default, but BART's code then
+        # reads 3.
         if manifest.input_format.counted:
             more["config"].num_labels = manifest.options
         named = getattr(transformers, (more["config"].architectures or [""])[0], None)
@@ -208,7 +234,7 @@ def _adapted(
         more |= layout.arguments(base)
     network, tokenizer, missing = load(base, kind, getattr(torch, dtype), more, cache, (*above, here))
     if network.base_model is network and getattr(network, "pooler", None) is not None:
-        network.pooler = None  # adapters of a bare encoder belong to a dual one
+        network.pooler = None  # adapters of a bare encoder belong to a dual encoder
     random = [
         name for name in missing if name in dict(network.named_parameters()) and not lora.within(name, kept)
     ]
@@ -218,9 +244,8 @@ def _adapted(
         )
     if manifest is not None and manifest.base_sha256 not in (None, lora.fingerprint(network, kept)):
         raise FiglangError(
-            f"{source}: {base.name_or_path} has other weights than the network that its adapters were "
-            "trained on; take the version "
-            "that it had then"
+            f"{source}: {base.name_or_path} has other weights than the network on which its adapters "
+            "were trained; take the version that it had then"
         )
     if bits:
         network = network.dequantize()
@@ -231,7 +256,7 @@ def _adapted(
 
 
 def _below(model: ModelConfig, source: str, settings: LoraConfig, manifest: Manifest | None) -> ModelConfig:
-    """The network that adapters in `source` were trained on."""
+    """The network on which the adapters in `source` were trained."""
     reference = settings.base_model_name_or_path
     dtype, _, bits = ((manifest and manifest.base_precision) or "float32").partition("+")
     return replace(
@@ -252,8 +277,11 @@ def _identity(source: str) -> str:
 def _as(
     network: PreTrainedModel, kind: Any, dtype: torch.dtype, more: dict[str, Any], trust: bool
 ) -> tuple[PreTrainedModel, list[str]]:
-    """The network as another class (plain or Auto), as if it were loaded from its files, and the weights that
-    it then lacks."""
+    """Turn the network into another class (plain or Auto), as if it were loaded from its files.
+
+    Returns:
+        The network, and the weights that it then lacks.
+    """
     config = copy.deepcopy(more.get("config", network.config))
     if "num_labels" in more:
         config.num_labels = more["num_labels"]
@@ -263,7 +291,7 @@ def _as(
             wanted = type(opening.build(kind, config, trust))
     if type(network) is wanted and config.num_labels == network.config.num_labels:
         return network.to(dtype), []
-    again, found = opening.read_network(
+    converted, loading_info = opening.read_network(
         wanted,
         None,
         trust=trust,
@@ -272,8 +300,8 @@ def _as(
         dtype=dtype,
         ignore_mismatched_sizes=True,
     )
-    return again, _missing(found)
+    return converted, _missing(loading_info)
 
 
-def _missing(found: dict[str, Any]) -> list[str]:
-    return sorted({*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])})
+def _missing(loading_info: dict[str, Any]) -> list[str]:
+    return sorted({*loading_info["missing_keys"], *(name for name, *_ in loading_info["mismatched_keys"])})

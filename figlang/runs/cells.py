@@ -1,4 +1,4 @@
-"""The cells of a grid, each a prompt on the same items: their files, and what scoring them took."""
+"""The cells of a grid: each is a prompt on the same items, with its files and the time that it took."""
 
 import logging
 import time
@@ -22,19 +22,26 @@ log = logging.getLogger("figlang")
 
 Asked = TypeVar("Asked")
 
-MADE_BY = "cells.txt"  # in a grid's folder: what its cells depend on
+MADE_BY = "cells.txt"  # this file in a grid's folder says what its cells depend on
 
 
 def claim(folder: Path, signature: str, config: EvaluateConfig, kept: Sequence[str]) -> None:
-    """Clear a locked folder of the cells, which fit the patterns `kept`, unless an earlier run with this
-    signature and these settings of the data left them: interrupted, finished or replaced, its cells need not
-    be made again.
+    """Clear a locked folder of cells, unless they are of this signature and these settings of the data.
 
-    Raises FiglangError if the folder holds a finished result of another signature or other settings, unless
-    it may be replaced.
+    Cells that an earlier run left, interrupted or finished, are then used again.
+
+    Args:
+        folder: The folder.
+        signature: Signature of the grid.
+        config: Its settings.
+        kept: Patterns of the cells' files.
+
+    Raises:
+        FiglangError: If the folder holds a finished result with another signature or other settings, and may
+            not be replaced.
     """
-    # Parts of speech, for example, depend on settings of the data that a score does not, and its signature
-    # leaves them out.
+    # A score, and so its signature, does not depend on some settings of the data, for example on parts of
+    # speech. But other columns do.
     made_by, mark, finished = (
         f"{signature} {digest(asdict(config.data))}",
         folder / MADE_BY,
@@ -45,13 +52,12 @@ def claim(folder: Path, signature: str, config: EvaluateConfig, kept: Sequence[s
     if not config.overwrite and finished.is_file() and not (same and before == signature):
         changed = set(signature.split("|")) ^ set(before.split("|")) or {"data settings"}
         raise FiglangError(
-            f"{folder} holds a finished result with other settings ({', '.join(sorted(changed))}); choose "
-            "another folder with "
-            "output=DIR, or replace it with overwrite=true"
+            f"{folder} holds a finished result with other settings ({', '.join(sorted(changed))}); "
+            "choose another folder with output=DIR, or replace it with overwrite=true"
         )
     if same:
         return
-    # First what says that the rest is whole.
+    # First the files that say that the rest is complete.
     for path in (finished, mark, *(path for pattern in kept for path in folder.glob(pattern))):
         path.unlink(missing_ok=True)
     write_text(mark, made_by)
@@ -59,24 +65,28 @@ def claim(folder: Path, signature: str, config: EvaluateConfig, kept: Sequence[s
 
 def left(folder: Path, kind: str, names: Iterable[str]) -> list[str]:
     """The cells that an earlier run left in a claimed folder."""
-    found = [name for name in names if (folder / kind / f"{name}.jsonl").is_file()]
-    if found:
-        log.info("%s: %s there already, of an earlier run", folder, ", ".join(found))
-    return found
+    existing = [name for name in names if (folder / kind / f"{name}.jsonl").is_file()]
+    if existing:
+        log.info("%s: %s there already, of an earlier run", folder, ", ".join(existing))
+    return existing
 
 
 def took_before(folder: Path, made: bool) -> dict[str, Any]:
-    """What a finished folder says that its cells took; nothing if cells had to be `made` now, or it is not
-    finished."""
+    """The time and tokens of the cells, from a finished folder.
+
+    Empty if cells had to be `made` now, or if the folder is not finished.
+    """
     took: dict[str, Any] = {} if made else outputs.finished(folder).get("took", {})
     return took if isinstance(took, dict) else {}
 
 
 class Cells:
-    """Writes cells below a folder, by name, and counts: `tokens` that reading every request by itself takes,
-    and those `read`.
+    """Writes cells below a folder, by name, and counts tokens.
 
-    `kept` are the names of cells that are there already and not counted.
+    Attributes:
+        kept: Names of cells that exist already and are not counted.
+        tokens: Tokens that reading every request by itself would take.
+        read: Tokens that were read.
     """
 
     def __init__(self, folder: Path, kept: Sequence[str] = ()) -> None:
@@ -91,8 +101,10 @@ class Cells:
         records: Iterable[Mapping[str, Any]],
         kind: str = "log_probabilities",
     ) -> None:
-        """A cell's predictions, and what they are made of, item by item; the predictions last, so that they
-        say it is whole."""
+        """Write a cell's predictions and the rows that they are made of.
+
+        The predictions are written last: they say that the cell is complete.
+        """
         lines, predictions = predicted.records(records), list(predictions)
         predicted.check_finite(predictions)
         write_lines(_file(self._folder, kind, name), lines)
@@ -100,12 +112,14 @@ class Cells:
         self._made = True
 
     def count(self, scored: Scored) -> None:
-        """Add what a scoring read."""
+        """Add the tokens of a scoring."""
         self.tokens, self.read = self.tokens + scored.tokens, self.read + scored.read
 
     def took(self) -> dict[str, Any]:
-        """Tokens, seconds since the beginning, and the ratio that sharing saved, if anything was scored; see
-        `took_before`."""
+        """Tokens, seconds since the beginning, and the ratio that sharing saved, if anything was scored.
+
+        See `took_before`.
+        """
         seconds = time.perf_counter() - self._started
         ratio = self.tokens / self.read if self.read else None
         now = {
@@ -119,23 +133,26 @@ class Cells:
 
 
 def read(folder: Path, names: Iterable[str]) -> dict[str, list[Prediction]]:
-    """The predictions of cells, by name, from their files."""
+    """Read the predictions of cells, by name."""
     return {name: read_predictions(_file(folder, "predictions", name)) for name in names}
 
 
 def one_by_one(
     score: Callable[[Sequence[Asked]], Scored], parts: Sequence[Sequence[Asked]], questions: int
 ) -> dict[str, Any]:
-    """Seconds for all that these questions need scored together, and part by part, with the largest
-    difference."""
+    """Compare the time of scoring questions together and part by part.
+
+    Returns:
+        Both times in seconds, their ratio, and the largest difference of a log-probability.
+    """
     score(parts[0])
     started = time.perf_counter()
-    together = score([each for part in parts for each in part])
+    together = score([question for part in parts for question in part])
     middle = time.perf_counter()
     apart = [log_probs for part in parts for log_probs in score(part).log_probs]
     ended = time.perf_counter()
     differences = [
-        float((one - other).abs().max()) for one, other in zip(together.log_probs, apart, strict=True)
+        float((joint - single).abs().max()) for joint, single in zip(together.log_probs, apart, strict=True)
     ]
     return {
         "questions": questions,

@@ -1,4 +1,4 @@
-"""What an evaluation leaves behind: metrics.json from the predictions files, and its tables."""
+"""The results of an evaluation: metrics.json from the predictions files."""
 
 import json
 import shlex
@@ -16,7 +16,7 @@ from figlang.runs import recomputed
 from figlang.tasks import registry
 from figlang.types import Split
 
-# Files that numbers are counted from: predictions, what they are made of, the cells of a grid.
+# Files from which numbers are computed: predictions, what they are made of, the cells of a grid.
 COUNTED = (
     "*.jsonl",
     *(f"{kind}/*.jsonl" for kind in ("predictions", "log_probabilities", "replies", "rankings")),
@@ -25,8 +25,16 @@ COUNTED = (
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A model on a split. `facts` are what can change a score; `role` is train, validation or test, `data` a
-    preset's name."""
+    """A model on a split.
+
+    Attributes:
+        name: Name of the model.
+        facts: Everything that can change a score.
+        split: The items.
+        role: train, validation or test.
+        data: Name of the preset.
+        seed: Seed of the evaluation.
+    """
 
     name: str
     facts: Mapping[str, Any]
@@ -40,7 +48,7 @@ class Evaluated:
         return self.about() | recomputed.measured(folder)
 
     def about(self) -> dict[str, Any]:
-        """What of a metrics.json is no measurement: what was evaluated, how and by which command."""
+        """The part of metrics.json without metrics: what was evaluated, how, and by which command."""
         labels = "" if self.split.labels_sha256 is None else f"+labels@{self.split.labels_sha256[:8]}"
         drawn = f"({self.split.drawn})" if self.split.drawn else ""
         data = f"{self.data}@{self.split.sha256[:8]}{drawn}{labels}"
@@ -52,7 +60,7 @@ class Evaluated:
             "data_name": self.data,
             "task": self.split.task,
             "split": self.role,
-            # Numbers on a part of a file, or on another file, are not beside published ones.
+            # Numbers on a part of a file, or on another file, are not compared with published ones.
             "published_file": self.split.whole and self.split.sha256 in published,
             "seed": self.seed,
             "facts": dict(self.facts),
@@ -73,8 +81,7 @@ def describe(split: Split) -> dict[str, Any]:
 
 
 def about_data(data: DataConfig, splits: Mapping[str, Split], notes: Sequence[str]) -> dict[str, Any]:
-    """The part `data` of metrics.json: each split, and the settings by which `figlang.tasks.registry.load`
-    finds its items again."""
+    """The part `data` of metrics.json: each split, and the settings by which its items are found again."""
     return {
         **{role: describe(split) for role, split in splits.items()},
         "settings": asdict(data),
@@ -83,12 +90,14 @@ def about_data(data: DataConfig, splits: Mapping[str, Split], notes: Sequence[st
 
 
 def write(path: Path, content: Mapping[str, Any], counted: Path | None = None) -> None:
-    """metrics.json, written beside and renamed: a run folder that has it is finished.
+    """Write metrics.json, whole or not at all. A run folder that has it is finished.
 
-    It holds the hashes of the files that its numbers were counted from, in the folder `counted` if they are
-    not beside it.
+    Args:
+        path: The file.
+        content: Its content. The hashes of the files that its numbers come from are added.
+        counted: Folder of these files, if it is not that of `path`.
     """
     folder = counted or path.parent
-    found = sorted(one for pattern in COUNTED for one in folder.glob(pattern) if one.is_file())
-    files = {one.relative_to(folder).as_posix(): sha256(one) for one in found}
+    counted_files = sorted(file for pattern in COUNTED for file in folder.glob(pattern) if file.is_file())
+    files = {file.relative_to(folder).as_posix(): sha256(file) for file in counted_files}
     write_text(path, json.dumps({**content, "files": files}, indent=2, ensure_ascii=False) + "\n")

@@ -1,5 +1,4 @@
-"""Finished evaluations, read back from their folders: systems with names that tell them apart, pooled over
-seeds."""
+"""Finished evaluations as systems: with names that tell them apart, and pooled over seeds."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,16 +20,21 @@ from figlang.tasks import registry
 from figlang.types import Item, Prediction, Split
 
 LOG_PROBABILITIES = "log_probabilities.jsonl"
-# What may tell systems apart in their names, and what it is without meaning.
+# Facts that may tell systems apart in their names, and values that say nothing.
 TELLING = ("model", "method", "trained", "scoring", "prompt", "norm", "text", "precision")
 SILENT = ("none", "as it comes")
 
 
 @dataclass(frozen=True)
 class System:
-    """One evaluation. `content` is its metrics.json; of a bare predictions file, what can be measured of it.
+    """One evaluation.
 
-    `recipe` identifies everything that made it except the seed, so that seeds of one recipe can be pooled.
+    Attributes:
+        name: A name that tells it from other systems.
+        folder: Its folder.
+        content: Its metrics.json; for a bare predictions file, the metrics of that file.
+        predictions: Its predictions.
+        recipe: Identifies everything that made it except the seed, so that its seeds can be pooled.
     """
 
     name: str
@@ -41,23 +45,23 @@ class System:
 
     @property
     def backward(self) -> tuple[Prediction, ...]:
-        """Predictions of the metaphor for a given answer; none where they were not made."""
+        """Predictions of the metaphor for a given answer; empty if there are none."""
         path = self.folder / BACKWARD
         return tuple(read_predictions(path)) if path.is_file() else ()
 
     @property
     def blind(self) -> tuple[Prediction, ...]:
-        """Predictions with the context hidden; none where they were not made."""
+        """Predictions with the context hidden; empty if there are none."""
         return tuple(read_predictions(self.folder / BLIND)) if "blind" in self.content else ()
 
     @property
     def seed(self) -> int | None:
-        """Seed of the training; None where nothing was trained."""
-        found = self.content.get("facts", {}).get("train_seed")
-        return None if found is None else int(found)
+        """Seed of the training; None if nothing was trained."""
+        seed = self.content.get("facts", {}).get("train_seed")
+        return None if seed is None else int(seed)
 
     def log_probabilities(self) -> dict[str, dict[str, Any]]:
-        """The log-probabilities behind the scores, by item; empty where the system has none."""
+        """The log-probabilities behind the scores, by item; empty if there are none."""
         path = self.folder / LOG_PROBABILITIES
         if not path.is_file():
             return {}
@@ -65,14 +69,14 @@ class System:
         return {row["id"]: row for row in read_measured(path, widths)}
 
     def history(self) -> list[tuple[int, int, str, str, float]]:
-        """Rows of log.csv: step, epoch, split, metric, value; empty where nothing was trained."""
+        """Rows of log.csv: step, epoch, split, metric, value; empty if nothing was trained."""
         path = self.folder / "log.csv"
         return stored.log_rows(path) if path.is_file() else []
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Systems of one recipe that differ in their seed: one or several."""
+    """One system or more of one recipe that differ in their seed."""
 
     name: str
     systems: tuple[System, ...]
@@ -83,8 +87,10 @@ class Pool:
 
     @cached_property
     def gain(self) -> Difference | None:
-        """How much more is right than with the context hidden; None where that was not measured, or labels
-        are hidden."""
+        """How much more is right than with the context hidden.
+
+        None if that was not measured, or without labels.
+        """
         if not all("gain" in system.content for system in self.systems):
             return None
         if len(self.systems) == 1:
@@ -93,23 +99,28 @@ class Pool:
 
 
 def read(sources: Sequence[str]) -> list[System]:
-    """The systems of run folders, evaluation folders or predictions files, each named by what tells it from
-    the others.
+    """Read the systems of run folders, evaluation folders or predictions files.
 
-    Raises FiglangError for a folder without predictions, or the same one twice.
+    Each gets a name that tells it from the others.
+
+    Raises:
+        FiglangError: If a folder has no predictions, or is given twice.
     """
     paths = [Path(source) for source in sources]
     if twice := [str(path) for path in paths if paths.count(path) > 1]:
         raise FiglangError(f"{twice[0]} is given twice; give each run once")
-    found = [_read(path) for path in bars.track(paths, "reading")]
-    return [replace(system, name=name) for system, name in zip(found, names(found), strict=True)]
+    unnamed = [_read(path) for path in bars.track(paths, "reading")]
+    return [replace(system, name=name) for system, name in zip(unnamed, names(unnamed), strict=True)]
 
 
-def check_seeds(found: Sequence[System]) -> None:
-    """Raises FiglangError if two are of one seed: the same run under two names, or a copy of it, would count
-    twice."""
+def check_seeds(systems: Sequence[System]) -> None:
+    """Check that all seeds differ. The same run under two names, or a copy of it, would count twice.
+
+    Raises:
+        FiglangError: If two systems have the same seed.
+    """
     known: dict[int | None, System] = {}
-    for system in found:
+    for system in systems:
         if (other := known.setdefault(system.seed, system)) is not system:
             raise FiglangError(
                 f"{other.folder} and {system.folder} are of the same seed; give each seed once"
@@ -120,7 +131,7 @@ def _read(path: Path) -> System:
     file = path / FORWARD if path.is_dir() else path
     if path.is_dir() and not file.exists() and (cells := sorted((path / "predictions").glob("*.jsonl"))):
         raise FiglangError(
-            f"{path} holds {len(cells)} prompts; give those that are wanted, {cells[0]} say, with "
+            f"{path} holds {len(cells)} prompts; give the wanted ones, for example {cells[0]}, with "
             "data=PRESET for texts"
         )
     folder = file.parent
@@ -128,7 +139,8 @@ def _read(path: Path) -> System:
     predictions = tuple(read_predictions(file))
     if not predictions:
         raise FiglangError(f"{file} holds no prediction; evaluate again")
-    # Another predictions file of a folder, the backward ones say, is not what its metrics.json is about.
+    # Another predictions file of a folder, for example the backward one, is not what its metrics.json is
+    # about.
     document = folder / "metrics.json"
     if file.name == FORWARD and (document.exists() or document.is_symlink()):
         content = recomputed.checked(document)
@@ -138,7 +150,11 @@ def _read(path: Path) -> System:
 
 
 def read_recipe(run: Path) -> dict[str, Any]:
-    """recipe.json of a run. Raises FiglangError if it is damaged."""
+    """Read the recipe.json of a run.
+
+    Raises:
+        FiglangError: If it is damaged.
+    """
     return stored.document(run / "recipe.json", stored.RECIPE, "train the run again, or put the file back")
 
 
@@ -148,7 +164,7 @@ def _recipe(folder: Path, content: Mapping[str, Any]) -> str:
         (parent for parent in (folder, folder.parent.parent) if (parent / "recipe.json").is_file()), None
     )
     if not facts or (own is None and facts.get("train_seed") is not None):
-        return str(folder)  # what it was made with is not known, so that it is pooled with nothing
+        return str(folder)  # its settings are unknown, so it is not pooled with others
     settings: dict[str, Any] = {}
     if own is not None:
         settings = read_recipe(own)
@@ -156,34 +172,34 @@ def _recipe(folder: Path, content: Mapping[str, Any]) -> str:
             **settings,
             "settings": {key: value for key, value in settings["settings"].items() if key != "seed"},
         }
-        facts.pop("trained", None)  # its digest is that of the settings, with the seed
+        facts.pop("trained", None)  # its digest is that of the settings with the seed
         facts.pop("weights", None)
     facts.pop("train_seed", None)
     return digest([facts, settings, content.get("data_name"), content.get("split")])
 
 
 def names(systems: Sequence[System]) -> list[str]:
-    """A name for each: its model, as much of the rest as tells them apart, and folders where that is not
-    enough.
+    """A name for each system: its model, and as much of the rest as tells them apart.
 
-    Letters in replies are another measure than scores: among them every system names its own.
+    If that is not enough, the names are their folders. Letters in replies are another measure than scores. So
+    if letters are among the systems, every system names its scoring.
     """
-    told = [_telling(system) for system in systems]
-    mixed = any(one["scoring"] == "letter" for one in told)
-    found = [_with(one["model"], one["scoring"] if mixed else "none") for one in told]
+    facts_of = [_telling(system) for system in systems]
+    mixed = any(facts["scoring"] == "letter" for facts in facts_of)
+    chosen = [_with(facts["model"], facts["scoring"] if mixed else "none") for facts in facts_of]
     for key in TELLING[1:]:
         if key == "scoring" and mixed:
             continue
-        if len(set(found)) < len(found) and len({one[key] for one in told}) > 1:
-            found = [_with(name, one[key]) for name, one in zip(found, told, strict=True)]
-    if len(set(found)) < len(found):
-        found = [
-            name if one.seed is None else f"{name} · seed {one.seed}"
-            for name, one in zip(found, systems, strict=True)
+        if len(set(chosen)) < len(chosen) and len({facts[key] for facts in facts_of}) > 1:
+            chosen = [_with(name, facts[key]) for name, facts in zip(chosen, facts_of, strict=True)]
+    if len(set(chosen)) < len(chosen):
+        chosen = [
+            name if system.seed is None else f"{name} · seed {system.seed}"
+            for name, system in zip(chosen, systems, strict=True)
         ]
-    if len(set(found)) < len(found):
+    if len(set(chosen)) < len(chosen):
         return [_folder_name(system, systems) for system in systems]
-    return found
+    return chosen
 
 
 def _with(name: str, word: str) -> str:
@@ -198,26 +214,26 @@ def _telling(system: System) -> dict[str, str]:
     short["trained"] = "as it comes" if trained.endswith("@none") else trained.rpartition("@")[0]
     if short["trained"] == "as it comes":
         short["method"] = "none"
-    # The name of a prompt hides how many examples it has.
+    # The name of a prompt does not say how many examples it has.
     k = re.search(r"\bk=(\d+)", str(facts.get("prompt", "")))
     short["prompt"] += f" k={k[1]}" if k and not re.fullmatch(r"k\d+", short["prompt"]) else ""
     return short
 
 
 def _folder_name(system: System, systems: Sequence[System]) -> str:
-    parts = [one.folder.parts for one in systems]
+    parts = [other.folder.parts for other in systems]
     shared = 0
-    while all(len(one) > shared + 1 for one in parts) and len({one[shared] for one in parts}) == 1:
+    while all(len(path) > shared + 1 for path in parts) and len({path[shared] for path in parts}) == 1:
         shared += 1
     name = "/".join(system.folder.parts[shared:])
-    twice = sum(one.folder == system.folder for one in systems) > 1
+    twice = sum(other.folder == system.folder for other in systems) > 1
     return f"{name}/{system.name}" if twice else name
 
 
 def pooled(systems: Sequence[System]) -> list[Pool]:
-    """Systems by recipe, in the order they came, named after their pool.
+    """Pool systems by recipe, in their order. Each is named after its pool.
 
-    The same seed twice is no pool: it would count one run as two.
+    The same seed twice is not pooled: it would count one run as two.
     """
     pools: dict[str, list[System]] = {}
     for system in systems:
@@ -225,10 +241,10 @@ def pooled(systems: Sequence[System]) -> list[Pool]:
         if any(member.seed == system.seed for member in members):
             members = pools.setdefault(f"{system.recipe} {system.name}", [])
         members.append(system)
-    found = list(pools.values())
+    groups = list(pools.values())
     return [
         _pool(name, members)
-        for name, members in zip(names([members[0] for members in found]), found, strict=True)
+        for name, members in zip(names([members[0] for members in groups]), groups, strict=True)
     ]
 
 
@@ -240,28 +256,29 @@ def _pool(name: str, members: Sequence[System]) -> Pool:
 
 
 def tasks(systems: Sequence[System]) -> list[list[System]]:
-    """The systems that saw the same items, together: only they can be set beside each other.
+    """Group the systems that saw the same items. Only these can be set beside each other.
 
-    Raises FiglangError as check_data does.
+    Raises:
+        FiglangError: As check_data does.
     """
-    found: dict[frozenset[tuple[str, int | None]], list[System]] = {}
+    groups: dict[frozenset[tuple[str, int | None]], list[System]] = {}
     for system in systems:
-        found.setdefault(frozenset((row.id, row.gold) for row in system.predictions), []).append(system)
-    for together in found.values():
+        groups.setdefault(frozenset((row.id, row.gold) for row in system.predictions), []).append(system)
+    for together in groups.values():
         check_data(together)
-    return list(found.values())
+    return list(groups.values())
 
 
-def across_forms(found: Sequence[System]) -> list[System]:
-    """The systems with what is asked about as items, if the task asks in several forms and each system
-    answered another one: else no item would be the same.
+def across_forms(systems: Sequence[System]) -> list[System]:
+    """Give systems common items if a task asks in several forms and each system answered another form.
 
-    Other systems are returned as they are, and so is a system that was asked in several forms.
+    Without that, no item would be the same. Other systems are returned as they are, and so is a system that
+    was asked in several forms.
     """
-    asked = [[registry.task_of(system.content).form(row) for row in system.predictions] for system in found]
+    asked = [[registry.task_of(system.content).form(row) for row in system.predictions] for system in systems]
     forms = [{form for _, form in each} for each in asked]
     if any(len(each) != 1 for each in forms) or len(set.union(*forms)) < 2:
-        return list(found)
+        return list(systems)
     return [
         replace(
             system,
@@ -270,29 +287,37 @@ def across_forms(found: Sequence[System]) -> list[System]:
                 for row, (identifier, _) in zip(system.predictions, each, strict=True)
             ),
         )
-        for system, each in zip(found, asked, strict=True)
+        for system, each in zip(systems, asked, strict=True)
     ]
 
 
 def check_data(systems: Sequence[System]) -> None:
-    """Raises FiglangError if systems that are set beside each other saw different files, whose ids may yet be
-    the same."""
+    """Check that systems that are set beside each other saw the same files. Ids alone may be equal.
+
+    Raises:
+        FiglangError: If they did not.
+    """
     known: dict[str, System] = {}
     for system in systems:
         content = system.content
         if (sha256 := content.get("data", {}).get(content.get("split"), {}).get("sha256")) is not None:
             known.setdefault(sha256, system)
     if len(known) > 1:
-        (one, first), (other, second) = [(sha256[:8], system.folder) for sha256, system in known.items()][:2]
+        (first_sha256, first), (second_sha256, second) = [
+            (sha256[:8], system.folder) for sha256, system in known.items()
+        ][:2]
         raise FiglangError(
-            f"{first} and {second} were evaluated on different files ({one}, {other}) whose ids are the "
-            "same; evaluate both on one"
+            f"{first} and {second} were evaluated on different files ({first_sha256}, {second_sha256}) "
+            "whose ids are the same; evaluate both on one"
         )
 
 
 def data_of(system: System) -> DataConfig:
-    """The settings by which a system's items are found again. Raises FiglangError if its metrics.json does
-    not say."""
+    """The settings by which the items of a system are found again.
+
+    Raises:
+        FiglangError: If its metrics.json does not say them.
+    """
     settings = system.content.get("data", {}).get("settings")
     if settings is None:
         raise FiglangError(f"{system.folder} does not say where its data are; name them with data=PRESET")
@@ -300,15 +325,18 @@ def data_of(system: System) -> DataConfig:
 
 
 def check_items(systems: Sequence[System], items: Mapping[str, Item]) -> None:
-    """Raises FiglangError if a prediction has another number of scores or another gold option than its
-    item."""
+    """Check that each prediction fits its item.
+
+    Raises:
+        FiglangError: If one has another number of scores or another gold option.
+    """
     for system in systems:
         for row in system.predictions:
             item, wrong = items[row.id], ""
             if len(row.scores) != len(item.options):
                 wrong = f"{len(row.scores)} scores for {len(item.options)} options"
             elif None not in (row.gold, item.gold) and row.gold != item.gold:
-                wrong = f"gold option {row.gold}, and the data say {item.gold}"
+                wrong = f"gold option {row.gold}, but the data say {item.gold}"
             if wrong:
                 raise FiglangError(
                     f"{system.folder}: the prediction of {row.id} has {wrong}; restore the file or "
@@ -317,7 +345,11 @@ def check_items(systems: Sequence[System], items: Mapping[str, Item]) -> None:
 
 
 def items(system: System, settings: DataConfig, paths: PathsConfig) -> Split:
-    """The items that a system predicted. Raises FiglangError if they are not there or are others."""
+    """The items that a system predicted.
+
+    Raises:
+        FiglangError: If they are missing or have changed.
+    """
     described = system.content.get("data", {})
     split = registry.load(system.content.get("split", "validation"), settings, paths)
     wanted = described.get(system.content.get("split"), {}).get("sha256", split.sha256)

@@ -49,7 +49,7 @@ def test_an_encoder_is_scored_by_its_masked_head(
     [
         (
             ["model=llama", "model.name_or_path=./llama", "scoring=pll"],
-            "scoring=pll is for encoders, and model=llama is causal",
+            "scoring=pll is for encoders, but model=llama is causal",
         ),
         (["model=bert", "model.name_or_path=./bert", "scoring=clean"], "scoring=clean is for causal models"),
         (

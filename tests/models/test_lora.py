@@ -224,7 +224,7 @@ def test_another_base_under_the_same_name_is_found_out(tmp_path: Path) -> None:
     stored["encoder.layer.0.output.dense.weight"][0, 0] += 0.5
     save_file(stored, tmp_path / "base" / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(
-        FiglangError, match=r"has other weights than the network that its adapters were trained on"
+        FiglangError, match=r"has other weights than the network on which its adapters were trained"
     ):
         checkpoint.load(str(folder))
 

@@ -370,7 +370,7 @@ def test_a_grid_of_prompts_says_how_to_name_one(tmp_path: Path) -> None:
     (tmp_path / "predictions").mkdir()
     write_predictions(tmp_path / "predictions" / "CTWT52.jsonl", [Prediction("x", "g", 0, (1.0, 0.0))])
     with pytest.raises(
-        FiglangError, match=r"holds 1 prompts; give those that are wanted, .*CTWT52\.jsonl say"
+        FiglangError, match=r"holds 1 prompts; give the wanted ones, for example .*CTWT52\.jsonl"
     ):
         systems.read([str(tmp_path)])
 

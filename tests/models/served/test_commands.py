@@ -211,7 +211,7 @@ def test_a_chat_is_asked_in_the_words_it_takes(here: Path, monkeypatch: pytest.M
         ),
         ({"chats": False}, ["scoring=letter"], "scoring=letter needs a chat, but http"),
         ({"chats": False}, ["scoring=letter"], "scoring=clean works with this endpoint"),
-        ({}, ["scoring=pll"], "scoring=pll needs a network here, and model=served has none"),
+        ({}, ["scoring=pll"], "scoring=pll needs a network here, but model=served has none"),
         ({}, ["scoring=clean", "scoring.bos=add"], "bos=add needs a tokenizer here"),
         ({}, ["model.name=other", "scoring=clean"], "`other` does not exist"),
         ({}, ["model.name=other", "scoring=clean"], f"its models are {MODEL}"),
