@@ -13,10 +13,10 @@ QUANTITIES = frozenset({"novelty"})
 class Item:
     """One forced choice.
 
-    `group` is the unit of dependence (Fig-QA: the Winograd pair): pair accuracy is computed over it, and
+    `group` is the unit of dependence (for example a Winograd pair): pair accuracy is computed over it, and
     intervals and tests take groups as independent. `gold` is None where the label is hidden. An attribute
     holds every value that applies, so an item can be in several categories at once. `cut` says that the
-    context breaks off inside a sentence, which every option goes on with (WinoGrande's blank): wording then
+    context breaks off inside a sentence, which every option goes on with (at a blank): wording then
     makes no sentences of them. `paired` says that a group is a pair, or the like, which is got right together
     or not.
     """
@@ -64,8 +64,8 @@ class Consequence(Item):
 
 @dataclass(frozen=True, slots=True)
 class Marked(Item):
-    """An item about one word (or word part) of its context, MUNCH's metaphorically used target: `target` is
-    its place there, first character and the one after the last. `group` is the sentence."""
+    """An item about one word (or word part) of its context, for example a metaphorical one: `target` is its
+    place there, first character and the one after the last. `group` is the sentence."""
 
     paired: ClassVar[bool] = False
     target: tuple[int, int] = field(kw_only=True)

@@ -2,6 +2,7 @@
 belong."""
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -124,3 +125,50 @@ def test_a_process_that_only_reads_or_counts_loads_no_torch(place: str) -> None:
         [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )
     assert result.stdout.split() == []
+
+
+# Names of benchmarks. They stand in the folders of figlang/tasks, in the registry, in conf/ and in documents.
+BENCHMARKS = re.compile(
+    r"munch|miqa|fig[-_ ]?qa|winogrande|winonlogic|mabl\b|\bimpli\b|snli|mnli|multinli|\banli\b|fever",
+    re.IGNORECASE,
+)
+# Examples of use name presets, which are files of conf/.
+EXAMPLE = re.compile(r"\b(data|against|also|name|checkpoint)=[^\s`]*")
+# Files that still name one. The list shrinks: take a file off it that does not, and add none.
+NAMES_STAY = {
+    "figlang/commands/describe.py",
+    "figlang/config/data.py",
+    "figlang/config/groups/prompt.py",
+    "figlang/config/groups/scoring.py",
+    "figlang/config/groups/trainer.py",
+    "figlang/config/roots.py",
+    "figlang/config/verbs/contamination.py",
+    "figlang/config/verbs/describe.py",
+    "figlang/config/verbs/generate.py",
+    "figlang/config/verbs/rate.py",
+    "figlang/config/verbs/report.py",
+    "figlang/evaluation/asking.py",
+    "figlang/evaluation/assessment.py",
+    "figlang/evaluation/filling.py",
+    "figlang/evaluation/generation.py",
+    "figlang/evaluation/judging.py",
+    "figlang/evaluation/opening.py",
+    "figlang/evaluation/predicting.py",
+    "figlang/evaluation/served_filling.py",
+    "figlang/scoring/letters.py",
+    "figlang/scoring/nli.py",
+    "figlang/tasks/lettered.py",
+}
+
+
+def named_benchmarks(name: str) -> set[str]:
+    text = EXAMPLE.sub("", (ROOT / name).read_text(encoding="utf-8"))
+    return {match[0].lower() for match in BENCHMARKS.finditer(text)}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in SOURCES if len(Path(name).parts) < 4 or room(name) != "tasks"]
+)
+def test_benchmarks_are_named_in_their_rooms(name: str) -> None:
+    if name not in NAMES_STAY and name != "figlang/tasks/registry.py":
+        assert not named_benchmarks(name)

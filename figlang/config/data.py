@@ -18,8 +18,8 @@ class DataConfig(Section):
         default_factory=dict,
         metadata={
             "help": (
-                "dataset=mix: how often an epoch sees the items of each task, for example "
-                "{snli: 0.5}; 0 leaves one out."
+                "dataset=mix: how often an epoch sees the items of each task, by its name. 0.5: every "
+                "second group of items. 0: none."
             ),
             "choices": (),
         },

@@ -142,7 +142,7 @@ def csv_rows(path: Path, required: Sequence[str], problems: Problems) -> Iterato
 def read_tabs(path: Path, required: Sequence[str], problems: Problems) -> Iterator[Row]:
     """Read the rows of a tab-separated file without quotes, as `csv_rows` gives them.
 
-    A row may end early if it has the required cells. In SNLI and MultiNLI, rows name one to five annotators.
+    A row may end early if it has the required cells. In some files, rows name one to five annotators.
     """
     lines = (line.removesuffix("\n") for line in _lines(path, problems))
     header = _header(path, next(lines, "").split("\t"), required)

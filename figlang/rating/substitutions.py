@@ -25,7 +25,7 @@ def unexpected(run: Path, paths: PathsConfig) -> list[Generation]:
         best, split, settings = content["best"], content["split"], content["data"]["settings"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FiglangError(
-            f"{run} is not a folder of figlang reproduce table=munch_generate ({one_line(error)}); give one"
+            f"{run} is not a folder of figlang reproduce with rankings ({one_line(error)}); give one"
         ) from error
     asked = settings_of_data(settings, str(run / "metrics.json"))
     known = {item.id: item for item in data.load(str(split), asked, paths).items}

@@ -3,7 +3,7 @@ look for contamination.
 
 Compared are lower-case words without punctuation, by Unicode's rules; where a script has no spaces between
 words, characters, CHARACTERS for a word. Of a text with n words or more, any n in a row that a training text
-has in a row too count as overlap. Shorter texts, as most of Fig-QA's are, count if a training text consists
+has in a row too count as overlap. Shorter texts, as most metaphors are, count if a training text consists
 of the same words; texts of fewer than SHORTEST words are common phrases and are left out. A context also has
 a near-duplicate if a training context is ALIKE or more alike to it, as sets of words. Found are ids, never
 text.
