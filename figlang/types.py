@@ -1,8 +1,8 @@
 """The nouns that travel from file to report. Plain data: no torch, no file formats."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 CLASSES = ("entailment", "neutral", "contradiction")
 # Attributes whose value is a number: their means are compared, and no category is made of a value.
@@ -13,15 +13,19 @@ QUANTITIES = frozenset({"novelty"})
 class Item:
     """One forced choice.
 
-    `group` is the unit of dependence (for example a Winograd pair): pair accuracy is computed over it, and
-    intervals and tests take groups as independent. `gold` is None where the label is hidden. An attribute
-    holds every value that applies, so an item can be in several categories at once. `cut` says that the
-    context breaks off inside a sentence, which every option goes on with (at a blank): wording then
-    makes no sentences of them. `paired` says that a group is a pair, or the like, which is got right together
-    or not.
+    Attributes:
+        id: Its name, from file to report.
+        group: The cluster that it belongs to, for example a Winograd pair. Intervals and tests take clusters
+            as independent.
+        context: What the options follow from.
+        options: What is chosen from.
+        gold: The place of the right option; None where the label is hidden.
+        attributes: Categories by name. An attribute holds every value that applies, so that an item can be in
+            several categories at once.
+        cut: Whether the context breaks off inside a sentence, which every option goes on with. Wording then
+            makes no sentences of them.
+        paired: Whether a group is a pair, or the like, which is got right together or not.
     """
-
-    paired: ClassVar[bool] = True
 
     id: str
     group: str
@@ -30,70 +34,61 @@ class Item:
     gold: int | None
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cut: bool = False
+    paired: bool = True
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that a model reads, the context first."""
+        return (self.context, *self.options)
+
+    def hidden(self) -> Self:
+        """The item with an empty context."""
+        return replace(self, context="")
 
 
 @dataclass(frozen=True, slots=True)
 class Inference(Item):
-    """Natural language inference: a choice among classes. Does the context, the premise, entail the
-    hypothesis?
+    """Natural language inference: does the context, the premise, entail the hypothesis?
 
-    `options` are names of classes, CLASSES in that order or two of a two-class model; so an Inference has
-    scores, predictions and an accuracy like any item, but only NLI networks read it. `group` is the premise:
-    no Winograd pair.
+    The options are names of classes, CLASSES in that order or two of a two-class model. So an Inference has
+    scores, predictions and an accuracy like any item, but only NLI networks read it. `group` is the premise.
     """
 
-    paired: ClassVar[bool] = False
+    paired: bool = False
     hypothesis: str = field(kw_only=True)
 
-
-@dataclass(frozen=True, slots=True)
-class Paraphrase(Item):
-    """Which of these sentences paraphrases the context? `group` is the sentence, which may be asked about in
-    several ways."""
-
-    paired: ClassVar[bool] = False
-
-
-@dataclass(frozen=True, slots=True)
-class Consequence(Item):
-    """Which of these sentences follows from the context? `group` is the premise, which may be asked about in
-    several ways."""
-
-    paired: ClassVar[bool] = False
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Premise and hypothesis."""
+        return (self.context, self.hypothesis)
 
 
 @dataclass(frozen=True, slots=True)
 class Marked(Item):
-    """An item about one word (or word part) of its context, for example a metaphorical one: `target` is its
-    place there, first character and the one after the last. `group` is the sentence."""
+    """An item about one word (or part of a word) of its context.
 
-    paired: ClassVar[bool] = False
+    Attributes:
+        target: The place of the word in the context: its first character and the one after its last.
+        blank: Whether the options are words that people put in its place, all of them right; then there is
+            nothing to choose.
+    """
+
+    paired: bool = False
     target: tuple[int, int] = field(kw_only=True)
+    blank: bool = field(default=False, kw_only=True)
 
     @property
     def word(self) -> str:
         return self.context[slice(*self.target)]
 
+    def hidden(self) -> Self:
+        """The item with an empty context."""
+        return replace(self, context="", target=(0, 0))
+
     def highlighted(self, left: str = "*", right: str = "*", word: str | None = None) -> str:
         """The context with marks around the target, or around another `word` in its place."""
         start, end = self.target
         return f"{self.context[:start]}{left}{self.word if word is None else word}{right}{self.context[end:]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement(Marked):
-    """Which of two candidates paraphrases the context, with another word or sentence in place of the target
-    or of all of it?
-
-    The options are the two candidates, both, neither: letters A to D. The attribute `form` says whether
-    candidates are words that replace the target, or sentences.
-    """
-
-
-@dataclass(frozen=True, slots=True)
-class Substitution(Marked):
-    """Which word could replace the target? The options are the answers that people gave, all of them right;
-    so gold is None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +99,8 @@ class Split:
     metrics.json; `whole` is False where only the first items were asked for; `labels_sha256` is the hash of a
     label file that came with it. `drawn` names the settings by which items were made of the file, if there
     are any, for the signature. `dropped` are ids of training items that were left out since an evaluation
-    split has their metaphor. `task` is the name of the task that the items are of; empty for items that no
-    reader made.
+    split has their metaphor. `task` is the name of the task that the items are of, and `question` the
+    value of `data.question` that they were loaded with; both are empty for items that no reader made.
     """
 
     name: str
@@ -118,6 +113,7 @@ class Split:
     drawn: str = ""
     dropped: tuple[str, ...] = ()
     task: str = ""
+    question: str = ""
 
 
 # How the states of a sentence's tokens become one vector, by the names of sentence-transformers.
@@ -199,10 +195,10 @@ class Prompted:
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """A substitution in words: text with a blank between `before` and `after` (empty where the text ends with
-    the blank)."""
+    """An item with a blank in words: a text with a blank between `before` and `after`. `after` is empty where
+    the text ends with the blank."""
 
-    item: Substitution
+    item: Marked
     before: str
     after: str
 
@@ -232,8 +228,14 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A question that is answered in free text: about which item (and group), of which kind, in which
-    words."""
+    """A question that is answered in free text.
+
+    Attributes:
+        item: The id of the item that it is about.
+        group: The group of that item.
+        kind: The kind of question.
+        prompt: The question in words.
+    """
 
     item: str
     group: str

@@ -13,8 +13,7 @@ from figlang.models import checkpoint
 from figlang.models.checkpoint import Loaded
 from figlang.runs import outputs, recomputed, results
 from figlang.runs.predictions import FORWARD, read_predictions
-from figlang.tasks import prompting
-from figlang.tasks.figqa import submission
+from figlang.tasks import prompting, registry
 from figlang.types import Split
 
 
@@ -35,15 +34,15 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     loaded = opening.model(config)
     progress = config.trainer.progress and processes.first
     how = predicting.How(
-        progress,
-        config.batch_size,
-        config.scoring,
-        config.prompt,
-        pool,
-        config.nli,
-        processes,
-        config.max_length,
-        config.blind,
+        progress=progress,
+        batch_size=config.batch_size,
+        scoring=config.scoring,
+        prompt=config.prompt,
+        pool=pool,
+        nli=config.nli,
+        processes=processes,
+        max_length=config.max_length,
+        blind=config.blind,
     )
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))
     with outputs.result(config, wanted, processes.first) as new:
@@ -53,8 +52,9 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
         evaluated = results.Evaluated(
             loaded.manifest.name, facts, split, config.split, config.data.name, config.seed
         )
-        if config.split == "test" and config.data.dataset.startswith("figqa"):
-            submission.write(new / "submission.json", split.items, read_predictions(new / FORWARD))
+        task = registry.task(config.data.dataset)
+        if config.split in task.submitted:
+            task.submit(new, split, read_predictions(new / FORWARD))
         about = {
             "data": results.about_data(config.data, {config.split: split}, split.notes),
             "decided_by": wanted,

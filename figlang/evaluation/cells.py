@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from figlang.config.verbs.reproduce import RankingConfig, ReproduceConfig
 from figlang.errors import FiglangError
-from figlang.evaluation import filling, judging, predicting, served_filling, soundness
+from figlang.evaluation import filling, judging, likelihood, served_filling, soundness
 from figlang.models.checkpoint import Loaded, Served
 from figlang.runs import cells
 from figlang.scoring import choices
@@ -59,7 +59,7 @@ class Answers(Filling):
 
     def __init__(self, grid: AnswerGrid[Any], config: ReproduceConfig) -> None:
         self._grid, self._config = grid, config
-        self._scoring = predicting.answer_scoring(config.scoring)
+        self._scoring = likelihood.answer_scoring(config.scoring)
         self._names = [name for names in grid.parts().values() for name in names]
 
     def open(self, split: Split, loaded: Loaded | Served) -> None:
@@ -71,7 +71,7 @@ class Answers(Filling):
         self._grid.check(split.items)
         self._loaded, self._items = loaded, split.items
         self._bos = loaded.bos(self._scoring)
-        self._scorer = predicting.engine(loaded, self._scoring, self._bos)
+        self._scorer = likelihood.engine(loaded, self._scoring, self._bos)
         config = self._config
         self._pool = registry.load(config.split, replace(config.data, limit=None), config.paths).items
 
@@ -135,7 +135,8 @@ class Letters(Filling):
 
     def open(self, split: Split, loaded: Loaded | Served) -> None:
         self._loaded = loaded
-        self._judge = judging.judge(loaded, self._config.prompt, self._config.scoring)
+        questions = registry.task(split.task).asked(split.question)
+        self._judge = judging.judge(loaded, questions, self._config.prompt, self._config.scoring)
         if self._grid.one_by_one and not (
             isinstance(self._judge, judging.Judge) and self._config.prompt.reply == "letter"
         ):

@@ -1,18 +1,96 @@
-"""The shared evaluation module: items and a network to predictions."""
+"""Encoders that choose: items and a network to a score for each option."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from rich.progress import Progress, TimeElapsedColumn
 from torch import Tensor, nn
 
 from figlang.cpu.hasten import hastened
+from figlang.evaluation.how import Answering, How, Rows, Share, origin
+from figlang.models import networks
+from figlang.models.checkpoint import Loaded
 from figlang.scoring.encode import Batch, Encoded, Encoder
-from figlang.scoring.head import Scorer
+from figlang.scoring.head import Scorer, scorer
+from figlang.tasks.blind import distinct
 from figlang.types import Item, Prediction
 
 log = logging.getLogger("figlang")
+
+
+class Choice(Answering):
+    """A network with a head of choices, or one that compares the vectors of two sentences."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+
+    def answer(self, share: Share, how: How) -> tuple[Rows, dict[str, Any]]:
+        manifest = self._loaded.manifest
+        reads = encoder(self._loaded, how)
+        score = scorer(manifest.format, manifest.scale, manifest.sentence_vectors)
+
+        def read(items: Sequence[Item]) -> list[Prediction]:
+            return predict(self._loaded.network, score, reads, items, how.batch_size, how.progress)
+
+        chosen, blind = read(share.items), unseen(read, share.items, reads, how.blind)
+        return Rows(share.place(chosen), None if blind is None else share.place(blind)), {
+            **origin(self._loaded),
+            "scoring": manifest.described,
+            "norm": "none",
+            "prompt": "none",
+            "text": manifest.text,
+            "max_length": reads.max_length,
+        }
+
+
+def encoder(loaded: Loaded, how: How) -> Encoder:
+    """What words and tokenises items for a network.
+
+    Raises:
+        FiglangError: `how.max_length` is more than the network has positions for.
+    """
+    manifest = loaded.manifest
+    if how.max_length is not None:
+        networks.check_positions(loaded.network, manifest.name, how.max_length, "max_length")
+    return Encoder(
+        loaded.tokenizer,
+        manifest.format,
+        manifest.text,
+        how.max_length or manifest.max_length,
+        manifest.sentence_vectors,
+    )
+
+
+def unseen(
+    predicted: Callable[[Sequence[Item]], list[Prediction]],
+    items: Sequence[Item],
+    reads: Encoder,
+    wanted: bool,
+) -> list[Prediction] | None:
+    """Predictions with the context hidden. Options that come again are read once.
+
+    Args:
+        predicted: Predicts items.
+        items: The items with their contexts.
+        reads: What tokenises them.
+        wanted: Whether to predict at all.
+
+    Returns:
+        A prediction for each item; None if none are wanted, or if the tokenizer makes nothing of an empty
+        text.
+    """
+    if not wanted:
+        return None
+    if not reads.reads_nothing:
+        log.warning(
+            "nothing is measured with the context hidden: this tokenizer makes no token of an empty text"
+        )
+        return None
+    kept, places = distinct([item.hidden() for item in items])
+    rows = predicted(kept)
+    return [Prediction.of(item, rows[place].scores) for item, place in zip(items, places, strict=True)]
 
 
 @torch.inference_mode()

@@ -143,12 +143,12 @@ class Writer:
 
 
 def first_paragraph(text: str) -> str:
-    """What MiQA rates (Comșa et al. 2022, §5.2): up to the first line break after the first word."""
+    """The part that Comșa et al. 2022 (§5.2) rate: up to the first line break after the first word."""
     return text.strip().split("\n", 1)[0].strip()
 
 
 def first_sentence(text: str, end: str = "sentence") -> str:
-    """What Fig-QA rates (Liu et al. 2022, §5.2). `sentence`: up to its end; `period`: the text before the
+    """The part that Liu et al. 2022 (§5.2) rate. `sentence`: up to its end; `period`: the text before the
     first period, where the authors stopped the model, whatever the period is for."""
     paragraph = first_paragraph(text)
     if end == "period":
@@ -184,8 +184,16 @@ def answer(
         replies, how = converse(loaded, prompts, sampling, progress)
         texts = [[final(reply.text) for reply in several] for several in replies]
     written = [
-        Generation(one.item, one.group, one.kind, sample, one.prompt, text, rated_part(one.kind, text, cut))
-        for one, several in zip(asked, texts, strict=True)
+        Generation(
+            question.item,
+            question.group,
+            question.kind,
+            sample,
+            question.prompt,
+            text,
+            rated_part(question.kind, text, cut),
+        )
+        for question, several in zip(asked, texts, strict=True)
         for sample, text in enumerate(several)
     ]
     return written, how

@@ -1,22 +1,24 @@
-"""MUNCH's judgements by a model, here or behind an endpoint: a closed choice among letters, or the letter
-that it writes."""
+"""Questions that a letter answers, by a model that is here or behind an endpoint: a closed choice among the
+letters, or the letter that it writes."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from string import ascii_uppercase
 from typing import Any
 
 from figlang.config import PromptConfig, SamplingConfig, ScoringConfig
 from figlang.errors import FiglangError, owned
-from figlang.evaluation import asking
 from figlang.evaluation.generation import Writer
+from figlang.evaluation.replying import Protocol
 from figlang.models.checkpoint import Loaded, Served
+from figlang.models.formats import Ability
 from figlang.models.served.scorer import ServedScorer
 from figlang.scoring import choices, letters
 from figlang.scoring.requests import Scored, Tokens, bos_ids
 from figlang.scoring.tree.causal import CausalScorer
-from figlang.tasks.munch import prompts as munch
-from figlang.tasks.prompting import Pool
+from figlang.tasks.examples import Pool
+from figlang.tasks.questions import Questions
 from figlang.types import Item, Prediction, Prompted
 
 REPLIES = ("letter", "greedy")
@@ -41,20 +43,29 @@ class Judged:
 
 
 def judge(
-    model: Loaded | Served, prompt: PromptConfig, scoring: ScoringConfig | None
+    model: Loaded | Served, questions: Questions, prompt: PromptConfig, scoring: ScoringConfig | None
 ) -> "Judge | ServedJudge | ChatJudge":
-    """The judge that a model is, by its scoring; made once for all prompts, since that is when a network is
-    probed.
+    """The judge that a model is, made once for all prompts: then a network is probed once.
 
-    Raises FiglangError for a model that judges no triples, and for settings that it has no use for.
+    Args:
+        model: The model.
+        questions: How its items are put in words.
+        prompt: The settings of the prompt, whichever question it asks.
+        scoring: The scoring; None for the manifest's own.
+
+    Raises:
+        FiglangError: The model does not choose letters, or has no use for a setting.
     """
-    if model.manifest.format == "letter":
-        return ChatJudge(model, prompt, scoring or ScoringConfig(**model.manifest.scoring or {}))
-    return ServedJudge(model, prompt, scoring) if isinstance(model, Served) else Judge(model, prompt, scoring)
+    if model.manifest.input_format.ability is Ability.REPLY:
+        scoring = scoring or ScoringConfig(**model.manifest.scoring or {})
+        return ChatJudge(model, questions, prompt, scoring)
+    if isinstance(model, Served):
+        return ServedJudge(model, questions, prompt, scoring)
+    return Judge(model, questions, prompt, scoring)
 
 
 class Judge:
-    """A causal model that is asked which of two candidates are paraphrases (Tong et al. 2024, §7.1).
+    """A causal network that continues a question with a letter (Tong et al. 2024, §7.1).
 
     `prompt.reply=letter` takes the letter of the largest next-token probability, `greedy` the one that the
     model writes: another text than a letter is no choice, which is wrong. `prompt.chat` asks in a
@@ -63,14 +74,21 @@ class Judge:
     Raises FiglangError for settings that a judgement has no use for.
     """
 
-    def __init__(self, loaded: Loaded, prompt: PromptConfig, scoring: ScoringConfig | None = None) -> None:
+    def __init__(
+        self,
+        loaded: Loaded,
+        questions: Questions,
+        prompt: PromptConfig,
+        scoring: ScoringConfig | None = None,
+    ) -> None:
         check(prompt, scoring)
         if not loaded.manifest.input_format.causal:
             raise FiglangError(
-                f"{loaded.manifest.name} is no causal model, and only those judge MUNCH's triples by "
-                "letters; data=munch_paraphrase asks any model to choose between two sentences"
+                f"{loaded.manifest.name} is not a causal model, and only those choose letters; "
+                f"{questions.instead}"
             )
         self.prompt = prompt
+        self._questions = questions
         self._tokenizer = loaded.tokenizer
         # A template begins with the token that its model expects.
         self.bos = loaded.bos(scoring) if prompt.chat == "none" else "none"
@@ -85,9 +103,8 @@ class Judge:
 
     def ask(self, items: Sequence[Item], name: str, blind: bool = False) -> list[Prompted]:
         """The items in the words of a prompt, `blind` without their sentences."""
-        return munch.ask(
-            items, name, self.prompt.chat, None if self.prompt.chat == "none" else self._template, blind
-        )
+        template = None if self.prompt.chat == "none" else self._template
+        return self._questions.ask(items, replace(self.prompt, question=name), Pool(), blind, template)
 
     def judge(self, items: Sequence[Item], name: str, progress: bool = False, blind: bool = False) -> Judged:
         """The answers to a prompt about these items, of which a process may have none; for `blind` also
@@ -105,7 +122,7 @@ class Judge:
                 [each.prompt for each in asked], SamplingConfig(max_tokens=room), progress=progress
             )
         texts = [text for (text,) in written]
-        predictions = [_written(each.item, letter_of(text)) for each, text in zip(asked, texts, strict=True)]
+        predictions = [_written(each.item, text) for each, text in zip(asked, texts, strict=True)]
         records = [{"id": each.item.id, "text": text} for each, text in zip(asked, texts, strict=True)]
         return _judged(predictions, records, None, len(items), blind)
 
@@ -125,7 +142,7 @@ class Judge:
                 self.prompt.reply
             ],
             "norm": "sum",
-            "prompt": f"{questions}(chat={self.prompt.chat})",
+            "prompt": self._questions.describe(replace(self.prompt, question=questions)),
             "bos": self.bos,
         }
 
@@ -146,19 +163,28 @@ class ServedJudge:
     Raises FiglangError for settings that it has no use for.
     """
 
-    def __init__(self, served: Served, prompt: PromptConfig, scoring: ScoringConfig | None = None) -> None:
+    def __init__(
+        self,
+        served: Served,
+        questions: Questions,
+        prompt: PromptConfig,
+        scoring: ScoringConfig | None = None,
+    ) -> None:
         check(prompt, scoring)
         if prompt.reply != "letter" or prompt.chat != "none":
             raise FiglangError(
                 "a served model judges by log-probabilities, prompt.reply=letter, or by replies, "
                 "scoring=letter"
             )
+        self._questions, self._prompt = questions, prompt
         self._bos = served.bos()
         self._scorer = ServedScorer(served.endpoint, self._bos)
 
     def judge(self, items: Sequence[Item], name: str, progress: bool = False, blind: bool = False) -> Judged:
         """The answers to a prompt about these items; for `blind` also without the sentence."""
-        asked = munch.ask(items, name) + (munch.ask(items, name, blind=True) if blind else [])
+        prompt = replace(self._prompt, question=name)
+        asked = self._questions.ask(items, prompt, Pool())
+        asked += self._questions.ask(items, prompt, Pool(), blind=True) if blind else []
         measured = choices.measure(self._scorer, asked, False, progress)
         return _judged(measured.predictions("sum"), measured.records(), measured.scored, len(items), blind)
 
@@ -167,7 +193,7 @@ class ServedJudge:
         return {
             "scoring": "letters(with space)",
             "norm": "sum",
-            "prompt": f"{questions}(chat=none)",
+            "prompt": self._questions.describe(replace(self._prompt, question=questions)),
             "bos": self._bos,
         }
 
@@ -178,26 +204,30 @@ class ChatJudge:
     Raises FiglangError for settings that it has no use for.
     """
 
-    def __init__(self, model: Loaded | Served, prompt: PromptConfig, scoring: ScoringConfig) -> None:
+    def __init__(
+        self, model: Loaded | Served, questions: Questions, prompt: PromptConfig, scoring: ScoringConfig
+    ) -> None:
         check(prompt, None)
         if prompt.reply != "letter" or prompt.chat != "none":
             raise FiglangError(
                 "scoring=letter asks in a chat and reads its replies; leave prompt.reply= and prompt.chat= "
                 "out"
             )
-        self._model, self._prompt, self._scoring = model, prompt, scoring
+        self._model, self._questions, self._prompt, self._scoring = model, questions, prompt, scoring
 
     def judge(self, items: Sequence[Item], name: str, progress: bool = False, blind: bool = False) -> Judged:
         """The answers to a prompt about these items; for `blind` also without the sentence."""
-        prompt = replace(self._prompt, question=name)
-        asked = asking.ask(self._model, items, items, self._scoring, prompt, Pool(), progress, blind)
+        asked = self._protocol(name).ask(items, items, progress, blind)
         return Judged(asked.predictions, asked.replies, None, asked.blind)
 
     def facts(self, questions: str) -> dict[str, Any]:
         """What of the question can change a reply, for the signature."""
-        return asking.facts(
-            self._model, self._scoring, "as read", replace(self._prompt, question=questions), Pool()
-        )
+        protocol = self._protocol(questions)
+        return protocol.facts(protocol.prompt)
+
+    def _protocol(self, name: str) -> Protocol:
+        prompt = replace(self._prompt, question=name)
+        return Protocol(self._model, self._questions, self._scoring, prompt, Pool())
 
 
 def _judged(
@@ -216,12 +246,12 @@ def check(prompt: PromptConfig, scoring: ScoringConfig | None) -> None:
     unset = replace(PromptConfig(), **{name: getattr(prompt, name) for name in USED})
     if idle := [name for name, value in vars(unset).items() if getattr(prompt, name) != value]:
         raise FiglangError(
-            f"prompt.{idle[0]} changes no judgement of MUNCH; leave it out, prompt=munch has "
-            f"{', '.join(USED[1:])}"
+            f"prompt.{idle[0]} changes no judgement; leave it out, a judgement has {', '.join(USED[1:])}"
         )
     if prompt.reply not in REPLIES:
         raise FiglangError(
-            f"MUNCH's triples are judged by letters, not by prompt.reply={prompt.reply}; use prompt=munch"
+            f"prompt={prompt.name}: these items are judged by letters, not by prompt.reply={prompt.reply}; "
+            f"use prompt.reply={REPLIES[0]}"
         )
     if scoring is not None and (scoring.norm != "sum" or scoring.minus_alone or scoring.kind != "likelihood"):
         raise FiglangError(
@@ -230,12 +260,21 @@ def check(prompt: PromptConfig, scoring: ScoringConfig | None) -> None:
         )
 
 
-def letter_of(text: str) -> int | None:
-    """Which of the four letters a text begins with, if it does: `A`, ` A.`, `(A)`, but not `All`."""
-    found = re.match(r"\s*\(?([A-D])\b", text)
-    return None if found is None else munch.LETTERS.index(found[1])
+def letter_of(text: str, options: int = 4) -> int | None:
+    """The place of the letter that a text begins with: `A`, ` A.` or `(A)`, but not `All`.
+
+    Args:
+        text: What a model wrote.
+        options: How many letters there are.
+
+    Returns:
+        0 for A, and so on; None for another text.
+    """
+    begun = re.match(rf"\s*\(?([A-{ascii_uppercase[options - 1]}])\b", text)
+    return None if begun is None else ascii_uppercase.index(begun[1])
 
 
-def _written(item: Item, letter: int | None) -> Prediction:
+def _written(item: Item, text: str) -> Prediction:
+    letter = letter_of(text, len(item.options))
     scores = tuple(float(place == letter) for place in range(len(item.options)))
     return Prediction.of(item, scores)

@@ -72,36 +72,36 @@ def model(config: EvaluateConfig, needed: str | None = None) -> Loaded | Served:
 def _unseen(config: EvaluateConfig, split: Split) -> Split:
     """The split as it is, or with a note that the checkpoint was trained on sentences in it.
 
-    Only MUNCH's training part is drawn by settings, `data.seed` and `data.held_out`; the others are files.
-    Raises FiglangError if the split holds out another draw than the training did.
+    Only a task that is `divided` has a training part that settings draw, `data.seed` and `data.held_out`;
+    others have files. Raises FiglangError if the split holds out another draw than the training did.
     """
-    trained = _trained_on_munch(config)
-    if trained is None or config.data.dataset != "munch" or config.split == "train":
+    task = data.task(config.data.dataset)
+    if not task.divided or config.split == "train":
         return split
-    if config.data.question != "paraphrase":
+    trained = _trained_on(config)
+    if trained is None or all(part.dataset != config.data.dataset for part in data.parts(trained)):
+        return split
+    if config.data.question != task.mixed_as:
         note = (
-            f"{config.checkpoint} was trained on sentences of MUNCH that are among these; unseen are "
-            "those of data=munch_paraphrase"
+            f"{config.checkpoint} was trained on sentences of {task.title} that are among these; unseen are "
+            f"those of data={task.name}_{task.mixed_as}"
         )
         return replace(split, notes=(note, *split.notes))
     if (config.data.seed, config.data.held_out) != (trained.seed, trained.held_out):
         draw = f"data.seed={trained.seed} data.held_out={trained.held_out:g}"
         raise FiglangError(
-            f"{config.checkpoint} was trained on MUNCH with {draw}; give both, to ask it what it has not seen"
+            f"{config.checkpoint} was trained on {task.title} with {draw}; give both, to ask it what it has "
+            "not seen"
         )
     return split
 
 
-def _trained_on_munch(config: EvaluateConfig) -> DataConfig | None:
-    """Settings of the data of a checkpoint's last training, if MUNCH was among them and its folder says
-    so."""
+def _trained_on(config: EvaluateConfig) -> DataConfig | None:
+    """The settings of the data of a checkpoint's last training; None if its folder does not have them."""
     if config.checkpoint is None:
         return None
     folder = Path(config.checkpoint)
     document = (folder.parent if folder.name == "model" else folder) / "metrics.json"
     content = recomputed.read(document) if document.is_file() else {}
     settings = content.get("data", {}).get("settings") if "training" in content else None
-    if settings is None:
-        return None
-    trained = settings_of_data(settings, str(document))
-    return trained if any(part.dataset == "munch" for part in data.parts(trained)) else None
+    return None if settings is None else settings_of_data(settings, str(document))

@@ -15,7 +15,7 @@ from torch import distributed
 from figlang.errors import FiglangError, one_line
 from figlang.types import Item
 
-Found = TypeVar("Found")
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -30,19 +30,19 @@ class Processes:
         """Whether this is the process that writes and reports."""
         return self.rank == 0
 
-    def share(self, items: Sequence[Item]) -> Sequence[Item]:
-        """This process's items in their order: groups dealt out in turn, each whole, since choices backward
-        need both of a pair."""
+    def positions(self, items: Sequence[Item]) -> list[int]:
+        """The positions of this process's items, in ascending order. Groups are dealt out in turn, each as a
+        whole: choices backward need both items of a pair."""
         turns = {group: turn for turn, group in enumerate(dict.fromkeys(item.group for item in items))}
-        return [item for item in items if turns[item.group] % self.size == self.rank]
+        return [position for position, item in enumerate(items) if turns[item.group] % self.size == self.rank]
 
-    def gather(self, found: Found) -> list[Found]:
-        """What every process found, in the first process; an empty list in the others."""
+    def gather(self, part: Part) -> list[Part]:
+        """The parts of all processes, in the first process; an empty list in the others."""
         if self.size == 1:
-            return [found]
-        parts: list[Found | None] = [None] * self.size
-        distributed.gather_object(found, parts if self.first else None)
-        return [part for part in parts if part is not None]
+            return [part]
+        parts: list[Part | None] = [None] * self.size
+        distributed.gather_object(part, parts if self.first else None)
+        return [each for each in parts if each is not None]
 
 
 def join() -> Processes:

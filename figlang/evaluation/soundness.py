@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerBase
 
 from figlang.errors import FiglangError, NonFiniteError
 from figlang.models.checkpoint import Loaded, Served
-from figlang.types import Inference, Item
+from figlang.types import Item
 
 log = logging.getLogger("figlang")
 
@@ -82,7 +82,7 @@ def unknown_tokens(tokenizer: PreTrainedTokenizerBase, items: Sequence[Item]) ->
     words: Counter[str] = Counter()
     for start in range(0, len(items), TOGETHER):
         some = items[start : start + TOGETHER]
-        texts = [(text, place) for place, item in enumerate(some) for text in _texts(item)]
+        texts = [(text, place) for place, item in enumerate(some) for text in item.texts]
         encodings = tokenizer.backend_tokenizer.encode_batch(
             [text for text, _ in texts], add_special_tokens=False
         )
@@ -100,10 +100,6 @@ def unknown_tokens(tokenizer: PreTrainedTokenizerBase, items: Sequence[Item]) ->
         within += len(hit)
     listed = tuple(name for name, _ in scripts.most_common(3))
     return Unknown(total, unknown, within, listed, tuple(word for word, _ in words.most_common(3)))
-
-
-def _texts(item: Item) -> list[str]:
-    return [item.context, item.hypothesis] if isinstance(item, Inference) else [item.context, *item.options]
 
 
 def _script(letter: str) -> str:

@@ -60,6 +60,19 @@ class Manifest:
         return FORMATS[self.format]
 
     @property
+    def described(self) -> str:
+        """The input format of an encoder in a signature, with what makes scores of its vectors."""
+        if not self.input_format.bare:
+            return self.format
+        settings: dict[str, Any] = {"scale": f"{self.scale:g}", **(self.vectors or {})}
+        if self.vectors:
+            settings |= {
+                "pooling": "+".join(self.vectors["pooling"]),
+                "prompt": repr(self.vectors["prompt"]),
+            }
+        return f"{self.format}({','.join(f'{name}={value}' for name, value in settings.items())})"
+
+    @property
     def sentence_vectors(self) -> SentenceVectors:
         """How sentences become vectors under dual."""
         if self.vectors is None:

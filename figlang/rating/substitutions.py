@@ -9,7 +9,7 @@ from figlang.errors import FiglangError, one_line
 from figlang.statistics import rankings
 from figlang.tasks import registry as data
 from figlang.tasks.open import SUBSTITUTION
-from figlang.types import Generation, Substitution
+from figlang.types import Generation, Marked
 
 FOLDER = "rankings"
 
@@ -32,7 +32,7 @@ def unexpected(run: Path, paths: PathsConfig) -> list[Generation]:
     found = []
     for row in rankings.read(run / FOLDER / f"{best}.jsonl"):
         item = known.get(row.id)
-        if not isinstance(item, Substitution):
+        if not isinstance(item, Marked):
             raise FiglangError(
                 f"{run} has {row.id}, which data={asked.name} does not have; set paths.data= as it was then"
             )

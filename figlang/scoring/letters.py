@@ -1,4 +1,4 @@
-"""Closed choice of a causal model among lettered options, by its next token (MUNCH: Tong et al. 2024, §7.1).
+"""Closed choice of a causal model among lettered options, by its next token (Tong et al. 2024, §7.1).
 
 A letter may follow with its space (`▁A`, `ĠA`, or a space and an `A` in a vocabulary of bytes) or without
 (`A`). These are different tokens, and which one a network expects depends on its tokenizer; so the

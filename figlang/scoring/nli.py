@@ -8,7 +8,7 @@ entailed and the others are contradicted.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -16,11 +16,9 @@ from scipy.special import softmax
 from torch import Tensor, nn
 from transformers import PreTrainedConfig
 
-from figlang.config import NliConfig
 from figlang.errors import FiglangError
 from figlang.scoring.encode import Batch
 from figlang.scoring.head import Scorer
-from figlang.tasks.miqa import prompts as miqa
 from figlang.types import CLASSES, Inference, Item, Prediction
 
 log = logging.getLogger("figlang")
@@ -91,40 +89,55 @@ def classes(order: Sequence[int]) -> Scorer:
     return score
 
 
-def judgements(items: Sequence[Item], width: int) -> list[Inference]:
-    """Every option as a hypothesis about its context, for a network of `width` classes; ids are
-    `<item>/<option>`.
+def judgements(
+    items: Sequence[Item],
+    width: int,
+    premises: Callable[[Item], list[tuple[str, str]]] | None = None,
+    contradicts: bool = True,
+) -> list[Inference]:
+    """Every option as a question about entailment; ids are `<item>/<option>`.
 
-    The right option counts as entailed, every other one as contradicted (with two classes: as not entailed);
-    not so of MiQA, whose wrong options need not be contradicted.
+    Args:
+        items: The items.
+        width: How many classes the network has.
+        premises: Premise and hypothesis for each option of an item; None for its context and its options.
+        contradicts: Whether wrong options contradict the context. Then the right class is entailment for the
+            right option and contradiction (with two classes: no entailment) for the others; else no class is
+            right.
+
+    Returns:
+        An inference for each option of each item, in their order.
     """
     names = CLASSES if width == len(CLASSES) else TWO_CLASSES
     rows = []
     for item in items:
-        asks = item.attributes.get("question", ())
-        for index, option in enumerate(item.options):
-            gold = None if item.gold is None or asks else (0 if index == item.gold else len(names) - 1)
-            premise, hypothesis = (option, item.context) if "implied-by" in asks else (item.context, option)
+        pairs = [(item.context, option) for option in item.options] if premises is None else premises(item)
+        for index, (premise, hypothesis) in enumerate(pairs):
+            unlabelled = item.gold is None or not contradicts
+            gold = None if unlabelled else (0 if index == item.gold else len(names) - 1)
             rows.append(
                 Inference(f"{item.id}/{index}", item.group, premise, names, gold, hypothesis=hypothesis)
             )
     return rows
 
 
-def score_of(items: Sequence[Item], nli: NliConfig) -> str:
-    """What makes an option of these items plausible: `nli.score`, else what was published for their
-    benchmark."""
-    return nli.score or ("not_contradict" if miqa.are_questions(items) else "entail_minus_contradict")
+def choices(items: Sequence[Item], judged: Sequence[Prediction], score: str, on: str) -> list[Prediction]:
+    """The forced choice between the options of an item.
 
+    Args:
+        items: The items.
+        judged: The class logits of their options, in the order in which `judgements` made them.
+        score: How they become the score of an option, see `option_scores`.
+        on: `probabilities` or `logits`.
 
-def choices(items: Sequence[Item], judged: Sequence[Prediction], nli: NliConfig) -> list[Prediction]:
-    """The forced choice: each item's options scored by `nli.score` of their judgements, in the order
-    `judgements` made them.
+    Returns:
+        A prediction for each item.
 
-    Raises FiglangError for a score that a two-class network does not have.
+    Raises:
+        FiglangError: A two-class network does not have this score.
     """
     logits_NC = np.asarray([row.scores for row in judged], dtype=np.float64)
-    scores = iter(option_scores(logits_NC, score_of(items, nli), nli.on).tolist())
+    scores = iter(option_scores(logits_NC, score, on).tolist())
     return [Prediction.of(item, tuple(next(scores) for _ in item.options)) for item in items]
 
 
@@ -132,8 +145,8 @@ def option_scores(logits_NC: np.ndarray, score: str, on: str) -> np.ndarray:
     """Scores (N,) of hypotheses from their class logits (N, C), columns in the order of CLASSES or
     TWO_CLASSES.
 
-    `not_contradict` is minus the contradiction, which orders options as 1 − P(contradiction) does (MiQA's
-    score) and keeps apart what would round to 1.
+    `not_contradict` is minus the contradiction, which orders options as 1 − P(contradiction) does (Comșa
+    et al. 2022) and keeps apart what would round to 1.
     """
     if score != "entail" and logits_NC.shape[1] != len(CLASSES):
         raise FiglangError(

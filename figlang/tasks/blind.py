@@ -18,16 +18,10 @@ means, by the way of asking:
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
-from figlang.types import Inference, Item, Marked
+from figlang.types import Item
 
 OPENING, CLOSING, ENDING = "\"'“‘«„「", "\"'”’»」", ".!?。,;:"
-
-
-def hidden(item: Item) -> Item:
-    """The item with an empty context."""
-    return replace(item, context="", target=(0, 0)) if isinstance(item, Marked) else replace(item, context="")
 
 
 def without(template: str, place: str) -> str:
@@ -46,11 +40,7 @@ def distinct(items: Sequence[Item]) -> tuple[list[Item], list[int]]:
     kept: list[Item] = []
     places = []
     for item in items:
-        key = (
-            item.options,
-            item.cut,
-            item.hypothesis if isinstance(item, Inference) else item.attributes.get("question"),
-        )
+        key = (item.options, item.texts[1:], item.cut, item.attributes.get("question"))
         if key not in numbers:
             numbers[key] = len(kept)
             kept.append(item)

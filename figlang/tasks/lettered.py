@@ -11,8 +11,10 @@ from figlang.errors import FiglangError
 from figlang.tasks.blind import without
 from figlang.types import Item, Prompted
 
-# Fig-QA's items as a question. They were published without one: this wording is figlang's.
-FIGQA = {"meaning": '"{metaphor}"\nWhich of the following two statements does that mean?\n(A) {a}\n(B) {b}'}
+# A context with two options as a question. Liu et al. 2022 published none: this wording is figlang's.
+TEMPLATES = {
+    "meaning": '"{metaphor}"\nWhich of the following two statements does that mean?\n(A) {a}\n(B) {b}'
+}
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def as_asked(prompted: Sequence[Prompted]) -> list[Lettered]:
 def about_pairs(
     items: Sequence[Item], prompt: PromptConfig, orders: str, shown: Mapping[str, str]
 ) -> list[Lettered]:
-    """Fig-QA's items as questions, after the text `shown` before each, by its id.
+    """Items with two options as questions, after the text `shown` before each, by its id.
 
     `both` asks each in both orders of its options, as items of their own; `drawn` in one, drawn by the
     prompt's seed and the item's id, so that other items change nothing.
@@ -69,11 +71,11 @@ def _message(question: str, item: Item) -> str:
 
 
 def _template(prompt: PromptConfig) -> str:
-    text = FIGQA.get(str(prompt.question)) if prompt.template is None else prompt.template
+    text = TEMPLATES.get(str(prompt.question)) if prompt.template is None else prompt.template
     if text is None:
         raise FiglangError(
-            f"prompt={prompt.name} is no question about Fig-QA's items; use prompt=figqa_meaning, or leave "
-            "it out"
+            f"prompt={prompt.name} is not a question about a context with two options; use "
+            f"prompt.question={next(iter(TEMPLATES))}, or leave it out"
         )
     try:
         places = {place for _, place, _, _ in Formatter().parse(text) if place is not None}

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from figlang.errors import FiglangError
 from figlang.types import Generation, Open
@@ -26,7 +27,7 @@ def with_examples(asked: Sequence[Open], pool: Sequence[Generation], shots: int,
             )
         drawn = random.Random(f"{seed} {one.item} {one.kind}").sample(usable, shots)
         before = "".join(f"{answered.question} {answered.answer}\n\n" for answered in drawn)
-        shown.append(Open(one.item, one.group, one.kind, before + one.prompt))
+        shown.append(replace(one, prompt=before + one.prompt))
     return shown
 
 

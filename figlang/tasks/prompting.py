@@ -1,29 +1,13 @@
-"""Examples that stand before what is scored: k correct metaphors with their answers (Liu et al. 2022, §5.1).
+"""What examples are drawn from: the items or the file that `prompt.source` names."""
 
-The authors drew from a web page's list without a seed (GPT-2) or from the evaluated items themselves (GPT-3);
-here they come from the training items, seeded, and never show an item itself, its twin or its metaphor.
-"""
-
-import random
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from figlang.config import DataConfig, PathsConfig, PromptConfig
 from figlang.errors import FiglangError, one_line
 from figlang.files.sources import sha256
 from figlang.tasks import registry
-from figlang.text.tidying import fold
-from figlang.types import Item
-
-
-@dataclass(frozen=True)
-class Pool:
-    """What examples are drawn from, labelled items or texts, and the name and hash of its file."""
-
-    examples: tuple[Item | str, ...] = ()
-    source: str = "none"
+from figlang.tasks.examples import Pool
 
 
 def pool(prompt: PromptConfig, data_config: DataConfig, paths: PathsConfig) -> Pool:
@@ -56,40 +40,3 @@ def pool(prompt: PromptConfig, data_config: DataConfig, paths: PathsConfig) -> P
         ) from error
     lines = tuple(line.strip() for line in text.splitlines() if line.strip())
     return Pool(lines, f"{path.name}@{sha256(path)[:8]}")
-
-
-def draw(
-    items: Sequence[Item], examples: Sequence[Item | str], worded: Callable[[Item], str], prompt: PromptConfig
-) -> dict[str, str]:
-    """The text before the strings of every item, by the item's id; empty for k = 0.
-
-    A draw is without replacement. It depends on the seed and the pair's (or item's) name alone: other items,
-    their order and their number change nothing. `worded` words an item as an example; a text is one already.
-
-    Raises FiglangError if fewer than k examples are left.
-    """
-    if not prompt.k:
-        return dict.fromkeys((item.id for item in items), "")
-    keys = {item.id: {"split": "", "pair": item.group, "item": item.id}[prompt.per] for item in items}
-    twins: dict[str, set[str]] = defaultdict(set)
-    for item in items:
-        twins[item.group].add(fold(item.context))
-    hidden: dict[str, set[str]] = defaultdict(set)
-    for item in items:
-        hidden[keys[item.id]] |= twins[item.group]
-    contexts = [None if isinstance(one, str) else fold(one.context) for one in examples]
-    texts = [one if isinstance(one, str) else worded(one) for one in examples]
-    shown = {}
-    for key, unseen in hidden.items():
-        usable = [text for text, context in zip(texts, contexts, strict=True) if context not in unseen]
-        if len(usable) < prompt.k:
-            hides_more = prompt.per == "split"
-            raise FiglangError(
-                f"prompt.k={prompt.k} examples are wanted and {len(usable)} are left in "
-                f"prompt.source={prompt.source} "
-                "without the items themselves; lower "
-                f"prompt.k{', or draw with prompt.per=pair' if hides_more else ''}"
-            )
-        chosen = random.Random(f"{prompt.seed}/{key}").sample(usable, prompt.k)
-        shown[key] = "".join(text + prompt.separator for text in chosen)
-    return {item.id: shown[keys[item.id]] for item in items}

@@ -160,7 +160,7 @@ def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
         if split != "train":
             return load(split, each[0], paths)
         return mix.mixed(data, each, [load(split, part, paths) for part in each])
-    loaded = replace(task(data.dataset).load(split, data, paths), task=data.dataset)
+    loaded = replace(task(data.dataset).load(split, data, paths), task=data.dataset, question=data.question)
     if data.limit is None or data.limit >= len(loaded.items):
         return loaded
     note = (

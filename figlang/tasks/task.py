@@ -21,6 +21,7 @@ from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.tables import Cell, Table
 from figlang.tasks.grid import Reproduced
+from figlang.tasks.questions import Questions
 from figlang.tasks.reference import Comparison
 from figlang.tasks.scales import Scale
 from figlang.types import Item, Open, Prediction, Split
@@ -66,6 +67,12 @@ class Task:
     examples: str = "train"
     """The split that examples before an item are drawn from. `validation`: there are no training items, and
     the other items of what is evaluated are its examples."""
+    submitted: tuple[str, ...] = ()
+    """The splits of which `submit` writes a file for the authors of the benchmark."""
+    contradicts: bool = True
+    """Whether a wrong option contradicts the context, so that NLI has a right class for it."""
+    entailment_score: str = "entail_minus_contradict"
+    """How probabilities of NLI classes become the score of an option, if `nli.score` does not say it."""
 
     scale: Scale | None = None
     """How people rate what models answer to its open questions; None if it has none."""
@@ -98,9 +105,26 @@ class Task:
         """Whether items are premises with hypotheses, and their options names of classes."""
         return False
 
+    def submit(self, folder: Path, split: Split, predictions: Sequence[Prediction]) -> None:
+        """Write the file that the authors of the benchmark are sent.
+
+        Args:
+            folder: Where the evaluation is written.
+            split: The items.
+            predictions: The prediction for each item, in their order.
+        """
+
     def twins(self, train: Split, other: Split) -> Mapping[str, str]:
         """Training items that say the same as an item of `other`: the id of each, with that of its twin."""
         return {}
+
+    def asked(self, question: str) -> Questions:
+        """How items are put in words.
+
+        Args:
+            question: The value of `data.question` that they were loaded with.
+        """
+        return Questions()
 
     def premises(self, item: Item) -> list[tuple[str, str]]:
         """Premise and hypothesis for each option: does the premise entail the hypothesis?"""

@@ -31,7 +31,7 @@ from figlang.tasks.twins import twin
 from figlang.training.base import ChoiceModule, Score
 from figlang.training.causal_lm import CausalLMModule
 from figlang.training.cross_entropy import CrossEntropyModule
-from figlang.types import CLASSES, Inference, Item, SentenceVectors, Split
+from figlang.types import CLASSES, Item, SentenceVectors, Split
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
     model, method = _start(config), config.method
     items = (*train.items, *validation.items, *selected)
     options = max(len(item.options) for item in items)
-    texts = [text for item in items for text in _texts(item)]
+    texts = [text for item in items for text in item.texts]
     format = "nli" if method.name == "nli" else method.format
     network, tokenizer, new = networks.begin(model, format, texts, options, cache=config.paths.cache)
     vectors = sentence_vectors(config.model) if format == "dual" else SentenceVectors()
@@ -279,7 +279,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
 
 def _causal(config: TrainConfig, train: Split, validation: Split, selected: tuple[Item, ...]) -> Prepared:
     model, method, scoring = _start(config), config.method, config.scoring
-    texts = [text for item in (*train.items, *validation.items) for text in (item.context, *item.options)]
+    texts = [text for item in (*train.items, *validation.items) for text in item.texts]
     network, tokenizer = networks.causal(model, config.paths.cache, texts)
     manifest = replace(
         causal_manifest(model, scoring, beginning(config.model, scoring, tokenizer), _method_name(config)),
@@ -370,10 +370,6 @@ def line(item: Item, text: str, wording: Wording) -> str:
     ):  # python-capitalised, which lowers all other letters, and no space between the sentences
         return f"{item.context.rstrip(',.! ').capitalize()}.{answer.replace('.', '').strip().capitalize()}."
     return "".join(wording.of(item).span("", item.context, answer))
-
-
-def _texts(item: Item) -> tuple[str, ...]:
-    return (item.context, item.hypothesis) if isinstance(item, Inference) else (item.context, *item.options)
 
 
 def _lineage(config: TrainConfig, train: Split, validation: Split) -> dict[str, Any]:

@@ -89,10 +89,10 @@ def test_another_normalisation_is_in_the_signature(run: Run) -> None:
         (["prompt=miqa_qa", "prompt.suffix=so"], "has no place in a question"),
         (
             ["prompt=miqa_qa", "scoring=clean"],
-            "scoring=clean has scoring.span=whole, but of MiQA's questions the answer alone",
+            "scoring=clean has scoring.span=whole, but only the answers to questions",
         ),
         (["prompt=miqa_qa", "scoring=liu2022"], "scoring=liu2022 has scoring.text=raw"),
-        (["prompt=miqa_qa", "data=figqa_sample"], "asks questions of MiQA or MUNCH, and"),
+        (["prompt=miqa_qa", "data=figqa_sample"], "asks questions, and"),
     ],
 )
 def test_a_mistake_is_one_line(

@@ -250,13 +250,13 @@ def test_a_letter_is_the_first_word_of_a_text(text: str, letter: int | None) -> 
 @pytest.mark.parametrize(
     ("prompt", "scoring", "message"),
     [
-        (PromptConfig("munch", reply="letter", k=3), None, "prompt.k changes no judgement of MUNCH"),
+        (PromptConfig("munch", reply="letter", k=3), None, "prompt.k changes no judgement"),
         (
             PromptConfig("munch", reply="letter", template="{metaphor} {answer}"),
             None,
             "prompt.template changes no judgement",
         ),
-        (PromptConfig("munch"), None, "judged by letters, not by prompt.reply=statement; use prompt=munch"),
+        (PromptConfig("munch"), None, "judged by letters, not by prompt.reply=statement"),
         (
             PromptConfig("munch", reply="letter"),
             ScoringConfig("pmi", norm="sum", minus_alone=True),
@@ -304,7 +304,7 @@ MISTAKES: list[tuple[Callable[[], None], list[str], str]] = [
         "prompt CTWT52 asks about words of MUNCH; use data=munch_word",
     ),
     (evaluate_command, ["data=munch_generation"], "asks for words and gives none to choose from"),
-    (evaluate_command, ["data=munch_paraphrase", "prompt=munch"], "asks questions of MiQA or MUNCH, and"),
+    (evaluate_command, ["data=munch_paraphrase", "prompt=munch"], "asks questions, and"),
     (
         evaluate_command,
         ["data=miqa_sample", "prompt=miqa_qa", "prompt.reply=greedy"],

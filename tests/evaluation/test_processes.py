@@ -29,7 +29,9 @@ ITEMS = [Item(str(number), str(number // 2), "a", ("b", "c"), 0) for number in r
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8])
 def test_every_item_has_one_process_and_pairs_stay_together(size: int) -> None:
-    shares = [Processes(rank, size).share(ITEMS) for rank in range(size)]
+    shares = [
+        [ITEMS[position] for position in Processes(rank, size).positions(ITEMS)] for rank in range(size)
+    ]
     assert sorted((item.id for share in shares for item in share), key=int) == [item.id for item in ITEMS]
     groups = [{item.group for item in share} for share in shares]
     assert sum(map(len, groups)) == len({item.group for item in ITEMS})
@@ -40,7 +42,7 @@ def test_every_item_has_one_process_and_pairs_stay_together(size: int) -> None:
 
 def test_one_process_keeps_everything_to_itself() -> None:
     assert join() == Processes(0, 1)
-    assert Processes().share(ITEMS) == ITEMS
+    assert Processes().positions(ITEMS) == list(range(len(ITEMS)))
     assert Processes().gather("rows") == ["rows"]
 
 

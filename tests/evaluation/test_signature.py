@@ -27,6 +27,7 @@ from figlang.models import checkpoint, lora, networks
 from figlang.runs import results
 from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_predictions
 from figlang.tasks import prompting
+from figlang.tasks.examples import Pool
 from figlang.types import Item, Split
 from tests import causal_models, masked_models, running
 
@@ -106,16 +107,13 @@ def evaluated(
 ) -> tuple[str, list[tuple[float, ...]]] | None:
     """Signature and scores; None for what is refused."""
     torch.manual_seed(settings.get("drawn", 0))
-    split = Split(name="own", source="own.csv", sha256="0" * 64, items=items)
+    task = "miqa" if items is QUESTIONS else ""
+    split = Split(name="own", source="own.csv", sha256="0" * 64, items=items, task=task)
     try:
         asked = config(settings)
         loaded = checkpoint.named_by(asked)
         other = items is QUESTIONS and asked.prompt.k
-        pool = (
-            prompting.Pool(items, "other rows")
-            if other
-            else prompting.pool(asked.prompt, asked.data, asked.paths)
-        )
+        pool = Pool(items, "other rows") if other else prompting.pool(asked.prompt, asked.data, asked.paths)
         how = predicting.How(
             False, 2, asked.scoring, asked.prompt, pool, asked.nli, max_length=asked.max_length
         )

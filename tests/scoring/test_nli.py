@@ -7,13 +7,14 @@ import pytest
 import torch
 from transformers import BertConfig, PreTrainedConfig, PreTrainedModel
 
-from figlang.config import MethodConfig, ModelConfig, NliConfig
+from figlang.config import MethodConfig, ModelConfig
 from figlang.errors import FiglangError
 from figlang.evaluation.choosing import predict
 from figlang.models import networks
 from figlang.scoring.encode import Encoder
 from figlang.scoring.nli import TWO_CLASSES, choices, classes, judgements, label_order, option_scores
 from figlang.statistics.metrics import accuracy
+from figlang.tasks.miqa.task import MiQa
 from figlang.training.cross_entropy import CrossEntropyModule
 from figlang.types import CLASSES, Inference, Item, Prediction
 
@@ -178,7 +179,7 @@ def test_what_a_statement_is_implied_by_is_the_premise() -> None:
         0,
         {"question": ("implied-by",)},
     )
-    assert [(row.context, row.hypothesis) for row in judgements([item], 3)] == [
+    assert [(row.context, row.hypothesis) for row in judgements([item], 3, MiQa().premises)] == [
         ("It was a sleeping pill.", "The lecture was boring."),
         ("It was short.", "The lecture was boring."),
     ]
@@ -196,6 +197,7 @@ def test_the_three_way_protocol_counts_every_judgement() -> None:
 
 
 E = np.e
+MINUS = "entail_minus_contradict"
 EXPECTED = {
     # P(entailment) − P(contradiction) and its parts, worked by hand from LOGITS; Z is each row's sum of
     # powers.
@@ -225,14 +227,14 @@ EXPECTED = {
 
 @pytest.mark.parametrize(("score", "on"), EXPECTED)
 def test_scores_worked_by_hand(score: str, on: str) -> None:
-    chosen = choices(PAIR, judged(LOGITS), NliConfig(score=score, on=on))
+    chosen = choices(PAIR, judged(LOGITS), score, on)
     assert [value for row in chosen for value in row.scores] == pytest.approx(EXPECTED[score, on])
     assert [(row.id, row.group, row.gold) for row in chosen] == [("a", "p", 0), ("b", "p", 1)]
     assert chosen[0].attributes == {"commonsense": ("objects",)}
 
 
 def test_the_forced_choice_is_always_made_where_the_three_way_one_says_neutral() -> None:
-    chosen = choices(PAIR, judged(LOGITS), NliConfig())
+    chosen = choices(PAIR, judged(LOGITS), MINUS, "probabilities")
     assert [row.choice for row in chosen] == [0, 0]
     assert accuracy(chosen).value == 0.5  # type: ignore[union-attr]
 
@@ -243,8 +245,8 @@ def test_probabilities_and_logits_may_choose_differently() -> None:
     logits = [(0.0, 9.0, -3.0), (1.0, 0.0, 0.0)]
     item = [PAIR[0]]
     rows = [Prediction("a/0", "p", 0, logits[0]), Prediction("a/1", "p", 2, logits[1])]
-    assert choices(item, rows, NliConfig(on="logits"))[0].choice == 0
-    assert choices(item, rows, NliConfig(on="probabilities"))[0].choice == 1
+    assert choices(item, rows, MINUS, "logits")[0].choice == 0
+    assert choices(item, rows, MINUS, "probabilities")[0].choice == 1
 
 
 def test_contradictions_that_are_nearly_impossible_are_still_told_apart() -> None:
@@ -256,7 +258,7 @@ def test_contradictions_that_are_nearly_impossible_are_still_told_apart() -> Non
 
 def test_a_two_class_network_has_the_score_it_supports() -> None:
     two = [(2.0, 0.0), (0.0, 1.0), (0.0, 3.0), (1.0, 0.0)]
-    chosen = choices(PAIR, judged(two), NliConfig(score="entail"))
+    chosen = choices(PAIR, judged(two), "entail", "probabilities")
     assert [row.choice for row in chosen] == [0, 1]
     assert chosen[0].scores == pytest.approx([E**2 / (E**2 + 1), 1 / (1 + E)])
     assert {row.options for row in judgements(PAIR, 2)} == {TWO_CLASSES}
@@ -264,7 +266,7 @@ def test_a_two_class_network_has_the_score_it_supports() -> None:
         with pytest.raises(
             FiglangError, match=r"nli\.score=.* needs a class for contradiction.*use nli\.score=entail"
         ):
-            choices(PAIR, judged(two), NliConfig(score=score))
+            choices(PAIR, judged(two), score, "probabilities")
 
 
 # Reading and training

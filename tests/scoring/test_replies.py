@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from figlang.config import PromptConfig, ScoringConfig
+from figlang.config import PromptConfig
 from figlang.errors import FiglangError
-from figlang.evaluation.asking import question
 from figlang.runs.systems import System, names
 from figlang.scoring.replies import choose, letter
 from figlang.statistics.metrics import measure
+from figlang.tasks.examples import Pool
 from figlang.tasks.lettered import Lettered
-from figlang.tasks.prompting import Pool
+from figlang.tasks.miqa.asked import Implications
+from figlang.tasks.questions import Questions
 from figlang.types import Item, Reply
 
 PAIR = [
@@ -246,9 +247,16 @@ def test_letters_beyond_the_options_are_none() -> None:
     assert [letter("The answer is D.", count) for count in (2, 3, 4)] == [None, None, "D"]
 
 
-def ask(items: list[Item], orders: str = "both", pool: Sequence[Item] = (), **fields: Any) -> list[Lettered]:
-    scoring = ScoringConfig("letter", kind="letter", orders=orders)
-    return question(items, items, scoring, PromptConfig(**fields), Pool(tuple(pool), "train@x"))[1]
+def ask(
+    items: list[Item],
+    orders: str = "both",
+    pool: Sequence[Item] = (),
+    questions: Questions | None = None,
+    **fields: Any,
+) -> list[Lettered]:
+    questions = questions or Questions()
+    prompt = questions.settled(PromptConfig(**fields))
+    return questions.letters(items, items, prompt, Pool(tuple(pool), "train@x"), orders)
 
 
 def test_the_message_about_a_pair_by_hand() -> None:
@@ -266,7 +274,7 @@ def test_the_message_about_a_pair_by_hand() -> None:
 
 
 def test_miqa_is_asked_as_it_comes_in_the_published_words() -> None:
-    (one,) = ask([MIQA])
+    (one,) = ask([MIQA], questions=Implications())
     assert one.item == MIQA
     assert one.message == (
         '"My future is bright". Which of the following two statements could that imply?\n(A) there is '
@@ -344,7 +352,7 @@ def test_letters_are_named_beside_scores() -> None:
     ("fields", "items", "message"),
     [
         ({"question": "or"}, [MIQA], "without letters; use prompt=miqa_numbered"),
-        ({"question": "or"}, PAIR, "no question about Fig-QA's items; use prompt=figqa_meaning"),
+        ({"question": "or"}, PAIR, "not a question about a context with two options"),
         ({"question": "meaning", "template": "{metaphor} {a} {b}"}, PAIR, "must show (A) {a} and (B) {b}"),
         ({"question": "meaning", "template": "{metaphor} (A) {a} (B) {b"}, PAIR, "cannot be read"),
     ],
@@ -353,4 +361,4 @@ def test_a_prompt_without_letters_is_refused(fields: dict[str, str], items: list
     with pytest.raises(
         FiglangError, match=message.replace("(", r"\(").replace(")", r"\)").replace("{", r"\{")
     ):
-        ask(items, **fields)
+        ask(items, questions=Implications() if MIQA in items else None, **fields)

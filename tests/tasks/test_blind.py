@@ -32,11 +32,11 @@ from figlang.scoring.requests import Request
 from figlang.scoring.wording import Wording
 from figlang.statistics.metrics import accuracy
 from figlang.tasks import lettered
-from figlang.tasks.blind import distinct, hidden, without
+from figlang.tasks.blind import distinct, without
+from figlang.tasks.examples import Pool
 from figlang.tasks.miqa import prompts as miqa
 from figlang.tasks.munch import prompts as munch
-from figlang.tasks.prompting import Pool
-from figlang.types import CLASSES, Inference, Item, Judgement, Prediction, Split
+from figlang.types import CLASSES, Inference, Item, Marked, Prediction, Split
 from tests import causal_models, masked_models
 
 PAIRS = [
@@ -67,7 +67,7 @@ QUESTIONS = [
     )
 ]
 TRIPLES = [
-    Judgement(
+    Marked(
         f"j-{number}",
         f"j-{number}",
         "Prices soared again.",
@@ -166,13 +166,20 @@ WAYS: dict[str, tuple[str, ScoringConfig | None, PromptConfig, Sequence[Item]]] 
 }
 
 
+def split_of(items: Sequence[Item], like: Sequence[Item]) -> Split:
+    """A split of items of the same task as those of a way of asking."""
+    tasks = {id(QUESTIONS): ("miqa", "both"), id(TRIPLES): ("munch", "word"), id(PREMISES): ("snli", "both")}
+    task, question = tasks.get(id(like), ("", ""))
+    return Split("own", tuple(items), "here", "0" * 64, task=task, question=question)
+
+
 def evaluated(
     way: str, folder: Path, change: Callable[[Sequence[Item]], list[Item]] = list, **fields: Any
 ) -> dict[str, Any]:
     """A metrics.json of an evaluation by a way of asking."""
     folder.mkdir(exist_ok=True)
     format, scoring, prompt, items = WAYS[way]
-    split = Split("own", tuple(change(items)), "here", "0" * 64)
+    split = split_of(change(items), items)
     how = How(scoring=scoring, prompt=prompt, pool=EXAMPLES if prompt.source == "here" else Pool(), **fields)
     facts = predict(loaded(format, scoring), split, folder, how)
     return results.Evaluated("tiny", facts, split, "validation", "own", 0).document(folder)
@@ -251,7 +258,7 @@ def test_two_processes_write_the_file_of_one(way: str, tmp_path: Path) -> None:
         pool = EXAMPLES if prompt.source == "here" else Pool()
         how = How(scoring=scoring, prompt=prompt, pool=pool, processes=Second(rank, 2))
         (tmp_path / "two").mkdir(exist_ok=True)
-        predict(loaded(format, scoring), Split("own", tuple(items), "here", "0" * 64), tmp_path / "two", how)
+        predict(loaded(format, scoring), split_of(items, items), tmp_path / "two", how)
     one, two = (read_predictions(tmp_path / name / "predictions_blind.jsonl") for name in ("one", "two"))
     assert [row.id for row in one] == [row.id for row in two]
     for row, other in zip(one, two, strict=True):
@@ -287,12 +294,12 @@ def test_hidden_labels_have_no_gain(tmp_path: Path) -> None:
 
 
 def test_options_that_come_again_are_read_once() -> None:
-    kept, places = distinct([hidden(item) for item in PAIRS])
+    kept, places = distinct([item.hidden() for item in PAIRS])
     assert [item.id for item in kept] == ["a-1", "b-1"]
     assert places == [0, 0, 1, 1]
-    both = [hidden(replace(PREMISES[0], hypothesis=text)) for text in ("A dog moves.", "A dog sleeps.")]
+    both = [replace(PREMISES[0], hypothesis=text).hidden() for text in ("A dog moves.", "A dog sleeps.")]
     assert distinct(both)[1] == [0, 1], "what differs in its hypothesis is not the same"
-    kinds = [hidden(item) for item in QUESTIONS if item.group == "m0"]
+    kinds = [item.hidden() for item in QUESTIONS if item.group == "m0"]
     assert distinct(kinds)[1] == [0, 1], "premise and conclusion change places"
 
 
@@ -352,7 +359,7 @@ def test_a_triple_without_its_sentence() -> None:
 
 def test_a_message_without_its_metaphor() -> None:
     (first, _) = lettered.about_pairs(
-        [hidden(PAIRS[0])], PromptConfig(question="meaning"), "both", {"a-1": ""}
+        [PAIRS[0].hidden()], PromptConfig(question="meaning"), "both", {"a-1": ""}
     )
     assert first.message.startswith(
         "Which of the following two statements does that mean?\n(A) It was hot.\n"

@@ -7,7 +7,8 @@ import pytest
 
 from figlang.config import DataConfig, PathsConfig, PromptConfig
 from figlang.errors import FiglangError
-from figlang.tasks.prompting import draw, pool
+from figlang.tasks.examples import draw
+from figlang.tasks.prompting import pool
 from figlang.types import Item
 
 TRAIN = [Item(f"t{n}", f"g{n // 2}", f"metaphor {n}", ("yes", "no"), n % 2) for n in range(20)]

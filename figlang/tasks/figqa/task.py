@@ -8,10 +8,10 @@ from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.tables import Table
 from figlang.tasks import twins
-from figlang.tasks.figqa import beside, free_text, linguistic, published, reading
+from figlang.tasks.figqa import beside, free_text, linguistic, published, reading, submission
 from figlang.tasks.reference import Comparison
 from figlang.tasks.task import Beside, System, Task, Values
-from figlang.types import Item, Open, Split
+from figlang.types import Item, Open, Prediction, Split
 
 
 class FigQa(Task):
@@ -21,6 +21,7 @@ class FigQa(Task):
     files: tuple[str, ...] = ("test_labels",)
     mixed_as: str | None = "both"
     scale = free_text.SCALE
+    submitted = ("test",)
     context = "metaphor"
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
@@ -30,6 +31,9 @@ class FigQa(Task):
 
     def evaluated(self, data: DataConfig) -> tuple[str, ...]:
         return ("validation", "test")
+
+    def submit(self, folder: Path, split: Split, predictions: Sequence[Prediction]) -> None:
+        submission.write(folder / "submission.json", split.items, predictions)
 
     def twins(self, train: Split, other: Split) -> Mapping[str, str]:
         return twins.near_duplicates(train, other)

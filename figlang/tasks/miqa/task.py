@@ -5,7 +5,9 @@ from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.tasks.miqa import free_text, published, reading
+from figlang.tasks.miqa.asked import Implications
 from figlang.tasks.miqa.table3 import Table3
+from figlang.tasks.questions import Questions
 from figlang.tasks.reference import Comparison
 from figlang.tasks.task import Task
 from figlang.types import Item, Open, Split
@@ -19,6 +21,9 @@ class MiQa(Task):
     examples = "validation"
     scale = free_text.SCALE
     reproduced = (Table3,)
+    # What is not implied need not be contradicted; the score of the paper is 1 − P(contradiction).
+    contradicts = False
+    entailment_score = "not_contradict"
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
         root, upstream = data.root or paths.data, data.root is None
@@ -34,3 +39,12 @@ class MiQa(Task):
         questions = content["metrics"]["accuracy_by"].get("question", ())
         shots = content["facts"].get("shots")
         return published.compare(content["data_name"], questions, shots, content["published_file"])
+
+    def asked(self, question: str) -> Questions:
+        return Implications()
+
+    def premises(self, item: Item) -> list[tuple[str, str]]:
+        """Where the question is what implies the sentence, the options are the premises."""
+        if "implied-by" in item.attributes["question"]:
+            return [(option, item.context) for option in item.options]
+        return super().premises(item)

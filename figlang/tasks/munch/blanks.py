@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from figlang.errors import FiglangError
-from figlang.types import Blank, Item, Substitution
+from figlang.types import Blank, Item, Marked
 
 FORMS = ("quote", "insert")
 
@@ -54,12 +54,15 @@ def ask(items: Sequence[Item], name: str, form: str = "quote") -> list[Blank]:
     """
     if name not in PROMPTS:
         raise FiglangError(f"no generation prompt {name!r} of MUNCH; choose one of {', '.join(PROMPTS)}")
-    if wrong := next((item for item in items if not isinstance(item, Substitution)), None):
-        raise FiglangError(f"{wrong.id} has no answers that people gave; use data=munch_generation")
-    return [_blank(item, PROMPTS[name], form) for item in items if isinstance(item, Substitution)]
+    blanks = []
+    for item in items:
+        if not isinstance(item, Marked) or not item.blank:
+            raise FiglangError(f"{item.id} has no answers that people gave; use data=munch_generation")
+        blanks.append(_blank(item, PROMPTS[name], form))
+    return blanks
 
 
-def _blank(item: Substitution, prompt: Prompt, form: str) -> Blank:
+def _blank(item: Marked, prompt: Prompt, form: str) -> Blank:
     lines = f"{prompt.instruction}\nSentence: {item.highlighted()}\n{prompt.label}: "
     if form == "quote":
         return Blank(item, f'{lines}{item.highlighted(word="[blank]")}\n[blank] should be "', "")

@@ -15,7 +15,7 @@ from figlang.statistics.clustered import Array
 from figlang.tables import Table
 from figlang.tasks.grid import Embeddings, Figures, Overview
 from figlang.tasks.munch import figure, overview, similarity, vectors
-from figlang.types import Item, Judgement, Split
+from figlang.types import Item, Marked, Split
 
 
 @dataclass
@@ -83,7 +83,7 @@ class MunchFigures(Figures[FiguresConfig]):
     ) -> tuple[str, dict[str, Any], dict[str, Array]]:
         """Name, facts and vectors of the words of all triples."""
         lower, source = self.config.lower, str(self.config.vectors)
-        marked = [item for item in items if isinstance(item, Judgement)]
+        marked = [item for item in items if isinstance(item, Marked)]
         wanted = {
             word.lower() if lower else word for item in marked for word in (item.word, *item.options[:2])
         }

@@ -7,11 +7,10 @@ is about it.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from figlang.errors import FiglangError
-from figlang.types import Item, Judgement, Prompted
+from figlang.types import Item, Marked, Prompted
 
 CONDITIONS = ("implicit", "m-sent", "m-word")
 LETTERS = ("A", "B", "C", "D")
@@ -78,7 +77,7 @@ PROMPTS = {
 }
 
 
-def body(name: str, item: Judgement) -> str:
+def body(name: str, item: Marked) -> str:
     """A triple in the words of a prompt, up to the letter that answers it. A hidden sentence has no line."""
     prompt = PROMPTS[name]
     highlighted = prompt.form == "word" or prompt.condition == "m-word"
@@ -111,12 +110,12 @@ def ask(
     form = form_of(name)
     asked = []
     for item in items:
-        if not isinstance(item, Judgement) or item.attributes["form"] != (form,):
+        if not isinstance(item, Marked) or item.attributes.get("form") != (form,):
             others = ", ".join(other for other, prompt in PROMPTS.items() if prompt.form != form)
             raise FiglangError(
                 f"prompt {name} asks about {form}s of MUNCH; use data=munch_{form}, or one of {others}"
             )
-        text = body(name, replace(item, context="", target=(0, 0)) if blind else item)
+        text = body(name, item.hidden() if blind else item)
         asked.append(
             Prompted(
                 item,
@@ -135,8 +134,8 @@ def by_prompt(items: Sequence[Item], names: Sequence[str]) -> dict[str, list[Ite
     """
     forms: dict[str, list[Item]] = {}
     for item in items:
-        if isinstance(item, Judgement):
-            forms.setdefault(item.attributes["form"][0], []).append(item)
+        for form in item.attributes.get("form", ()):
+            forms.setdefault(form, []).append(item)
     if not forms:
         raise FiglangError(
             "these are not MUNCH's judgements; use data=munch, munch_word, munch_sentence or munch_sample"

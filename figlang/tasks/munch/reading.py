@@ -30,7 +30,7 @@ from figlang.files.sources import data_file, local_path, sha256
 from figlang.tasks.munch import parts_of_speech
 from figlang.tasks.munch import task_files as munch_tasks
 from figlang.tasks.munch.marks import Mark, mark
-from figlang.types import Item, Judgement, Paraphrase, Split, Substitution
+from figlang.types import Item, Marked, Split
 
 UPSTREAM = "https://raw.githubusercontent.com/xiaoyuisrain/metaphor-understanding-challenge/HEAD"
 # table: (path, sha256 and bytes of the upstream file at 5b78a54)
@@ -93,7 +93,7 @@ def read_generation(path: Path, data: DataConfig) -> Split:
     Rows that cannot be used are left out with a note each, or refused with `data.strict`.
     """
     problems = Problems(path, data.strict)
-    items: dict[str, Substitution] = {}
+    items: dict[str, Marked] = {}
     entries: dict[int, munch_tasks.Entries] = {}
     numbers: set[str] = set()
     for number, row in read_csv(path, GENERATION, problems):
@@ -103,7 +103,7 @@ def read_generation(path: Path, data: DataConfig) -> Split:
         sentence = _marked(row["s0"]).repaired()
         attributes = {"genre": (row["genre"],), "novelty": (row["novelty"],)}
         answers = tuple(row["human_ans"].split(" "))
-        items[row["idx"]] = Substitution(
+        items[row["idx"]] = Marked(
             f"munch-sentence-{row['idx']}",
             row["sid"],
             sentence.plain,
@@ -111,6 +111,7 @@ def read_generation(path: Path, data: DataConfig) -> Split:
             None,
             attributes,
             target=sentence.target,
+            blank=True,
         )
         entries[number] = munch_tasks.generation(row["i0"], row["s0"])
         numbers.add(row["i0"])
@@ -145,7 +146,7 @@ def read_judgement(path: Path, sentences: Split, data: DataConfig) -> Split:
         numbers.add(row["i0"])
         candidates = [(_marked(row[name]), row[f"{name}_label"]) for name in ("s1", "s2")]
         entries[number] = munch_tasks.judgement(row["i0"], _marked(row["s0"]), candidates)
-        assert isinstance(source, Substitution)
+        assert isinstance(source, Marked)
         items += _items(row["i0"], source, [(one.repaired(), label) for one, label in candidates], data)
     if not items:
         raise problems.nothing_usable("add rows below the header")
@@ -166,7 +167,7 @@ def read_judgement(path: Path, sentences: Split, data: DataConfig) -> Split:
 
 
 def _items(
-    i0: str, source: Substitution, candidates: Sequence[tuple[Mark, str]], data: DataConfig
+    i0: str, source: Marked, candidates: Sequence[tuple[Mark, str]], data: DataConfig
 ) -> Iterator[Item]:
     swapped = random.Random(f"{data.seed} {i0}").random() < 0.5
     orders = {"seeded": (swapped,), "both": (False, True), "upstream": (False,)}[data.order]
@@ -179,14 +180,20 @@ def _items(
         of = f"munch-triple-{i0}{f'-{1 + swap}' if data.order == 'both' else ''}"
         if data.question == "paraphrase":
             if gold < 2:
-                yield Paraphrase(
-                    of, source.group, source.context, (first.plain, second.plain), gold, attributes
+                yield Item(
+                    of,
+                    source.group,
+                    source.context,
+                    (first.plain, second.plain),
+                    gold,
+                    attributes,
+                    paired=False,
                 )
             continue
         for form in FORMS if data.question == "both" else (data.question,):
             options = (first.word, second.word) if form == "word" else (first.plain, second.plain)
             asked = {**attributes, "form": (form,)}
-            yield Judgement(
+            yield Marked(
                 f"{of}-{form}",
                 source.group,
                 source.context,
@@ -275,7 +282,7 @@ def _agree(entries: Mapping[int, munch_tasks.Entries], table: Path, problems: Pr
 
 
 def _parts_of_speech(
-    sentences: Mapping[str, Substitution], folder: Path, data: DataConfig
+    sentences: Mapping[str, Marked], folder: Path, data: DataConfig
 ) -> tuple[dict[str, str], list[str]]:
     """Tags by idx: from the file `data.pos`, by default the one beside the tables, and of what it lacks by
     `data.tagger`."""

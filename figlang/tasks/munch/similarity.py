@@ -12,7 +12,7 @@ from figlang.errors import FiglangError
 from figlang.statistics.clustered import Array, Support
 from figlang.statistics.metrics import ratio
 from figlang.tasks.munch.vectors import cosine
-from figlang.types import Item, Judgement
+from figlang.types import Item, Marked
 
 PAIRS = {"target-apt": ("target", "apt"), "target-inapt": ("target", "inapt"), "apt-inapt": ("apt", "inapt")}
 COSINES, DIFFERENCES = Support(-1.0, 1.0), Support(-2.0, 2.0)
@@ -36,7 +36,7 @@ def triples(items: Sequence[Item], vectors: Mapping[str, Array], lower: bool = T
     """The triples with one apt candidate, of judgements of words."""
     found = []
     for item in items:
-        if isinstance(item, Judgement) and item.gold in (0, 1):
+        if isinstance(item, Marked) and item.gold in (0, 1):
             words = {
                 "target": item.word,
                 "apt": item.options[item.gold],

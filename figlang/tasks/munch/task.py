@@ -5,12 +5,14 @@ from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.tasks.munch import free_text, published, reading
+from figlang.tasks.munch.asked import Blanks, Judgements
 from figlang.tasks.munch.figures import MunchFigures
 from figlang.tasks.munch.generation import GenerationGrid
 from figlang.tasks.munch.judgement import JudgementGrid
+from figlang.tasks.questions import Questions
 from figlang.tasks.reference import Comparison
 from figlang.tasks.task import Task
-from figlang.types import Judgement, Prediction, Split, Substitution
+from figlang.types import Prediction, Split
 
 
 class Munch(Task):
@@ -26,10 +28,11 @@ class Munch(Task):
         return reading.load(split, data, data.root or paths.data, paths.cache)
 
     def published_files(self, split: Split, role: str) -> tuple[str, ...]:
-        if isinstance(split.items[0], Judgement):
+        asked = self.asked(split.question)
+        if asked.by_letter:
             # The published numbers are of shuffled candidates.
             return () if "order=upstream" in split.drawn else (reading.FILES["judgement"][1],)
-        return (reading.FILES["generation"][1],) if isinstance(split.items[0], Substitution) else ()
+        return (reading.FILES["generation"][1],) if asked.fills else ()
 
     def published(self, content: Mapping[str, Any]) -> Sequence[Comparison]:
         if "form" not in content["metrics"]["accuracy_by"]:
@@ -42,3 +45,6 @@ class Munch(Task):
         # same.
         form = ",".join(row.attributes.get("form", ()))
         return row.id.removesuffix(f"-{form}"), form
+
+    def asked(self, question: str) -> Questions:
+        return {"generation": Blanks, "paraphrase": Questions}.get(question, Judgements)()

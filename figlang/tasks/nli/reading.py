@@ -20,7 +20,7 @@ from figlang.errors import FiglangError
 from figlang.files.rows import Problems, Row, read_aligned, read_json_lines, read_tabs
 from figlang.files.sources import hub_rows, local_path, sha256
 from figlang.tasks.mix import joined
-from figlang.types import CLASSES, Consequence, Inference, Split
+from figlang.types import CLASSES, Inference, Item, Split
 
 PREMISE, HYPOTHESIS = ("sentence1", "premise", "context"), ("sentence2", "hypothesis", "query")
 LABEL, IDENTIFIER = ("gold_label", "label"), ("pairID", "uid", "fid")
@@ -126,12 +126,11 @@ def choices(split: Split) -> Split:
     return replace(split, items=items, notes=(*split.notes, note))
 
 
-def _consequence(entailed: Inference, contradicted: Inference) -> Consequence:
+def _consequence(entailed: Inference, contradicted: Inference) -> Item:
     options = sorted((entailed.hypothesis, contradicted.hypothesis))
     identifier = f"{entailed.id}+{contradicted.id}"
-    return Consequence(
-        identifier, entailed.group, entailed.context, tuple(options), options.index(entailed.hypothesis)
-    )
+    gold = options.index(entailed.hypothesis)
+    return Item(identifier, entailed.group, entailed.context, tuple(options), gold, paired=False)
 
 
 def _dev_test(split: str, dev: Split, test: Split) -> Split:

@@ -2,6 +2,7 @@
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.tasks.nli import reading
+from figlang.tasks.questions import Questions
 from figlang.tasks.task import Task
 from figlang.types import Split
 
@@ -14,6 +15,12 @@ TITLES = {
     "snli_dev_test": "SNLI without its training part",
     "nli_mix": "SNLI, MultiNLI, ANLI and FEVER-NLI",
 }
+
+
+class Inferences(Questions):
+    """Premises with hypotheses, as they are."""
+
+    classified = True
 
 
 class Nli(Task):
@@ -32,3 +39,6 @@ class Nli(Task):
 
     def classified(self, data: DataConfig) -> bool:
         return data.question != "choice"
+
+    def asked(self, question: str) -> Questions:
+        return Questions() if question == "choice" else Inferences()

@@ -447,7 +447,7 @@ def test_munch_is_judged_by_letters_of_a_chat(here: Path, monkeypatch: pytest.Mo
             ["one_by_one=2"],
             "one_by_one= measures how much time is saved if a local network",
         ),
-        ({}, ["scoring=letter", "prompt.k=2"], "prompt.k changes no judgement of MUNCH"),
+        ({}, ["scoring=letter", "prompt.k=2"], "prompt.k changes no judgement"),
     ],
 )
 def test_judgements_that_cannot_be_had_are_refused(

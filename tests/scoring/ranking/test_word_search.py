@@ -14,7 +14,7 @@ from figlang.scoring.ranking.first_token import Ranked
 from figlang.scoring.ranking.word_readers import CausalReader, MaskedReader
 from figlang.scoring.ranking.word_search import Node, WordRanker
 from figlang.scoring.tree.continuing import Continuation
-from figlang.types import Blank, Substitution
+from figlang.types import Blank, Marked
 from tests import causal_models, masked_models
 
 # Beginnings of one another, words of one token and of many, capitals, a hyphen, an accent.
@@ -39,7 +39,7 @@ ANSWERS = [("oven", "as", "absent"), ("the", "then"), ("x", "oven", "ovens", "ho
 
 
 def blank(before: str, after: str, answers: Sequence[str], number: int = 0) -> Blank:
-    item = Substitution(f"s{number}", f"g{number}", "The oven was hot.", tuple(answers), None, target=(4, 8))
+    item = Marked(f"s{number}", f"g{number}", "The oven was hot.", tuple(answers), None, target=(4, 8))
     return Blank(item, before, after)
 
 

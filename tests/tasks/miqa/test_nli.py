@@ -11,21 +11,23 @@ from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 
 from evaluate import main as evaluate_command
-from figlang.config import EvaluateConfig, ModelConfig, NliConfig
+from figlang.config import EvaluateConfig, ModelConfig
 from figlang.config.composing import CONF, compose
 from figlang.files.sources import package_path
 from figlang.models import networks
 from figlang.runs.predictions import read_predictions
 from figlang.scoring.nli import choices, judgements
 from figlang.tasks.miqa import reading as miqa
+from figlang.tasks.miqa.task import MiQa
 from figlang.types import CLASSES, Prediction
 
 SAMPLE = miqa.read(package_path(f"package:figlang/samples/miqa/{miqa.FILE}")).items
 IMPLIES, IMPLIED_BY = SAMPLE[0], SAMPLE[2]
+TASK, ON = MiQa(), "probabilities"
 
 
 def test_the_options_of_implied_by_are_premises() -> None:
-    rows = judgements([IMPLIES, IMPLIED_BY], 3)
+    rows = judgements([IMPLIES, IMPLIED_BY], 3, TASK.premises, TASK.contradicts)
     assert [(row.context, row.hypothesis) for row in rows] == [
         (IMPLIES.context, IMPLIES.options[0]),
         (IMPLIES.context, IMPLIES.options[1]),
@@ -39,11 +41,9 @@ def test_the_published_score_is_one_less_contradiction() -> None:
     # The first option is the more entailed, the second the less contradicted.
     logits = np.log([[0.6, 0.1, 0.3], [0.2, 0.7, 0.1]])
     judged = [Prediction(str(place), "g", None, tuple(row)) for place, row in enumerate(logits.tolist())]
-    assert choices([IMPLIES], judged, NliConfig())[0].scores == pytest.approx((-0.3, -0.1))
-    assert choices([IMPLIES], judged, NliConfig(score="entail"))[0].choice == 0
-    assert choices([IMPLIES], judged, NliConfig(score="entail_minus_contradict"))[0].scores == pytest.approx(
-        (0.3, 0.1)
-    )
+    assert choices([IMPLIES], judged, TASK.entailment_score, ON)[0].scores == pytest.approx((-0.3, -0.1))
+    assert choices([IMPLIES], judged, "entail", ON)[0].choice == 0
+    assert choices([IMPLIES], judged, "entail_minus_contradict", ON)[0].scores == pytest.approx((0.3, 0.1))
 
 
 def test_an_nli_network_is_blind_to_the_order_of_the_options(

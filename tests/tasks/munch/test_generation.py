@@ -18,14 +18,14 @@ from figlang.tasks import registry as data
 from figlang.tasks.munch import similarity, table3
 from figlang.tasks.munch.blanks import PROMPTS, ask
 from figlang.tasks.munch.generation import GenerationConfig
-from figlang.types import Substitution
+from figlang.types import Marked
 from tests import causal_models, masked_models
 from tests.conftest import published
 from tests.reproducing import munch_figures as figures_command
 from tests.reproducing import munch_generate as generate_command
 
 SAMPLE = ["data=munch_sample", "data.question=generation", "trainer=cpu", "trainer.progress=false"]
-ITEM = Substitution("s1", "g1", "No golden light bathed the house.", ("lit",), None, target=(16, 22))
+ITEM = Marked("s1", "g1", "No golden light bathed the house.", ("lit",), None, target=(16, 22), blank=True)
 
 
 def test_prompts_are_the_published_ones() -> None:

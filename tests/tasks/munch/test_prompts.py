@@ -9,15 +9,15 @@ import pytest
 from figlang.errors import FiglangError
 from figlang.tasks.munch.prompts import PROMPTS, as_chat, ask, body, by_prompt
 from figlang.tasks.munch.reading import BOTH, NEITHER
-from figlang.types import Item, Judgement
+from figlang.types import Item, Marked
 from tests.conftest import published
 
 ATTRIBUTES = {"genre": ("NEWS",)}
 
 
-def item(form: str, *options: str) -> Judgement:
+def item(form: str, *options: str) -> Marked:
     found = (*options, BOTH, NEITHER)
-    return Judgement(
+    return Marked(
         form, "g", "Prices fell and fell.", found, 0, ATTRIBUTES | {"form": (form,)}, target=(16, 20)
     )
 
@@ -114,7 +114,7 @@ def test_the_prompts_are_those_of_the_authors() -> None:
         expected = found[name]
         for place, short in places.items():
             expected = expected.replace(f"{{{place}}}", short)
-        asked = Judgement(
+        asked = Marked(
             "1", "1", "{s}", ("{a}", "{b}", BOTH, NEITHER), 0, {"form": (prompt.form,)}, target=(0, 3)
         )
         # The highlight is no part of the authors' templates but of their sentences.

@@ -8,7 +8,7 @@ import pytest
 from figlang.config import DataConfig, PathsConfig
 from figlang.tasks.munch import reading as munch
 from figlang.tasks.registry import for_training
-from figlang.types import Judgement, Substitution
+from figlang.types import Marked
 from tests.conftest import published
 from tests.tasks.munch.test_reading import read
 
@@ -30,7 +30,7 @@ def test_counts_of_the_published_sentences(munch_root: Path) -> None:
     beside = [
         item.context[: item.target[0]][-1:] + item.context[item.target[1] :][:1]
         for item in split.items
-        if isinstance(item, Substitution)
+        if isinstance(item, Marked)
     ]
     assert sum(any(map(str.isalnum, letters)) for letters in beside) == 15
     assert sum(">" in item.context for item in split.items) == 13
@@ -41,7 +41,7 @@ def test_counts_of_the_published_triples(munch_root: Path) -> None:
     assert split.sha256 == munch.FILES["judgement"][1]
     gold = Counter(item.gold for item in split.items)
     assert (len(split.items), gold[0] + gold[1], gold[2], gold[3]) == (1492, 1072, 45, 375)
-    assert len({(item.context, item.target) for item in split.items if isinstance(item, Judgement)}) == 728
+    assert len({(item.context, item.target) for item in split.items if isinstance(item, Marked)}) == 728
     assert Counter(item.attributes["genre"][0] for item in split.items) == {
         "NEWS": 631,
         "ACPROSE": 618,

@@ -13,7 +13,7 @@ from figlang.errors import FiglangError
 from figlang.tasks.munch import reading as munch
 from figlang.tasks.munch.marks import mark
 from figlang.tasks.registry import check, for_training, load
-from figlang.types import Judgement, Paraphrase, Split, Substitution
+from figlang.types import Item, Marked, Split
 
 Row = dict[str, str]
 
@@ -84,7 +84,7 @@ def test_a_triple_is_asked_about_in_words_and_in_sentences(tmp_path: Path) -> No
     attributes = {"genre": ("NEWS",), "novelty": ("0.25",)}
     context, options = "He saw that he saw.", ("He noticed that he saw.", "He cut that he saw.")
     last = (munch.BOTH, munch.NEITHER)
-    assert word == Judgement(
+    assert word == Marked(
         "munch-triple-0-word",
         "a-1",
         context,
@@ -93,7 +93,7 @@ def test_a_triple_is_asked_about_in_words_and_in_sentences(tmp_path: Path) -> No
         attributes | {"form": ("word",)},
         target=(3, 6),
     )
-    assert sentence == Judgement(
+    assert sentence == Marked(
         "munch-triple-0-sentence",
         "a-1",
         context,
@@ -108,7 +108,7 @@ def test_a_triple_is_asked_about_in_words_and_in_sentences(tmp_path: Path) -> No
 def test_the_target_is_where_its_tag_is_though_the_word_comes_twice(tmp_path: Path) -> None:
     second = SENTENCE | {"s0": "He saw that he <b>saw</b>."}
     (item,) = read(write(tmp_path, sentences=[second]), question="generation").items
-    assert isinstance(item, Substitution)
+    assert isinstance(item, Marked)
     assert (item.target, item.highlighted(), item.highlighted("", "", "cut")) == (
         (15, 18),
         "He saw that he *saw*.",
@@ -184,13 +184,14 @@ def test_what_made_the_items_is_named_for_the_signature(tmp_path: Path) -> None:
 
 def test_a_paraphrase_is_the_choice_between_an_apt_and_an_inapt_sentence(tmp_path: Path) -> None:
     (first, _) = read(write(tmp_path), question="paraphrase", held_out=1.0, order="upstream").items
-    assert first == Paraphrase(
+    assert first == Item(
         "munch-triple-0",
         "a-1",
         "He saw that he saw.",
         ("He noticed that he saw.", "He cut that he saw."),
         0,
         {"genre": ("NEWS",), "novelty": ("0.25",)},
+        paired=False,
     )
 
 

@@ -9,14 +9,14 @@ import pytest
 
 from figlang.errors import FiglangError
 from figlang.tasks.munch import similarity, vectors
-from figlang.types import Judgement
+from figlang.types import Marked
 
 LINES = "the 1 0 0\nway 1 1 0\nroute 1 2 0\nstreet 0 0 1\nnothing 0 0 0\n"
 
 
-def triple(number: int, target: str, options: tuple[str, str], gold: int) -> Judgement:
+def triple(number: int, target: str, options: tuple[str, str], gold: int) -> Marked:
     context = f"The {target} is clear."
-    return Judgement(
+    return Marked(
         f"t{number}",
         f"g{number % 2}",
         context,

@@ -1,0 +1,149 @@
+"""What every ability is given to predict with, and what it gives back."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+from figlang.config import NliConfig, PromptConfig, ScoringConfig
+from figlang.evaluation.processes import Processes
+from figlang.models import gguf, layout, opening
+from figlang.models.checkpoint import Loaded, Served
+from figlang.models.manifest import UNTRAINED
+from figlang.tasks import registry
+from figlang.tasks.examples import Pool
+from figlang.tasks.questions import Questions
+from figlang.tasks.task import Task
+from figlang.types import Item, Prediction, Split
+
+Row = TypeVar("Row")
+Placed = list[tuple[int, Row]]
+"""Rows, each with the position of its item in the split."""
+
+
+@dataclass(frozen=True)
+class How:
+    """How to predict.
+
+    Args:
+        progress: Whether to show a bar.
+        batch_size: Items that an encoder reads at a time.
+        scoring: The scoring; None for the manifest's own.
+        prompt: The prompt.
+        pool: What the examples of the prompt are drawn from.
+        nli: How probabilities of NLI classes become scores.
+        processes: The processes that share the items; the first one writes what all of them predict.
+        max_length: The longest input of an encoder in tokens; None for the manifest's own.
+        blind: Whether options are also scored with the context hidden (see figlang/tasks/blind.py).
+    """
+
+    progress: bool = False
+    batch_size: int = 64
+    scoring: ScoringConfig | None = None
+    prompt: PromptConfig = field(default_factory=PromptConfig)
+    pool: Pool = field(default_factory=Pool)
+    nli: NliConfig = field(default_factory=NliConfig)
+    processes: Processes = field(default_factory=Processes)
+    max_length: int | None = None
+    blind: bool = True
+
+
+@dataclass(frozen=True)
+class Share:
+    """The items of a split that one process predicts, at these `positions`."""
+
+    split: Split
+    positions: Sequence[int]
+
+    @cached_property
+    def items(self) -> list[Item]:
+        return [self.split.items[position] for position in self.positions]
+
+    @cached_property
+    def task(self) -> Task:
+        """The task that the items are of."""
+        return registry.task(self.split.task)
+
+    @cached_property
+    def questions(self) -> Questions:
+        """How the items are put in words."""
+        return self.task.asked(self.split.question)
+
+    def place(self, rows: Sequence[Row], owners: Sequence[str] | None = None) -> Placed[Row]:
+        """Rows with the positions of their items.
+
+        Args:
+            rows: A row for each item in their order, or any rows if `owners` are given.
+            owners: For each row the id of its item.
+        """
+        if owners is None:
+            return list(zip(self.positions, rows, strict=True))
+        return [(self._position[owner], row) for owner, row in zip(owners, rows, strict=True)]
+
+    @cached_property
+    def _position(self) -> dict[str, int]:
+        return {item.id: position for item, position in zip(self.items, self.positions, strict=True)}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the files hold for some items: predictions, those with the context hidden, backward ones, and the
+    log-probabilities, class probabilities or replies that predictions are made of. None where a file is not
+    written."""
+
+    forward: Placed[Prediction]
+    blind: Placed[Prediction] | None = None
+    backward: Placed[Prediction] | None = None
+    measured: Placed[dict[str, Any]] | None = None
+    judged: Placed[Prediction] | None = None
+    replies: Placed[dict[str, Any]] | None = None
+
+
+class Answering(ABC):
+    """A model that answers by one of its abilities."""
+
+    @abstractmethod
+    def answer(self, share: Share, how: How) -> tuple[Rows, dict[str, Any]]:
+        """Predict some items.
+
+        Args:
+            share: The items and how their task puts them in words.
+            how: The settings.
+
+        Returns:
+            Rows with positions, and by name what can change a score, for the signature.
+
+        Raises:
+            FiglangError: The settings or items are not for this model.
+        """
+
+
+def origin(loaded: Loaded | Served) -> dict[str, Any]:
+    """What a model is and what it was trained on, for a signature; `weights` is the network's fingerprint."""
+    manifest = loaded.manifest
+    if isinstance(loaded, Served):
+        return {
+            "model": manifest.name,
+            "base": manifest.base,
+            "method": manifest.method,
+            **loaded.endpoint.facts,
+        }
+    # In how many bits a file kept the weights is lost once they are read: they become the float32 values that
+    # they stand for.
+    kept = manifest.settings == UNTRAINED and gguf.is_gguf(manifest.base)
+    return {
+        "model": manifest.name,
+        "base": manifest.base,
+        **({"file": gguf.quantization(manifest.base)} if kept else {}),
+        "method": manifest.method,
+        "trained": f"{manifest.trained_on}@{manifest.settings}",
+        "train_seed": manifest.seed,
+        "precision": layout.precision(loaded.network),
+        "weights": loaded.fingerprint,
+        **(
+            {"remote_code": True}
+            if opening.runs_foreign_code(loaded.network, loaded.network.config, loaded.tokenizer)
+            else {}
+        ),
+    }

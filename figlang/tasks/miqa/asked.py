@@ -1,0 +1,53 @@
+"""MiQA's items as questions."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from figlang.config import PromptConfig
+from figlang.errors import FiglangError
+from figlang.tasks.examples import Pool
+from figlang.tasks.lettered import Lettered, as_asked
+from figlang.tasks.miqa import prompts
+from figlang.tasks.questions import Questions, Template
+from figlang.types import Item, Prompted
+
+
+class Implications(Questions):
+    """Which of two statements a sentence implies, or is implied by."""
+
+    continued = True
+    orders = "all"
+
+    def ask(
+        self,
+        items: Sequence[Item],
+        prompt: PromptConfig,
+        pool: Pool,
+        blind: bool = False,
+        template: Template | None = None,
+    ) -> list[Prompted]:
+        shots = prompts.Shots(prompt.k, prompt.seed, prompt.per, prompt.separator)
+        rows = [each for each in pool.examples if isinstance(each, Item)]
+        return prompts.ask(items, prompts.wording_of(prompt), shots, rows, blind)
+
+    def settled(self, prompt: PromptConfig) -> PromptConfig:
+        return super().settled(replace(prompt, question=prompt.question or "numbered"))
+
+    def letters(
+        self,
+        items: Sequence[Item],
+        share: Sequence[Item],
+        prompt: PromptConfig,
+        pool: Pool,
+        orders: str,
+        blind: bool = False,
+    ) -> list[Lettered]:
+        if not prompts.wording_of(prompt).has_answers:
+            raise FiglangError(
+                f"prompt={prompt.name} shows its options without letters; use prompt=miqa_numbered"
+            )
+        return as_asked(self.ask(share, prompt, pool, blind))
+
+    def facts(self, prompt: PromptConfig) -> dict[str, Any]:
+        return {"shots": prompt.k}
