@@ -1,4 +1,4 @@
-"""The model card of an export, filled from its run."""
+"""The model card of an export, made from its run."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -106,7 +106,10 @@ SELECTED = {
 
 
 def card(manifest: Manifest, document: Mapping[str, Any]) -> str:
-    """Markdown with front matter; `document` is the run's metrics.json."""
+    """Write the card as Markdown with front matter; `document` is the run's metrics.json.
+
+    It is long because the text of the card stands here as a whole.
+    """
     rows = []
     for name, heading in TITLES.items():
         if (estimate := as_row(document["metrics"], name)) is not None:
@@ -189,37 +192,41 @@ Or `python evaluate.py checkpoint=<this folder> data=figqa_medium`.
 
 
 def _spread(values: Iterable[float]) -> Mean | None:
-    """Mean and deviation; None for one seed, which has none."""
-    found = tuple(values)
-    return Mean.over(found) if len(found) > 1 else None
+    """Mean and deviation; None for a single seed, which has no deviation."""
+    seeds = tuple(values)
+    return Mean.over(seeds) if len(seeds) > 1 else None
 
 
 def mean_of(seeds: int, start: float) -> str:
-    """What a mean in weights is made of; `start` is the share of the network that the seeds began from."""
+    """Say what a mean of weights is made of.
+
+    `start` is the share of the network from which the seeds began.
+    """
     own = "one seed" if seeds == 1 else f"mean of {seeds} seeds"
     return f"{start:g} × start + {1 - start:g} × {own}" if start else own
 
 
 def _cost(training: Mapping[str, Any], averaged: int) -> str:
-    """Time and memory of a training, as far as its run has measured them; of a mean, those of all its
-    seeds."""
-    said = [
+    """Time and memory of a training, as far as they were measured; for a mean, those of all its seeds."""
+    parts = [
         f"{training['seconds']:.0f} s of training" + (f", {averaged} seeds together" if averaged > 1 else "")
     ]
     if "tokens_per_second" in training:
-        said.append(f"{training['tokens_per_second']:,.0f} tokens a second")
+        parts.append(f"{training['tokens_per_second']:,.0f} tokens a second")
         if training["peak_memory_mb"] is not None:
-            said.append(f"{training['peak_memory_mb']:,.0f} MiB of memory at most")
+            parts.append(f"{training['peak_memory_mb']:,.0f} MiB of memory at most")
     if (reached := training.get("peak_share")) is not None:
-        said.append(
+        parts.append(
             f"{100 * reached:.0f} % of what matrix products alone reached on the same CPU right afterwards"
         )
-    return ", ".join(said)
+    return ", ".join(parts)
 
 
 def _released(document: Mapping[str, Any]) -> str:
-    """The released seed beside the others of its recipe, and what it does on other data; empty for a run that
-    is not released."""
+    """The released seed beside the others of its recipe, and its results on other data.
+
+    Empty for a run that is not released.
+    """
     if (released := document.get("release")) is None:
         return ""
     seeds, own = released["seeds"], released["run"]
@@ -230,13 +237,13 @@ def _released(document: Mapping[str, Any]) -> str:
         (
             name.replace("_", " "),
             percent(own[name]),
-            _spread(one[name] for one in seeds),
-            *(percent(one[name]) for one in seeds),
+            _spread(seed[name] for seed in seeds),
+            *(percent(seed[name]) for seed in seeds),
         )
         for name in own
         if name != "seed"
     ]
-    columns = ("of the runs", f"{which}, released", "mean ± sd", *(f"seed {one['seed']}" for one in seeds))
+    columns = ("of the runs", f"{which}, released", "mean ± sd", *(f"seed {seed['seed']}" for seed in seeds))
     title = "One seed was trained" if len(seeds) == 1 else f"{len(seeds)} seeds were trained, in %"
     text = f"\n## Seeds of the recipe\n\n{markdown(Table('seeds', title, columns, tuple(rows)))}"
     text += (
@@ -248,13 +255,13 @@ def _released(document: Mapping[str, Any]) -> str:
     if elsewhere := released["evaluations"]:
         cells: list[tuple[Cell, ...]] = [
             (
-                one["data_name"],
-                one["split"],
-                as_row(one, "accuracy"),
-                as_row(one, "pair_accuracy"),
-                Code(one["signature"]),
+                evaluation["data_name"],
+                evaluation["split"],
+                as_row(evaluation, "accuracy"),
+                as_row(evaluation, "pair_accuracy"),
+                Code(evaluation["signature"]),
             )
-            for one in elsewhere
+            for evaluation in elsewhere
         ]
         columns = ("data", "split", "accuracy", "pair accuracy", "signature")
         table = Table("elsewhere", "The run on other data", columns, tuple(cells))
@@ -263,18 +270,20 @@ def _released(document: Mapping[str, Any]) -> str:
 
 
 def _beside(evaluations: Sequence[Mapping[str, Any]]) -> str:
-    """The checkpoint beside its base as it comes, and what its training won and lost; empty where that is not
-    known."""
+    """The checkpoint beside its untrained base, and what its training won and lost.
+
+    Empty if there are no such evaluations.
+    """
     if not evaluations:
         return ""
     cells: list[tuple[Cell, ...]] = [
         (
-            f"{one['data_name']}, {one['scoring']}",
-            *_seen(one),
-            *_seen(one["base"]),
-            Difference(**one["difference"]),
+            f"{evaluation['data_name']}, {evaluation['scoring']}",
+            *_seen(evaluation),
+            *_seen(evaluation["base"]),
+            Difference(**evaluation["difference"]),
         )
-        for one in evaluations
+        for evaluation in evaluations
     ]
     columns = (
         "data, scoring",
@@ -290,8 +299,8 @@ def _beside(evaluations: Sequence[Mapping[str, Any]]) -> str:
         "Blind: the same network chooses among the same options with the context hidden. Gains and "
         "differences are in points.",
     )
-    lost = _named([one for one in evaluations if one["difference"]["high"] < 0])
-    won = _named([one for one in evaluations if one["difference"]["low"] > 0])
+    lost = _named([row for row in evaluations if row["difference"]["high"] < 0])
+    won = _named([row for row in evaluations if row["difference"]["low"] > 0])
     table = markdown(
         Table("beside", "This checkpoint and its base as it comes", columns, tuple(cells), notes)
     )
@@ -299,8 +308,8 @@ def _beside(evaluations: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _named(changed: Sequence[Mapping[str, Any]]) -> str:
-    told = ", ".join(f"{one['data_name']} {shown(Difference(**one['difference']))}" for one in changed)
-    return told or "nothing that its interval tells from 0"
+    listed = ", ".join(f"{row['data_name']} {shown(Difference(**row['difference']))}" for row in changed)
+    return listed or "nothing that its interval tells from 0"
 
 
 def _seen(numbers: Mapping[str, Any]) -> tuple[Cell, Cell, Cell]:
@@ -309,11 +318,10 @@ def _seen(numbers: Mapping[str, Any]) -> tuple[Cell, Cell, Cell]:
 
 
 def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
-    """What evaluation items and training items have in common; empty for a run from before this was looked
-    for.
+    """What evaluation items and training items have in common.
 
-    A network keeps what it learnt before its last training; a document from before all stages were looked at
-    says so.
+    Empty for a run of a version that did not search for this. A network also keeps what it learnt before its
+    last training; a document that covers only the last stage says so.
     """
     if (found := document.get("contamination")) is None:
         return ""
@@ -331,7 +339,7 @@ def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
 
 
 def _vectors(vectors: SentenceVectors) -> dict[str, str]:
-    """How a dual encoder makes vectors of sentences, in the places of its lines."""
+    """How a dual encoder makes vectors of sentences, as text for the lines of its format."""
     sentence = "sentence.lower()" if vectors.lower else "sentence"
     prompted = (
         f"{vectors.prompt!r}{'.lower()' if vectors.lower else ''} + {sentence}"
@@ -353,7 +361,7 @@ def _vectors(vectors: SentenceVectors) -> dict[str, str]:
 
 
 def _lines(manifest: Manifest) -> str:
-    """How plain transformers scores with the export."""
+    """The lines by which plain transformers scores with the export."""
     filled = {"{scale:g}": f"{manifest.scale:g}", **_vectors(manifest.sentence_vectors)}
     if manifest.scoring is not None:
         scoring = manifest.scoring
@@ -382,8 +390,7 @@ def _lines(manifest: Manifest) -> str:
 
 
 def _over_base(text: str, manifest: Manifest) -> str:
-    """Lines that load a whole network from `folder`, made to lay the adapters in it over the network that
-    they belong to."""
+    """Change lines that load a whole network from `folder` to lines that lay adapters over their network."""
     base, _, revision = manifest.base.partition("@")
     imports, (dtype, _, bits) = "from peft import PeftModel\n", str(manifest.base_precision).partition("+")
     inside = Path(base).name if gguf.is_gguf(base) else ""
@@ -391,7 +398,7 @@ def _over_base(text: str, manifest: Manifest) -> str:
         where = f'f"{{folder}}/{OWN}"'
     elif base.startswith(
         PACKAGE
-    ):  # found and not imported: packages that carry weights ask for libraries that are not needed
+    ):  # found but not imported: a package with weights may need libraries that are not needed here
         module, _, path = base.removeprefix(PACKAGE).partition("/")
         path = path.removesuffix(inside).rstrip("/")
         imports = f"from importlib.util import find_spec\n\n{imports}"
@@ -420,8 +427,8 @@ def _over_base(text: str, manifest: Manifest) -> str:
     )
     text = re.sub(
         r"(AutoModel\w*)\.from_pretrained\(folder\)",
-        lambda found: (
-            f"PeftModel.from_pretrained({found[1]}.from_pretrained({', '.join(arguments)}), folder)"
+        lambda match: (
+            f"PeftModel.from_pretrained({match[1]}.from_pretrained({', '.join(arguments)}), folder)"
         ),
         text,
     )
