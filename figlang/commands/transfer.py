@@ -28,7 +28,9 @@ def main(combinations: list[Combination[EvaluateConfig]]) -> None:
             assessed = assess(config)
         except FiglangError as error:
             cells.append(
-                matrix.Cell(row, config.data.name, config.checkpoint or config.model.name, reason=str(error))
+                matrix.MatrixCell(
+                    row, config.data.name, config.checkpoint or config.model.name, reason=str(error)
+                )
             )
         else:
             if assessed is None:

@@ -13,7 +13,7 @@ from figlang.evaluation.how import Answering, How, Rows, Share, origin
 from figlang.models import networks
 from figlang.models.checkpoint import Loaded
 from figlang.scoring.encode import Batch, Encoded, Encoder
-from figlang.scoring.head import Scorer, scorer
+from figlang.scoring.head import HeadScorer, scorer
 from figlang.tasks.blind import distinct
 from figlang.types import Item, Prediction
 
@@ -96,7 +96,7 @@ def unseen(
 @torch.inference_mode()
 def predict(
     network: nn.Module,
-    score: Scorer,
+    score: HeadScorer,
     encoder: Encoder,
     items: Sequence[Item],
     batch_size: int = 64,

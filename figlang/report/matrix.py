@@ -16,17 +16,25 @@ from figlang.report import figures
 from figlang.report.terminal import BLIND, GAIN, TITLES
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, as_row
-from figlang.tables import Cell as Shown
-from figlang.tables import Table
+from figlang.tables import Cell, Table
 
 SHOWN = ("accuracy", "pair_accuracy")
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One network on one data set, or the reason why it cannot be tested there. `row` is what tells networks
-    apart; `blind` is its accuracy with the context hidden, `gain` how much more it has with it, None where
-    that was not measured."""
+class MatrixCell:
+    """One network on one data set, or the reason why it cannot be tested there.
+
+    Attributes:
+        row: What tells networks apart.
+        column: Name of the data set.
+        trained: What the network was trained on.
+        metrics: Its metrics by name.
+        signature: Signature of the evaluation.
+        reason: Why there is no evaluation.
+        blind: Accuracy with the context hidden; None if it was not measured.
+        gain: How much more is right with the context; None if it was not measured.
+    """
 
     row: str
     column: str
@@ -38,7 +46,7 @@ class Cell:
     gain: Difference | None = None
 
 
-def measured(row: str, column: str, content: Mapping[str, Any]) -> Cell:
+def measured(row: str, column: str, content: Mapping[str, Any]) -> MatrixCell:
     """The cell of an evaluation (a metrics.json)."""
     facts = content["facts"]
     seed = "" if facts.get("train_seed") is None else f", seed {facts['train_seed']}"
@@ -53,7 +61,7 @@ def measured(row: str, column: str, content: Mapping[str, Any]) -> Cell:
     )
     blind = as_row(content.get("blind", {}), "accuracy")
     gain = Difference(**content["gain"]) if "gain" in content else None
-    return Cell(row, column, trained, found, content["signature"], reason, blind, gain)
+    return MatrixCell(row, column, trained, found, content["signature"], reason, blind, gain)
 
 
 @dataclass(frozen=True)
@@ -62,10 +70,10 @@ class Matrix:
 
     rows: Mapping[str, str]
     columns: tuple[str, ...]
-    cells: Mapping[tuple[str, str], Cell]
+    cells: Mapping[tuple[str, str], MatrixCell]
 
     @classmethod
-    def of(cls, cells: Sequence[Cell]) -> "Matrix":
+    def of(cls, cells: Sequence[MatrixCell]) -> "Matrix":
         """Rows are named by what was trained on, and by their overrides where that does not tell them
         apart."""
         keys = dict.fromkeys(cell.row for cell in cells)
@@ -107,7 +115,7 @@ def made(matrix: Matrix) -> list[Table]:
             [getattr(matrix.cells[key, column], name) for column in matrix.columns] for key in matrix.rows
         ]
         if any(cell is not None for row in cells for cell in row):
-            shown: list[tuple[Shown, ...]] = [
+            shown: list[tuple[Cell, ...]] = [
                 (row, *each) for row, each in zip(matrix.rows.values(), cells, strict=True)
             ]
             found.append(

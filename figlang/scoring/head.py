@@ -9,7 +9,7 @@ from torch.nn.functional import normalize
 from figlang.scoring.encode import Batch
 from figlang.types import COSINE_OF_MEANS, SentenceVectors
 
-Scorer = Callable[[nn.Module, Batch], Tensor]
+HeadScorer = Callable[[nn.Module, Batch], Tensor]
 
 
 def pair(network: nn.Module, batch: Batch) -> Tensor:
@@ -26,7 +26,7 @@ def joint(network: nn.Module, batch: Batch) -> Tensor:
     return logits_BC.gather(1, batch.option_rows.clamp(min=0)).masked_fill(batch.option_rows < 0, -torch.inf)
 
 
-def dual(scale: float, vectors: SentenceVectors = COSINE_OF_MEANS) -> Scorer:
+def dual(scale: float, vectors: SentenceVectors = COSINE_OF_MEANS) -> HeadScorer:
     """Similarity of the vectors of context and option, by default the cosine of their mean token states,
     times `scale`."""
 
@@ -60,7 +60,7 @@ def pool(states_NTH: Tensor, mask_NT: Tensor, mode: str) -> Tensor:
     return sums_NH / (weights_N1.sqrt() if mode == "mean_sqrt_len_tokens" else weights_N1)
 
 
-def scorer(format: str, scale: float, vectors: SentenceVectors = COSINE_OF_MEANS) -> Scorer:
+def scorer(format: str, scale: float, vectors: SentenceVectors = COSINE_OF_MEANS) -> HeadScorer:
     """The scorer of an input format of `figlang.encode.Encoder`; `vectors` are those of `dual`."""
     return {"pair": pair, "joint": joint, "dual": dual(scale, vectors)}[format]
 

@@ -40,7 +40,7 @@ def forms(spans: SpanFinder, prompt: str, answer: str) -> list[tuple[str, tuple[
 
 
 @dataclass(frozen=True)
-class Lettered:
+class LetterScores:
     """Prompted items with the log-probabilities of every form of their answers, and what scoring took."""
 
     asked: Sequence[Prompted]
@@ -62,7 +62,7 @@ class Lettered:
         ]
 
 
-def measure(scorer: CausalScorer, asked: Sequence[Prompted], progress: bool = False) -> Lettered:
+def measure(scorer: CausalScorer, asked: Sequence[Prompted], progress: bool = False) -> LetterScores:
     """Log-probabilities of every form of every answer after its prompt; a prompt is read once, and so is what
     prompts share.
 
@@ -80,7 +80,7 @@ def measure(scorer: CausalScorer, asked: Sequence[Prompted], progress: bool = Fa
         for _ in asked
     ]
     # By itself a prompt is read once, whatever the number of its answers.
-    return Lettered(
+    return LetterScores(
         asked, found, replace(scored, tokens=sum(each.start for each in sequences[:: len(endings)]))
     )
 

@@ -18,7 +18,7 @@ from transformers import PreTrainedConfig
 
 from figlang.errors import FiglangError
 from figlang.scoring.encode import Batch
-from figlang.scoring.head import Scorer
+from figlang.scoring.head import HeadScorer
 from figlang.types import CLASSES, Inference, Item, Prediction
 
 log = logging.getLogger("figlang")
@@ -79,7 +79,7 @@ def _order(names: Sequence[str]) -> tuple[int, ...] | None:
     return None if known is None else tuple(classes.index(name) for name in known)
 
 
-def classes(order: Sequence[int]) -> Scorer:
+def classes(order: Sequence[int]) -> HeadScorer:
     """Logits (B, C) of premise–hypothesis sequences, columns in the order of CLASSES (or TWO_CLASSES)."""
 
     def score(network: nn.Module, batch: Batch) -> Tensor:

@@ -16,7 +16,7 @@ from figlang.config.signature import program
 from figlang.errors import FiglangError
 from figlang.files.folders import OWN
 from figlang.report import matrix
-from figlang.report.matrix import Cell, Matrix
+from figlang.report.matrix import Matrix, MatrixCell
 from figlang.runs.outputs import place
 from figlang.statistics.metrics import Estimate
 
@@ -33,11 +33,11 @@ def content(trained: str, accuracy: Estimate, model: str = "minilm", seed: int |
     }
 
 
-def cells() -> list[Cell]:
+def cells() -> list[MatrixCell]:
     return [
         matrix.measured("checkpoint=a", "figqa", content("figqa", CLEAR)),
-        Cell("checkpoint=a", "snli", "a", reason="it reads pairs"),
-        Cell("checkpoint=b", "figqa", "b", reason="it is gone"),
+        MatrixCell("checkpoint=a", "snli", "a", reason="it reads pairs"),
+        MatrixCell("checkpoint=b", "figqa", "b", reason="it is gone"),
         matrix.measured("checkpoint=b", "snli", content("snli", POOR)),
     ]
 
@@ -67,7 +67,9 @@ def test_what_a_served_model_was_trained_on_is_not_known() -> None:
 
 
 def test_a_network_that_could_be_tested_nowhere_keeps_its_own_name() -> None:
-    assert list(Matrix.of([Cell("checkpoint=b", "figqa", "b", reason="it is gone")]).rows.values()) == ["b"]
+    assert list(Matrix.of([MatrixCell("checkpoint=b", "figqa", "b", reason="it is gone")]).rows.values()) == [
+        "b"
+    ]
 
 
 def test_what_is_written_can_be_read_and_found_again(tmp_path: Path) -> None:

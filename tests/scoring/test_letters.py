@@ -9,7 +9,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformers import PreTrainedTokenizerFast
 
 from figlang.errors import FiglangError
-from figlang.scoring.letters import Lettered, answer_forms, forms, measure
+from figlang.scoring.letters import LetterScores, answer_forms, forms, measure
 from figlang.scoring.requests import Scored, SpanFinder
 from figlang.scoring.tree.causal import CausalScorer
 from figlang.types import Item, Prompted
@@ -153,14 +153,14 @@ def test_the_sum_of_forms_can_choose_another_letter_than_either() -> None:
     # A leads with a space and B without, but C has more in all.
     logs = [{" A": 0.30, "A": 0.01}, {" B": 0.01, "B": 0.30}, {" C": 0.2, "C": 0.2}, {" D": 0.01, "D": 0.01}]
     found = [{text: torch.tensor(value).log().item() for text, value in form.items()} for form in logs]
-    lettered = Lettered(asked(PROMPT), [found], Scored([], 0, 0, 0, 0, None))
+    lettered = LetterScores(asked(PROMPT), [found], Scored([], 0, 0, 0, 0, None))
     assert lettered.predictions()[0].choice == 2
     assert lettered.records() == [{"id": "0", "letters": found}]
 
 
 def test_letters_of_the_same_probability_are_no_choice() -> None:
     found = [{f" {letter}": -1.0} for letter in "ABCD"]
-    assert Lettered(asked(PROMPT), [found], Scored([], 0, 0, 0, 0, None)).predictions()[0].choice is None
+    assert LetterScores(asked(PROMPT), [found], Scored([], 0, 0, 0, 0, None)).predictions()[0].choice is None
 
 
 def test_a_prompt_is_read_once_and_so_is_what_prompts_share() -> None:
