@@ -312,13 +312,17 @@ def document(path: Path, schema: TypeAdapter[Any], remedy: str) -> dict[str, Any
 
 
 def check_training(path: Path, content: dict[str, Any], remedy: str) -> None:
-    """Raises FiglangError if a metrics.json of a training lacks what cards and means need to know."""
+    """Check that the metrics.json of a training has all entries that cards and means need.
+
+    Raises:
+        FiglangError: If one is missing.
+    """
     for name in TRAINED:
-        found: Any = content
+        entry: Any = content
         for part in name.split("."):
-            if part not in found:
+            if part not in entry:
                 raise FiglangError(f"{path} is damaged (a training has {name}, which is missing); {remedy}")
-            found = found[part]
+            entry = entry[part]
 
 
 def text(path: Path, remedy: str) -> str:

@@ -104,7 +104,9 @@ def _convert(path: Path, target: Path) -> None:
     where, file = str(path.parent), path.name
     try:
         tokenizer = opening.read_tokenizer(where, gguf_file=file)
-        loaded, found = opening.read_network(AutoModelForCausalLM, where, dtype=torch.float32, gguf_file=file)
+        loaded, loading_info = opening.read_network(
+            AutoModelForCausalLM, where, dtype=torch.float32, gguf_file=file
+        )
     except FiglangError:
         raise
     except Exception as error:  # the reader believes the file's sizes, and raises whatever they lead to
@@ -113,7 +115,7 @@ def _convert(path: Path, target: Path) -> None:
         why = " ".join(str(error).split())[:300]
         kind = "" if isinstance(error, ImportError) else ", which may be cut short or of an unknown kind"
         raise FiglangError(f"transformers cannot read {path}{kind}: {why}") from error
-    soundness.check_complete(str(path), loaded, found["missing_keys"])
+    soundness.check_complete(str(path), loaded, loading_info["missing_keys"])
     # A network that was loaded from GGUF counts as quantised and cannot be saved. The same weights in a new
     # network can.
     config = loaded.config

@@ -134,11 +134,11 @@ def remedy(config: PreTrainedConfig, kind: Any) -> str:
 
 def _is_plain(source: str, revision: str | None) -> bool:
     """Whether a folder or hub id says that its tokenizer is what tokenizer.json describes."""
-    said = get_tokenizer_config(source, revision=revision).get("tokenizer_class")
-    found = cached_file(
+    named = get_tokenizer_config(source, revision=revision).get("tokenizer_class")
+    file = cached_file(
         source, "tokenizer.json", revision=revision, _raise_exceptions_for_missing_entries=False
     )
-    return said in PLAIN and found is not None
+    return named in PLAIN and file is not None
 
 
 def _refusal(

@@ -323,16 +323,16 @@ def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
     Empty for a run of a version that did not search for this. A network also keeps what it learnt before its
     last training; a document that covers only the last stage says so.
     """
-    if (found := document.get("contamination")) is None:
+    if (overlaps := document.get("contamination")) is None:
         return ""
-    count = found.get("training_items", document["data"]["train"]["items"])
-    table = overlap_table.table(found, f"{count} training items")
-    listed = "".join(f"- {line}\n" for line in overlap_table.ids(found))
+    count = overlaps.get("training_items", document["data"]["train"]["items"])
+    table = overlap_table.table(overlaps, f"{count} training items")
+    listed = "".join(f"- {line}\n" for line in overlap_table.ids(overlaps))
     text = f"\n## Contamination\n\n{markdown(table)}" + (
         f"\nContexts, each with its training item:\n\n{listed}" if listed else ""
     )
     *before, last = trained_on.split(">")
-    if len(before) >= found.get("stages", 1):
+    if len(before) >= overlaps.get("stages", 1):
         looked = f"Only the items of {last} were looked at; what those of {', '.join(before)} before share"
         text += f"\n{looked} stands on the card that it began from.\n"
     return text

@@ -179,8 +179,8 @@ def _of_earlier_versions(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _part(content: Mapping[str, Any], name: str) -> dict[str, Any]:
-    found = content.get(name)
-    return found if isinstance(found, dict) else {}
+    section = content.get(name)
+    return section if isinstance(section, dict) else {}
 
 
 def _shared(wanted: Any, known: Any) -> Any:

@@ -63,14 +63,14 @@ class Abilities:
         return self.ranks or self.reply is not None
 
     def __str__(self) -> str:
-        found = [f"log-probabilities of prompts (by {self.prompts})"] if self.prompts else []
+        able = [f"log-probabilities of prompts (by {self.prompts})"] if self.prompts else []
         if self.completes:
-            found.append("completions with the likeliest tokens" if self.ranks else "completions")
+            able.append("completions with the likeliest tokens" if self.ranks else "completions")
         if self.reply is not None:
-            found.append(
+            able.append(
                 "chat" if "temperature" in self.reply else "chat (not greedy: it takes no temperature)"
             )
-        return ", ".join(found)
+        return ", ".join(able)
 
 
 def opening(bos: str) -> str:
@@ -99,10 +99,10 @@ def abilities(client: Client, needed: str) -> Abilities:
         known = Abilities(**store[record]) if record in store else None
     if known is not None and getattr(known, needed):
         return known
-    found = _probe(client)
+    probed = _probe(client)
     with client.store as store:
-        store[record] = asdict(found)
-    return found
+        store[record] = asdict(probed)
+    return probed
 
 
 def _probe(client: Client) -> Abilities:
