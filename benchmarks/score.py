@@ -26,6 +26,10 @@ Workloads are made of Fig-QA, and of MUNCH:
 
 import argparse
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from statistics import fmean, median
 
 from rich.console import Console
@@ -59,6 +63,7 @@ def main() -> None:
     options.add_argument("--items", type=float, default=1.0, help="factor on the number of items")
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--threads", type=int, default=2)
+    options.add_argument("--load", type=int, default=0, help="busy processes beside both sides")
     options.add_argument(
         "--batch", type=int, nargs="+", default=[1, 8, 32], help="batch sizes of the harness to choose from"
     )
@@ -74,11 +79,25 @@ def main() -> None:
         )
         for column in ("workload", "", "harness s", "figlang s", "ratio", "of the limit", "difference"):
             table.add_column(column, justify="left" if column in ("workload", "") else "right")
-        for name, requests in asked.items():
-            compare(name, requests, theirs, ours, given, table)
+        with busy(given.load):
+            for name, requests in asked.items():
+                compare(name, requests, theirs, ours, given, table)
         theirs.close()
         ours.close()
         Console(width=132).print(table)
+
+
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """So many processes that compute without end, each in a session of its own."""
+    loop = [sys.executable, "-c", "while True: pass"]
+    started = [subprocess.Popen(loop, start_new_session=True) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
 
 
 def compare(

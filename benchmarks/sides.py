@@ -2,6 +2,7 @@
 command has."""
 
 import logging
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from typing import TypeVar
+from unittest.mock import patch
 
 import torch
 from lm_eval.api.instance import Instance
@@ -58,6 +60,11 @@ class Side:
         self._pool = ProcessPoolExecutor(
             1, mp_context=get_context("spawn"), initializer=_load, initargs=settings
         )
+        # figlang has set how its threads wait, here too. The harness has what its users have.
+        with patch.dict(os.environ):
+            if not ours:
+                os.environ.pop("GOMP_SPINCOUNT", None)
+            self._pool.submit(os.getpid).result()
 
     def run(self, task: Callable[..., Result], *inputs: object) -> Result:
         """What the task returns there; it waits, so that nothing else runs meanwhile."""

@@ -196,6 +196,19 @@ def test_kept_memory_is_used_again_without_page_faults() -> None:
     assert 4 * faults(kept=True) < faults(kept=False)
 
 
+@pytest.mark.parametrize(
+    ("given", "turns"),
+    [({}, "4000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, "None")],
+)
+def test_threads_that_wait_let_others_have_the_core(given: dict[str, str], turns: str) -> None:
+    names = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+    plain = {name: value for name, value in os.environ.items() if name not in names}
+    code = "import os, sys, figlang; print(os.environ.get('GOMP_SPINCOUNT'), 'torch' in sys.modules)"
+    words = [sys.executable, "-c", code]
+    said = subprocess.run(words, env=plain | given, capture_output=True, text=True, check=True)
+    assert said.stdout.split() == [turns, "False"]
+
+
 @pytest.mark.parametrize(("given", "found"), [({}, "1"), ({"THP_MEM_ALLOC_ENABLE": "0"}, "0")])
 def test_large_tensors_are_asked_onto_huge_pages_unless_the_user_said_otherwise(
     given: dict[str, str], found: str
