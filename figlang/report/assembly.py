@@ -30,6 +30,7 @@ def write(config: ReportConfig, folder: Path) -> Path:
 
     Raises FiglangError for runs that cannot be read, and for a folder that cannot be written to.
     """
+    data.find(config.paths)
     found = [_chapter(members, config) for members in systems.tasks(systems.read(config.runs))]
     with folders.replaced(folder, "a report") as new:
         _fill(new, found, config)

@@ -4,11 +4,12 @@ benchmarks."""
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
-from figlang.tasks import mix
+from figlang.tasks import mix, outside
 from figlang.tasks.figqa.task import FigQa
 from figlang.tasks.grid import Reproduced
 from figlang.tasks.miqa.task import MiQa
@@ -20,7 +21,7 @@ from figlang.tasks.task import Task
 from figlang.tasks.winogrande.task import WinoGrande
 from figlang.types import Split
 
-TASKS: Mapping[str, Task] = {
+TASKS: dict[str, Task] = {
     each.name: each
     for each in (FigQa(), OwnFiles(), WinoGrande(), MiQa(), Munch(), *map(Nli, TITLES), mix.Mixture())
 }
@@ -44,6 +45,8 @@ def task(name: str) -> Task:
     if not name:
         return Task()
     if name not in TASKS:
+        _add(outside.installed())
+    if name not in TASKS:
         raise FiglangError(f"data.dataset={name} is not a choice; choose one of {', '.join(TASKS)}")
     return TASKS[name]
 
@@ -60,16 +63,14 @@ def task_of(content: Mapping[str, Any]) -> Task:
         content: What the file holds. One of an earlier version does not name its task: then the settings of
             its data do or, in the oldest ones, the attributes by which its accuracy is broken down.
 
-    Raises:
-        FiglangError: The task that it names does not exist here.
+    Returns:
+        The task; one without peculiarities if what it names is not here: numbers can be read without it.
     """
-    if "task" in content:
-        return task(content["task"])
     settings = content.get("data", {}).get("settings", {})
-    if mixture := [name for name, proportion in settings.get("mix", {}).items() if proportion]:
-        return task(mixture[0])
-    if "dataset" in settings:
-        return task(settings["dataset"])
+    mixture = [name for name, proportion in settings.get("mix", {}).items() if proportion]
+    name = content.get("task") or next(iter(mixture), settings.get("dataset"))
+    if name is not None:
+        return _task_or_plain(str(name))
     attributes = content.get("metrics", {}).get("accuracy_by", {})
     if "question" in attributes:
         return TASKS["miqa"]
@@ -97,18 +98,48 @@ def scale_of(kinds: Iterable[str]) -> Scale:
     return next(iter(rated_on.values()), unnamed)
 
 
+def _task_or_plain(name: str) -> Task:
+    try:
+        return task(name)
+    except FiglangError:
+        return Task()
+
+
 def classified() -> list[str]:
     """Names of the tasks whose items are premises with hypotheses."""
     return [name for name, each in TASKS.items() if each.classified(DataConfig())]
 
 
-def check(data: DataConfig) -> None:
+def _add(tasks: Iterable[Task]) -> None:
+    for each in tasks:
+        if TASKS.get(each.name, each) is not each:
+            raise FiglangError(f"a task called {each.name!r} exists already; give yours another name")
+        TASKS[each.name] = each
+
+
+def find(paths: PathsConfig) -> None:
+    """Add the tasks of the folder `paths.tasks` to the table.
+
+    Raises:
+        FiglangError: The folder holds no task, or one whose name another task has.
+    """
+    if paths.tasks is not None:
+        _add(outside.in_folder(Path(paths.tasks)))
+
+
+def check(data: DataConfig, paths: PathsConfig | None = None) -> None:
     """Refuse settings that the task of a data set does not have.
+
+    Args:
+        data: Which data set, and which part of it.
+        paths: Where tasks of your own are, if they are to be looked for first.
 
     Raises:
         FiglangError: The task, its question type, its size or a part of a mixture does not exist, or a
             setting names a file that the task does not read.
     """
+    if paths is not None:
+        find(paths)
     asked = task(data.dataset)
     if data.question not in asked.questions:
         raise FiglangError(
@@ -154,7 +185,7 @@ def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
     Raises:
         FiglangError: The settings are not those of the task, or a file cannot be read.
     """
-    check(data)
+    check(data, paths)
     if data.dataset == mix.NAME:
         each = parts(data)
         if split != "train":
@@ -176,7 +207,7 @@ def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
         FiglangError: No training item has a label, or none is left; some without a label are left out with
             a note.
     """
-    check(data)
+    check(data, paths)
     if data.dataset == mix.NAME:
         each = [for_training(part, paths) for part in parts(data)]
         return mix.mixed(data, parts(data), [train for train, _ in each]), each[0][1]
@@ -208,7 +239,7 @@ def _without(train: Split, leaked: Mapping[str, str], drop: bool) -> Split:
 
 def evaluated(data: DataConfig, paths: PathsConfig) -> list[Split]:
     """What is evaluated on: the validation split, and the test split of a task that has one."""
-    check(data)
+    check(data, paths)
     return [load(split, data, paths) for split in task(data.dataset).evaluated(data)]
 
 

@@ -87,7 +87,7 @@ class Prepared:
 
 def check(config: TrainConfig) -> None:
     """Raises FiglangError for settings that do not go together."""
-    registry.check(config.data)
+    registry.check(config.data, config.paths)
     model, method, peft = config.model, config.method, config.peft
     causal = model.family == "causal"
     if model.family == "served":

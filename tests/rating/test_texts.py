@@ -174,7 +174,7 @@ def test_a_source_given_twice_and_a_folder_of_something_else_are_named(
     for overrides, message in (
         ([f"texts=[{tmp_path}/a.csv,{tmp_path}/a.csv]"], "names one twice"),
         ([f"texts=[{tmp_path}/a.csv,{tmp_path}/sub/a.csv]"], "has answers of a, and so has another source"),
-        ([f"runs=[{ranked}]"], "is not a folder of figlang reproduce table=munch_generate"),
+        ([f"runs=[{ranked}]"], "is not a folder of figlang reproduce with rankings"),
     ):
         monkeypatch.setattr(sys, "argv", ["rate.py", f"folder={tmp_path / 'x'}", *overrides])
         with pytest.raises(SystemExit):

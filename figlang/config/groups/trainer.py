@@ -52,5 +52,9 @@ class PathsConfig(Section):
         "Folder with the data sets, laid out as their authors publish them (figqa/filtered/train.csv, "
         "snli/s1.dev …). null: download them.",
     )
+    tasks: str | None = option(
+        None,
+        "Folder with a task.py of your own, a benchmark that is not in figlang. data.dataset is its name.",
+    )
     runs: str = option("runs", "Folder for run folders.")
     cache: str = option("~/.cache/figlang", "Folder for downloaded data.")

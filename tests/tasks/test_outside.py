@@ -1,0 +1,186 @@
+"""A benchmark in one folder outside of figlang: idioms with four options, a published number, a breakdown."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from figlang.commands.compare import main as compare_command
+from figlang.commands.report import main as report_command
+from figlang.config import DataConfig, PathsConfig
+from figlang.errors import FiglangError
+from figlang.tasks import outside, registry
+from tests.running import run, train
+
+TASK = '''
+"""Idioms with four meanings each."""
+
+from hashlib import sha256
+from json import loads
+from pathlib import Path
+
+from figlang.tasks import reference
+from figlang.tasks.task import Task
+from figlang.types import Item, Split
+
+HERE = Path(__file__).parent
+
+
+class Idioms(Task):
+    name = "idioms"
+    title = "Idioms"
+    mixed_as = "both"
+
+    def load(self, split, data, paths):
+        path = HERE / f"{split}.jsonl"
+        rows = map(loads, path.read_text().splitlines())
+        items = tuple(
+            Item(
+                row["id"],
+                row["id"],
+                row["idiom"],
+                tuple(row["meanings"]),
+                row["right"],
+                {"about": (row["about"],)},
+            )
+            for row in rows
+        )
+        return Split(f"idioms_{split}", items, str(path), sha256(path.read_bytes()).hexdigest())
+
+    def published_files(self, split, role):
+        return (split.sha256,)
+
+    def published(self, content):
+        return [
+            reference.Comparison(row, content["published_file"], "")
+            for row in reference.results(HERE)
+        ]
+'''
+PUBLISHED = """paper,table,benchmark,model,setting,metric,value,unit,note
+idioms2020,Table 1,Idioms,Human,split=validation,accuracy,91.5,percent,
+idioms2020,Table 1,Idioms,Parrot 1B,split=validation,accuracy,40.25,percent,
+"""
+IDIOMS = ("He kicked the bucket", "She spilled the beans", "They broke the ice", "It costs an arm and a leg")
+MEANINGS = ("he died", "she told the secret", "they began to talk", "it is dear")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("outside") / "idioms"
+    place.mkdir()
+    (place / "task.py").write_text(TASK)
+    (place / "published.csv").write_text(PUBLISHED)
+    for split, count in (("train", 24), ("validation", 12)):
+        rows = [
+            {
+                "id": f"{split}-{n}",
+                "idiom": f"{IDIOMS[n % 4]}, {split} {n}",
+                "meanings": MEANINGS,
+                "right": n % 4,
+                "about": ("people", "things")[n % 4 == 3],
+            }
+            for n in range(count)
+        ]
+        (place / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return place
+
+
+@pytest.fixture(scope="module")
+def home(folder: Path) -> Path:
+    """A folder with two runs that were trained on the benchmark: a dual encoder and a causal model."""
+    place = folder.parent
+    for name, words in (("dual", ["model=minilm"]), ("causal", ["model=gpt2", "method=lm"])):
+        with patch.dict(registry.TASKS):
+            ended = train(place, *data(folder), *words, f"run=runs/{name}/seed0")
+        assert ended.returncode == 0, ended.stderr
+    return place
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    """The table of tasks is as it was for every other test."""
+    with patch.dict(registry.TASKS):
+        yield
+
+
+def data(folder: Path) -> list[str]:
+    return [f"paths.tasks={folder}", "data.name=idioms", "data.dataset=idioms"]
+
+
+def test_training_names_the_task_and_breaks_its_accuracy_down(home: Path) -> None:
+    for name in ("dual", "causal"):
+        content = json.loads((home / "runs" / name / "seed0" / "metrics.json").read_text())
+        assert content["task"] == "idioms"
+        assert content["published_file"]
+        assert content["metrics"]["accuracy"]["n"] == 12
+        assert content["metrics"]["accuracy"]["chance"] == 0.25
+        assert set(content["metrics"]["accuracy_by"]["about"]) == {"people", "things"}
+
+
+def test_a_causal_model_is_asked_after_examples_beside_the_published_number(home: Path, folder: Path) -> None:
+    words = ["checkpoint=runs/causal/seed0", "prompt=k1", "output=examples", "trainer.progress=false"]
+    ended = run(home, "evaluate.py", *data(folder), *words)
+    assert ended.returncode == 0, ended.stderr
+    assert "Parrot 1B" in ended.stdout
+    assert "40.25" in ended.stdout
+    content = json.loads((home / "examples" / "metrics.json").read_text())
+    assert "k=1" in content["facts"]["prompt"]
+    assert len((home / "examples" / "predictions.jsonl").read_text().splitlines()) == 12
+
+
+def test_runs_are_compared_and_reported(
+    home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(home)
+    runs = ["runs/dual/seed0", "runs/causal/seed0"]
+    monkeypatch.setattr(sys, "argv", ["compare.py", *runs])
+    compare_command()
+    assert "accuracy" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["report.py", *runs, f"paths.tasks={folder}", "output=report"])
+    report_command()
+    page = (home / "report" / "report.html").read_text()
+    assert "Parrot 1B" in page
+    assert "He kicked the bucket" in page
+    assert (home / "report" / "tables" / "by_about.csv").is_file()
+    assert "Fig-QA" not in page
+
+
+def test_a_task_is_not_there_without_its_folder() -> None:
+    with pytest.raises(FiglangError, match=r"data\.dataset=idioms is not a choice; choose one of figqa"):
+        registry.load("train", DataConfig(name="idioms", dataset="idioms"), PathsConfig())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "no task.py in paths.tasks="),
+        ("import nothing_of_the_kind", "task.py fails \\(ModuleNotFoundError: "),
+        ("x = 1", "holds no subclass of figlang.tasks.task.Task with a name"),
+        (
+            "from figlang.tasks.task import Task\n\n\nclass Own(Task):\n    name = 'miqa'\n",
+            "a task called 'miqa' exists already",
+        ),
+    ],
+)
+def test_a_folder_that_is_no_task_is_one_line(tmp_path: Path, text: str | None, said: str) -> None:
+    if text is not None:
+        (tmp_path / "task.py").write_text(text)
+    with pytest.raises(FiglangError, match=said) as raised:
+        registry.find(PathsConfig(tasks=str(tmp_path)))
+    assert "\n" not in str(raised.value)
+
+
+def test_a_package_names_its_task_as_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Point:
+        name, value = "proverbs", "proverbs:Proverbs"
+
+        def load(self) -> type[registry.Task]:
+            return type("Proverbs", (registry.Task,), {"name": "proverbs"})
+
+    monkeypatch.setattr(outside, "entry_points", lambda group: [Point()] * (group == "figlang.tasks"))
+    outside.installed.cache_clear()
+    assert registry.task("proverbs").name == "proverbs"
+    outside.installed.cache_clear()
