@@ -195,12 +195,19 @@ class Prompted:
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """An item with a blank in words: a text with a blank between `before` and `after`. `after` is empty where
-    the text ends with the blank."""
+    """An item with a blank in words.
+
+    Attributes:
+        item: The item.
+        before: The text before the blank.
+        after: The text after it; empty where the text ends with the blank.
+        cue: The end of `before` that only a text to be continued has, and a message does not.
+    """
 
     item: Marked
     before: str
     after: str
+    cue: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,17 +147,6 @@ NAMES_STAY = {
     "figlang/config/verbs/generate.py",
     "figlang/config/verbs/rate.py",
     "figlang/config/verbs/report.py",
-    "figlang/evaluation/asking.py",
-    "figlang/evaluation/assessment.py",
-    "figlang/evaluation/filling.py",
-    "figlang/evaluation/generation.py",
-    "figlang/evaluation/judging.py",
-    "figlang/evaluation/opening.py",
-    "figlang/evaluation/predicting.py",
-    "figlang/evaluation/served_filling.py",
-    "figlang/scoring/letters.py",
-    "figlang/scoring/nli.py",
-    "figlang/tasks/lettered.py",
 }
 
 

@@ -83,7 +83,7 @@ def check_idle(config: RankingConfig, rank: str) -> None:
         (name for name, value in vars(unset.prompt).items() if getattr(config.prompt, name) != value), None
     ):
         raise FiglangError(
-            f"prompt.{idle} changes no generation prompt of MUNCH; leave it out, prompts=[…] chooses some"
+            f"prompt.{idle} changes no generation prompt; leave it out, prompts=[…] chooses some"
         )
 
 
@@ -118,8 +118,8 @@ class Filler:
         """Rankings in the order of the blanks. Raises NonFiniteError that names the item of a model that has
         no numbers."""
         with owned([blank.item.id for blank in blanks]):
-            found = self._ranked(blanks, progress)
-        return [ranking(blank, ranked) for blank, ranked in zip(blanks, found, strict=True)]
+            ranks = self._ranked(blanks, progress)
+        return [ranking(blank, ranked) for blank, ranked in zip(blanks, ranks, strict=True)]
 
     def _ranked(self, blanks: Sequence[Blank], progress: bool) -> list[Ranked]:
         answers = [blank.item.options for blank in blanks]
@@ -145,7 +145,7 @@ class Filler:
 
 
 def ranking(blank: Blank, ranked: Ranked) -> Ranking:
-    """What was found at a blank, as it is written."""
+    """The ranks at a blank, as they are written."""
     item = blank.item
     return Ranking(
         item.id, item.group, item.options, ranked.ranks, ranked.written, ranked.top, dict(item.attributes)

@@ -114,7 +114,7 @@ class Writer:
         rows = torch.tensor([[padding] * (longest - len(row)) + list(row) for row in ids], device=device)
         mask = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in ids], device=device)
         how = {"do_sample": True, "temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": 0}
-        found: Tensor = self.network.generate(
+        continued_RT: Tensor = self.network.generate(
             input_ids=rows,
             attention_mask=mask,
             max_new_tokens=sampling.max_tokens,
@@ -127,7 +127,7 @@ class Writer:
                 else {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
             ),
         )
-        return list(self.tokenizer.batch_decode(found[:, longest:], skip_special_tokens=True))
+        return list(self.tokenizer.batch_decode(continued_RT[:, longest:], skip_special_tokens=True))
 
     def _check(self, prompts: Sequence[str], ids: Sequence[Sequence[int]], room: int) -> None:
         window = getattr(self.network.config.get_text_config(), "max_position_embeddings", None)
@@ -153,13 +153,13 @@ def first_sentence(text: str, end: str = "sentence") -> str:
     paragraph = first_paragraph(text)
     if end == "period":
         return paragraph.split(".", 1)[0].strip()
-    for found in SENTENCE_END.finditer(paragraph):
-        word = re.split(r"[\s(\"“]", paragraph[: found.start()])[-1].lower()
+    for mark in SENTENCE_END.finditer(paragraph):
+        word = re.split(r"[\s(\"“]", paragraph[: mark.start()])[-1].lower()
         if not (
-            found.group().startswith(".")
+            mark.group().startswith(".")
             and (word in ABBREVIATIONS or (re.fullmatch(r"[a-z]", word) and word != "i"))
         ):
-            return paragraph[: found.end()]
+            return paragraph[: mark.end()]
     return paragraph
 
 
@@ -170,11 +170,11 @@ def answer(
 
     A text is continued where the model can do that; an endpoint that has only a chat is sent it as a message.
     """
-    prompts = [one.prompt for one in asked]
+    prompts = [question.prompt for question in asked]
     how = "continued"
     if isinstance(loaded, Loaded):
         writer = Writer(loaded.network, loaded.tokenizer, bos_ids(loaded.tokenizer, loaded.bos()))
-        with owned([one.item for one in asked]):
+        with owned([question.item for question in asked]):
             texts = writer.write(prompts, sampling, progress=progress)
     elif loaded.endpoint.abilities.completes:
         texts = loaded.endpoint.complete(
@@ -262,5 +262,5 @@ def facts(
     drawn = f"temperature={sampling.temperature:g},top_p={sampling.top_p:g}"
     drawn += f",n={sampling.n},max_tokens={sampling.max_tokens}"
     how = f"{sampling.name}({drawn},seed={sampling.seed})"
-    found = {"sampling": how, "protocol": manner, "kinds": "+".join(kinds), "shots": shots, "cut": cut}
-    return found | ({"pool": digest([asdict(one) for one in pool])} if pool else {})
+    about = {"sampling": how, "protocol": manner, "kinds": "+".join(kinds), "shots": shots, "cut": cut}
+    return about | ({"pool": digest([asdict(example) for example in pool])} if pool else {})

@@ -1,5 +1,5 @@
-"""Answers at MUNCH's blanks in the ranking of a model behind an endpoint: among the likeliest tokens that it
-shows, as the paper's GPT-3.5 was asked, or the one word that a chat replies with."""
+"""Answers at blanks in the ranking of a model behind an endpoint: among the likeliest tokens that it shows
+(Tong et al. 2024 asked GPT-3.5 so), or the one word that a chat replies with."""
 
 import logging
 from collections.abc import Sequence
@@ -20,7 +20,6 @@ from figlang.types import Blank, Ranking
 
 log = logging.getLogger("figlang")
 
-QUOTE = ' should be "'  # the end of MUNCH's prompts in the form that a text is continued from
 ASKED = ": which word should it be? Answer with one word only."
 REASONING = 512  # tokens of a reply, in which a chat may think before its word
 
@@ -57,8 +56,8 @@ class ServedFiller:
 
     def fill(self, blanks: Sequence[Blank], progress: bool = False) -> list[Ranking]:
         """Rankings in the order of the blanks."""
-        found = self._reply(blanks, progress) if self._replies else self._continue(blanks, progress)
-        return [ranking(blank, ranked) for blank, ranked in zip(blanks, found, strict=True)]
+        ranks = self._reply(blanks, progress) if self._replies else self._continue(blanks, progress)
+        return [ranking(blank, ranked) for blank, ranked in zip(blanks, ranks, strict=True)]
 
     def took(self) -> dict[str, Any]:
         """Nothing is known of what an endpoint reads."""
@@ -130,7 +129,7 @@ class ServedFiller:
         )
 
     def _reply(self, blanks: Sequence[Blank], progress: bool) -> list[Ranked]:
-        messages = [blank.before.removesuffix(QUOTE) + ASKED for blank in blanks]
+        messages = [blank.before.removesuffix(blank.cue) + ASKED for blank in blanks]
         replies, _ = converse(self._served, messages, SamplingConfig(max_tokens=REASONING), progress)
         words = [one_word(several[0].text) for several in replies]
         if invalid := words.count(""):
@@ -139,12 +138,12 @@ class ServedFiller:
             Ranked(
                 tuple(
                     1 if word and self._comparison.key(answer) == self._comparison.key(word) else None
-                    for answer in one.item.options
+                    for answer in blank.item.options
                 ),
                 word,
                 (word,) if word else (),
             )
-            for one, word in zip(blanks, words, strict=True)
+            for blank, word in zip(blanks, words, strict=True)
         ]
 
 

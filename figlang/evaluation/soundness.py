@@ -112,14 +112,16 @@ def texts(loaded: Loaded | Served, items: Sequence[Item]) -> dict[str, Any]:
 
     Empty for a served model, whose tokenizer is not here, and for a tokenizer that knows every text.
     """
-    found = None if isinstance(loaded, Served) else unknown_tokens(loaded.tokenizer, items)
-    if found is None:
+    counts = None if isinstance(loaded, Served) else unknown_tokens(loaded.tokenizer, items)
+    if counts is None:
         return {}
-    if found.unknown:
-        counted = f"{found.unknown:,} of {found.tokens:,} tokens, in {found.items:,} of {len(items):,} items"
-        examples = ", ".join(map(repr, found.words))
-        if found.unknown >= UNFAMILIAR * found.tokens:
-            script = " and ".join(found.scripts) or "these marks"
+    if counts.unknown:
+        counted = (
+            f"{counts.unknown:,} of {counts.tokens:,} tokens, in {counts.items:,} of {len(items):,} items"
+        )
+        examples = ", ".join(map(repr, counts.words))
+        if counts.unknown >= UNFAMILIAR * counts.tokens:
+            script = " and ".join(counts.scripts) or "these marks"
             log.warning(
                 "the tokenizer of %s does not know the script (%s): %s are unknown to it, %s for example. "
                 "The choices say little; "
@@ -134,9 +136,9 @@ def texts(loaded: Loaded | Served, items: Sequence[Item]) -> dict[str, Any]:
                 examples,
             )
     about = {
-        "tokens": found.tokens,
-        "unknown": found.unknown,
-        "items": found.items,
-        "scripts": list(found.scripts),
+        "tokens": counts.tokens,
+        "unknown": counts.unknown,
+        "items": counts.items,
+        "scripts": list(counts.scripts),
     }
     return {"unknown_tokens": about}

@@ -181,13 +181,13 @@ class RequestEncoder:
         scored, or if it is longer than the window.
         """
         asked = [Request(*request) for request in requests]
-        found = [
+        encoded = [
             self._tokens(index, request, encoding.ids, first)
             for index, (request, (encoding, first)) in enumerate(
                 zip(asked, self.spans.find(asked), strict=True)
             )
         ]
-        return self._cut(asked, found)
+        return self._cut(asked, encoded)
 
     def extend(
         self, prompts: Sequence[str], endings: Sequence[tuple[str, tuple[int, ...]]]
@@ -197,21 +197,21 @@ class RequestEncoder:
 
         Raises FiglangError like `encode`.
         """
-        asked, found = [], []
+        asked, encoded = [], []
         for prompt, ids in zip(prompts, self.spans.ids(prompts), strict=True):
             before = [*self._bos, *ids]
             if not before:
                 raise FiglangError("an empty prompt cannot be continued without a bos; set model.bos")
             asked += [Request(prompt, text) for text, _ in endings]
-            found += [Tokens([*before, *tokens], len(before)) for _, tokens in endings]
-        return self._cut(asked, found)
+            encoded += [Tokens([*before, *tokens], len(before)) for _, tokens in endings]
+        return self._cut(asked, encoded)
 
-    def _cut(self, asked: Sequence[Request], found: Sequence[Tokens]) -> tuple[list[Tokens], int]:
+    def _cut(self, asked: Sequence[Request], encoded: Sequence[Tokens]) -> tuple[list[Tokens], int]:
         cut = [
             self._fit(index, request, tokens)
-            for index, (request, tokens) in enumerate(zip(asked, found, strict=True))
+            for index, (request, tokens) in enumerate(zip(asked, encoded, strict=True))
         ]
-        return cut, sum(len(after.ids) < len(before.ids) for before, after in zip(found, cut, strict=True))
+        return cut, sum(len(after.ids) < len(before.ids) for before, after in zip(encoded, cut, strict=True))
 
     def _tokens(self, index: int, request: Request, ids: list[int], first: int) -> Tokens:
         start = max(len(self._bos) + first, 1)

@@ -65,6 +65,7 @@ def ask(items: Sequence[Item], name: str, form: str = "quote") -> list[Blank]:
 def _blank(item: Marked, prompt: Prompt, form: str) -> Blank:
     lines = f"{prompt.instruction}\nSentence: {item.highlighted()}\n{prompt.label}: "
     if form == "quote":
-        return Blank(item, f'{lines}{item.highlighted(word="[blank]")}\n[blank] should be "', "")
+        cue = ' should be "'
+        return Blank(item, f"{lines}{item.highlighted(word='[blank]')}\n[blank]{cue}", "", cue)
     start, end = item.target
     return Blank(item, f"{lines}{item.context[:start]}*", f"*{item.context[end:]}")
