@@ -2,9 +2,12 @@
 
 import os
 import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.toll import TOLL, Toll, lines
 
 ROOT = Path(__file__).parent.parent
 
@@ -12,6 +15,31 @@ ROOT = Path(__file__).parent.parent
 def pytest_configure() -> None:
     # A shell that starts the tests in the background lets them ignore Ctrl-C, which some of them send.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    ended = [
+        report
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "teardown"
+    ]
+    counted = [
+        (report.nodeid.rpartition("::")[2], row)
+        for report in ended
+        for name, row in report.user_properties
+        if name == TOLL and isinstance(row, dict)
+    ]
+    for line in lines(counted):
+        terminalreporter.write_line(line)
+
+
+@pytest.fixture
+def toll(record_property: Callable[[str, object], None]) -> Iterator[Toll]:
+    """What a test of kills counts; the summary shows it, also of a test that fails."""
+    counted = Toll()
+    yield counted
+    record_property(TOLL, counted.counts())
 
 
 def published(file: str) -> str:

@@ -21,6 +21,7 @@ from figlang.files.whole import slug
 from figlang.runs import systems
 from tests.processes import preload
 from tests.running import TINY
+from tests.toll import Toll
 from tests.victims import PRELOADED, QUIET, Victim, count_down, half_files, metrics
 
 STEPS = ("rename", "replace", "unlink", "rmdir", "mkdir")
@@ -254,6 +255,11 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+def hidden(home: Path) -> set[Path]:
+    """Hidden files and folders: lists of what figlang wrote, Hydra's folder of a multirun; no leftovers."""
+    return {path.relative_to(home) for path in home.rglob(".*")}
+
+
 def evaluation(*words: str) -> tuple[str, ...]:
     return ("evaluate", *QUIET, "model=gpt2", "scoring=pmi", *words)
 
@@ -278,7 +284,7 @@ COMMANDS = {
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_killed_at_random_moments_loses_nothing(
-    tmp_path: Path, evaluated: Path, command: str
+    tmp_path: Path, evaluated: Path, command: str, toll: Toll
 ) -> None:
     """Each round kills the command up to four times in one folder, and then lets it end."""
     whole = tmp_path / "whole"
@@ -286,20 +292,22 @@ def test_a_command_killed_at_random_moments_loses_nothing(
     started = time.monotonic()
     assert Victim(whole, *COMMANDS[command]).wait() == 0
     length = time.monotonic() - started
-    wanted, chance, kills, number = metrics(whole), random.Random(command), 0, 0
-    while kills < KILLS:
-        home = tmp_path / str(number)
+    wanted, chance = metrics(whole), random.Random(command)
+    while toll.kills < KILLS and not toll.faults:
+        home = tmp_path / str(toll.runs)
         shutil.copytree(evaluated, home)
-        number += 1
-        for _ in range(4):
-            kills += Victim(home, *COMMANDS[command]).kill_after(chance.uniform(0, 1.2 * length))
-            assert not list(half_files(home))
-        last = Victim(home, *COMMANDS[command])
-        assert last.wait() == 0, last.said
-        assert metrics(home) == wanted
-        assert not list(half_files(home))
-        assert not [path for path in home.rglob(".*") if path.name not in (folders.OWN, ".multirun")]
-    print(f"{command}: {kills} kills in {number} folders")
+        toll.runs += 1
+        for more in (True, True, True, True, False):
+            victim = Victim(home, *COMMANDS[command])
+            struck = more and victim.kill_after(chance.uniform(0, 1.2 * length))
+            toll.kills += struck
+            if not struck and victim.wait() != 0:
+                toll.refusals.append(victim.said)
+            toll.half_files += map(str, half_files(home))
+        found = metrics(home)
+        toll.lost += [name for name in wanted.keys() | found.keys() if found.get(name) != wanted.get(name)]
+        assert hidden(home) == hidden(whole)
+    assert not toll.faults
 
 
 @pytest.mark.faults
@@ -369,7 +377,7 @@ VERBS = ("train", "evaluate", "generate", "rate", "report", "compare", "munch_ju
 @pytest.mark.parametrize("kill", [False, True])
 @pytest.mark.parametrize("verb", VERBS)
 def test_four_writers_on_one_folder_leave_one_result(
-    tmp_path: Path, evaluated: Path, verb: str, kill: bool
+    tmp_path: Path, evaluated: Path, verb: str, kill: bool, toll: Toll
 ) -> None:
     """Each is process 1 of a namespace of its own, as in containers that share a volume."""
     chance = random.Random(f"{verb} {kill}")
@@ -383,6 +391,9 @@ def test_four_writers_on_one_folder_leave_one_result(
             time.sleep(chance.uniform(0.5, 4))
             writers[0].process.kill()
         codes = [writer.wait() for writer in writers]
+        toll.runs += 1
+        toll.kills += codes.count(-signal.SIGKILL)
+        toll.waits += codes.count(2)
         for code, writer in zip(codes, writers, strict=True):
             assert "Traceback" not in writer.said
             if code == 2:
@@ -394,7 +405,8 @@ def test_four_writers_on_one_folder_leave_one_result(
             else:
                 assert code == 0 or (kill and writer is writers[0])
         assert 0 in codes
-        assert not list(half_files(home / "out"))
+        toll.half_files += map(str, half_files(home / "out"))
+        assert not toll.faults
         check_unmixed(home / "out", verb)
 
 
