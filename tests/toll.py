@@ -1,4 +1,4 @@
-"""What killed commands cost, counted by the tests and shown in pytest's summary, whose lines no capture hides."""
+"""What killed commands cost, counted by tests and shown in pytest's summary, which no capture hides."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -41,6 +41,6 @@ def lines(counted: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
 
 def _line(name: str, row: Mapping[str, Any]) -> str:
     return (
-        f"{name}: {row['kills']} kills, {row['runs']} folders: {row['half_files']} half files, {row['lost']} lost "
-        f"results, {row['refusals']} refusals; {row['waits']} writers told to wait or of a finished folder"
+        f"{name}: {row['kills']} kills, {row['runs']} folders: {row['half_files']} half files, "
+        f"{row['lost']} lost results, {row['refusals']} refusals; {row['waits']} writers were told to wait"
     )
