@@ -41,7 +41,7 @@ test-slow: $(READY)
 
 # What is done to it: processes killed at any moment, several writers on one folder, hundreds of inputs that are wrong.
 test-faults: $(READY)
-	$(BIN)/python -m pytest -m faults $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m faults -n 2 $(ARGS)
 
 # Every strategy on two CPU processes: as one process, stopped, killed and resumed; jobs by submitit; a real agent of W&B.
 test-distributed: $(READY)
