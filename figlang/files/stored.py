@@ -326,7 +326,11 @@ def check_training(path: Path, content: dict[str, Any], remedy: str) -> None:
 
 
 def text(path: Path, remedy: str) -> str:
-    """A file of text. Raises FiglangError if it cannot be read as UTF-8."""
+    """Read a text file.
+
+    Raises:
+        FiglangError: If it cannot be read as UTF-8.
+    """
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:

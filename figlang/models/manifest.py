@@ -1,4 +1,4 @@
-"""What a network needs besides its weights: figlang.json, which lies beside every export."""
+"""The manifest of a network (figlang.json): everything that it needs besides its weights."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,24 +17,33 @@ from figlang.models.soundness import validate
 from figlang.types import COSINE_OF_MEANS, POOLINGS, SentenceVectors
 
 MANIFEST = "figlang.json"
-UNTRAINED = "none"  # settings of what has not been trained here
+UNTRAINED = "none"  # settings of a network that was not trained here
 
 
 @dataclass(frozen=True)
 class Manifest:
     """What a network needs besides its weights, and where it comes from.
 
-    `format` says how inputs are laid out and scores are read: pair, joint, dual or nli (see Encoder), causal,
-    by the log-probabilities that `scoring` names after the token `bos`, pll, by those of a masked-LM head, or
-    letter, by replies to messages. `settings` identifies everything that determined the training: settings
-    and hashes of the data (recipe.json of the run).
-
-    Of adapters, `base_precision` and `base_sha256` say in which number format the network below them was
-    trained with and what its weights were (figlang/models/lora.py); a network that stands on its own has
-    None.
-
-    `vectors` are the fields of SentenceVectors under dual, where they are not the default: the cosine of mean
-    token states.
+    Attributes:
+        name: Name of the model.
+        base: Source of the network from which training began.
+        method: How it was trained.
+        format: How inputs are laid out and scores are read: pair, joint, dual or nli (see Encoder); causal,
+            by log-probabilities; pll, by those of a masked-LM head; letter, by replies to messages.
+        text: How texts are worded.
+        max_length: Longest input, in tokens.
+        scale: Factor of a dual encoder's cosine.
+        options: Number of options, or of classes.
+        trained_on: Names of the data.
+        settings: Identifies everything that determined the training: settings and hashes of the data
+            (recipe.json of the run).
+        seed: Seed of the training.
+        scoring: Scoring of a causal model.
+        bos: The token before every string of a causal model.
+        base_precision: For adapters, the number format of the network below them in training.
+        base_sha256: For adapters, the fingerprint of that network (figlang/models/lora.py).
+        vectors: Fields of SentenceVectors under dual, if they are not the default (the cosine of mean token
+            states).
     """
 
     name: str
@@ -128,10 +137,16 @@ def stored(located: str, revision: str | None) -> Manifest | None:
 
 
 def read(located: str, source: str, revision: str | None, trust: bool = False) -> Manifest:
-    """The manifest of a folder or hub id; without figlang.json, what its class tells.
+    """The manifest of a folder or hub id. Without figlang.json, it is made from the class of the network.
 
-    `trust` allows code that comes with it. Raises FiglangError, which names `source`, if neither says how to
-    read the network.
+    Args:
+        located: The folder or hub id.
+        source: Its name for error messages.
+        revision: Revision on the hub.
+        trust: Whether code that comes with the model may run.
+
+    Raises:
+        FiglangError: If neither says how to read the network.
     """
     try:
         manifest = stored(located, revision)
@@ -145,7 +160,7 @@ def read(located: str, source: str, revision: str | None, trust: bool = False) -
         raise FiglangError(
             f"no checkpoint {source!r}: neither a folder here nor reachable as a hub id ({one_line(error)})"
         ) from error
-    except Exception as error:  # transformers' own kinds of error too
+    except Exception as error:  # transformers raises its own kinds of errors too
         raise FiglangError(
             f"{source}: its {MANIFEST} or config.json cannot be read ({one_line(error)}); export the model "
             "again"
