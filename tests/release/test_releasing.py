@@ -199,7 +199,10 @@ def test_other_data_a_taken_name_and_a_base_that_nobody_else_has_are_refused(
 ) -> None:
     content = json.loads((home / "runs" / "seed0" / "metrics.json").read_text())["data"]
     other = changed(
-        home, tmp_path / "other", "metrics.json", {"data": {**content, "train": {"sha256": "0" * 64}}}
+        home,
+        tmp_path / "other",
+        "metrics.json",
+        {"data": {**content, "train": {**content["train"], "sha256": "0" * 64}}},
     )
     based = changed(
         home, tmp_path / "based", "model/adapter_config.json", {"base_model_name_or_path": str(home)}

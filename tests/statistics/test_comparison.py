@@ -111,7 +111,7 @@ def test_different_files_with_equal_ids_are_refused(tmp_path: Path) -> None:
             "seed": 0,
             "facts": {},
         }
-        document = {**said, "split": "validation", "data": {"validation": {"sha256": sha256}}}
+        document = {**said, "split": "validation", "data": {"validation": {"sha256": sha256, "items": 4}}}
         (tmp_path / name / "metrics.json").write_text(json.dumps(document))
     read = systems.read([str(tmp_path / "one"), str(tmp_path / "two")])
     for together in (systems.check_data, systems.tasks):
