@@ -161,3 +161,17 @@ def named_benchmarks(name: str) -> set[str]:
 def test_benchmarks_are_named_in_their_rooms(name: str) -> None:
     if name not in NAMES_STAY and name != "figlang/tasks/registry.py":
         assert not named_benchmarks(name)
+
+
+def test_no_format_or_first_item_decides_the_way() -> None:
+    """What a format decides stands in figlang/models/formats.py, what items ask in their task."""
+    for name in SOURCES:
+        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare) and getattr(node.left, "attr", "") == "format":
+                texts = [part for part in ast.walk(node) if isinstance(part, ast.Constant)]
+                assert not any(isinstance(part.value, str) for part in texts), f"{name}:{node.lineno}"
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+                first = node.args[0]
+                of = getattr(first, "value", None)
+                several = getattr(of, "attr", getattr(of, "id", ""))
+                assert not (isinstance(first, ast.Subscript) and several == "items"), f"{name}:{node.lineno}"

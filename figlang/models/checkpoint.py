@@ -206,43 +206,49 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
         FiglangError: If the scoring needs another kind of network.
     """
     if scoring is not None and scoring.kind == "pll":
-        if model.family == "causal":
-            raise FiglangError(
-                f"scoring={scoring.name} is for encoders, but model={model.name} is causal; take "
-                "scoring=clean"
-            )
-        network, tokenizer = networks.masked(model, cache)
-        return Loaded(
-            network, tokenizer, replace(causal_manifest(model, scoring, "none"), format=MASKED.name)
+        return _masked(model, scoring, cache)
+    return (_causal if model.family == "causal" else _encoder)(model, scoring, cache)
+
+
+def _masked(model: ModelConfig, scoring: ScoringConfig, cache: str) -> Loaded:
+    if model.family == "causal":
+        raise FiglangError(
+            f"scoring={scoring.name} is for encoders, but model={model.name} is causal; take scoring=clean"
         )
-    if model.family != "causal":
-        if scoring is not None and scoring.kind in ("likelihood", "letter"):
-            raise FiglangError(
-                f"scoring={scoring.name} is for causal models, but model={model.name} is an encoder; "
-                "leave scoring out, or take pll"
-            )
-        if (
-            model.init == "tiny" and scoring is not None
-        ):  # debug=fast has no files from which a manifest could be read
-            return _tiny_classifier(model, scoring)
-        located = weights.locate(model.name_or_path)
-        manifest = manifests.read(located, model.name_or_path, model.revision, model.trust_remote_code)
-        manifest = replace(manifest, name=model.name)
-        if model.init == "tiny":
-            manifest = replace(manifest, base=networks.describe(model))
-        if scoring is not None and not manifest.input_format.classes:
-            raise FiglangError(
-                f"scoring={scoring.name} needs a classifier of premises and hypotheses, but "
-                f"model={model.name} is read as {manifest.format}; use model=nli_roberta, "
-                "model=nli_deberta_v3_small or a run of method=nli"
-            )
-        if manifest.settings == UNTRAINED:
-            # NLI networks are read at their own length unless a preset or the user names one.
-            own = bool(manifest.input_format.classes) and model.max_length == ModelConfig.max_length
-            length = manifest.max_length if own else model.max_length
-            manifest = replace(manifest, max_length=length, text=scoring.text if scoring else manifest.text)
-            model = replace(model, max_length=length)
-        return _open(model, manifest, cache)
+    network, tokenizer = networks.masked(model, cache)
+    return Loaded(network, tokenizer, replace(causal_manifest(model, scoring, "none"), format=MASKED.name))
+
+
+def _encoder(model: ModelConfig, scoring: ScoringConfig | None, cache: str) -> Loaded:
+    if scoring is not None and scoring.kind in ("likelihood", "letter"):
+        raise FiglangError(
+            f"scoring={scoring.name} is for causal models, but model={model.name} is an encoder; leave "
+            "scoring out, or take pll"
+        )
+    if model.init == "tiny" and scoring is not None:
+        # debug=fast has no files from which a manifest could be read
+        return _tiny_classifier(model, scoring)
+    located = weights.locate(model.name_or_path)
+    manifest = manifests.read(located, model.name_or_path, model.revision, model.trust_remote_code)
+    manifest = replace(manifest, name=model.name)
+    if model.init == "tiny":
+        manifest = replace(manifest, base=networks.describe(model))
+    if scoring is not None and not manifest.input_format.classes:
+        raise FiglangError(
+            f"scoring={scoring.name} needs a classifier of premises and hypotheses, but "
+            f"model={model.name} is read as {manifest.format}; use model=nli_roberta, "
+            "model=nli_deberta_v3_small or a run of method=nli"
+        )
+    if manifest.settings == UNTRAINED:
+        # NLI networks are read at their own length unless a preset or the user names one.
+        own = bool(manifest.input_format.classes) and model.max_length == ModelConfig.max_length
+        length = manifest.max_length if own else model.max_length
+        manifest = replace(manifest, max_length=length, text=scoring.text if scoring else manifest.text)
+        model = replace(model, max_length=length)
+    return _open(model, manifest, cache)
+
+
+def _causal(model: ModelConfig, scoring: ScoringConfig | None, cache: str) -> Loaded:
     if scoring is not None and scoring.kind not in ("likelihood", "letter"):
         raise FiglangError(
             f"scoring={scoring.name} is not for causal models like model={model.name}; use scoring=clean or "
@@ -251,11 +257,8 @@ def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) ->
     network, tokenizer = networks.causal(model, cache)
     scored = scoring or ScoringConfig()
     manifest = causal_manifest(model, scored, beginning(model, scored, tokenizer))
-    return Loaded(
-        network,
-        tokenizer,
-        replace(manifest, format=LETTER.name) if scoring and scoring.kind == "letter" else manifest,
-    )
+    chats = scored.kind == "letter"
+    return Loaded(network, tokenizer, replace(manifest, format=LETTER.name) if chats else manifest)
 
 
 def _tiny_classifier(model: ModelConfig, scoring: ScoringConfig) -> Loaded:

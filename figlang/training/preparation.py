@@ -88,7 +88,7 @@ class Prepared:
 def check(config: TrainConfig) -> None:
     """Raises FiglangError for settings that do not go together."""
     registry.check(config.data, config.paths)
-    model, method, peft = config.model, config.method, config.peft
+    model, peft = config.model, config.peft
     causal = model.family == "causal"
     if model.family == "served":
         raise FiglangError(
@@ -98,6 +98,20 @@ def check(config: TrainConfig) -> None:
         raise FiglangError(
             f"scoring={config.scoring.name} is for zero-shot evaluation, by evaluate.py; use scoring=answer"
         )
+    _check_adapters(config)
+    _check_method(config)
+    if model.dtype != "float32" and (not causal or peft.name == "none"):
+        raise FiglangError(
+            f"model.dtype={model.dtype} would round away the small steps of training; use float32 "
+            "(trainer.precision=bf16-mixed "
+            "is fast too), or train adapters of a causal model with peft=lora"
+        )
+
+
+def _check_adapters(config: TrainConfig) -> None:
+    """Raises FiglangError for weights that cannot be trained, or adapted, as they are."""
+    model, peft = config.model, config.peft
+    causal = model.family == "causal"
     if model.device_map is not None or (model.quantization != "none" and peft.name != "qlora"):
         raise FiglangError(
             "model.device_map and model.quantization are for evaluation; leave them out of training, or "
@@ -118,6 +132,12 @@ def check(config: TrainConfig) -> None:
         raise FiglangError(
             f"{model.name_or_path}: its adapters lie over other adapters; use peft.stack=merge"
         )
+
+
+def _check_method(config: TrainConfig) -> None:
+    """Raises FiglangError for a way of training that is not for the model or the data."""
+    model, method = config.model, config.method
+    causal = model.family == "causal"
     if method.name == "lm" and not causal:
         raise FiglangError(
             f"method=lm trains causal models, and model={model.name} is an encoder; use method=contrastive"
@@ -137,7 +157,7 @@ def check(config: TrainConfig) -> None:
         )
     if method.text == "legacy" and method.name != "lm":
         raise FiglangError("method.text=legacy is the authors' wording for method=lm; choose clean or raw")
-    if causal and (method.text == "raw" or method.format != "pair"):
+    if causal and (method.text == "raw" or method.format != MethodConfig.format):
         idle = "method.text=raw" if method.text == "raw" else f"method.format={method.format}"
         raise FiglangError(
             f"{idle} is for encoders; model={model.name} is trained on the strings of "
@@ -150,12 +170,6 @@ def check(config: TrainConfig) -> None:
         )
     if method.direction == "both" and not (causal and method.name == "contrastive"):
         raise FiglangError("method.direction=both is for causal models with method=contrastive; use forward")
-    if model.dtype != "float32" and (not causal or peft.name == "none"):
-        raise FiglangError(
-            f"model.dtype={model.dtype} would round away the small steps of training; use float32 "
-            "(trainer.precision=bf16-mixed "
-            "is fast too), or train adapters of a causal model with peft=lora"
-        )
 
 
 def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
@@ -285,23 +299,7 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         causal_manifest(model, scoring, beginning(config.model, scoring, tokenizer), _method_name(config)),
         **_lineage(config, train, validation),
     )
-    if method.text == "legacy" and any(item.cut for item in train.items):
-        raise FiglangError(
-            f"method.text=legacy makes two sentences of each of data={config.data.name}, which is cut at a "
-            "blank; use clean"
-        )
-    check_alone(scoring, manifest.bos, 0)
-    if method.direction == "both" and not partners_of(train.items):
-        raise FiglangError(
-            f"data={config.data.name} has no pairs of metaphors to choose from backward; use "
-            "method.direction=forward"
-        )
-    wording = Wording(scoring, PromptConfig(), train.items[0].cut)
-    if method.direction == "both" and not wording.has_context:
-        raise FiglangError(
-            f"scoring.template={scoring.template!r} leaves the metaphor out, so none can be chosen; use "
-            "method.direction=forward"
-        )
+    wording = _wording(config, train, manifest.bos)
     anatomy = dissect(network.eval())
     window = getattr(network.config.get_text_config(), "max_position_embeddings", None)
     requests = RequestEncoder(tokenizer, manifest.bos, scoring.overflow, window)
@@ -341,6 +339,33 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         manifest=manifest,
         notes=[],
     )
+
+
+def _wording(config: TrainConfig, train: Split, bos: str) -> Wording:
+    """How a causal model's strings are worded.
+
+    Raises:
+        FiglangError: The items cannot be trained on as the method says.
+    """
+    method, scoring = config.method, config.scoring
+    if method.text == "legacy" and any(item.cut for item in train.items):
+        raise FiglangError(
+            f"method.text=legacy makes two sentences of each of data={config.data.name}, which is cut at a "
+            "blank; use clean"
+        )
+    check_alone(scoring, bos, 0)
+    if method.direction == "both" and not partners_of(train.items):
+        raise FiglangError(
+            f"data={config.data.name} has no pairs of metaphors to choose from backward; use "
+            "method.direction=forward"
+        )
+    wording = Wording(scoring, PromptConfig(), train.items[0].cut)
+    if method.direction == "both" and not wording.has_context:
+        raise FiglangError(
+            f"scoring.template={scoring.template!r} leaves the metaphor out, so none can be chosen; use "
+            "method.direction=forward"
+        )
+    return wording
 
 
 def _adapt(
