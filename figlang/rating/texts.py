@@ -17,7 +17,7 @@ OPTIONAL = ("model", "item", "group", "kind")
 
 
 def read(
-    path: Path, scale: str, prompt: str = "prompt", answer: str = "answer"
+    path: Path, scale: str | None, prompt: str = "prompt", answer: str = "answer"
 ) -> dict[str, list[Generation]]:
     """The answers in a file, by model.
 
@@ -28,7 +28,8 @@ def read(
     Raises FiglangError that names the row that cannot be used.
     """
     found: dict[str, list[Generation]] = {}
-    kinds = list(registry.scales()[scale].kinds)
+    rated_on = registry.scale(scale)
+    kinds = list(rated_on.kinds)
     samples: Counter[tuple[str, str, str]] = Counter()
     for number, row in _rows(path, (prompt, answer)):
         empty = next((name for name in (prompt, answer) if not row[name].strip()), None)
@@ -38,8 +39,8 @@ def read(
         kind, model = given["kind"] or kinds[0], given["model"] or path.stem
         if kind not in kinds:
             raise FiglangError(
-                f"{path}: row {number} has the kind {kind!r}, which is not of scale={scale}; leave the "
-                "column out"
+                f"{path}: row {number} has the kind {kind!r}, which is not of scale={rated_on.name}; leave "
+                "the column out"
             )
         item = given["item"] or f"q-{digest(row[prompt])[:8]}"
         place = samples[model, item, kind]

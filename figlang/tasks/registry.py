@@ -82,6 +82,19 @@ def scales() -> dict[str, Scale]:
     return {each.scale.name: each.scale for each in TASKS.values() if each.scale is not None}
 
 
+def scale(name: str | None) -> Scale:
+    """The scale of a name; without a name, that of the first versions of figlang.
+
+    Raises:
+        FiglangError: There is no scale of that name.
+    """
+    known = scales()
+    wanted = unknown().name if name is None else name
+    if wanted not in known:
+        raise FiglangError(f"scale={name} is not a choice; choose one of {', '.join(known)}")
+    return known[wanted]
+
+
 def scale_of(kinds: Iterable[str]) -> Scale:
     """The scale that answers to questions of these kinds are rated on.
 

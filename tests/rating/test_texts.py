@@ -180,3 +180,9 @@ def test_a_source_given_twice_and_a_folder_of_something_else_are_named(
         with pytest.raises(SystemExit):
             rate_command()
         assert message in capsys.readouterr().err
+
+
+def test_a_scale_that_no_task_has_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text(ROWS)
+    with pytest.raises(FiglangError, match="scale=stars is not a choice; choose one of figqa, miqa, munch"):
+        texts.read(tmp_path / "own.csv", "stars")

@@ -34,32 +34,36 @@ class PromptConfig(Section):
     template: str | None = option(
         None,
         "String with {metaphor} and {answer}, in place of scoring.template. A question has {stem}, {a} and "
-        "{b}; a question of Fig-QA has {metaphor}, {a} and {b}.",
+        "{b}; one that is asked with scoring=letter has {metaphor}, {a} and {b}.",
     )
     question: str | None = option(
         None,
-        "Wording of a question. MiQA: or, numbered, qa, question_answer, no_choices, no_questions; template "
-        "replaces it. MUNCH: the id of a prompt, for example CTWT52. Fig-QA with scoring=letter: meaning.",
+        "Wording of a question, which the presets of prompt= name. With data=miqa: or, numbered, qa, "
+        "question_answer, no_choices, no_questions; template replaces it. With data=munch: the id of a "
+        "prompt, for example CTWT52. With scoring=letter: meaning.",
     )
     reply: str = option(
         "statement",
         "Answer to a question: the statement, number or letter of the option with the highest probability. "
-        "greedy: the letter that the model writes. MUNCH: letter or greedy.",
+        "greedy: the letter that the model writes. With data=munch: letter or greedy.",
         ("statement", "number", "letter", "greedy"),
     )
     chat: str = option(
         "none",
-        "MUNCH: ask in a conversation, by the tokenizer's template. prefill: the last line of the prompt "
-        "begins the answer. user: the last line is part of the question.",
+        "With data=munch: ask in a conversation, by the tokenizer's template. prefill: the last line of the "
+        "prompt begins the answer. user: the last line is part of the question.",
         ("none", "prefill", "user"),
     )
     case: str = option(
         "first",
-        "MiQA: upper-case first letters. first: of the stem. all: of stem and options. raw: as in the file.",
+        "With data=miqa: upper-case first letters. first: of the stem. all: of stem and options. raw: as in "
+        "the file.",
         ("raw", "first", "all"),
     )
     layout: str = option(
-        "inline", "MiQA: a named question on one line (inline), or on several lines.", ("inline", "lines")
+        "inline",
+        "With data=miqa: a named question on one line (inline), or on several lines.",
+        ("inline", "lines"),
     )
 
     def __post_init__(self) -> None:

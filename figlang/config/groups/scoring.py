@@ -8,8 +8,8 @@ from figlang.errors import FiglangError
 
 @dataclass
 class ScoringConfig(Section):
-    """How a language model's log-probabilities become the score of an option (Fig-QA: Liu et al. 2022, §4.1
-    and footnote 3).
+    """How a language model's log-probabilities become the score of an option (Liu et al. 2022, §4.1 and
+    footnote 3).
 
     An NLI network scores by NliConfig.
     """
@@ -101,13 +101,13 @@ class ScoringConfig(Section):
 
 @dataclass
 class NliConfig(Section):
-    """How an NLI network chooses: the context is the premise, each option a hypothesis (Fig-QA: Liu et al.
-    2022, §4.2; MiQA: Comșa et al. 2022, §5, where the premises of an implied-by question are its options)."""
+    """How an NLI network chooses: the context is the premise, each option a hypothesis (Liu et al. 2022,
+    §4.2; Comșa et al. 2022, §5, where the premises of an implied-by question are its options)."""
 
     score: str | None = option(
         None,
         "Score of an option, from the probabilities of the classes. A network with two classes has only "
-        "entail. null: as published, not_contradict for MiQA and entail_minus_contradict otherwise.",
+        "entail. null: as published, not_contradict with data=miqa and entail_minus_contradict otherwise.",
         ("entail_minus_contradict", "entail", "not_contradict"),
     )
     on: str = option(

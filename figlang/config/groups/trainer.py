@@ -49,8 +49,8 @@ class LoggerConfig(Section):
 class PathsConfig(Section):
     data: str | None = option(
         None,
-        "Folder with the data sets, laid out as their authors publish them (figqa/filtered/train.csv, "
-        "snli/s1.dev …). null: download them.",
+        "Folder with the data sets, each in a folder of its name, laid out as its authors publish it. "
+        "null: download them.",
     )
     tasks: str | None = option(
         None,

@@ -18,12 +18,12 @@ class GenerateConfig(EvaluateConfig):
 
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
     kinds: list[str] = words(
-        "MiQA: registers of premise and conclusion: metaphorical-literal, metaphorical-metaphorical, "
-        "literal-literal.",
+        "With data=miqa: registers of premise and conclusion: metaphorical-literal, "
+        "metaphorical-metaphorical, literal-literal.",
         ("metaphorical-literal",),
     )
     shots: int = option(
-        0, "MiQA: number of answered questions before each question. They come from `rated`.", within=NUMBER
+        0, "Number of answered questions before each question. They come from `rated`.", within=NUMBER
     )
     rated: str | None = option(
         None, "Folder of a sheet with rated answers of the same model. `ratings` are its ratings."
@@ -31,8 +31,8 @@ class GenerateConfig(EvaluateConfig):
     ratings: list[str] = words("Filled-in sheets of the folder `rated`.")
     cut: str = option(
         "sentence",
-        "Fig-QA: the part of an answer that is rated: its first sentence, or the text before the first "
-        "period.",
+        "The part of an answer that is rated: its first sentence, or the text before the first period. With "
+        "data=miqa it is the first paragraph.",
         ("sentence", "period"),
     )
 

@@ -14,15 +14,16 @@ class RateConfig(Command):
 
     folder: str = option("runs/ratings", "Folder of the sheet.")
     runs: list[str] = words(
-        "Folders of `figlang generate` whose answers are rated, or of `figlang reproduce "
-        "table=munch_generate`. Of the latter, the words that no person gave are rated by MUNCH's four "
-        "categories of errors."
+        "Folders of `figlang generate` whose answers are rated, or of `figlang reproduce` with rankings of "
+        "words. Of the latter, the words that no person gave are rated by categories of errors."
     )
     texts: list[str] = words(
         "CSV or JSONL files of answers that were written elsewhere. The columns model, item, group and kind "
         "are optional."
     )
-    scale: str = option("figqa", "texts: the scale of the ratings.", ("figqa", "miqa", "munch"))
+    scale: str | None = option(
+        None, "texts: the scale of the ratings. null: correct, incorrect, literal, ambiguous."
+    )
     prompt_column: str = option("prompt", "texts: the column of the question.")
     answer_column: str = option("answer", "texts: the column of the answer that is rated.")
     limit: int | None = option(

@@ -22,7 +22,7 @@ class ReportConfig(Command):
     title: str = option("", "Title of the page. Empty: the names of the data sets.")
     analysis: str = option(
         "auto",
-        "Linguistic analyses of Fig-QA's metaphors. auto: if the extra figlang[analysis] is installed.",
+        "Linguistic analyses of metaphors. auto: if the extra figlang[analysis] is installed.",
         ("auto", "on", "off"),
     )
     people: str | None = option(
