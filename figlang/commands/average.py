@@ -7,7 +7,7 @@ too. The result is a run folder, which `figlang release` takes.
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +116,7 @@ def _write_model(
         settings=digest([config.rank, *start, *(manifest.settings for manifest in parts.manifests)]),
         seed=first.seed if len(config.runs) == 1 else None,
     )
-    write_text(model / MANIFEST, json.dumps(asdict(manifest), indent=2) + "\n")
+    manifests.write(model, manifest)
 
 
 def _document(

@@ -6,7 +6,6 @@ which peft lays over the network on which they were trained. Adapters use that n
 how.
 """
 
-import json
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -95,7 +94,7 @@ def export(
             network.save_pretrained(beside)
         if whole.is_dir():
             tokenizer.save_pretrained(whole)
-        write_text(beside / MANIFEST, json.dumps(asdict(manifest), indent=2) + "\n")
+        manifests.write(beside, manifest)
         if card:
             write_text(beside / "README.md", card)
         else:  # peft's own README.md has no numbers

@@ -1,6 +1,7 @@
 """The manifest of a network (figlang.json): everything that it needs besides its weights."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,6 +12,7 @@ from typing_extensions import TypedDict
 
 from figlang.config import ScoringConfig
 from figlang.errors import FiglangError, one_line
+from figlang.files.whole import write_text
 from figlang.models import opening, sentences
 from figlang.models.formats import FORMATS, Format, untrained
 from figlang.models.soundness import validate
@@ -87,6 +89,11 @@ class Manifest:
         if self.vectors is None:
             return COSINE_OF_MEANS
         return SentenceVectors(**{**self.vectors, "pooling": tuple(self.vectors["pooling"])})
+
+
+def write(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest of the network in a folder."""
+    write_text(folder / MANIFEST, json.dumps(asdict(manifest), indent=2) + "\n")
 
 
 class _Checked(TypedDict, total=False):

@@ -9,7 +9,7 @@ import logging
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -218,7 +218,7 @@ def _cast(folder: Path, dtype: str) -> None:
     if dtype != "float32":
         manifest = manifests.read(str(folder), str(folder), None)
         rounded = replace(manifest, settings=digest([manifest.settings, dtype]))
-        write_text(folder / MANIFEST, json.dumps(asdict(rounded), indent=2) + "\n")
+        manifests.write(folder, rounded)
 
 
 def _check_size(folder: Path, limit: float) -> None:

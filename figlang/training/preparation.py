@@ -14,6 +14,7 @@ from figlang.errors import FiglangError
 from figlang.evaluation.choosing import encode_all
 from figlang.models import layout, lora, networks, sentences, weights
 from figlang.models.checkpoint import ancestry, beginning, causal_manifest, sentence_vectors
+from figlang.models.formats import FORMATS
 from figlang.models.manifest import Manifest
 from figlang.models.rehearsal import rehearse
 from figlang.runs.training import recipe as recipe_of
@@ -246,7 +247,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
     texts = [text for item in items for text in item.texts]
     format = "nli" if method.name == "nli" else method.format
     network, tokenizer, new = networks.begin(model, format, texts, options, cache=config.paths.cache)
-    vectors = sentence_vectors(config.model) if format == "dual" else SentenceVectors()
+    vectors = sentence_vectors(config.model) if FORMATS[format].bare else SentenceVectors()
     score = scorer(method.format, method.scale, vectors)
     if method.name == "nli":
         # A network that knows NLI goes on with the order its classes are in.

@@ -166,17 +166,6 @@ def wording_of(prompt: PromptConfig) -> Wording:
     return Wording(templates(prompt.question, prompt.template), prompt.case, layout, prompt.reply)
 
 
-def describe(prompt: PromptConfig) -> str:
-    """A question's wording in a signature."""
-    text = "" if prompt.template is None else f"template={prompt.template!r},"
-    shots = (
-        f",k={prompt.k},per={prompt.per},separator={prompt.separator!r},seed={prompt.seed}"
-        if prompt.k
-        else ""
-    )
-    return f"{prompt.question}({text}reply={prompt.reply},case={prompt.case},layout={prompt.layout}{shots})"
-
-
 def are_questions(items: Sequence[Item]) -> bool:
     """Whether items are MiQA's."""
     return any("question" in item.attributes for item in items)

@@ -11,6 +11,7 @@ from figlang.errors import FiglangError
 from figlang.tables import Table
 from figlang.tasks.grid import AnswerGrid
 from figlang.tasks.miqa import prompts, table
+from figlang.tasks.questions import describe
 from figlang.types import Item, Prediction, Prompted
 
 log = logging.getLogger("figlang")
@@ -94,7 +95,7 @@ class Table3(AnswerGrid[Table3Config]):
     def described(self) -> str:
         prompt = self.config.prompt
         names, counts = "+".join(self.wordings), "+".join(map(str, self.config.shots))
-        wording = prompts.describe(replace(prompt, question=names, k=0))
+        wording = describe(replace(prompt, question=names, k=0))
         return f"{wording},k={counts},per={prompt.per},separator={prompt.separator!r},seed={prompt.seed}"
 
     def measure(self, cells: Mapping[str, Sequence[Prediction]]) -> dict[str, Any]:
