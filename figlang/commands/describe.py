@@ -1,6 +1,6 @@
 """Describe a data set by counts and by rules without a model: `data=figqa_medium split=train`.
 
-Of Fig-QA's splits it also counts the words of Figure 1, §3.1 and §3.2.
+Of Fig-QA it also counts the subjects, relations and objects of Figure 1 and §3.1.
 """
 
 import logging
@@ -17,8 +17,7 @@ from figlang.files import folders
 from figlang.report import plots, surface
 from figlang.tables import Cell, Table, drawing
 from figlang.tasks import registry as data
-from figlang.tasks.figqa import linguistic
-from figlang.tasks.figqa import published as figures
+from figlang.tasks.task import Frequencies
 from figlang.types import Item, Split
 
 log = logging.getLogger("figlang")
@@ -31,41 +30,27 @@ def main(config: DescribeConfig) -> None:
     split = data.load(config.split, config.data, config.paths)
     console = Console()
     folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-{config.split}")
-    made, picture = [counts(split)], None
+    made, frequencies = [counts(split)], _frequencies(config, split)
     if beside := surface.table(split.items, _training(config)):
         made.append(beside)
-    if config.data.dataset in ("figqa", "figqa_csv"):
-        found, note = _segments(split, config)
-        if found is None:
-            log.warning("without subjects, relations and objects: %s", note)
-        else:
-            made.append(unique(found, note))
-            picture = plots.frequencies(found)
+    if frequencies is not None:
+        made.append(frequencies.table)
     with folders.replaced(folder, "a description of data") as new:
         tables.write(made, new)
-        if picture is not None:
-            drawing.save(picture, new / "segments", ("svg", "pdf"))
+        if frequencies is not None:
+            drawing.save(plots.frequencies(frequencies.counts), new / "segments", ("svg", "pdf"))
     for table in made:
         console.print(tables.markdown(table), highlight=False, markup=False, emoji=False, soft_wrap=True)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
-def _segments(split: Split, config: DescribeConfig) -> tuple[dict[str, dict[str, int]] | None, str]:
-    """How often which subject, relation and object occurs, with a note of what was parsed; or None, and
-    why."""
-    if not linguistic.latin(item.context for item in split.items):
-        return None, "the parser is English, and most letters of these texts are not Latin"
-    parsed, note = split.items, ""
-    if config.parsed is not None and len(parsed) > config.parsed:
-        parsed = linguistic.every(parsed, config.parsed)
-        note = (
-            f"Only {len(parsed):,} of {len(split.items):,} items were parsed, pairs from all over the "
-            "split; parsed=null takes all."
-        )
+def _frequencies(config: DescribeConfig, split: Split) -> Frequencies | None:
+    """How often parts of the texts occur; None if they are not counted, which the log explains."""
     try:
-        return linguistic.frequencies(parsed), note
-    except FiglangError as error:  # counts need no parser
-        return None, str(error)
+        return data.task(config.data.dataset).frequencies(split, config.parsed)
+    except FiglangError as error:  # the other counts need no parser
+        log.warning("without the counts of parts of texts: %s", error)
+        return None
 
 
 def _training(config: DescribeConfig) -> Sequence[Item]:
@@ -108,29 +93,6 @@ def counts(split: Split) -> Table:
 
 def _having(items: Sequence[Item], name: str, value: str) -> int:
     return sum(value in item.attributes.get(name, ()) for item in items)
-
-
-def unique(found: dict[str, dict[str, int]], note: str = "") -> Table:
-    """How many different subjects, relations and objects there are, beside the paper's counts for the medium
-    training file."""
-    published = {
-        row.setting["segment"].removesuffix("s"): row.value
-        for row in figures.results()
-        if row.table == "Sec 3.1" and row.metric == "n_unique" and row.value is not None
-    }
-    rows = tuple((part, len(counted), f"{published[part]:.0f}") for part, counted in found.items())
-    published_by = (
-        "Published: medium training file, spaCy 3.2 and NLTK's noun lemmatiser (Liu et al. 2022, §3.1, "
-        "and their code)."
-    )
-    notes = (note, published_by) if note else (published_by,)
-    return Table(
-        "segments",
-        "Different subjects, relations and objects",
-        ("segment", "different", "published"),
-        rows,
-        notes,
-    )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from figlang.evaluation import opening, predicting, soundness
 from figlang.evaluation import processes as sharding
 from figlang.files import folders
 from figlang.models import checkpoint
-from figlang.models.checkpoint import Loaded
+from figlang.models.checkpoint import Loaded, Served
 from figlang.runs import outputs, recomputed, results
 from figlang.runs.predictions import FORWARD, read_predictions
 from figlang.tasks import prompting, registry
@@ -18,10 +18,16 @@ from figlang.types import Split
 
 
 def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
-    """Load, predict, measure; returns what metrics.json says and the folder it is in.
+    """Load, predict and measure.
 
-    Of several processes all but the first return None. Raises FiglangError for whatever cannot be evaluated
-    as asked.
+    Args:
+        config: The options of the command.
+
+    Returns:
+        What metrics.json says, and its folder; None in all processes but the first.
+
+    Raises:
+        FiglangError: The items or the model cannot be evaluated as asked, or the folder holds another result.
     """
     processes = sharding.join()
     if processes.size > 1 and config.model.family == "served":
@@ -44,33 +50,25 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
         max_length=config.max_length,
         blind=config.blind,
     )
-    wanted = outputs.decided_by(config, split, predicting.origin(loaded))
-    with outputs.result(config, wanted, processes.first) as new:
-        facts = predicting.predict(loaded, split, new, how)
-        if not processes.first:
-            return None
-        evaluated = results.Evaluated(
-            loaded.manifest.name, facts, split, config.split, config.data.name, config.seed
-        )
-        task = registry.task(config.data.dataset)
-        if config.split in task.submitted:
-            task.submit(new, split, read_predictions(new / FORWARD))
-        about = {
-            "data": results.about_data(config.data, {config.split: split}, split.notes),
-            "decided_by": wanted,
-        }
-        content = evaluated.document(new) | about | soundness.texts(loaded, split.items)
-        results.write(new / "metrics.json", content)
-    return content, outputs.place(config)
+    content = _write(config, split, loaded, how)
+    return None if content is None else (content, outputs.place(config))
 
 
 def beside(
     config: TrainConfig, others: Sequence[tuple[DataConfig, Split]], loaded: Loaded | None = None
 ) -> Iterator[tuple[dict[str, Any], Path]]:
-    """Evaluate a training's export on other data sets too, as evaluate.py would: what their metrics.json say,
-    and their folders.
+    """Evaluate a training's export on other data sets too, as evaluate.py does.
 
-    With `loaded`, the export, all are evaluated; without, the export is loaded for those that have not been.
+    Args:
+        config: The options of the training.
+        others: Settings and items of each data set.
+        loaded: The export. None: it is loaded if a data set was not evaluated before.
+
+    Yields:
+        What each metrics.json says, and its folder.
+
+    Raises:
+        FiglangError: The export cannot be evaluated on a data set.
     """
     for settings, split in others:
         asked = EvaluateConfig(checkpoint=config.run, data=settings, blind=config.blind, overwrite=True)
@@ -82,18 +80,31 @@ def beside(
                 yield before, folder
                 continue
         loaded = loaded or checkpoint.load(f"{config.run}/model", config.model, config.paths.cache)
-        wanted = outputs.decided_by(asked, split, predicting.origin(loaded))
-        with outputs.result(asked, wanted) as new:
-            facts = predicting.predict(
-                loaded, split, new, predicting.How(config.trainer.progress, blind=config.blind)
-            )
-            evaluated = results.Evaluated(
-                loaded.manifest.name, facts, split, asked.split, settings.name, asked.seed
-            )
-            about = {
-                "data": results.about_data(settings, {asked.split: split}, split.notes),
-                "decided_by": wanted,
-            }
-            content = evaluated.document(new) | about | soundness.texts(loaded, split.items)
-            results.write(new / "metrics.json", content)
+        how = predicting.How(config.trainer.progress, blind=config.blind)
+        content = _write(asked, split, loaded, how)
+        assert content is not None, "one process alone evaluates"
         yield content, folder
+
+
+def _write(
+    config: EvaluateConfig, split: Split, loaded: Loaded | Served, how: predicting.How
+) -> dict[str, Any] | None:
+    """Predict and measure into the folder of an evaluation; what metrics.json says, in the first process."""
+    wanted = outputs.decided_by(config, split, predicting.origin(loaded))
+    with outputs.result(config, wanted, how.processes.first) as new:
+        facts = predicting.predict(loaded, split, new, how)
+        if not how.processes.first:
+            return None
+        task = registry.task(config.data.dataset)
+        if config.split in task.submitted:
+            task.submit(new, split, read_predictions(new / FORWARD))
+        evaluated = results.Evaluated(
+            loaded.manifest.name, facts, split, config.split, config.data.name, config.seed
+        )
+        about = {
+            "data": results.about_data(config.data, {config.split: split}, split.notes),
+            "decided_by": wanted,
+        }
+        content = evaluated.document(new) | about | soundness.texts(loaded, split.items)
+        results.write(new / "metrics.json", content)
+    return content

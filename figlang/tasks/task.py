@@ -46,6 +46,15 @@ class Beside:
     remark: str = ""
 
 
+@dataclass(frozen=True)
+class Frequencies:
+    """How often each text of a kind occurs, the most frequent first: {kind: {text: count}}; with a table of
+    how many there are."""
+
+    counts: Mapping[str, Mapping[str, int]]
+    table: Table
+
+
 class Task:
     """A benchmark without peculiarities; a subclass overrides what is its own."""
 
@@ -113,6 +122,21 @@ class Task:
             split: The items.
             predictions: The prediction for each item, in their order.
         """
+
+    def frequencies(self, split: Split, most: int | None) -> Frequencies | None:
+        """How often parts of the texts occur, for `figlang describe`.
+
+        Args:
+            split: The items.
+            most: The largest number of items whose texts are parsed; None for all.
+
+        Returns:
+            The counts; None if there is no such count of this benchmark.
+
+        Raises:
+            FiglangError: The texts cannot be parsed.
+        """
+        return None
 
     def twins(self, train: Split, other: Split) -> Mapping[str, str]:
         """Training items that say the same as an item of `other`: the id of each, with that of its twin."""

@@ -62,7 +62,7 @@ def test_texts_in_another_script_are_counted_without_a_parser_and_said_once(
     monkeypatch.setattr(segments, "parser", lambda: pytest.fail("an English parser reads no Hindi"))
     described(monkeypatch, "data=figqa_csv", f"data.train={file}", f"output={tmp_path}/out")
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
-        "without subjects, relations and objects: the parser is English, and most letters of these texts are "
+        "without the counts of parts of texts: the parser is English, and most letters of these texts are "
         "not Latin"
     ]
     assert "longest option" in capsys.readouterr().out
@@ -78,8 +78,7 @@ def test_without_a_parser_the_counts_are_there_and_the_reason_is_said_once(
     monkeypatch.setattr(segments, "parser", missing)
     described(monkeypatch, "data=figqa_sample", f"output={tmp_path}/out")
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
-        "without subjects, relations and objects: linguistic analyses need spaCy; pip install "
-        "figlang[analysis]"
+        "without the counts of parts of texts: linguistic analyses need spaCy; pip install figlang[analysis]"
     ]
     assert (tmp_path / "out" / "counts.csv").is_file()
 

@@ -8,9 +8,9 @@ from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.tables import Table
 from figlang.tasks import twins
-from figlang.tasks.figqa import beside, free_text, linguistic, published, reading, submission
+from figlang.tasks.figqa import beside, describing, free_text, linguistic, published, reading, submission
 from figlang.tasks.reference import Comparison
-from figlang.tasks.task import Beside, System, Task, Values
+from figlang.tasks.task import Beside, Frequencies, System, Task, Values
 from figlang.types import Item, Open, Prediction, Split
 
 
@@ -34,6 +34,9 @@ class FigQa(Task):
 
     def submit(self, folder: Path, split: Split, predictions: Sequence[Prediction]) -> None:
         submission.write(folder / "submission.json", split.items, predictions)
+
+    def frequencies(self, split: Split, most: int | None) -> Frequencies | None:
+        return describing.frequencies(split, most)
 
     def twins(self, train: Split, other: Split) -> Mapping[str, str]:
         return twins.near_duplicates(train, other)
