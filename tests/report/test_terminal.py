@@ -211,7 +211,9 @@ def run(
     content = {**about, "seed": seed, "metrics": measure(rows), "training": {"epochs": 3}, "health": findings}
     (folder / f"seed{seed}" / "metrics.json").write_text(json.dumps(content))
     (folder / f"seed{seed}" / "recipe.json").write_text(
-        json.dumps({"settings": {"method": {"lr": lr}, "seed": seed}, "data": {}})
+        json.dumps(
+            {"settings": {"method": {"lr": lr}, "seed": seed}, "data": {"train": "a", "validation": "b"}}
+        )
     )
 
 

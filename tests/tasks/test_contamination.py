@@ -187,7 +187,7 @@ def test_all_stages_of_a_training_count(tmp_path: Path) -> None:
         settings = {"data": asdict(data), "model": {"name_or_path": source, "init": "pretrained"}}
         (tmp_path / name / "model").mkdir(parents=True)
         (tmp_path / name / "recipe.json").write_text(
-            json.dumps({"settings": settings, "data": {"train": train.sha256}})
+            json.dumps({"settings": settings, "data": {"train": train.sha256, "validation": "none"}})
         )
     assert [len(stages.before(tmp_path / name, PathsConfig())) for name in ("first", "second", "third")] == [
         0,
