@@ -14,6 +14,7 @@ from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.tasks import outside, registry
 from tests.running import run, train
+from tests.stub_server import MODEL, Stub, serving
 
 TASK = '''
 """Idioms with four meanings each."""
@@ -22,11 +23,23 @@ from hashlib import sha256
 from json import loads
 from pathlib import Path
 
-from figlang.tasks import reference
+from figlang.tasks import lettered, reference
+from figlang.tasks.questions import Questions
 from figlang.tasks.task import Task
-from figlang.types import Item, Split
+from figlang.types import Item, Prompted, Split
 
 HERE = Path(__file__).parent
+
+
+class Meanings(Questions):
+    orders = "all"
+
+    def letters(self, items, share, prompt, pool, orders, blind=False):
+        return lettered.as_asked([Prompted(item, self.worded(item, blind), ()) for item in share])
+
+    def worded(self, item, blind):
+        listed = "".join(f"\\n({letter}) {option}" for letter, option in zip("ABCD", item.options))
+        return ("What does it mean?" if blind else f"What does {item.context!r} mean?") + listed
 
 
 class Idioms(Task):
@@ -49,6 +62,9 @@ class Idioms(Task):
             for row in rows
         )
         return Split(f"idioms_{split}", items, str(path), sha256(path.read_bytes()).hexdigest())
+
+    def asked(self, question):
+        return Meanings()
 
     def published_files(self, split, role):
         return (split.sha256,)
@@ -129,6 +145,35 @@ def test_a_causal_model_is_asked_after_examples_beside_the_published_number(home
     content = json.loads((home / "examples" / "metrics.json").read_text())
     assert "k=1" in content["facts"]["prompt"]
     assert len((home / "examples" / "predictions.jsonl").read_text().splitlines()) == 12
+
+
+def test_an_nli_network_is_asked_whether_the_idiom_entails_a_meaning(home: Path, folder: Path) -> None:
+    words = ["method=nli", "data=snli", "data.root=package:figlang/samples", "run=runs/nli/seed0"]
+    ended = train(home, *words)
+    assert ended.returncode == 0, ended.stderr
+    words = ["checkpoint=runs/nli/seed0", "output=entailed", "trainer.progress=false"]
+    ended = run(home, "evaluate.py", *data(folder), *words)
+    assert ended.returncode == 0, ended.stderr
+    lines = (home / "entailed" / "predictions.jsonl").read_text().splitlines()
+    assert [len(json.loads(line)["scores"]) for line in lines] == [4] * 12
+
+
+def test_a_model_behind_an_endpoint_replies_by_letter(home: Path, folder: Path) -> None:
+    with serving(Stub(reply=lambda message: "C")) as stub:
+        words = [f"model.endpoint={stub.url}", f"model.name={MODEL}", "model=served", "scoring=letter"]
+        ended = run(
+            home,
+            "evaluate.py",
+            *data(folder),
+            *words,
+            "output=letters",
+            "trainer.progress=false",
+            "blind=false",
+        )
+        assert ended.returncode == 0, ended.stderr
+        assert "(D) it is dear" in json.dumps(stub.seen[0])
+    content = json.loads((home / "letters" / "metrics.json").read_text())
+    assert content["metrics"]["accuracy"]["value"] == 0.25
 
 
 def test_runs_are_compared_and_reported(
