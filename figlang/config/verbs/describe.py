@@ -9,7 +9,7 @@ from figlang.config.section import COUNT, Command, option
 
 @dataclass
 class DescribeConfig(Command):
-    """Describe a data set: counts by attribute and, for Fig-QA, the most frequent subjects, relations and
+    """Describe a data set: counts by attribute and, of metaphors, the most frequent subjects, relations and
     objects (Figure 1)."""
 
     data: DataConfig = field(default_factory=DataConfig)
