@@ -166,7 +166,7 @@ def _origin(run: Path) -> Path:
 def _cost(trainings: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     """Time of all seeds together, rates over that time (None where a seed has not measured one), and the
     largest memory."""
-    seconds = sum(one["seconds"] for one in trainings)
+    seconds = sum(training["seconds"] for training in trainings)
     memory = max(
         (one["peak_memory_mb"] for one in trainings if one.get("peak_memory_mb") is not None), default=None
     )
@@ -180,19 +180,19 @@ def _cost(trainings: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
 def _of_one_recipe(runs: list[str]) -> list[Mapping[str, Any]]:
     """What the metrics.json of each run says. Raises FiglangError for runs that differ in more than their
     seed, or not in it."""
-    found = systems.read(runs)
-    if unfinished := [system for system in found if "training" not in system.content]:
-        raise FiglangError(f"{unfinished[0].folder} is no finished run; train.py makes one")
-    for system in found:
+    read = systems.read(runs)
+    if unfinished := [system for system in read if "training" not in system.content]:
+        raise FiglangError(f"{unfinished[0].folder} is not a finished run; train.py makes one")
+    for system in read:
         stored.check_training(
             system.folder / "metrics.json", dict(system.content), "train the run again, or put the file back"
         )
-    if other := [system for system in found if system.recipe != found[0].recipe]:
+    if other := [system for system in read if system.recipe != read[0].recipe]:
         raise FiglangError(
             f"{other[0].folder} differs from {runs[0]} in more than its seed; average seeds of one recipe"
         )
-    systems.check_seeds(found)
-    return [system.content for system in found]
+    systems.check_seeds(read)
+    return [system.content for system in read]
 
 
 if __name__ == "__main__":

@@ -25,13 +25,13 @@ def main(config: CompareConfig) -> None:
     read = systems.across_forms(systems.read(config.runs))
     pools = systems.pooled(read)
     systems.check_data(read)
-    found = every_pair([pool.runs for pool in pools], lambda pairs: bars.track(pairs, "comparing"))
-    made = [differences.ranking(pools, found), differences.table(pools, found)]
+    compared = every_pair([pool.runs for pool in pools], lambda pairs: bars.track(pairs, "comparing"))
+    made = [differences.ranking(pools, compared), differences.table(pools, compared)]
     console = Console()
-    few = len(found) <= MOST
+    few = len(compared) <= MOST
     below = (*differences.notes(pools), differences.GROUPS)
     where = f"the tables in {config.output}" if config.output else "output=FOLDER, which writes them"
-    pointer = () if few else (f"{len(found):,} pairs of systems: see {where}.",)
+    pointer = () if few else (f"{len(compared):,} pairs of systems: see {where}.",)
     tables.show(made if few else made[:1], (*below, *pointer), console, left=("against",))
     if config.output is not None:
         with folders.replaced(Path(config.output), "a comparison") as new:

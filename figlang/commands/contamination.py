@@ -28,17 +28,17 @@ def main(config: ContaminationConfig) -> None:
         (content["model"], read_predictions(folder / FORWARD))
         for folder, content in zip(evaluations, contents, strict=True)
     ]
-    found = overlap.check(train, splits, config.n, before)
+    overlaps = overlap.check(train, splits, config.n, before)
     folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-contamination")
-    named = f"{found['training_items']} training items of data={config.data.name}"
+    named = f"{overlaps['training_items']} training items of data={config.data.name}"
     made = [
-        overlap_table.table(found, named if not before else f"{named} and of {len(before)} stages before")
+        overlap_table.table(overlaps, named if not before else f"{named} and of {len(before)} stages before")
     ]
     if predicted:
-        made.append(overlap_table.by_cleanness(found, splits, predicted))
+        made.append(overlap_table.by_cleanness(overlaps, splits, predicted))
     with folders.replaced(folder, "a table of overlaps") as new:
         tables.write(made, new)
-        write_text(new / "overlap.json", json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+        write_text(new / "overlap.json", json.dumps(overlaps, indent=2, ensure_ascii=False) + "\n")
     console = Console()
     for table in made:
         console.print(tables.markdown(table), highlight=False, markup=False, emoji=False, soft_wrap=True)

@@ -26,7 +26,7 @@ def main(config: RateConfig) -> None:
     folder, console = Path(config.folder), Console()
     if config.runs or config.texts:
         written = _written(config)
-        scale = answers.scale_of([one for several in written.values() for one in several])
+        scale = answers.scale_of([answer for several in written.values() for answer in several])
         written = written if config.limit is None else _drawn(written, config.limit, config.seed)
         with folders.locked(folder, "folder=DIR", SHEET):
             if not sheets.is_there(folder, written, scale, config.seed):
@@ -66,9 +66,11 @@ def _written(config: RateConfig) -> dict[str, list[Generation]]:
 
 def _drawn(written: Mapping[str, Sequence[Generation]], limit: int, seed: int) -> dict[str, list[Generation]]:
     """The answers to so many of the questions, the same for every model."""
-    items = sorted({one.item for several in written.values() for one in several})
+    items = sorted({answer.item for several in written.values() for answer in several})
     chosen = set(random.Random(seed).sample(items, min(limit, len(items))))
-    return {model: [one for one in several if one.item in chosen] for model, several in written.items()}
+    return {
+        model: [answer for answer in several if answer.item in chosen] for model, several in written.items()
+    }
 
 
 if __name__ == "__main__":

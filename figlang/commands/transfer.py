@@ -38,11 +38,11 @@ def main(combinations: list[Combination[EvaluateConfig]]) -> None:
             else:
                 cells.append(matrix.measured(row, config.data.name, assessed[0]))
     if reports:
-        found = matrix.Matrix.of(cells)
+        whole = matrix.Matrix.of(cells)
         if not any(cell.metrics for cell in cells):
-            raise FiglangError(f"nothing could be tested: {'; '.join(found.reasons)}")
-        folder = matrix.write(found, Path(combinations[0].config.paths.runs) / "transfer")
-        matrix.show(found, folder, Console())
+            raise FiglangError(f"nothing could be tested: {'; '.join(whole.reasons)}")
+        folder = matrix.write(whole, Path(combinations[0].config.paths.runs) / "transfer")
+        matrix.show(whole, folder, Console())
 
 
 def _check_places(combinations: list[Combination[EvaluateConfig]]) -> None:

@@ -60,8 +60,17 @@ LONGEST = 200
 
 
 def option(default: Any, sentence: str, choices: tuple[str, ...] = (), within: Range | None = None) -> Any:
-    """A field with its sentence and, where it has some, its valid choices; of a number, the range that it
-    lies within."""
+    """A field with its sentence.
+
+    Args:
+        default: Its value unless one is given.
+        sentence: What `--help` says of it.
+        choices: The values that it can have; empty if there is no list of them.
+        within: For a number, the range that it lies within.
+
+    Returns:
+        The field of a dataclass.
+    """
     metadata = {"help": sentence, "choices": choices, "within": within}
     return field(default=default, metadata=metadata)
 
@@ -95,7 +104,7 @@ class Section:
             if (
                 within is None
                 and isinstance(value, list)
-                and (odd := [one for one in value if not isinstance(one, str)])
+                and (odd := [entry for entry in value if not isinstance(entry, str)])
             ):
                 raise FiglangError(
                     f"{self.named(spec.name)} holds {odd[0]!r}; give a list of words, such as [a,b]"
@@ -146,7 +155,7 @@ def plain(section: str, **names: str | None) -> None:
             )
         if value in (".", "..") or re.search(r"[/\\]", value):
             raise FiglangError(
-                f"{section}{name}={value} is no plain name; leave out slashes, it becomes part of a path"
+                f"{section}{name}={value} is not a plain name; leave out slashes, it becomes part of a path"
             )
         if (size := len(value.encode("utf-8", "surrogatepass"))) > LONGEST:
             raise FiglangError(
@@ -155,6 +164,7 @@ def plain(section: str, **names: str | None) -> None:
 
 
 def holds_places(section: str, template: str) -> None:
+    """Raises FiglangError unless a template has {answer} once, and before it {metaphor} once or not."""
     if not re.fullmatch(r"[^{}]*(\{metaphor\}[^{}]*)?\{answer\}[^{}]*", template):
         raise FiglangError(
             f"{section}.template={template!r} must hold {{answer}} once, and before it {{metaphor}} once or "

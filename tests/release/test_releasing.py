@@ -158,7 +158,7 @@ def test_neither_text_of_a_data_set_nor_a_folder_of_this_machine_is_released(
         (["seeds=[HOME/runs/seed2]"], "HOME/runs/seed2 differs from HOME/runs/seed0 in more than its seed"),
         (["seeds=[HOME/runs/seed1/../seed0]"], "are of the same seed"),
         (["limit_mb=0.01"], "more than limit_mb=0.01"),
-        (["name=a/b"], "is no plain name"),
+        (["name=a/b"], "is not a plain name"),
         (["run="], "give run=FOLDER"),
         (["against=[figqa]"], "data=figqa is not a preset"),
     ],

@@ -363,7 +363,7 @@ def test_a_name_does_not_lead_out_of_its_folder(name: str) -> None:
         lambda: DataConfig(name=name),
         lambda: EvaluateConfig(name=name),
     ):
-        with pytest.raises(FiglangError, match=r"is no plain name"):
+        with pytest.raises(FiglangError, match=r"is not a plain name"):
             section()
 
 

@@ -148,7 +148,7 @@ def test_a_trial_that_fails_is_no_end(tmp_path: Path, monkeypatch: pytest.Monkey
         (["method.lr=1e-4,2e-4", "hydra.sweeper.goal=best"], "hydra.sweeper.goal=best is not a choice"),
         (
             ["method.lr=1e-4,2e-4", "hydra.sweeper.study=../../lr"],
-            "hydra.sweeper.study=../../lr is no plain name",
+            "hydra.sweeper.study=../../lr is not a plain name",
         ),
         (["hydra.sweeper.file=nowhere.yaml"], "hydra.sweeper.file=nowhere.yaml cannot be read"),
         (["method.lr=interval(1e-5,1e-4)", "hydra.sweeper.method=grid"], "needs values, not intervals"),
