@@ -166,7 +166,7 @@ def _check_method(config: TrainConfig) -> None:
         )
     if not causal and config.scoring.name != "answer":
         raise FiglangError(
-            f"scoring={config.scoring.name} is for causal models, and model={model.name} is an encoder; "
+            f"scoring={config.scoring.name} is for causal models, but model={model.name} is an encoder; "
             "leave it out"
         )
     if method.direction == "both" and not (causal and method.name == "contrastive"):
