@@ -127,7 +127,7 @@ def test_further_processes_know_the_verb(
 @pytest.mark.slow
 @pytest.mark.parametrize("torchrun", [False, True], ids=["lightning", "torchrun"])
 def test_two_processes_of_a_verb_train_one_run(torchrun: bool, tmp_path: Path) -> None:
-    launcher = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0"]
+    launcher = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
     words = [*TINY, "trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2", "data.limit=16", "run=two"]
     ended = subprocess.run(
         [sys.executable, *(launcher if torchrun else []), "-m", "figlang", "train", *words],
