@@ -69,18 +69,18 @@ def main(config: TrainConfig) -> None:
 
 
 def _show_again(config: TrainConfig, others: Sequence[tuple[DataConfig, Split]], console: Console) -> None:
-    """The results of a finished run, and its export on other data sets."""
+    """Show the results of a finished run, and of its export on other data sets."""
     folder = Path(str(config.run))
     showing.show(recomputed.checked(folder / "metrics.json"), folder, console)
     for content, place in assessment.beside(config, others):
         showing.show(content, place, console)
     plots.learning_curve_beside(folder)
-    log.info("finished before and left as it is; overwrite=true replaces it")
+    log.info("this run was finished before and is unchanged; overwrite=true replaces it")
     terminal.seeds(folder, console)
 
 
 def _export(config: TrainConfig, run: runs.Run, ready: preparation.Prepared, validation: Split) -> None:
-    """Write the settings and the network; adapters are merged into it if that is asked for."""
+    """Write the settings and the network. Merge adapters into it if peft.merge=true."""
     write_text(run.folder / "config.yaml", to_yaml(config))
     checkpoint.export(ready.network, ready.tokenizer, ready.manifest, run.model)
     if ready.merges:
@@ -91,7 +91,7 @@ def _export(config: TrainConfig, run: runs.Run, ready: preparation.Prepared, val
 def _evaluate(
     config: TrainConfig, loaded: checkpoint.Loaded, validation: Split, folder: Path
 ) -> dict[str, Any]:
-    """What metrics.json says of the export on the validation split."""
+    """Evaluate the export on the validation split. Returns the content of metrics.json."""
     how = predicting.How(config.trainer.progress, blind=config.blind)
     facts = predicting.predict(loaded, validation, folder, how)
     evaluated = results.Evaluated(

@@ -1,7 +1,7 @@
 """Evaluate several checkpoints on several data sets: `checkpoint=runs/a,runs/b data=miqa,winogrande_l`.
 
 It takes what `evaluate.py -m` takes, evaluates every combination, and puts the accuracies into one table and
-heat map. With `model=` beside `checkpoint=`, the untrained networks are rows too: the difference is what the
+heat map. If `model=` is given too, the untrained networks are rows of the table. The difference is what the
 training changed.
 """
 
@@ -40,7 +40,7 @@ def main(combinations: list[Combination[EvaluateConfig]]) -> None:
     if reports:
         whole = matrix.Matrix.of(cells)
         if not any(cell.metrics for cell in cells):
-            raise FiglangError(f"nothing could be tested: {'; '.join(whole.reasons)}")
+            raise FiglangError(f"no checkpoint could be evaluated: {'; '.join(whole.reasons)}")
         folder = matrix.write(whole, Path(combinations[0].config.paths.runs) / "transfer")
         matrix.show(whole, folder, Console())
 
@@ -52,8 +52,8 @@ def _check_places(combinations: list[Combination[EvaluateConfig]]) -> None:
         if (other := places.setdefault(place, combination)) is not combination:
             both = " and ".join(" ".join(each.choices) for each in (other, combination))
             raise FiglangError(
-                f"{both} would overwrite each other in {place}; leave out name=, output= and what changes no "
-                "number"
+                f"{both} would overwrite each other in {place}; leave out name=, output= and options that "
+                "do not change a number"
             )
 
 

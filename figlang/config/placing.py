@@ -1,4 +1,4 @@
-"""Names of the folders of results: what tells two results apart is in them."""
+"""Names of the folders of results. Results that differ get different names."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.train import TrainConfig
 
 LONGEST = 120
-# What does not belong into a folder's name: it changes no result, or is in the name already.
+# Options that are left out of a folder's name: they change no result, or the name holds them already.
 _UNNAMED = re.compile(
     r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|also|blind|trainer|logger)=|^(paths|logger)\."
     r"|^model\.(endpoint|key_env|concurrency|timeout|retries|input_price|output_price|max_cost)="

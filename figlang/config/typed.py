@@ -1,5 +1,7 @@
-"""Words of a command line that Hydra cannot read: what is wrong with one, and those that an agent of W&B
-gives back."""
+"""Words of a command line that Hydra cannot read.
+
+Errors say how to write such a word. The words that a W&B agent adds to a restarted run are removed.
+"""
 
 import ast
 import re
@@ -17,7 +19,7 @@ UNREADABLE = (
     "missing EQUAL",
     "token recognition",
 )
-# What a requeued run's arguments hold, and no command line of ours.
+# Only the arguments of a restarted run hold this.
 MARK = "_wandb="
 
 # Hydra's own options.
@@ -35,11 +37,11 @@ LONG = (
     "experimental-rerun",
 )
 FLAGS = {*SHORT, *(f"--{name}" for name in (*LONG, "config-path", "config-name", "config-dir"))}
-LONGEST = 200  # of a key, which Hydra looks for as a file
+LONGEST = 200  # characters of a key: Hydra looks for a file of this name
 
 
 def text(plain: str) -> str:
-    """A value that Hydra's grammar takes as it is, whatever is in it; a plain path stays readable."""
+    """Quote a value so that Hydra's grammar reads any text unchanged. A plain path gets no quotes."""
     if re.fullmatch(r"[\w.-]*(/[\w.-]+)+", plain, flags=re.ASCII):
         return plain
     escaped = re.sub(r"\\+$", lambda end: end[0] * 2, plain.replace("'", "\\'"))
@@ -47,19 +49,21 @@ def text(plain: str) -> str:
 
 
 def advice(word: str) -> str:
-    """The sentence about a word that Hydra cannot read: how to write it for a shell."""
+    """Say how to write a word that Hydra cannot read, in quotes for the shell."""
     key, equals, value = word.partition("=")
     if not equals or not re.fullmatch(r"[+~]{0,2}[A-Za-z_][\w./@-]*", key):
         return f"cannot read the argument {word!r}; arguments are key=value, and --help lists the keys"
     return (
-        f"cannot read the value in {word!r}; quote it twice, once for the shell: "
+        f"cannot read the value in {word!r}; put it in quotes, and in quotes for the shell too: "
         f"{shlex.quote(f'{key}={text(value)}')}"
     )
 
 
 def check(words: Sequence[str], presets: Mapping[str, Collection[str]]) -> None:
-    """Raises FiglangError for a word that Hydra would take, or refuse in many lines, and that means nothing
-    here."""
+    """Refuse words that have no meaning here.
+
+    Hydra would accept some of them, and refuse others with an error of many lines. Raises FiglangError.
+    """
     for word in words:
         key, _, value = word.partition("=")
         group = key.lstrip("+")
@@ -73,7 +77,7 @@ def check(words: Sequence[str], presets: Mapping[str, Collection[str]]) -> None:
         if len(key) > LONGEST:
             raise FiglangError(f"unknown key {key[:40]}… of {len(key)} characters; --help lists the keys")
         if value == "???":
-            raise FiglangError(f"{word} is not a value; give one, or leave the argument out")
+            raise FiglangError(f"{word} has no value; give a value, or leave the argument out")
         several = value.startswith("[") and value != "[]" and group == "experiment"
         if "=" in word and group in presets and (value in ("", "null") or value[0] in "[{") and not several:
             raise FiglangError(
@@ -84,17 +88,16 @@ def check(words: Sequence[str], presets: Mapping[str, Collection[str]]) -> None:
 def without_configuration(
     words: Sequence[str], presets: Mapping[str, Collection[str]], settings: Collection[str]
 ) -> list[str]:
-    """The words of a sweep's run that is begun again, without its configuration, which W&B's agent gives back
-    as arguments.
+    """Remove the arguments that a W&B agent adds when it restarts a run of a sweep.
 
-    Whatever the run logged as its configuration is there beside the swept keys: groups as Python's
-    dictionaries, settings of the top level, and W&B's own. A group becomes the preset that its name is of,
-    unless one was given.
+    The agent gives the whole logged configuration as arguments, beside the swept keys: groups as Python
+    dictionaries, settings of the top level, and W&B's own settings. A group is replaced by the preset with
+    its name, unless the command line names a preset.
 
     Args:
-        words: of the command line.
-        presets: the names of each group's presets.
-        settings: the keys of the top level that are no groups.
+        words: The words of the command line.
+        presets: The names of each group's presets.
+        settings: The keys of the top level that are not groups.
     """
     if not any(word.startswith(MARK) for word in words):
         return list(words)
@@ -114,7 +117,7 @@ def without_configuration(
 
 
 def _first_of_configuration(words: Sequence[str]) -> int:
-    """Where the agent's arguments begin: none before them is a dictionary, W&B's own or without a value."""
+    """Return the place of the first argument of the agent: a setting of W&B, or a dictionary."""
     return next(place for place, word in enumerate(words) if word.startswith(MARK) or "={" in word)
 
 

@@ -1,4 +1,4 @@
-"""One published table or figure, from options to metrics.json and tables."""
+"""Reproduce one published table or figure: from options to metrics.json and tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ def _grid(grid: Grid[Any, Any], config: ReproduceConfig) -> Made:
 
 
 def _figures(figures: Figures[Any], config: ReproduceConfig) -> Made:
-    """Describe a data set; no model is asked about its items."""
+    """Make tables and figures of a data set, without a model's answers."""
     runtime.start(config.seed, config.trainer)
     overview = figures.overview(
         lambda data: registry.load(config.split, data, config.paths), lambda: _embeddings(config)
@@ -95,8 +95,7 @@ def _figures(figures: Figures[Any], config: ReproduceConfig) -> Made:
 def _write(
     wanted: Reproduced[Any], content: Mapping[str, Any], new: Path, counted: Path | None = None
 ) -> tuple[Sequence[Table], Sequence[str]]:
-    """Tables and metrics.json into the folder `new`; the cells that they were counted from are in
-    `counted`."""
+    """Write tables and metrics.json into the folder `new`. `counted` holds the cells."""
     made, below = wanted.tables(content), wanted.below(content)
     write_text(new / wanted.document, tables.document(wanted.title(content), made, below))
     tables.write(made, new / "tables")

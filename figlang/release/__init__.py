@@ -1,1 +1,1 @@
-"""What a run leaves for others: cards, averaged seeds, merged adapters, released checkpoints."""
+"""Turn runs into checkpoints for others: model cards, averaged seeds, merged adapters."""

@@ -108,7 +108,7 @@ SELECTED = {
 def card(manifest: Manifest, document: Mapping[str, Any]) -> str:
     """Write the card as Markdown with front matter; `document` is the run's metrics.json.
 
-    It is long because the text of the card stands here as a whole.
+    The function is long because it holds the whole text of the card.
     """
     rows = []
     for name, heading in TITLES.items():
@@ -192,15 +192,15 @@ Or `python evaluate.py checkpoint=<this folder> data=figqa_medium`.
 
 
 def _spread(values: Iterable[float]) -> Mean | None:
-    """Mean and deviation; None for a single seed, which has no deviation."""
+    """Mean and standard deviation over seeds; None for a single seed."""
     seeds = tuple(values)
     return Mean.over(seeds) if len(seeds) > 1 else None
 
 
 def mean_of(seeds: int, start: float) -> str:
-    """Say what a mean of weights is made of.
+    """Describe a mean of weights in a formula.
 
-    `start` is the share of the network from which the seeds began.
+    `start` is the share of the network that the training started from.
     """
     own = "one seed" if seeds == 1 else f"mean of {seeds} seeds"
     return f"{start:g} × start + {1 - start:g} × {own}" if start else own
@@ -320,8 +320,8 @@ def _seen(numbers: Mapping[str, Any]) -> tuple[Cell, Cell, Cell]:
 def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
     """What evaluation items and training items have in common.
 
-    Empty for a run of a version that did not search for this. A network also keeps what it learnt before its
-    last training; a document that covers only the last stage says so.
+    Empty if the run is from an earlier version of figlang, which did not search for overlaps. If a network
+    was trained in several stages and only the last was searched, the text says so.
     """
     if (overlaps := document.get("contamination")) is None:
         return ""

@@ -1,4 +1,4 @@
-"""From run folders to a report's folder: the page, tables/ and figures/."""
+"""Make the folder of a report from run folders: the page, tables/ and figures/."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ def _chapter(members: Sequence[System], config: ReportConfig) -> Chapter:
         settings = config.data or systems.data_of(source)
         split = systems.items(source, settings, config.paths)
     except FiglangError as error:
-        log.warning("without the items' texts: %s", error)
+        log.warning("the report does not show the texts of the items: %s", error)
         return Chapter(name, pools, {}, data.task_of(source.content), str(error))
     training = _training(source, settings, config.paths)
     found = {item.id: item for item in split.items}
@@ -71,8 +71,10 @@ def _chapter(members: Sequence[System], config: ReportConfig) -> Chapter:
 
 
 def _training(source: System, settings: DataConfig, paths: PathsConfig) -> tuple[Item, ...]:
-    """The items of the training split if they lie on this machine; those of classifications, half a million,
-    are left alone."""
+    """Load the training items if their files are on this machine.
+
+    The items of classification tasks are not loaded: they are half a million.
+    """
     task = data.task(settings.dataset)
     here = "train" in task.files or settings.root or paths.data
     if not here or task.classified(settings) or source.content.get("split") == "train":
@@ -84,8 +86,10 @@ def _training(source: System, settings: DataConfig, paths: PathsConfig) -> tuple
 
 
 def _called(members: Sequence[System]) -> str:
-    """The data set that systems were evaluated on; of several names, as after different trainings, the
-    benchmark's."""
+    """Name the data set that the systems were evaluated on.
+
+    If the systems call it by different names, the title of the benchmark is used.
+    """
     known = [one.content for one in members if "data_name" in one.content]
     if not known:
         return members[0].name
@@ -95,7 +99,7 @@ def _called(members: Sequence[System]) -> str:
 
 
 def _analysed(chapter: Chapter, config: ReportConfig) -> tuple[Values, str]:
-    """What analyses of the texts find, by attribute and item, or why there is nothing."""
+    """Analyse the texts: values by attribute and item, and the reason if there are none."""
     if config.analysis == "off" or not chapter.items:
         return {}, ""
     rows = [chapter.items[row.id] for row in chapter.systems[0].predictions]

@@ -1,4 +1,4 @@
-"""The section about errors in common: of every two systems, and of systems and people."""
+"""The report's section about errors that two systems share, or a system and people."""
 
 from figlang.errors import FiglangError
 from figlang.machine import bars
@@ -9,17 +9,16 @@ from figlang.tables import Cell, Number, Range, Table
 PEOPLE = "people"
 LISTED = 20  # items that are shown; all of them are in the item browser
 NOTE = (
-    "Expected: how many errors two would share if theirs were independent. phi: correlation of their errors, "
-    "0 if they are; its "
-    "interval takes pairs or groups as independent."
+    "Expected: number of shared errors if the errors were independent. phi: correlation of the errors, 0 if "
+    "they are independent; its interval is over pairs or groups."
 )
 ALIKE = "Systems whose errors are most alike come first."
 
 
 def common(chapter: Chapter, people: dict[str, int | None]) -> Section | None:
-    """Errors that every two systems share, or a system and people, and the items that all miss (§6.3).
+    """Table of the errors that two systems share, or a system and people, and of items that all miss (§6.3).
 
-    None for a single system without people, and where labels are hidden. Raises FiglangError if people
+    None if there is only one system and no people, or if labels are hidden. Raises FiglangError if people
     answered none of the items.
     """
     missed: dict[str, Wrong] = {pool.name: wrong(pool.systems[0].predictions) for pool in chapter.pools}
@@ -32,7 +31,8 @@ def common(chapter: Chapter, people: dict[str, int | None]) -> Section | None:
         theirs = wrong_of_people(people, chapter.systems[0].predictions)
         if not theirs:
             raise FiglangError(
-                "people= answers none of the items of the runs; give the ids of their predictions files"
+                "the file people= has no answer to an item of the runs; its column id must hold the ids of "
+                "their predictions files"
             )
         beside = [(name, PEOPLE, in_common(each, theirs, groups)) for name, each in missed.items()]
         found = [*((one, other, common) for one, other, common in beside if common), *found]

@@ -71,11 +71,11 @@ def training_curves(rows: Sequence[tuple[int, int, str, str, float]], chance: fl
 
 
 def prompts(folder: Path) -> list[Path]:
-    """Accuracy by prompt (Liu et al. 2022, Figure 2), of the evaluation in `folder` and of others next to it:
-    the picture.
+    """Draw accuracy by prompt (Liu et al. 2022, Figure 2) for the evaluation in `folder` and others next to
+    it.
 
-    Compared are evaluations that differ in nothing but their prompt; with fewer than two prompts nothing is
-    drawn.
+    Only evaluations that differ in nothing but their prompt are compared. Returns the pictures: none if there
+    are fewer than two prompts.
     """
     drawn = []
     content = _read(folder / "metrics.json")
@@ -92,8 +92,8 @@ def prompts(folder: Path) -> list[Path]:
 def prompt_series(
     contents: Sequence[Mapping[str, Any]],
 ) -> list[tuple[str, list[tuple[str, Estimate, Estimate | None]]]]:
-    """For each set of at least two evaluations (metrics.json) that differ in their prompt only: a title, and
-    a bar a prompt."""
+    """Group evaluations (metrics.json) that differ in their prompt only. Each group of two or more has a
+    title and a bar for each prompt."""
     sets: dict[str, list[Mapping[str, Any]]] = {}
     for content in contents:
         if "prompt" in content.get("facts", {}) and as_row(content["metrics"], "accuracy") is not None:
@@ -170,7 +170,7 @@ def _bars(axes: Any, bars: Sequence[tuple[float, Estimate]], colour: str) -> Non
 def _read(path: Path) -> dict[str, Any]:
     try:
         found = stored.document(path, stored.DOCUMENT, "")
-    except FiglangError:  # another evaluation's damaged file is not this one's error
+    except FiglangError:  # a damaged file of another evaluation does not stop this one
         return {}
     return found if "prompt" in found.get("facts", {}) else {}
 
@@ -188,7 +188,7 @@ def _but_prompt(content: Mapping[str, Any]) -> Any:
 
 
 def _order(name: str) -> tuple[bool, bool, list[int | str]]:
-    """None first, then the suffix, then by number of examples."""
+    """Order of the bars: no prompt, the suffix, then prompts by number of examples."""
     return (
         name != "none",
         name != "suffix",
@@ -197,7 +197,7 @@ def _order(name: str) -> tuple[bool, bool, list[int | str]]:
 
 
 def _labels(prompts: Sequence[str]) -> list[str]:
-    """A label for each prompt: its name, or as much of its settings as there is room for below a bar."""
+    """A label for each prompt: its name, or as many of its settings as fit below a bar."""
     short = [_prompt_name(prompt) for prompt in prompts]
     for labels in (short, [name.partition("(")[0] for name in short]):
         if len(set(labels)) == len(labels) and max(map(len, labels)) <= LONGEST:
@@ -228,8 +228,8 @@ def heat_map(
     title: str,
     path: Path,
 ) -> None:
-    """Shares with their 95 % intervals; colour is the way from chance (white) to one, so that columns can be
-    compared."""
+    """Draw shares with their 95 % intervals. The colour is the distance from chance (white), so that columns
+    can be compared."""
     above = [[nan if cell is None else _above_chance(cell) for cell in row] for row in rows]
 
     def paint(figure: Any, axes: Any) -> None:

@@ -1,4 +1,4 @@
-"""The transfer matrix: what was trained on one data set, tested on another."""
+"""The transfer matrix: networks trained on one data set (rows), tested on others (columns)."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,14 +26,14 @@ class MatrixCell:
     """One network on one data set, or the reason why it cannot be tested there.
 
     Attributes:
-        row: What tells networks apart.
+        row: Identifies the network: the options that name it.
         column: Name of the data set.
-        trained: What the network was trained on.
+        trained: The data set that the network was trained on.
         metrics: Its metrics by name.
         signature: Signature of the evaluation.
         reason: Why there is no evaluation.
         blind: Accuracy with the context hidden; None if it was not measured.
-        gain: How much more is right with the context; None if it was not measured.
+        gain: Accuracy with the context minus `blind`; None if it was not measured.
     """
 
     row: str
@@ -50,14 +50,14 @@ def measured(row: str, column: str, content: Mapping[str, Any]) -> MatrixCell:
     """The cell of an evaluation (a metrics.json)."""
     facts = content["facts"]
     seed = "" if facts.get("train_seed") is None else f", seed {facts['train_seed']}"
-    # What a served model was trained on is not known.
+    # The training data of a served model are not known.
     on = facts.get("trained", "nothing@none").rpartition("@")[0]
     trained = f"{'as it comes' if on == 'nothing' else on} ({content['model']}{seed})"
     found = {name: estimate for name in SHOWN if (estimate := as_row(content["metrics"], name)) is not None}
     reason = (
         ""
         if found
-        else f"{column}: every label of split={content['split']} is hidden, so that nothing can be counted"
+        else f"{column}: every label of split={content['split']} is hidden, so accuracy cannot be measured"
     )
     blind = as_row(content.get("blind", {}), "accuracy")
     gain = Difference(**content["gain"]) if "gain" in content else None
@@ -74,10 +74,12 @@ class Matrix:
 
     @classmethod
     def of(cls, cells: Sequence[MatrixCell]) -> "Matrix":
-        """Rows are named by what was trained on, and by their overrides where that does not tell them
-        apart."""
+        """Make a matrix. A row is named after its training data.
+
+        If two rows have the same training data, their options are added to the names.
+        """
         keys = dict.fromkeys(cell.row for cell in cells)
-        # A network that could be tested nowhere has no name but its own.
+        # A network without any result is called by its own name.
         known = [*(cell for cell in cells if cell.metrics), *cells]
         names = {key: next(cell.trained for cell in known if cell.row == key) for key in keys}
         twice = {name for name in names.values() if list(names.values()).count(name) > 1}
@@ -89,12 +91,12 @@ class Matrix:
         )
 
     def estimates(self, metric: str) -> list[list[Estimate | None]]:
-        """Rows of a metric, None where it was not measured."""
+        """The values of a metric by row and column; None where it was not measured."""
         return [[self.cells[key, column].metrics.get(metric) for column in self.columns] for key in self.rows]
 
     @property
     def reasons(self) -> list[str]:
-        """Why cells are empty, each reason once."""
+        """The reasons why cells are empty, without repetition."""
         return list(dict.fromkeys(cell.reason for cell in self.cells.values() if cell.reason))
 
 
@@ -130,9 +132,11 @@ def made(matrix: Matrix) -> list[Table]:
 
 
 def write(matrix: Matrix, parent: Path) -> Path:
-    """matrix.json, matrix.md, tables and heat maps, in a folder of their own whose name follows from all that
-    made the cells."""
-    # Named by what was asked, not by what was found.
+    """Write matrix.json, matrix.md, tables and heat maps into a folder below `parent`.
+
+    The name of the folder is a hash of the rows, columns and settings of the cells.
+    """
+    # The name depends on the settings only, not on the results.
     numbers = ("blind", "gain")
     asked = [
         {key: value for key, value in asdict(cell).items() if key not in numbers}
@@ -154,6 +158,6 @@ def write(matrix: Matrix, parent: Path) -> Path:
 
 
 def show(matrix: Matrix, folder: Path, console: Console) -> None:
-    """The tables, and why cells are empty."""
+    """Print the tables, and the reasons why cells are empty."""
     tables.show(made(matrix), [f"–: {reason}" for reason in matrix.reasons], console)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)

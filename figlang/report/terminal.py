@@ -41,7 +41,7 @@ def percent(share: float) -> str:
 def summary(
     content: Mapping[str, Any], comparisons: Sequence[Comparison], title: str, console: Console
 ) -> None:
-    """The result of one evaluation (a metrics.json): value, interval, chance, and the best comparable
+    """Print the result of one evaluation (a metrics.json): value, interval, chance, and the best comparable
     published number."""
     metrics = content["metrics"]
     table = Table(title=plain(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
@@ -101,8 +101,7 @@ def summary(
 
 
 def cautions(content: Mapping[str, Any]) -> list[str]:
-    """What a reader of a metrics.json has to know of its items: ties, and tokens that the tokenizer does not
-    know."""
+    """Warnings about the items of a metrics.json: ties, and tokens that the tokenizer does not know."""
     lines = []
     for name, part in (("", "metrics"), ("backward ", "backward")):
         ties, items = content.get(part, {}).get("ties", 0), content.get(part, {}).get("items", 0)
@@ -143,8 +142,10 @@ def _best(comparisons: Sequence[Comparison], metric: str) -> str:
 
 
 def published(comparisons: Sequence[Comparison], console: Console, everything: bool = False) -> None:
-    """Published rows: the comparable ones, and for the others how many there are for which reason (or all of
-    them)."""
+    """Print the comparable published numbers, and count the others by reason.
+
+    With `everything`, the others are printed too.
+    """
     usable = [comparison for comparison in comparisons if comparison.comparable]
     if usable or everything:
         table = Table(title="Published numbers", title_justify="left", box=SIMPLE_HEAD)
@@ -179,8 +180,10 @@ def published(comparisons: Sequence[Comparison], console: Console, everything: b
 
 
 def seeds(run: Path, console: Console) -> None:
-    """Mean ± sd over the finished runs of a run's recipe: the seed folders beside it. Prints nothing for a
-    single run."""
+    """Print mean ± sd over the seeds of a recipe.
+
+    They are the finished runs in the folders beside `run`. Prints nothing for a single run.
+    """
     folder, recipe = run.parent, _but_seed(run)
     runs: list[dict[str, Any]] = []
     for path in folder.glob("seed*/metrics.json"):
@@ -219,13 +222,14 @@ def seeds(run: Path, console: Console) -> None:
     collapsed = [str(run["seed"]) for run in runs if stayed_at_chance(run)]
     if collapsed:
         console.print(
-            f"counted with the others, though at chance in training: seed {', '.join(collapsed)}",
+            "these seeds stayed at chance in training, and the mean includes them: seed "
+            f"{', '.join(collapsed)}",
             style="yellow",
         )
 
 
 def _but_seed(run: Path) -> dict[str, Any]:
-    """What is in recipe.json but the seed."""
+    """The content of recipe.json without the seed."""
     recipe = stored.document(run / "recipe.json", stored.RECIPE, "train the run again, or put the file back")
     return {
         **recipe,
@@ -234,7 +238,7 @@ def _but_seed(run: Path) -> dict[str, Any]:
 
 
 def stayed_at_chance(run: Mapping[str, Any]) -> bool:
-    """Whether a training (a metrics.json) was at chance on its own items to the end."""
+    """Whether a run (its metrics.json) was still at chance on its training items in the last epoch."""
     last = run.get("training", {}).get("epochs")
     return any(
         finding["code"] == "collapsed" and finding["epoch"] == last for finding in run.get("health", ())

@@ -1,12 +1,12 @@
 """What a task is: the one interface between a benchmark and everything else.
 
 A benchmark is a folder with a subclass of `Task` in its `task.py`. It says how its files become items, how an
-item is put to each ability of a model, and what its numbers are set beside. The defaults below are right for
-a benchmark whose items are a context with options that follow from it.
+item is put to each ability of a model, and which published numbers its results are compared with. The
+defaults below are right for a benchmark whose items are a context with options that follow from it.
 
 - choose: context and options of an `Item`; the model returns a score for each option.
-- log-probabilities: `questions`, a prompt and its answers, or, without it, context and option as one string;
-  the model returns log-probabilities of tokens.
+- log-probabilities: a prompt and its answers if `asked` says so, else context and option as one string; the
+model returns log-probabilities of tokens.
 - entail: `premises`, a premise and a hypothesis for each option; the model returns class probabilities.
 - rank: `blanks`, a text with a blank; the model returns words in order.
 - reply: `letters`, a message that is answered by a letter, or `open_questions`; the model returns text.
@@ -36,8 +36,8 @@ System = tuple[str, Sequence[Sequence[Prediction]]]
 class Beside:
     """What a benchmark adds to a table of a report.
 
-    `rows` are published numbers in the columns of the table, `notes` stand below it, `place` is where the
-    paper has it, and `remark` a sentence for a reader who misses something.
+    `rows` are published numbers in the columns of the table. `notes` stand below it. `place` is the table's
+    number in the paper. `remark` is a sentence about what is missing.
     """
 
     rows: tuple[tuple[Cell, ...], ...] = ()
@@ -48,8 +48,8 @@ class Beside:
 
 @dataclass(frozen=True)
 class Frequencies:
-    """How often each text of a kind occurs, the most frequent first: {kind: {text: count}}; with a table of
-    how many there are."""
+    """Counts of texts by kind, the most frequent first: {kind: {text: count}}. `table` counts different
+    texts."""
 
     counts: Mapping[str, Mapping[str, int]]
     table: Table
@@ -67,35 +67,35 @@ class Task:
     sizes: tuple[str, ...] = ()
     """Values of `data.size`, which names a training file; empty if there is one file only."""
     files: tuple[str, ...] = ()
-    """Settings of the group data that name a file, of those that not every task reads: `train`, `validation`,
-    `test`, `test_labels`."""
+    """The settings among `data.train`, `data.validation`, `data.test` and `data.test_labels` that the task
+    reads."""
     mixed_as: str | None = None
-    """The `data.question` by which it is part of a mixture; None if it cannot be."""
+    """The `data.question` that is used if the task is part of a mixture; None if it cannot be part of one."""
     divided: bool = False
-    """Whether `data.seed` and `data.held_out` divide one set of items into training and validation part."""
+    """Whether `data.seed` and `data.held_out` divide the items into a training and a validation part."""
     examples: str = "train"
-    """The split that examples before an item are drawn from. `validation`: there are no training items, and
-    the other items of what is evaluated are its examples."""
+    """The split that the examples of a prompt are drawn from. `validation`: the task has no training items,
+    so that examples are other items of the evaluated split."""
     submitted: tuple[str, ...] = ()
-    """The splits of which `submit` writes a file for the authors of the benchmark."""
+    """The splits for which `submit` writes a file."""
     contradicts: bool = True
     """Whether a wrong option contradicts the context, so that NLI has a right class for it."""
     entailment_score: str = "entail_minus_contradict"
-    """How probabilities of NLI classes become the score of an option, if `nli.score` does not say it."""
+    """The default of `nli.score`."""
 
     scale: Scale | None = None
-    """How people rate what models answer to its open questions; None if it has none."""
+    """The scale on which people rate answers to open questions; None if the task has no open questions."""
     context: str = "context"
-    """What the context of an item is called in tables."""
+    """The name of an item's context in tables."""
     reproduced: tuple[type[Reproduced[Any]], ...] = ()
     """Published tables and figures that `figlang reproduce table=…` makes."""
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
-        """One split of the benchmark, all of it.
+        """Read one whole split of the benchmark.
 
         Args:
             split: `train`, `validation` or `test`.
-            data: The group data of the command. Its `limit` is not looked at here.
+            data: The group data of the command. `limit` is applied later.
             paths: Where files are looked for and kept.
 
         Returns:
@@ -115,7 +115,7 @@ class Task:
         return False
 
     def submit(self, folder: Path, split: Split, predictions: Sequence[Prediction]) -> None:
-        """Write the file that the authors of the benchmark are sent.
+        """Write a file of predictions to send to the authors of the benchmark.
 
         Args:
             folder: Where the evaluation is written.
@@ -131,7 +131,7 @@ class Task:
             most: The largest number of items whose texts are parsed; None for all.
 
         Returns:
-            The counts; None if there is no such count of this benchmark.
+            The counts; None if this benchmark does not count texts.
 
         Raises:
             FiglangError: The texts cannot be parsed.
@@ -139,7 +139,8 @@ class Task:
         return None
 
     def twins(self, train: Split, other: Split) -> Mapping[str, str]:
-        """Training items that say the same as an item of `other`: the id of each, with that of its twin."""
+        """Find training items that say the same as an item of `other`. Maps the training id to the other
+        id."""
         return {}
 
     def asked(self, question: str) -> Questions:
@@ -159,7 +160,7 @@ class Task:
 
         Args:
             items: What is asked about.
-            kinds: Kinds of question, of a task that has several.
+            kinds: Kinds of question, if the task has several.
 
         Raises:
             FiglangError: There are none, or a kind is unknown.
@@ -167,11 +168,11 @@ class Task:
         raise FiglangError(f"{self.title} has no open questions; use another data=")
 
     def published_files(self, split: Split, role: str) -> tuple[str, ...]:
-        """SHA-256 of the files whose items published numbers are about."""
+        """SHA-256 of the files that published numbers were measured on."""
         return ()
 
     def published(self, content: Mapping[str, Any]) -> Sequence[Comparison]:
-        """Published numbers to set beside an evaluation, comparable ones first; `content` is its
+        """Published numbers to show beside an evaluation, comparable ones first. `content` is its
         metrics.json."""
         return ()
 
@@ -184,21 +185,21 @@ class Task:
         return Beside()
 
     def prompts(self) -> Mapping[str, Mapping[str, float]]:
-        """Published accuracies by prompt: {model: {prompt: per cent}}. A prompt has the label of a report
-        without spaces; `none` is no prompt."""
+        """Published accuracies by prompt: {model: {prompt: per cent}}. A prompt is named as in a report,
+        without spaces. `none` stands for the absence of a prompt."""
         return {}
 
     def breakdowns(self, systems: Sequence[System], attributes: Values) -> list[Table]:
-        """The benchmark's own tables of accuracy by attribute, beside those that every attribute has."""
+        """Tables of accuracy by attribute that only this benchmark has."""
         return []
 
     def analyse(self, items: Sequence[Item], cache: Path, wanted: str) -> tuple[Values, str]:
         """Attributes that are not in the files but can be found from the texts.
 
         Args:
-            items: Whose texts to look at.
-            cache: The folder of what is downloaded.
-            wanted: `auto`, or `on`: what is missing is an error then.
+            items: The items whose texts are analysed.
+            cache: The folder for downloads.
+            wanted: `auto` (no error if a library is missing) or `on`.
 
         Returns:
             The attributes, and a reason if there are none.
@@ -213,6 +214,8 @@ class Task:
         return ()
 
     def form(self, row: Prediction) -> tuple[str, str]:
-        """The id of what an item asks about, and the form in which it does; empty if there is one form only.
-        Systems that were asked in different forms can be compared by the first."""
+        """The id of what an item asks about, and the form of the question (empty if there is only one form).
+
+        Systems that were asked in different forms can be compared by this id.
+        """
         return row.id, ""

@@ -253,7 +253,7 @@ def test_a_matrix_without_any_number_is_an_error(
     with pytest.raises(SystemExit) as stopped:
         call(home, transfer_command, f"checkpoint={schemer},{home}/gone", "data=snli", *SAMPLES)
     assert stopped.value.code == 2
-    assert "error: nothing could be tested: " in capsys.readouterr().err
+    assert "error: no checkpoint could be evaluated: " in capsys.readouterr().err
     assert set((home / "runs").glob("transfer/*")) == before
 
 

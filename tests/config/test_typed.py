@@ -37,7 +37,7 @@ UNREADABLE = [
 def test_the_advice_is_a_word_that_hydra_reads_as_what_was_meant(word: str) -> None:
     said = advice(word)
     assert repr(word) in said
-    (quoted,) = shlex.split(said.partition("once for the shell: ")[2])
+    (quoted,) = shlex.split(said.partition("in quotes for the shell too: ")[2])
     assert OverridesParser.create().parse_override(quoted).value() == word.partition("=")[2]
 
 

@@ -266,7 +266,7 @@ def test_a_seed_at_chance_to_the_end_is_counted_and_named(tmp_path: Path) -> Non
     run(tmp_path, 1, 5, [{"code": "collapsed", "epoch": 1}, {"code": "collapsed", "epoch": 3}])
     screen = seeds(tmp_path)
     assert line(screen, "accuracy").startswith("70.00 ±")
-    assert "at chance in training: seed 1" in words(screen)
+    assert "these seeds stayed at chance in training, and the mean includes them: seed 1" in words(screen)
 
 
 @pytest.mark.parametrize("finding", [{"code": "collapsed", "epoch": 1}, {"code": "head_frozen", "epoch": 3}])

@@ -100,7 +100,7 @@ def test_nothing_is_said_of_one_system_or_hidden_labels_and_strangers_are_refuse
     hidden = [Prediction("i0", "g0", None, (1.0, 0.0))]
     assert errors.common(chapter(system("rw")), {}) is None
     assert errors.common(chapter(hidden, hidden), {}) is None
-    with pytest.raises(FiglangError, match="answers none of the items"):
+    with pytest.raises(FiglangError, match="has no answer to an item of the runs"):
         errors.common(chapter(system("rw")), {"x": 0})
     section = errors.common(chapter(system("rw"), system("wr")), {})
     assert section is not None

@@ -57,7 +57,7 @@ def test_a_finished_run_is_shown_again_or_refused(trained: Path) -> None:
     (trained / "checkpoints").mkdir()  # of a process that was killed when all was written
     again = train(trained.parents[2], "run=runs/tiny/seed0", "method.epochs=2")
     assert again.returncode == 0, again.stderr
-    assert "left as it is; overwrite=true replaces it" in again.stderr
+    assert "this run was finished before and is unchanged; overwrite=true replaces it" in again.stderr
     assert not (trained / "checkpoints").exists()
     result = train(trained.parents[2], "run=runs/tiny/seed0", "method.epochs=2", "skip_finished=false")
     assert result.returncode == 2

@@ -22,8 +22,8 @@ class MethodConfig(Section):
     text: str = option(
         "clean",
         "Encoders. clean: one final period and an upper-case first letter. raw: as in the file. Causal "
-        "models train on the strings of scoring=. legacy: with lm, no space between the sentences, as the "
-        "authors' code trained.",
+        "models train on the strings of scoring=, and know legacy: with lm, no space between the sentences, "
+        "as in the authors' training code.",
         ("clean", "raw", "legacy"),
     )
     direction: str = option(
@@ -34,8 +34,8 @@ class MethodConfig(Section):
     selection: str = option(
         "none",
         "The epoch that is exported. none: the last. heldout: the one with the smallest loss on training "
-        "pairs that are held out. validation: the one with the smallest loss on the validation split, which "
-        "is then no longer unseen.",
+        "pairs that are held out. validation: the one with the smallest loss on the validation split; its "
+        "accuracy is then optimistic.",
         ("none", "heldout", "validation"),
     )
     held_out: float = option(
@@ -58,8 +58,8 @@ class MethodConfig(Section):
     weight_decay: float = option(0.0, "Weight decay of AdamW.", within=AMOUNT)
     layer_decay: float = option(
         1.0,
-        "Learning rate of a layer, as a share of that of the layer above it. The top layer and the head have "
-        "lr.",
+        "Each layer's learning rate is this share of the rate of the layer above. The top layer and the "
+        "head use lr.",
         within=Range(above=0, most=1),
     )
     warmup: float = option(

@@ -1,4 +1,4 @@
-"""The group prompt: what stands before and within the strings of a causal model."""
+"""The group prompt: the text around a metaphor and its answer, for causal models."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from figlang.errors import FiglangError
 
 @dataclass
 class PromptConfig(Section):
-    """What stands before and within the strings of a causal model (Liu et al. 2022, §5.1)."""
+    """The text around a metaphor and its answer, for causal models (Liu et al. 2022, §5.1)."""
 
     name: str = option("none", "Name in reports and signatures.")
     suffix: str = option("", "Text before the answer, for example 'That is to say, '.")
@@ -33,12 +33,12 @@ class PromptConfig(Section):
     seed: int = option(0, "Seed of the draws.", within=SEED)
     template: str | None = option(
         None,
-        "String with {metaphor} and {answer}, in place of scoring.template. A question has {stem}, {a} and "
-        "{b}; one that is asked with scoring=letter has {metaphor}, {a} and {b}.",
+        "String with {metaphor} and {answer}, in place of scoring.template. A question needs {stem}, {a} "
+        "and {b}. With scoring=letter it needs {metaphor}, {a} and {b}.",
     )
     question: str | None = option(
         None,
-        "Wording of a question, which the presets of prompt= name. With data=miqa: or, numbered, qa, "
+        "Name of the wording of a question; presets of prompt= set it. With data=miqa: `or`, numbered, qa, "
         "question_answer, no_choices, no_questions; template replaces it. With data=munch: the id of a "
         "prompt, for example CTWT52. With scoring=letter: meaning.",
     )
@@ -50,14 +50,15 @@ class PromptConfig(Section):
     )
     chat: str = option(
         "none",
-        "With data=munch: ask in a conversation, by the tokenizer's template. prefill: the last line of the "
+        "With data=munch: ask in a conversation, in the format of the tokenizer's chat template. prefill: "
+        "the last line of the "
         "prompt begins the answer. user: the last line is part of the question.",
         ("none", "prefill", "user"),
     )
     case: str = option(
         "first",
-        "With data=miqa: upper-case first letters. first: of the stem. all: of stem and options. raw: as in "
-        "the file.",
+        "With data=miqa: statements that get an upper-case first letter. first: the stem. all: the stem and "
+        "the options. raw: none.",
         ("raw", "first", "all"),
     )
     layout: str = option(
@@ -68,11 +69,12 @@ class PromptConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # A shell hands a line break on as two characters.
+        # A line break typed in a shell arrives as two characters.
         self.separator = self.separator.replace("\\n", "\n")
         if self.template is not None and self.question is None:
             holds_places("prompt", self.template)
         if self.question is not None and self.suffix:
             raise FiglangError(
-                f"prompt.suffix={self.suffix!r} has no place in a question (prompt.question={self.question})"
+                f"prompt.suffix={self.suffix!r} cannot be used in a question "
+                f"(prompt.question={self.question}); leave it out"
             )

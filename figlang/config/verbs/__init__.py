@@ -1,1 +1,1 @@
-"""The options of every verb: one file a verb, named like its file in figlang/commands/."""
+"""The options of each verb. A file here has the same name as the verb's file in figlang/commands/."""

@@ -18,15 +18,17 @@ class GenerateConfig(EvaluateConfig):
 
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
     kinds: list[str] = words(
-        "With data=miqa: registers of premise and conclusion: metaphorical-literal, "
-        "metaphorical-metaphorical, literal-literal.",
+        "With data=miqa, the register of premise and conclusion: metaphorical-literal, "
+        "metaphorical-metaphorical or literal-literal.",
         ("metaphorical-literal",),
     )
     shots: int = option(
         0, "Number of answered questions before each question. They come from `rated`.", within=NUMBER
     )
     rated: str | None = option(
-        None, "Folder of a sheet with rated answers of the same model. `ratings` are its ratings."
+        None,
+        "Folder of a sheet with answers of the same model, for examples. `ratings` gives the "
+        "filled-in sheets.",
     )
     ratings: list[str] = words("Filled-in sheets of the folder `rated`.")
     cut: str = option(
@@ -40,6 +42,6 @@ class GenerateConfig(EvaluateConfig):
         super().__post_init__()
         if (self.shots > 0) != (self.rated is not None) or (self.shots > 0) != bool(self.ratings):
             raise FiglangError(
-                "shots=, rated= and ratings= go together: examples are rated answers, for example shots=5 "
-                "rated=FOLDER ratings=[a.csv]"
+                "shots=, rated= and ratings= go together, since the examples are rated answers; give all "
+                "three, such as shots=5 rated=FOLDER ratings=[a.csv]"
             )

@@ -9,13 +9,13 @@ from figlang.errors import FiglangError
 
 @dataclass
 class RateConfig(Command):
-    """Make a sheet on which people rate the answers in `runs` or `texts`, or read the filled-in sheets
+    """Make a sheet on which people rate the answers in `runs` or `texts`, or evaluate the filled-in sheets in
     `ratings`."""
 
     folder: str = option("runs/ratings", "Folder of the sheet.")
     runs: list[str] = words(
-        "Folders of `figlang generate` whose answers are rated, or of `figlang reproduce` with rankings of "
-        "words. Of the latter, the words that no person gave are rated by categories of errors."
+        "Folders of answers to rate, from `figlang generate`; or folders of ranked words, from `figlang "
+        "reproduce`. People then give each word that no person wrote a category of error."
     )
     texts: list[str] = words(
         "CSV or JSONL files of answers that were written elsewhere. The columns model, item, group and kind "
@@ -27,7 +27,7 @@ class RateConfig(Command):
     prompt_column: str = option("prompt", "texts: the column of the question.")
     answer_column: str = option("answer", "texts: the column of the answer that is rated.")
     limit: int | None = option(
-        None, "Number of questions on the sheet, which the seed draws. null: all questions.", within=COUNT
+        None, "Number of questions on the sheet, drawn with `seed`. null: all questions.", within=COUNT
     )
     ratings: list[str] = words("Filled-in sheets, one for each rater.")
     paths: PathsConfig = field(default_factory=PathsConfig)
@@ -37,6 +37,6 @@ class RateConfig(Command):
         super().__post_init__()
         if bool(self.runs or self.texts) == bool(self.ratings):
             raise FiglangError(
-                "give runs=[FOLDER,…] or texts=[FILE,…] to make a sheet, or ratings=[FILE.csv,…] to read "
-                "filled-in ones"
+                "give runs=[FOLDER,…] or texts=[FILE,…] to make a sheet, or ratings=[FILE.csv,…] to "
+                "evaluate filled-in sheets"
             )

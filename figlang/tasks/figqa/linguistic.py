@@ -36,11 +36,14 @@ CONTENT = ("NOUN", "VERB", "ADJ", "ADV", "PROPN")
 
 
 def attributes(items: Sequence[Item], cache: Path) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Per item id: tag patterns of subject, relation and object, hypernyms in subject and object, and the
-    word association.
+    """Find the linguistic attributes of each item.
 
-    Tags are those of the cut-out segments, as in the paper, if NLTK's tagger is installed; else of the words
-    in their sentence. `cache` is a folder for WordNet's files. Raises FiglangError that says what to install.
+    They are, by item id: the tags of subject, relation and object, the hypernyms in subject and object, and
+    the word association.
+
+    If NLTK's tagger is installed, it tags the segments by themselves, as in the paper. Otherwise the tags are
+    those of the words in their sentence. `cache` is a folder for WordNet's files. Raises FiglangError that
+    says what to install.
     """
     known = wordnet.reader(cache)
     contexts = dict(
@@ -81,7 +84,7 @@ def _of_cut(context: Any) -> dict[str, tuple[str, ...]]:
 
 
 def _hypernyms(words: Sequence[Word], known: Any) -> tuple[str, ...]:
-    # Other pronouns name nothing: "it" would be information technology.
+    # Other pronouns are left out: WordNet reads "it" as information technology.
     named = [word for word in words if word.text in READ_AS or not word.tag.startswith("PRP")]
     looked_up = [
         word for word in named if word.text not in FRAGMENTS and (len(word.text) > 1 or word.text == "i")
@@ -94,13 +97,12 @@ def _hypernyms(words: Sequence[Word], known: Any) -> tuple[str, ...]:
 
 
 def association(context: Any, options: Sequence[Any], gold: int | None) -> str:
-    """Where the metaphor's own content words point, taken by themselves: to the right answer, to a wrong one,
-    or nowhere.
+    """Say which answer repeats the metaphor's content words: the right one, a wrong one, or none.
 
     An answer is pointed to if it repeats a content word of the metaphor without negating it and no other
-    answer does. "The girl was as bubbly as still water" points to "The girl was bubbly", which is wrong: what
-    the paper (§6.3) calls sarcastic metaphors are of this kind, and here they are found by a rule that sees
-    no prediction. "nowhere" is the bulk: no word repeated, or by all.
+    answer does. "The girl was as bubbly as still water" points to "The girl was bubbly", which is wrong. The
+    paper (§6.3) calls such metaphors sarcastic; this rule finds them without a prediction. Most metaphors
+    point "nowhere": no answer repeats a word, or all do.
     """
     said = _content(context)
     subject = {token.lemma_.lower() for token in context if token.dep_ in ("nsubj", "nsubjpass")}
@@ -138,7 +140,7 @@ def frequencies(items: Sequence[Item]) -> dict[str, dict[str, int]]:
 
 
 def every(items: Sequence[Item], most: int) -> tuple[Item, ...]:
-    """At most so many of the items, whole groups at equal distances."""
+    """Take at most `most` items, as whole groups at equal distances."""
     groups = {group: place for place, group in enumerate(dict.fromkeys(item.group for item in items))}
     step = -(-len(items) // most)
     while len(kept := tuple(item for item in items if groups[item.group] % step == 0)) > most:

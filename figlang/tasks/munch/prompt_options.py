@@ -1,4 +1,4 @@
-"""What the grids of MUNCH's judgements and of its generation have in common: several prompts, and tests."""
+"""Options that MUNCH's judgement and generation tables share: several prompts, and statistical tests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class PromptsConfig(ReproduceConfig):
     prompts: list[str] = words("Ids of prompts, instead of prompt.question. Empty: all prompts.")
     ddof: int = option(
         1,
-        "Standard deviation over prompts: 1, of a sample of prompts; 0, of all prompts there are.",
+        "Standard deviation over prompts. 1: the prompts are a sample. 0: the prompts are all that exist.",
         ("0", "1"),
     )
     quantity_test: str = option(
@@ -36,5 +36,6 @@ class PromptsConfig(ReproduceConfig):
     )
 
     def factors(self, best: Sequence[association.Case]) -> dict[str, Any]:
-        """Tables 10 to 12: what right answers to the best prompt go with."""
+        """Tables 10 to 12: whether right answers to the best prompt depend on novelty, genre or part of
+        speech."""
         return factors.measure(best, self.quantity_test, self.class_test, self.least)

@@ -1,9 +1,9 @@
 """MUNCH's judgement prompts (Tong et al. 2024, Tables 6 and 7), by the ids of the authors' repository.
 
-Two forms of the question, whether words can replace the metaphorically used one and whether sentences are
-paraphrases, are asked in three conditions: `implicit`, `m-sent` (the sentence is said to be metaphorical) and
-`m-word` (the word is). Each has three prompts. The word is highlighted, between asterisks, where the question
-is about it.
+The question has two forms. `word` asks which words can replace the metaphorical word, `sentence` asks which
+sentences are paraphrases. Each form has three conditions. `implicit` does not mention metaphor, `m-sent` says
+that the sentence is metaphorical, `m-word` says that the word is. Each condition has three prompts. If the
+question is about the word, asterisks mark it.
 """
 
 from collections.abc import Callable, Sequence
@@ -78,7 +78,8 @@ PROMPTS = {
 
 
 def body(name: str, item: Marked) -> str:
-    """A triple in the words of a prompt, up to the letter that answers it. A hidden sentence has no line."""
+    """Word a triple as a prompt, up to the letter that answers it. If the sentence is hidden, its line is
+    left out."""
     prompt = PROMPTS[name]
     highlighted = prompt.form == "word" or prompt.condition == "m-word"
     options = (f"Option {letter}: {option}" for letter, option in zip(LETTERS, item.options, strict=True))
@@ -87,13 +88,13 @@ def body(name: str, item: Marked) -> str:
     return "\n".join((prompt.instruction, *given, *options, ENDING))
 
 
-# A conversation, its last turn to be gone on with or not, as one text: apply_chat_template of a tokenizer.
+# Turns of a conversation → one text (a tokenizer's chat template). True: the model continues the last turn.
 Chat = Callable[[list[dict[str, str]], bool], str]
 
 
 def as_chat(text: str, way: str, template: Chat) -> str:
-    """A prompt as a turn of a user. `prefill`: its last line begins the model's answer; `user`: it is the end
-    of the question."""
+    """Put a prompt into a conversation. `prefill`: the last line begins the model's answer. `user`: the last
+    line is part of the question."""
     if way == "user":
         return template([{"role": "user", "content": text}], False)
     asked, _, begun = text.rpartition("\n")
@@ -103,7 +104,7 @@ def as_chat(text: str, way: str, template: Chat) -> str:
 def ask(
     items: Sequence[Item], name: str, chat: str = "none", template: Chat | None = None, blind: bool = False
 ) -> list[Prompted]:
-    """The triples in the words of a prompt, `blind` without the sentence; their answers are the four letters.
+    """Word triples as a prompt whose answers are the four letters. With `blind`, the sentence is left out.
 
     Raises FiglangError for items that are not judgements of the prompt's form.
     """
@@ -127,8 +128,7 @@ def ask(
 
 
 def by_prompt(items: Sequence[Item], names: Sequence[str]) -> dict[str, list[Item]]:
-    """The items that each of these prompts asks about; without names, of all prompts whose form there are
-    items of.
+    """Find the items that each prompt asks about. Without `names`, all prompts that have items are taken.
 
     Raises FiglangError for a prompt that does not exist or has no items.
     """
@@ -143,13 +143,13 @@ def by_prompt(items: Sequence[Item], names: Sequence[str]) -> dict[str, list[Ite
     wanted = names or [name for name, prompt in PROMPTS.items() if prompt.form in forms]
     if other := next((name for name in wanted if form_of(name) not in forms), None):
         raise FiglangError(
-            f"prompt {other} asks about {form_of(other)}s, and these items do not; use data=munch"
+            f"prompt {other} asks about {form_of(other)}s, but the items have another form; use data=munch"
         )
     return {name: forms[form_of(name)] for name in wanted}
 
 
 def form_of(name: str) -> str:
-    """The form of a prompt's question; FiglangError if there is no such prompt."""
+    """The form of a prompt's question. Raises FiglangError if there is no such prompt."""
     if name not in PROMPTS:
-        raise FiglangError(f"no judgement prompt {name!r} of MUNCH; choose one of {', '.join(PROMPTS)}")
+        raise FiglangError(f"{name!r} is not a judgement prompt of MUNCH; choose one of {', '.join(PROMPTS)}")
     return PROMPTS[name].form

@@ -9,7 +9,7 @@ from figlang.tasks.reference import Comparison, Published, comparable_first
 
 
 def results() -> tuple[Published, ...]:
-    """All published numbers of MUNCH's paper; those of its Table 4 are about other benchmarks too."""
+    """All published numbers of MUNCH's paper. Its Table 4 also has numbers of other benchmarks."""
     return reference.results(Path(__file__).parent)
 
 
@@ -30,10 +30,10 @@ def compare(data: str, place: Sequence[str], published_data: bool) -> list[Compa
             continue
         where = (row.setting["judge"], row.setting["condition"], row.setting["prompt"])
         if not published_data:
-            reason = f"measured on the whole of MUNCH as published, not on these items of {data}"
+            reason = f"measured on all published items of MUNCH, not on these items of {data}"
         elif where != tuple(place):
             reason = (
-                f"measured with prompt {where[2]} of {where[0]} judgement, {where[1]}, this is "
+                f"measured with prompt {where[2]} of {where[0]} judgement, {where[1]}; this prompt is "
                 f"{', '.join(place)}"
             )
         else:

@@ -1,5 +1,4 @@
-"""MUNCH's Figure 3 (Tong et al. 2024, §6): how similar target, apt and inapt words are to each other by
-static vectors."""
+"""MUNCH's Figure 3 (Tong et al. 2024, §6): similarity of target, apt and inapt words by static vectors."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,8 +19,8 @@ COSINES, DIFFERENCES = Support(-1.0, 1.0), Support(-2.0, 2.0)
 
 @dataclass(frozen=True)
 class Triple:
-    """A target with an apt and an inapt word for it. `cosines` by pair is None where one of the three has no
-    vector; `missing` are those that have none."""
+    """A target with an apt and an inapt word for it. `cosines` maps each pair of words to its similarity. It
+    is None if one of the three words has no vector; `missing` holds such words."""
 
     id: str
     group: str
@@ -33,7 +32,7 @@ class Triple:
 
 
 def triples(items: Sequence[Item], vectors: Mapping[str, Array], lower: bool = True) -> list[Triple]:
-    """The triples with one apt candidate, of judgements of words."""
+    """Select the word judgements in which exactly one candidate is apt."""
     found = []
     for item in items:
         if isinstance(item, Marked) and item.gold in (0, 1):
@@ -58,14 +57,18 @@ def triples(items: Sequence[Item], vectors: Mapping[str, Array], lower: bool = T
                 )
             )
     if not found:
-        raise FiglangError("no triple with an apt and an inapt word; use data=munch or data=munch_sample")
+        raise FiglangError(
+            "there is no triple with one apt and one inapt word; use data=munch or data=munch_sample"
+        )
     return found
 
 
 def measure(rows: Sequence[Triple]) -> dict[str, Any]:
-    """Mean, sample standard deviation and median of each pair, and the mean difference of target-apt and
-    target-inapt within a triple, over the triples without a missing word; intervals (95 %) of the means are
-    over sentences."""
+    """Measure the similarity of each pair of words: mean, sample standard deviation, median.
+
+    The mean difference of target-apt and target-inapt is taken within triples. Triples with a missing word
+    are left out. Intervals of the means are 95 %, over sentences.
+    """
     known = [row for row in rows if row.cosines is not None]
     counts = {"triples": len(rows), "used": len(known), "left_out": len(rows) - len(known)}
     if not known:

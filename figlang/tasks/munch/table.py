@@ -1,5 +1,4 @@
-"""MUNCH's Tables 2 and 9 (Tong et al. 2024) for one model: from the predictions of judgement prompts to the
-tables."""
+"""MUNCH's Tables 2 and 9 (Tong et al. 2024) for one model, made from its answers to the judgement prompts."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ from figlang.tasks.munch.reading import FORMS
 from figlang.types import Prediction
 
 Cells = Mapping[str, Sequence[Prediction]]  # by id of the prompt
-NONE = "none"  # no choice: two letters of the same probability, or a text that is no letter
+NONE = "none"  # no choice: two letters of the same probability, or a text that is not a letter
 MODELS = ("LLaMA-13B", "LLaMA-30B", "GPT-3.5 (text-davinci-003)")
 FOOTNOTE = (
     "Intervals (95 %) are over sentences. Chance is 25 %. none: no choice, which is wrong. best: selected by "
@@ -28,8 +27,8 @@ FOOTNOTE = (
 
 
 def measure(cells: Cells, ddof: int = 1) -> dict[str, Any]:
-    """Accuracy, letters and confusion of every prompt, mean and standard deviation over the prompts of a
-    condition, the best prompt.
+    """Measure each prompt (accuracy, confusion), each condition (mean and standard deviation over its
+    prompts), and find the best prompt.
 
     `confusion` counts triples by expected and predicted letter.
     """
@@ -61,8 +60,10 @@ def _conditions(cells: Cells) -> list[tuple[str, str]]:
 
 
 def _condition(cells: Cells, form: str, condition: str, ddof: int) -> dict[str, Any]:
-    """Over the prompts of a condition; the interval of their mean is over sentences, and takes the prompts as
-    given."""
+    """Mean and standard deviation over the prompts of a condition.
+
+    The interval of the mean resamples sentences, not prompts.
+    """
     several = [
         rows
         for name, rows in cells.items()
@@ -172,8 +173,10 @@ def _letters(prompts: Mapping[str, Any]) -> Table:
 
 
 def combine(confusion: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str], int]:
-    """Counts by expected and predicted answer, as Table 9 has them: the two candidates are one class, right
-    or wrong."""
+    """Count triples by expected and predicted answer, as in Table 9.
+
+    A and B are one class there: the table says only whether the letter was right.
+    """
     found: dict[tuple[str, str], int] = {}
     for expected, counts in confusion.items():
         for predicted, count in counts.items():

@@ -1,5 +1,5 @@
-"""Static word vectors: of a text file like GloVe's, of gensim, or the input embeddings of a language
-model."""
+"""Static word vectors from a text file such as GloVe's, from a gensim file, or from a language model's input
+embeddings."""
 
 import gzip
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -16,30 +16,29 @@ TEXT, BINARY = (".txt", ".vec", ".gz"), ".bin"
 
 
 def load(path: Path, words: Collection[str], allow_pickle: bool = False) -> dict[str, Array]:
-    """The vectors of those `words` that a file has.
+    """Read the vectors of `words` from a file. Words without a vector are left out.
 
-    `.txt`, `.vec` and `.gz` are text, a word and its numbers a line, with or without a first line that counts
-    them (GloVe, word2vec and fastText text formats); `.bin` is word2vec's binary format; anything else was
-    saved by gensim, which reads the last two. What it saves is a pickle, which can run code, and is read only
-    with `allow_pickle`.
+    `.txt`, `.vec` and `.gz` are text: each line has a word and its numbers. A first line with two counts is
+    skipped (GloVe, word2vec and fastText text formats). `.bin` is word2vec's binary format. Any other file
+    must have been saved by gensim. Such a file is a pickle, which can run code, so it is read only with
+    `allow_pickle`.
 
-    Raises FiglangError if the file cannot be read, has none of the words, or numbers that are not finite.
+    Raises FiglangError if the file cannot be read, if it has none of the words, or if a number is not finite.
     """
     if not path.is_file():
         raise FiglangError(
-            f"vectors={path} is no file; give a GloVe text file, a file of gensim, or vectors=model"
+            f"vectors={path} is not a file; give a GloVe text file, a file of gensim, or vectors=model"
         )
     if path.suffix not in (*TEXT, BINARY) and not allow_pickle:
         raise FiglangError(
-            f"vectors={path} is neither text ({', '.join(TEXT)}) nor word2vec's {BINARY}; a file that gensim "
-            "saved is a pickle, "
-            "which can run code: allow_pickle=true reads it, if you trust whom it is from"
+            f"vectors={path} is neither text ({', '.join(TEXT)}) nor word2vec's {BINARY}; a file that "
+            "gensim saved is a pickle, which can run code: if you trust its author, set allow_pickle=true"
         )
     found = _text(path, words) if path.suffix in TEXT else _gensim(path, words)
     if not found:
         raise FiglangError(
-            f"vectors={path} has none of the {len(words)} words; are they words, one a line, in this "
-            "language?"
+            f"vectors={path} has none of the {len(words)} words; check that each line begins with a word, "
+            "in the language of the data"
         )
     return _finite(found, f"vectors={path}")
 
@@ -47,7 +46,7 @@ def load(path: Path, words: Collection[str], allow_pickle: bool = False) -> dict
 def _finite(vectors: dict[str, Array], source: str) -> dict[str, Array]:
     if odd := next((word for word, values in vectors.items() if not np.isfinite(values).all()), None):
         raise FiglangError(
-            f"{source}: the vector of {odd!r} holds what is no finite number; restore the file, or take "
+            f"{source}: the vector of {odd!r} has a number that is not finite; restore the file, or use "
             "another one"
         )
     return vectors
@@ -68,12 +67,13 @@ def _text(path: Path, words: Collection[str]) -> dict[str, Array]:
                 values = np.array(numbers.split(), float)
                 if len(values) != size or not size:
                     raise FiglangError(
-                        f"vectors={path}: line {number} has {len(values)} numbers, the first one {size}"
+                        f"vectors={path}: line {number} has {len(values)} numbers, but the first line has "
+                        f"{size}; restore the file"
                     )
                 found[word] = values
     except (OSError, EOFError, ValueError) as error:
         raise FiglangError(
-            f"vectors={path} is no text file of words with numbers ({one_line(error)})"
+            f"vectors={path} is not a text file of words with numbers ({one_line(error)}); give another file"
         ) from error
     return found
 
@@ -92,8 +92,8 @@ def _gensim(path: Path, words: Collection[str]) -> dict[str, Array]:
         from gensim.models import KeyedVectors
     except ImportError:
         raise FiglangError(
-            f"vectors={path} is read by gensim, which is not installed: pip install figlang[vectors]; text "
-            "files need none"
+            f"vectors={path} needs gensim, which is not installed; pip install figlang[vectors], or give a "
+            "text file"
         ) from None
     try:
         binary = path.suffix == BINARY
@@ -113,7 +113,10 @@ def _gensim(path: Path, words: Collection[str]) -> dict[str, Array]:
 
 
 def _check_size(path: Path) -> None:
-    """Raises ValueError if a file of word2vec says that it holds more numbers than it has bytes for."""
+    """Check the header of a word2vec file.
+
+    Raises ValueError if the file is too small for the numbers that its header promises.
+    """
     with path.open("rb") as file:
         words, size = map(int, file.readline(100).split())
     if words * size * 4 > path.stat().st_size:  # float32
@@ -123,8 +126,8 @@ def _check_size(path: Path) -> None:
 
 
 def embedded(words: Collection[str], matrix: Array, pieces: Callable[[str], list[int]]) -> dict[str, Array]:
-    """Vectors of words from input embeddings (vocabulary, size): the mean over a word's tokens. Without
-    tokens it has none.
+    """Vectors of words from input embeddings (vocabulary, size): the mean over a word's tokens. A word
+    without tokens is left out.
 
     Raises FiglangError for embeddings that are not finite.
     """
@@ -133,7 +136,7 @@ def embedded(words: Collection[str], matrix: Array, pieces: Callable[[str], list
 
 
 def cosine(one: str, other: str, vectors: Mapping[str, Array]) -> float | None:
-    """Cosine similarity of two words, None where one has no vector, or a vector of zeros."""
+    """Cosine similarity of two words; None if a word has no vector, or a vector of zeros."""
     if one not in vectors or other not in vectors:
         return None
     lengths = float(np.linalg.norm(vectors[one]) * np.linalg.norm(vectors[other]))

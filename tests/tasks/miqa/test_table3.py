@@ -86,7 +86,7 @@ def test_another_normalisation_is_in_the_signature(run: Run) -> None:
         (["prompt=miqa_qa", "prompt.question=x"], "no prompt 'x' for MiQA; choose one of or,"),
         (["prompt=miqa_qa", "prompt.template='{stem} {a} {b} {c}'"], "has the place {c}"),
         (["prompt=miqa_qa", "prompt.k=44"], "44 examples for miqa-1-implies-1, but only 43 other rows"),
-        (["prompt=miqa_qa", "prompt.suffix=so"], "has no place in a question"),
+        (["prompt=miqa_qa", "prompt.suffix=so"], "cannot be used in a question"),
         (
             ["prompt=miqa_qa", "scoring=clean"],
             "scoring=clean has scoring.span=whole, but only the answers to questions",

@@ -277,7 +277,7 @@ MISTAKES: list[tuple[Callable[[], None], list[str], str]] = [
     (
         judge_command,
         ["data=munch_word", "prompts=[CTCP10]"],
-        "asks about sentences, and these items do not; use data=munch",
+        "asks about sentences, but the items have another form; use data=munch",
     ),
     (judge_command, ["data=miqa_sample"], "these are not MUNCH's judgements; use data=munch"),
     (judge_command, ["data=munch_paraphrase"], "these are not MUNCH's judgements"),

@@ -88,7 +88,8 @@ def test_prompts_get_the_items_of_their_form() -> None:
     assert {PROMPTS[name].form for name in by_prompt([WORD], [])} == {"word"}
     assert list(by_prompt([WORD], ["WOTG20"])) == ["WOTG20"]
     with pytest.raises(
-        FiglangError, match="prompt CTCP10 asks about sentences, and these items do not; use data=munch"
+        FiglangError,
+        match="prompt CTCP10 asks about sentences, but the items have another form; use data=munch",
     ):
         by_prompt([WORD], ["CTCP10"])
     with pytest.raises(FiglangError, match="these are not MUNCH's judgements"):

@@ -65,7 +65,7 @@ def test_embeddings_are_means_over_tokens() -> None:
     )
     assert {word: list(vector) for word, vector in found.items()} == {"one": [4, 4], "two": [0.5, 0.5]}
     with pytest.raises(
-        FiglangError, match="vectors=model: the vector of 'one' holds what is no finite number"
+        FiglangError, match="vectors=model: the vector of 'one' has a number that is not finite"
     ):
         vectors.embedded(["one"], np.full((1, 2), np.inf), lambda word: [0])
 
@@ -73,12 +73,12 @@ def test_embeddings_are_means_over_tokens() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("missing.txt", None, "is no file; give a GloVe text file"),
+        ("missing.txt", None, "is not a file; give a GloVe text file"),
         ("other.txt", "und 1 2\n", "has none of the 1 words"),
-        ("short.txt", "the 1 2 3\nway 1 2\n", "line 2 has 2 numbers, the first one 3"),
-        ("nan.txt", "way nan 2\n", "the vector of 'way' holds what is no finite number"),
-        ("words.txt", "way is clear\n", "is no text file of words with numbers"),
-        ("not.gz", "way 1 2\n", "is no text file of words with numbers"),
+        ("short.txt", "the 1 2 3\nway 1 2\n", "line 2 has 2 numbers, but the first line has 3"),
+        ("nan.txt", "way nan 2\n", "the vector of 'way' has a number that is not finite"),
+        ("words.txt", "way is clear\n", "is not a text file of words with numbers"),
+        ("not.gz", "way 1 2\n", "is not a text file of words with numbers"),
         ("not.kv", "way 1 2\n", "cannot be read by gensim"),
     ],
 )
@@ -93,7 +93,7 @@ def test_bad_files(tmp_path: Path, name: str, text: str | None, message: str) ->
 
 def test_a_pickle_is_read_only_if_it_is_trusted(tmp_path: Path) -> None:
     (tmp_path / "vectors.kv").write_text("way 1 2\n")
-    with pytest.raises(FiglangError, match=r"vectors\.kv is neither text .* allow_pickle=true reads it"):
+    with pytest.raises(FiglangError, match=r"vectors\.kv is neither text .* set allow_pickle=true"):
         vectors.load(tmp_path / "vectors.kv", ["way"])
 
 
@@ -125,7 +125,7 @@ def test_words_as_they_are(tmp_path: Path) -> None:
         "used": 0,
         "left_out": 1,
     }
-    with pytest.raises(FiglangError, match="no triple with an apt and an inapt word"):
+    with pytest.raises(FiglangError, match="no triple with one apt and one inapt word"):
         similarity.triples(TRIPLES[4:], known)
 
 
