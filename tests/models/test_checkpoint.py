@@ -26,7 +26,7 @@ TEXTS = [ITEM.context, *ITEM.options]
 
 DOCUMENT = {
     "metrics": {"items": 1, "hidden": 0, "ties": 0, "accuracy_by": {}},
-    "data": {"train": {"sha256": "0"}, "validation": {"sha256": "0", "items": 1}},
+    "data": {"train": {"sha256": "0", "items": 1}, "validation": {"sha256": "0", "items": 1}},
     "training": {
         "items": 1,
         "epochs": 1,

@@ -13,6 +13,7 @@ from hydra import initialize_config_dir
 from evaluate import main as evaluate_command
 from figlang.config import EvaluateConfig, ModelConfig
 from figlang.config.composing import CONF, compose
+from figlang.config.roots import chosen
 from figlang.files.sources import package_path
 from figlang.models import networks
 from figlang.runs.predictions import read_predictions
@@ -85,7 +86,7 @@ def test_the_experiment_names_the_three_published_models() -> None:
     assert config.scoring.text == "raw"
     with initialize_config_dir(str(CONF), version_base="1.3"):
         swept = hydra_compose(
-            "evaluate", ["experiment=miqa_table3_deberta"], return_hydra_config=True
+            chosen("evaluate", [])[0], ["experiment=miqa_table3_deberta"], return_hydra_config=True
         ).hydra.sweeper.params
     assert swept.model.split(",") == [f"nli_deberta_v3_{size}" for size in ("small", "base", "large")]
     assert swept.data.split(",") == ["miqa_implies", "miqa_implied_by"]

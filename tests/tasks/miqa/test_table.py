@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from rich.console import Console
 
-from figlang.tables import text
+from figlang.tables import document, show, text
 from figlang.tasks.miqa import published as figures
 from figlang.tasks.miqa import table
 from figlang.types import Prediction
@@ -136,9 +136,9 @@ def test_published_rows_by_shots(question: str) -> None:
 
 def test_the_terminal_and_markdown_show_the_same_cells() -> None:
     out = StringIO()
-    table.show(CONTENT, Console(file=out, width=200))
-    whole = table.markdown(CONTENT)
     tables = table.made(CONTENT)
+    show(tables, table.below(CONTENT), Console(file=out, width=200))
+    whole = document("MiQA", tables, table.below(CONTENT))
     assert [each.name for each in tables] == ["table3_implies", "table3_implied_by"]
     for value in (value for each in tables for row in each.texts for value in row if value):
         assert value in out.getvalue()
@@ -152,5 +152,5 @@ def test_the_table_fits_an_ordinary_terminal() -> None:
         (name, shots): cell(10, 10) for name in ("question_answer", "no_questions") for shots in (0, 1, 5)
     }
     content = CONTENT | {"questions": table.measure(cells), "published_file": True}
-    table.show(content, Console(file=out, width=80))
+    show(table.made(content), table.below(content), Console(file=out, width=80))
     assert "…" not in out.getvalue()
