@@ -149,11 +149,14 @@ def causal(
 def masked(
     model: ModelConfig, cache: str = PathsConfig.cache
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """An encoder with its masked-LM head, and its tokenizer.
+    """An encoder with its masked-LM head, and its tokenizer; both tiny and random with `model.init=tiny`.
 
     Raises:
         FiglangError: If the files have no such head. transformers would make a random one.
     """
+    if model.init == "tiny":
+        network, tokenizer = tiny.build(model, MASKED.network, (), 1)
+        return network.eval(), tokenizer
     dtype = getattr(torch, model.dtype)
     network, tokenizer, missing = weights.load(model, MASKED.network, dtype, {}, cache)
     if missing:

@@ -29,6 +29,14 @@ def evaluate(monkeypatch: pytest.MonkeyPatch, folder: Path, *arguments: str) -> 
     evaluate_command()
 
 
+def test_a_tiny_network_has_a_masked_head_without_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluate(monkeypatch, tmp_path, "model=bert", "model.init=tiny", "data=figqa_sample", "scoring=pll")
+    content = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert "|base:random:bert|" in content["signature"]
+
+
 @pytest.mark.parametrize(
     ("scoring", "masking"), [("pll", "original"), ("pll_within_word", "within_word_l2r")]
 )
