@@ -24,9 +24,14 @@ def name(config: TrainConfig | EvaluateConfig, given: Given, preset: DataConfig 
         FiglangError: An option has no effect, or a multirun would run it several times.
     """
     _name_model(config.model, given)
+    typed = set(given.names)
+    if "data.dataset" in typed and "data.name" not in typed:  # the preset is of another one
+        config.data.name = config.data.dataset
     if preset is not None and config.data.size != preset.size:
         config.data.name += f"-{config.data.size}"
-    name_data(config.data, given)
+    # No bundled sample stands in for a benchmark of one's own.
+    if not {"paths.tasks", "data.dataset"} <= typed:
+        name_data(config.data, given)
     if isinstance(config, TrainConfig):
         idle.check_training(config, given)
         placing.place_run(config, given)

@@ -49,6 +49,17 @@ def test_samples_are_not_called_by_the_name_of_the_data() -> None:
     assert train(root=root).data.name == "figqa_medium"
 
 
+def test_a_benchmark_of_one_s_own_has_its_own_name_and_no_samples() -> None:
+    words = ("paths.tasks=idioms", "data.dataset=idioms")
+    debug = {"debug": "fast"}
+    config = TrainConfig(
+        model=ModelConfig(name="minilm", name_or_path="package:somewhere/model"),
+        data=DataConfig("figqa_sample", "idioms", root="package:figlang/samples"),
+    )
+    name(config, Given(words, debug, False), None)
+    assert config.data.name == "idioms"
+
+
 @pytest.mark.parametrize(
     ("source", "expected"),
     [("runs/a/seed3/model", "a-seed3"), ("org/other", "other"), ("folder/other/model", "other")],
