@@ -91,11 +91,7 @@ def _template(prompt: PromptConfig) -> str:
 
 
 def _worded(template: str, item: Item) -> str:
-    if len(item.options) != 2:
-        raise FiglangError(
-            f"item {item.id} has {len(item.options)} options, and the question shows two; use another data "
-            "set"
-        )
+    _require_two_options(item)
     if not item.context:
         template = without(template, "{metaphor}")
     return template.format(
@@ -103,7 +99,16 @@ def _worded(template: str, item: Item) -> str:
     )
 
 
+def _require_two_options(item: Item) -> None:
+    if len(item.options) != 2:
+        raise FiglangError(
+            f"item {item.id} has {len(item.options)} options, and the question of scoring=letter shows two; "
+            "use another scoring=, or give its task Questions with letters() of their own"
+        )
+
+
 def _both(item: Item) -> list[tuple[Item, tuple[int, ...]]]:
+    _require_two_options(item)
     found = []
     for number, order in enumerate(((0, 1), (1, 0)), start=1):
         ordered, places = _in_order(item, order)

@@ -47,7 +47,10 @@ def task(name: str) -> Task:
     if name not in TASKS:
         _add(outside.installed())
     if name not in TASKS:
-        raise FiglangError(f"data.dataset={name} is not a choice; choose one of {', '.join(TASKS)}")
+        raise FiglangError(
+            f"data.dataset={name} is not a choice; choose one of {', '.join(TASKS)}, or name the folder of a "
+            "benchmark of your own by paths.tasks=FOLDER"
+        )
     return TASKS[name]
 
 

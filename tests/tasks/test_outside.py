@@ -10,9 +10,12 @@ import pytest
 
 from figlang.commands.compare import main as compare_command
 from figlang.commands.report import main as report_command
-from figlang.config import DataConfig, PathsConfig
+from figlang.config import DataConfig, PathsConfig, PromptConfig
 from figlang.errors import FiglangError
 from figlang.tasks import outside, registry
+from figlang.tasks.examples import Pool
+from figlang.tasks.questions import Questions
+from figlang.types import Item
 from tests.running import run, train
 from tests.stub_server import MODEL, Stub, serving
 
@@ -191,6 +194,12 @@ def test_runs_are_compared_and_reported(
     assert "He kicked the bucket" in page
     assert (home / "report" / "tables" / "by_about.csv").is_file()
     assert "Fig-QA" not in page
+
+
+def test_letters_of_more_than_two_options_need_a_question_of_their_own() -> None:
+    item = Item("idiom-1", "idiom-1", IDIOMS[0], MEANINGS, 3)
+    with pytest.raises(FiglangError, match="idiom-1 has 4 options, and the question of scoring=letter"):
+        Questions().letters([item], [item], PromptConfig(question="meaning"), Pool(), "both")
 
 
 def test_a_task_is_not_there_without_its_folder() -> None:
