@@ -69,6 +69,8 @@ def named(composed: DictConfig, schema: type[T]) -> T:
         sized = "data.size" in given.names and "data.name" not in given.names
         preset = data_presets([given.choices.get("data", "None")])[0] if sized else None
         naming.name(config, given, preset)
+    elif isinstance(data := getattr(config, "data", None), DataConfig):
+        naming.name_by_dataset(data, _given())
     return config
 
 

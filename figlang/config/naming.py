@@ -24,13 +24,11 @@ def name(config: TrainConfig | EvaluateConfig, given: Given, preset: DataConfig 
         FiglangError: An option has no effect, or a multirun would run it several times.
     """
     _name_model(config.model, given)
-    typed = set(given.names)
-    if "data.dataset" in typed and "data.name" not in typed:  # the preset is of another one
-        config.data.name = config.data.dataset
+    name_by_dataset(config.data, given)
     if preset is not None and config.data.size != preset.size:
         config.data.name += f"-{config.data.size}"
     # No bundled sample stands in for a benchmark of one's own.
-    if not {"paths.tasks", "data.dataset"} <= typed:
+    if not {"paths.tasks", "data.dataset"} <= set(given.names):
         name_data(config.data, given)
     if isinstance(config, TrainConfig):
         idle.check_training(config, given)
@@ -38,6 +36,12 @@ def name(config: TrainConfig | EvaluateConfig, given: Given, preset: DataConfig 
     else:
         idle.check_evaluation(config, given)
         placing.place_evaluation(config, given)
+
+
+def name_by_dataset(data: DataConfig, given: Given) -> None:
+    """Call data by the benchmark that was typed, in place: the preset, and so its name, is of another one."""
+    if "data.dataset" in given.names and "data.name" not in given.names:
+        data.name = data.dataset
 
 
 def name_data(data: DataConfig, given: Given) -> None:
