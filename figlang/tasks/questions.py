@@ -91,6 +91,9 @@ class Questions:
     ) -> list[Lettered]:
         """Messages about the items of `share`, a part of `items`, that are answered by a letter.
 
+        A class that words them in its own way overrides `settled` too, whose `question` is what a signature
+        calls the wording.
+
         Args:
             items: All items of the split: examples for the whole split show none of them.
             share: The items to ask about.

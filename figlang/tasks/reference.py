@@ -1,8 +1,9 @@
 """Published results: their file, and whether an evaluation may be compared with them.
 
 The `published.csv` in a benchmark's folder holds the printed numbers of its paper and, marked as such,
-numbers from or recomputed from the authors' released files. The column `note` says what to know about a
-number.
+numbers from or recomputed from the authors' released files. Its columns are the fields of `Published`;
+`setting` is written `key=value;key=value`, of which tables show `regime` and `train`. The column `note` says
+what to know about a number.
 """
 
 import csv

@@ -168,12 +168,17 @@ class Task:
         raise FiglangError(f"{self.title} has no open questions; use another data=")
 
     def published_files(self, split: Split, role: str) -> tuple[str, ...]:
-        """SHA-256 of the files that published numbers were measured on."""
+        """SHA-256 of the files that published numbers were measured on. An evaluation of all items of such a
+        file has `published_file` true in its metrics.json."""
         return ()
 
     def published(self, content: Mapping[str, Any]) -> Sequence[Comparison]:
-        """Published numbers to show beside an evaluation, comparable ones first. `content` is its
-        metrics.json."""
+        """Published numbers to show beside an evaluation, comparable ones first.
+
+        Args:
+            content: Its metrics.json, of which `data_name`, `split`, `published_file` and `facts` (scoring,
+                prompt and the like) say what was measured.
+        """
         return ()
 
     def beside(self, table: str) -> Beside:

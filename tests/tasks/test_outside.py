@@ -22,6 +22,7 @@ from tests.stub_server import MODEL, Stub, serving
 TASK = '''
 """Idioms with four meanings each."""
 
+from dataclasses import replace
 from hashlib import sha256
 from json import loads
 from pathlib import Path
@@ -36,6 +37,9 @@ HERE = Path(__file__).parent
 
 class Meanings(Questions):
     orders = "all"
+
+    def settled(self, prompt):
+        return super().settled(replace(prompt, question="four_meanings"))
 
     def letters(self, items, share, prompt, pool, orders, blind=False):
         return lettered.as_asked([Prompted(item, self.worded(item, blind), ()) for item in share])
@@ -177,6 +181,7 @@ def test_a_model_behind_an_endpoint_replies_by_letter(home: Path, folder: Path) 
         assert "(D) it is dear" in json.dumps(stub.seen[0])
     content = json.loads((home / "letters" / "metrics.json").read_text())
     assert content["metrics"]["accuracy"]["value"] == 0.25
+    assert content["facts"]["prompt"].startswith("four_meanings(")
 
 
 def test_runs_are_compared_and_reported(

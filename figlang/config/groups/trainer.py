@@ -54,7 +54,8 @@ class PathsConfig(Section):
     )
     tasks: str | None = option(
         None,
-        "Folder with a task.py of your own, a benchmark that is not in figlang. Ask for it by data.dataset=NAME.",
+        "Folder with a task.py of your own, a benchmark that is not in figlang. "
+        "data.dataset=NAME asks for it.",
     )
     runs: str = option("runs", "Folder for run folders.")
     cache: str = option("~/.cache/figlang", "Folder for downloaded data.")
