@@ -1,7 +1,7 @@
 """Average the weights of several seeds into one network: `runs=[a/seed0,a/seed1] output=a/mean`.
 
-With `start=0.5`, half of the mean is the checkpoint that the runs started from; a single run has such a mean
-too. The result is a run folder, which `figlang release` takes.
+With `start=0.5`, half of the mean is the checkpoint that the runs started from; a single run can be averaged
+with it too. The result is a run folder, which `figlang release` takes.
 """
 
 import json
@@ -40,7 +40,7 @@ RATES = ("examples_per_second", "tokens_per_second", "peak_share")
 
 @dataclass(frozen=True)
 class Parts:
-    """What a mean is made of: exports with the share of each, and their manifests."""
+    """The parts of a mean: exports, the share of each, and their manifests."""
 
     models: Sequence[Path]
     shares: Sequence[float]
@@ -87,7 +87,7 @@ def _parts(config: AverageConfig) -> Parts:
 
 
 def _validation(run: str, content: Mapping[str, Any], paths: PathsConfig) -> Split:
-    """The validation data of a run with this metrics.json. Raises FiglangError if they are others now."""
+    """The validation data of a run with this metrics.json. Raises FiglangError if the data have changed."""
     settings = settings_of_data(content["data"]["settings"], str(Path(run) / "metrics.json"))
     _, validation = data.for_training(settings, paths)
     if validation.sha256 != content["data"]["validation"]["sha256"]:
@@ -104,7 +104,8 @@ def _write_model(
     weights: Mapping[str, Tensor],
     adapters: Mapping[str, Any] | None,
 ) -> None:
-    """The export of the mean: the first run's with other weights, settings of its adapters, and manifest."""
+    """Write the export of the mean: a copy of the first run's, with new weights, settings of adapters and
+    manifest."""
     shutil.copytree(parts.models[0], model, ignore=shutil.ignore_patterns("README.md", OWN))
     save_file(dict(weights), model / averaging.weights_file(model), {"format": "pt"})
     if adapters is not None:
@@ -150,7 +151,8 @@ def _origin(run: Path) -> Path:
     name, began = recipe["settings"].get("model", {}).get("name_or_path"), recipe.get("start")
     if began is None or name is None:
         raise FiglangError(
-            f"{run / 'recipe.json'} identifies no run or checkpoint that the training began from ({name}); "
+            f"{run / 'recipe.json'} does not name a run or checkpoint that the training started from "
+            f"({name}); "
             "leave start= out"
         )
     folder = local_path(name)
@@ -178,8 +180,8 @@ def _cost(trainings: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
 
 
 def _of_one_recipe(runs: list[str]) -> list[Mapping[str, Any]]:
-    """What the metrics.json of each run says. Raises FiglangError for runs that differ in more than their
-    seed, or not in it."""
+    """Read the metrics.json of each run. Raises FiglangError if runs have the same seed, or differ in another
+    setting."""
     read = systems.read(runs)
     if unfinished := [system for system in read if "training" not in system.content]:
         raise FiglangError(f"{unfinished[0].folder} is not a finished run; train.py makes one")

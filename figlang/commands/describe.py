@@ -54,8 +54,7 @@ def _frequencies(config: DescribeConfig, split: Split) -> Frequencies | None:
 
 
 def _training(config: DescribeConfig) -> Sequence[Item]:
-    """The training items, for the baseline that goes by frequency; the training split itself would know its
-    own answers."""
+    """Load the training items for the frequency baseline. Empty if the training split itself is described."""
     if config.split == "train":
         return ()
     try:
@@ -66,7 +65,8 @@ def _training(config: DescribeConfig) -> Sequence[Item]:
 
 
 def counts(split: Split) -> Table:
-    """Items, groups and, by attribute, how many items have which value (an item may have several)."""
+    """Count items, groups, and the items with each value of an attribute (an item may have several
+    values)."""
     items = split.items
     rows: list[tuple[Cell, ...]] = [
         ("items", "", len(items), ""),

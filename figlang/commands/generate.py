@@ -46,7 +46,8 @@ def main(config: GenerateConfig) -> None:
         if content:
             written = answers.read(folder)
             log.info(
-                "written before and left as it is, since people may have rated it; overwrite=true replaces it"
+                "this sheet was written before and is unchanged, since people may have rated it; "
+                "overwrite=true replaces it"
             )
         else:
             sheets.check_free(folder, config.overwrite)
@@ -67,7 +68,7 @@ def main(config: GenerateConfig) -> None:
 
 
 def _rated(config: GenerateConfig, asked: Sequence[Open]) -> Sequence[Rated] | None:
-    """Rated answers, which examples are drawn from; None if there shall be none."""
+    """Read the rated answers that examples are drawn from; None if no examples are wanted."""
     if config.rated is None:
         return None
     scale, rated = sheets.read(Path(config.rated), [Path(path) for path in config.ratings])
@@ -82,7 +83,7 @@ def _rated(config: GenerateConfig, asked: Sequence[Open]) -> Sequence[Rated] | N
 def _write(
     config: GenerateConfig, loaded: Loaded | Served, asked: Sequence[Open], pool: Sequence[Generation]
 ) -> tuple[list[Generation], dict[str, Any]]:
-    """The answers of the model, and what can change them."""
+    """Write the answers of the model, and the settings that can change them."""
     with soundness.explained(loaded):
         written, manner = generation.answer(
             loaded, asked, config.sampling, config.cut, config.trainer.progress

@@ -1,6 +1,5 @@
-"""How a model fills the cells of a grid, by what it answers with: log-probabilities, letters or ranked words.
-
-Cells that an earlier command left in the folder stay as they are.
+"""How a model fills the cells of a grid: with log-probabilities, letters or ranked words. Cells of an earlier
+command are kept.
 """
 
 import time
@@ -28,11 +27,11 @@ class Filling(ABC):
     needed: ClassVar[str | None] = None
     """What a served model has to be able to do, as in `checkpoint.named_by`."""
     kinds: ClassVar[tuple[str, ...]]
-    """Folders of files that a cell consists of."""
+    """The folders that hold the files of a cell."""
 
     @abstractmethod
     def open(self, split: Split, loaded: Loaded | Served) -> None:
-        """Take the items and the model.
+        """Keep the items and the model.
 
         Raises:
             FiglangError: The model does not answer in this way, or the items are others.
@@ -40,11 +39,11 @@ class Filling(ABC):
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
-        """What of questions and answers can change a number, for the signature."""
+        """The settings that can change a number, for the signature."""
 
     @abstractmethod
     def fill(self, folder: Path) -> dict[str, Any]:
-        """Write the cells that are not there yet, and say what that took."""
+        """Write the missing cells, and return the work that it took."""
 
     @abstractmethod
     def read(self, folder: Path) -> Mapping[str, Sequence[Any]]:
@@ -126,7 +125,7 @@ class Answers(Filling):
 
 
 class Letters(Filling):
-    """Cells of the letters that a model chooses or writes."""
+    """Cells with the letters that a model chooses or writes."""
 
     kinds = ("predictions", "log_probabilities", "replies")
 
@@ -141,8 +140,8 @@ class Letters(Filling):
             isinstance(self._judge, judging.Judge) and self._config.prompt.reply == "letter"
         ):
             raise FiglangError(
-                "one_by_one= measures how much time is saved if a local network scores letters together; "
-                "leave it out"
+                "one_by_one= measures the time that a local network saves when it scores letters together, "
+                "and this model is not one; leave it out"
             )
         self._asked = self._grid.ask(split.items)
 
@@ -224,7 +223,7 @@ def filling_of(grid: Grid[Any, Any], config: Any) -> Filling:
     """The cells of a grid, not yet filled.
 
     Args:
-        grid: What is asked.
+        grid: The table whose cells are filled.
         config: The options of the command.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Encoders that choose: items and a network to a score for each option."""
+"""Encoders that choose: a network gives each option of an item a score."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -46,7 +46,7 @@ class Choice(Answering):
 
 
 def encoder(loaded: Loaded, how: How) -> Encoder:
-    """What words and tokenises items for a network.
+    """Make the object that words and tokenises items for a network.
 
     Raises:
         FiglangError: `how.max_length` is more than the network has positions for.
@@ -69,23 +69,24 @@ def unseen(
     reads: Encoder,
     wanted: bool,
 ) -> list[Prediction] | None:
-    """Predictions with the context hidden. Options that come again are read once.
+    """Predictions with the context hidden. Repeated options are read once.
 
     Args:
         predicted: Predicts items.
         items: The items with their contexts.
-        reads: What tokenises them.
+        reads: Tokenises them.
         wanted: Whether to predict at all.
 
     Returns:
-        A prediction for each item; None if none are wanted, or if the tokenizer makes nothing of an empty
+        A prediction for each item; None if none are wanted, or if the tokenizer gives no token for an empty
         text.
     """
     if not wanted:
         return None
     if not reads.reads_nothing:
         log.warning(
-            "nothing is measured with the context hidden: this tokenizer makes no token of an empty text"
+            "accuracy with the context hidden is not measured: this tokenizer gives no token for an empty "
+            "text"
         )
         return None
     kept, places = distinct([item.hidden() for item in items])

@@ -1,4 +1,4 @@
-"""NLI classifiers: an option is as plausible as the context entails it."""
+"""NLI classifiers: the score of an option says whether the context entails it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from figlang.types import CLASSES, Item, Prediction
 
 
 class Entailment(Answering):
-    """A network that tells classes of a premise and a hypothesis."""
+    """A network that classifies a premise and a hypothesis."""
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded

@@ -26,14 +26,14 @@ log = logging.getLogger("figlang")
 
 @dataclass(frozen=True)
 class Way:
-    """How answers are ranked: a command's settings, with what they leave to the model."""
+    """How answers are ranked: the settings of a command, with defaults that depend on the model."""
 
     config: RankingConfig
     form: str
     rank: str
 
     def facts(self) -> dict[str, Any]:
-        """What of it can change a rank, for the signature."""
+        """The settings that can change a rank, for the signature."""
         config = self.config
         how = {
             "first_token": f"compare={config.compare},leading_space={config.leading_space},"
@@ -51,13 +51,13 @@ class Way:
 def way(config: RankingConfig, loaded: Loaded) -> Way:
     """The settings of a command for a model.
 
-    Raises FiglangError for a model that fills no blanks, and for settings that it or the ranking has no use
-    for.
+    Raises FiglangError if the model cannot fill blanks, or if a setting has no effect.
     """
     masked = loaded.manifest.input_format is MASKED
     if not masked and not loaded.manifest.input_format.causal:
         raise FiglangError(
-            f"{loaded.manifest.name} is read as {loaded.manifest.format} and fills no blanks; use a causal "
+            f"{loaded.manifest.name} reads its inputs as {loaded.manifest.format} and cannot fill blanks; "
+            "use a causal "
             "model, or scoring=pll with "
             "an encoder whose files hold its masked-LM head"
         )
@@ -67,14 +67,14 @@ def way(config: RankingConfig, loaded: Loaded) -> Way:
     )
     if masked and (form, rank) != ("insert", "word"):
         raise FiglangError(
-            "masked models fill a blank by masks, as many as the word has tokens: leave form= and rank= out"
+            "masked models fill a blank with one mask for each token of a word; leave form= and rank= out"
         )
     check_idle(config, rank)
     return Way(config, form, rank)
 
 
 def check_idle(config: RankingConfig, rank: str) -> None:
-    """Raises FiglangError for settings that a way of ranking has no use for."""
+    """Raises FiglangError for settings that have no effect on a way of ranking."""
     unset = RankingConfig()
     for name in ("compare", "leading_space", "max_tokens") if rank == "word" else ("candidates",):
         if getattr(config, name) != getattr(unset, name):
@@ -88,8 +88,10 @@ def check_idle(config: RankingConfig, rank: str) -> None:
 
 
 class Filler:
-    """A model that ranks the answers at blanks; made once, since that is when it is probed. Where words are
-    ranked, `candidates` are those that the answers are ranked among."""
+    """A model that ranks the answers at blanks. It is probed when the object is made, so make it once.
+
+    If whole words are ranked, the answers are ranked among the words `candidates`.
+    """
 
     def __init__(self, loaded: Loaded, way: Way, candidates: Sequence[str]) -> None:
         self._way, self._tokenizer, self._bos = way, loaded.tokenizer, loaded.bos()
@@ -115,8 +117,8 @@ class Filler:
             )
 
     def fill(self, blanks: Sequence[Blank], progress: bool = False) -> list[Ranking]:
-        """Rankings in the order of the blanks. Raises NonFiniteError that names the item of a model that has
-        no numbers."""
+        """Rankings in the order of the blanks. Raises NonFiniteError with the item's name if a score is not a
+        number."""
         with owned([blank.item.id for blank in blanks]):
             ranks = self._ranked(blanks, progress)
         return [ranking(blank, ranked) for blank, ranked in zip(blanks, ranks, strict=True)]
@@ -129,15 +131,15 @@ class Filler:
         words = WordRanker(self._reader, self._candidates, answers, self._way.config.max_rank)
         if words.unknown:
             log.warning(
-                "%d words have no tokens, or more than there is room for, and are not ranked: %s",
+                "%d words are not ranked, since they have no tokens or too many: %s",
                 len(words.unknown),
                 ", ".join(words.unknown[:5]),
             )
         return words.rank(blanks, progress)
 
     def took(self) -> dict[str, Any]:
-        """Tokens read, those that reading everything by itself would take, and their ratio; None where
-        nothing is shared."""
+        """Tokens read, tokens that would be read without sharing, and their ratio; None if nothing is
+        shared."""
         if self._continuation is None or not self._continuation.read:
             return {"tokens": None, "read": None, "ratio": None}
         tokens, read = self._continuation.tokens, self._continuation.read
@@ -145,7 +147,7 @@ class Filler:
 
 
 def ranking(blank: Blank, ranked: Ranked) -> Ranking:
-    """The ranks at a blank, as they are written."""
+    """The ranks at a blank, as they are written to a file."""
     item = blank.item
     return Ranking(
         item.id, item.group, item.options, ranked.ranks, ranked.written, ranked.top, dict(item.attributes)
@@ -153,7 +155,7 @@ def ranking(blank: Blank, ranked: Ranked) -> Ranking:
 
 
 def _named(source: str) -> str:
-    """Candidates in a signature: a file by its name and hash, since other words give other ranks."""
+    """Candidates in a signature. A file is named with its hash, since the ranks depend on its words."""
     path = Path(source).expanduser()
     return f"{path.name}@{sha256(path)[:8]}" if source != "answers" and path.is_file() else source
 

@@ -1,5 +1,4 @@
-"""Texts and replies that a causal model writes, here or behind an endpoint, and the part of them that is
-rated."""
+"""Texts and replies that a causal model writes, locally or behind an endpoint, and the part that is rated."""
 
 import re
 from collections.abc import Sequence
@@ -38,7 +37,7 @@ ABBREVIATIONS = ("mr", "mrs", "ms", "dr", "prof", "st", "vs", "etc", "e.g", "i.e
 
 
 class _Finite(LogitsProcessor):  # type: ignore[misc]
-    """Refuses next-token scores that are not numbers: the likeliest of them would be an arbitrary token."""
+    """Refuses next-token scores that are not numbers, since a token chosen by them would be arbitrary."""
 
     def __init__(self, copies: int) -> None:
         self._copies = copies  # rows of one prompt
@@ -136,9 +135,9 @@ class Writer:
                 raise FiglangError("an empty prompt cannot be continued without a bos; set model.bos")
             if window is not None and len(row) + room > window:
                 raise FiglangError(
-                    f"prompt {prompt[:60]!r}… has {len(row)} tokens, with sampling.max_tokens={room} more "
-                    f"than the {window} that "
-                    "the network reads; ask for fewer examples or shorter answers"
+                    f"prompt {prompt[:60]!r}… has {len(row)} tokens; with sampling.max_tokens={room} that "
+                    f"is more than the {window} that the network reads; ask for fewer examples or shorter "
+                    "answers"
                 )
 
 
@@ -148,8 +147,8 @@ def first_paragraph(text: str) -> str:
 
 
 def first_sentence(text: str, end: str = "sentence") -> str:
-    """The part that Liu et al. 2022 (§5.2) rate. `sentence`: up to its end; `period`: the text before the
-    first period, where the authors stopped the model, whatever the period is for."""
+    """The part that Liu et al. 2022 (§5.2) rate. `sentence`: the first sentence. `period`: the text before
+    the first period, even the period of an abbreviation: the authors stopped the model there."""
     paragraph = first_paragraph(text)
     if end == "period":
         return paragraph.split(".", 1)[0].strip()
@@ -166,9 +165,10 @@ def first_sentence(text: str, end: str = "sentence") -> str:
 def answer(
     loaded: Loaded | Served, asked: Sequence[Open], sampling: SamplingConfig, cut: str, progress: bool = False
 ) -> tuple[list[Generation], str]:
-    """Answers to all questions in their order, each with the part that is rated, and how they were asked for.
+    """Answer all questions, in their order. Returns the answers, each with the part that is rated, and how
+    the model was asked.
 
-    A text is continued where the model can do that; an endpoint that has only a chat is sent it as a message.
+    The model continues a text if it can. An endpoint with only a chat gets the text as a message.
     """
     prompts = [question.prompt for question in asked]
     how = "continued"
@@ -202,7 +202,7 @@ def answer(
 def converse(
     loaded: Loaded | Served, messages: Sequence[str], sampling: SamplingConfig, progress: bool = False
 ) -> tuple[list[list[Reply]], str]:
-    """Replies to messages, each the first of a chat, and how they were asked for.
+    """Replies to messages, each in a chat of its own, and how the model was asked.
 
     Raises FiglangError for a model without a chat format.
     """
@@ -235,7 +235,7 @@ def _templated(tokenizer: PreTrainedTokenizerBase, chat: list[dict[str, str]], n
 
 
 def manner(loaded: Loaded | Served, sampling: SamplingConfig) -> str:
-    """How a chat is asked to reply, for the signature."""
+    """The settings of a chat, for the signature."""
     if isinstance(loaded, Served) and "temperature" not in (loaded.endpoint.abilities.reply or {}):
         return "chat,sampled"
     return "chat,greedy" if sampling.temperature == 0 else f"chat,temperature={sampling.temperature:g}"
@@ -258,7 +258,7 @@ def facts(
     cut: str,
     pool: Sequence[Generation] = (),
 ) -> dict[str, Any]:
-    """What can change an answer, for the signature."""
+    """The settings that can change an answer, for the signature."""
     drawn = f"temperature={sampling.temperature:g},top_p={sampling.top_p:g}"
     drawn += f",n={sampling.n},max_tokens={sampling.max_tokens}"
     how = f"{sampling.name}({drawn},seed={sampling.seed})"

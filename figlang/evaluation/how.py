@@ -1,4 +1,4 @@
-"""What every ability is given to predict with, and what it gives back."""
+"""The input and output of every ability: settings and items in, rows of files out."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class How:
         batch_size: Items that an encoder reads at a time.
         scoring: The scoring; None for the manifest's own.
         prompt: The prompt.
-        pool: What the examples of the prompt are drawn from.
+        pool: The pool that the examples of the prompt are drawn from.
         nli: How probabilities of NLI classes become scores.
         processes: The processes that share the items; the first one writes what all of them predict.
         max_length: The longest input of an encoder in tokens; None for the manifest's own.
@@ -88,9 +88,11 @@ class Share:
 
 @dataclass(frozen=True)
 class Rows:
-    """What the files hold for some items: predictions, those with the context hidden, backward ones, and the
-    log-probabilities, class probabilities or replies that predictions are made of. None where a file is not
-    written."""
+    """The rows of each file for some items. None: the file is not written.
+
+    There are predictions, those with the context hidden, backward ones, and the log-probabilities, class
+    probabilities or replies that predictions are made from.
+    """
 
     forward: Placed[Prediction]
     blind: Placed[Prediction] | None = None
@@ -112,7 +114,7 @@ class Answering(ABC):
             how: The settings.
 
         Returns:
-            Rows with positions, and by name what can change a score, for the signature.
+            Rows with positions, and the settings that can change a score by name, for the signature.
 
         Raises:
             FiglangError: The settings or items are not for this model.
@@ -120,7 +122,7 @@ class Answering(ABC):
 
 
 def origin(loaded: Loaded | Served) -> dict[str, Any]:
-    """What a model is and what it was trained on, for a signature; `weights` is the network's fingerprint."""
+    """The model and its training data, for a signature. `weights` is the network's fingerprint."""
     manifest = loaded.manifest
     if isinstance(loaded, Served):
         return {

@@ -1,5 +1,5 @@
-"""Questions that a letter answers, by a model that is here or behind an endpoint: a closed choice among the
-letters, or the letter that it writes."""
+"""Questions that are answered by a letter. The model, local or behind an endpoint, chooses among the letters
+or writes one."""
 
 import re
 from collections.abc import Sequence
@@ -28,8 +28,11 @@ USED = ("name", "question", "reply", "chat")
 
 @dataclass(frozen=True)
 class Judged:
-    """Predictions, what they are made of, and what scoring took; None where the model wrote its answers.
-    `blind` ones are without the sentence, None where they were not wanted."""
+    """Predictions, the records that they are made from, and the work of scoring (None if the model wrote its
+    answers).
+
+    `blind` are predictions without the sentence; None if they were not wanted.
+    """
 
     predictions: list[Prediction]
     records: list[dict[str, Any]]
@@ -38,14 +41,14 @@ class Judged:
 
     @property
     def kind(self) -> str:
-        """What the records are."""
+        """The kind of the records."""
         return "replies" if self.scored is None else "log_probabilities"
 
 
 def judge(
     model: Loaded | Served, questions: Questions, prompt: PromptConfig, scoring: ScoringConfig | None
 ) -> "Judge | ServedJudge | ChatJudge":
-    """The judge that a model is, made once for all prompts: then a network is probed once.
+    """Make the judge for a model. Make it once for all prompts, since it probes the network.
 
     Args:
         model: The model.
@@ -54,7 +57,7 @@ def judge(
         scoring: The scoring; None for the manifest's own.
 
     Raises:
-        FiglangError: The model does not choose letters, or has no use for a setting.
+        FiglangError: The model cannot choose letters, or a setting has no effect on it.
     """
     if model.manifest.input_format.ability is Ability.REPLY:
         scoring = scoring or ScoringConfig(**model.manifest.scoring or {})
@@ -67,9 +70,9 @@ def judge(
 class Judge:
     """A causal network that continues a question with a letter (Tong et al. 2024, §7.1).
 
-    `prompt.reply=letter` takes the letter of the largest next-token probability, `greedy` the one that the
-    model writes: another text than a letter is no choice, which is wrong. `prompt.chat` asks in a
-    conversation, in the form of the tokenizer's template.
+    `prompt.reply=letter` takes the letter of the largest next-token probability, `greedy` the letter that the
+    model writes. Any other text is not a choice, and counts as wrong. `prompt.chat` asks in a conversation,
+    in the form of the tokenizer's template.
 
     Raises FiglangError for settings that a judgement has no use for.
     """
@@ -102,13 +105,13 @@ class Judge:
             )
 
     def ask(self, items: Sequence[Item], name: str, blind: bool = False) -> list[Prompted]:
-        """The items in the words of a prompt, `blind` without their sentences."""
+        """Word the items as a prompt; with `blind`, without their sentences."""
         template = None if self.prompt.chat == "none" else self._template
         return self._questions.ask(items, replace(self.prompt, question=name), Pool(), blind, template)
 
     def judge(self, items: Sequence[Item], name: str, progress: bool = False, blind: bool = False) -> Judged:
-        """The answers to a prompt about these items, of which a process may have none; for `blind` also
-        without the sentence."""
+        """Answer a prompt about these items (none, in some processes). With `blind`, also without the
+        sentence."""
         asked = self.ask(items, name) + (self.ask(items, name, blind) if blind else [])
         if not asked:
             return Judged([], [], None, [] if blind else None)
@@ -127,7 +130,7 @@ class Judge:
         return _judged(predictions, records, None, len(items), blind)
 
     def sequences(self, asked: Sequence[Prompted]) -> list[Tokens]:
-        """What has to be scored to choose letters: every prompt with every form of every letter."""
+        """The sequences to score: every prompt with every form of every letter."""
         return self.scorer.encoder.extend([each.prompt for each in asked], self._endings(asked))[0]
 
     def _endings(self, asked: Sequence[Prompted]) -> list[tuple[str, tuple[int, ...]]]:
@@ -157,8 +160,7 @@ class Judge:
 class ServedJudge:
     """A model behind an endpoint that gives log-probabilities of prompts.
 
-    How its tokenizer writes a letter without a space is unknown, so that one form is scored, not the sum of
-    two.
+    Only the letter with a space is scored, since the tokens of the form without a space are unknown.
 
     Raises FiglangError for settings that it has no use for.
     """
@@ -173,8 +175,8 @@ class ServedJudge:
         check(prompt, scoring)
         if prompt.reply != "letter" or prompt.chat != "none":
             raise FiglangError(
-                "a served model judges by log-probabilities, prompt.reply=letter, or by replies, "
-                "scoring=letter"
+                "a served model can judge by log-probabilities (prompt.reply=letter) or by replies "
+                "(scoring=letter); use one of them"
             )
         self._questions, self._prompt = questions, prompt
         self._bos = served.bos()
@@ -237,7 +239,7 @@ def _judged(
     count: int,
     blind: bool,
 ) -> Judged:
-    """The first `count` rows are of prompts with the sentence, the rest of those without."""
+    """The first `count` rows are from prompts with the sentence, the others from prompts without it."""
     return Judged(predictions[:count], records[:count], scored, predictions[count:] if blind else None)
 
 

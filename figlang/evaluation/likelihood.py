@@ -107,22 +107,22 @@ def answer_scoring(scoring: ScoringConfig | None) -> ScoringConfig:
         scoring: What a command asks for; None for ANSWER.
 
     Raises:
-        FiglangError: The scoring has settings that would change nothing, since they are about texts of
-            context and option.
+        FiglangError: The scoring has settings that would have no effect: they are for texts of context and
+            option.
     """
     if scoring is None:
         return ANSWER
     for name in ("text", "template", "span", "examples"):
         if (value := getattr(scoring, name)) != getattr(ANSWER, name):
             raise FiglangError(
-                f"scoring={scoring.name} has scoring.{name}={value}, but only the answers to questions are "
-                "scored, as they are; take scoring=answer, pmi or prior_corrected, with any scoring.norm"
+                f"scoring={scoring.name} has scoring.{name}={value}, which has no effect: only the answers "
+                "to questions are scored; use scoring=answer, pmi or prior_corrected, with any scoring.norm"
             )
     return scoring
 
 
 def engine(loaded: Loaded | Served, scoring: ScoringConfig, bos: str) -> likelihood.Scorer:
-    """What gives the log-probabilities of a model; `bos` stands before every string."""
+    """Make the object that computes the log-probabilities of a model. `bos` stands before every string."""
     if isinstance(loaded, Served):
         return ServedScorer(loaded.endpoint, bos)
     if loaded.manifest.input_format is MASKED:

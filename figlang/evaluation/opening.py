@@ -39,7 +39,8 @@ def items(config: EvaluateConfig) -> Split:
         The split. Its first notes are logged.
 
     Raises:
-        FiglangError: The items cannot be loaded, or the checkpoint was trained on another draw of them.
+        FiglangError: The items cannot be loaded, or the checkpoint was trained on another random division of
+            them.
     """
     runtime.start(config.seed, config.trainer)
     split = _unseen(config, data.load(config.split, config.data, config.paths))
@@ -72,8 +73,8 @@ def model(config: EvaluateConfig, needed: str | None = None) -> Loaded | Served:
 def _unseen(config: EvaluateConfig, split: Split) -> Split:
     """The split as it is, or with a note that the checkpoint was trained on sentences in it.
 
-    Only a task that is `divided` has a training part that settings draw, `data.seed` and `data.held_out`;
-    others have files. Raises FiglangError if the split holds out another draw than the training did.
+    Only a `divided` task draws its training part, with `data.seed` and `data.held_out`; other tasks have
+    files. Raises FiglangError if the training used another division.
     """
     task = data.task(config.data.dataset)
     if not task.divided or config.split == "train":
@@ -90,8 +91,8 @@ def _unseen(config: EvaluateConfig, split: Split) -> Split:
     if (config.data.seed, config.data.held_out) != (trained.seed, trained.held_out):
         draw = f"data.seed={trained.seed} data.held_out={trained.held_out:g}"
         raise FiglangError(
-            f"{config.checkpoint} was trained on {task.title} with {draw}; give both, to ask it what it has "
-            "not seen"
+            f"{config.checkpoint} was trained on {task.title} with {draw}; give both, so that it is "
+            "evaluated on items that it has not seen"
         )
     return split
 

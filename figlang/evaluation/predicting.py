@@ -1,4 +1,4 @@
-"""Predictions of an opened model for a split, into files; and what their numbers depend on."""
+"""Write the predictions of an opened model for a split, and say which settings they depend on."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -40,7 +40,7 @@ ANSWERING: dict[Ability, Callable[[Any], Answering]] = {
 
 
 def predict(loaded: Loaded | Served, split: Split, folder: Path, how: How) -> dict[str, Any]:
-    """Predict a split and write predictions.jsonl, with what else the ability of the model gives.
+    """Predict a split, and write predictions.jsonl and the other files of the model's ability.
 
     Args:
         loaded: The model.
@@ -49,7 +49,7 @@ def predict(loaded: Loaded | Served, split: Split, folder: Path, how: How) -> di
         how: The settings.
 
     Returns:
-        By name what can change a score.
+        The settings that can change a score, by name.
 
     Raises:
         FiglangError: A scoring, prompt or split is not for this model.
@@ -73,22 +73,22 @@ def _check(loaded: Loaded | Served, share: Share, how: How) -> None:
     ability = manifest.input_format.ability
     if questions.classified and ability is not Ability.ENTAIL:
         raise FiglangError(
-            f"{split.source} has premises with hypotheses, which only NLI networks read, and {manifest.name} "
-            "reads its inputs as "
+            f"{split.source} has premises with hypotheses, which only NLI networks read, but "
+            f"{manifest.name} reads its inputs as "
             f"{manifest.format}; use a run of method=nli or model=nli_roberta"
         )
     if questions.fills:
         raise FiglangError(
-            f"{split.source} asks for words and gives none to choose from; {questions.instead}"
+            f"{split.source} asks for words and has no options to choose from; {questions.instead}"
         )
     if questions.instead and ability in (Ability.CHOOSE, Ability.ENTAIL):
         raise FiglangError(
-            f"{split.source} asks for letters, and {manifest.name} chooses between texts; {questions.instead}"
+            f"{split.source} asks for letters, but {manifest.name} chooses between texts; {questions.instead}"
         )
 
 
 def _idle(loaded: Loaded | Served, how: How) -> str | None:
-    """The first setting that this model has no use for."""
+    """The first setting that has no effect on this model."""
     takes = loaded.manifest.input_format
     if how.scoring is not None and how.scoring.kind != takes.scoring:
         return f"scoring={how.scoring.name}"
@@ -103,7 +103,7 @@ def _idle(loaded: Loaded | Served, how: How) -> str | None:
 
 
 def _write(folder: Path, parts: Sequence[Rows]) -> None:
-    """The rows of all processes, in the order of the split."""
+    """Write the rows of all processes, in the order of the split."""
     predictions: dict[str, list[Prediction] | None] = {
         FORWARD: _joined([part.forward for part in parts]),
         BACKWARD: _joined([part.backward for part in parts]),

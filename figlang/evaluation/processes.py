@@ -1,5 +1,5 @@
-"""Evaluation by several processes: `torchrun --nproc-per-node N evaluate.py …`, or srun, deals the items out,
-the first reports."""
+"""Evaluation by several processes: `torchrun --nproc-per-node N evaluate.py …`, or srun, shares the items
+among them, and the first process reports."""
 
 import atexit
 import os
@@ -31,8 +31,8 @@ class Processes:
         return self.rank == 0
 
     def positions(self, items: Sequence[Item]) -> list[int]:
-        """The positions of this process's items, in ascending order. Groups are dealt out in turn, each as a
-        whole: choices backward need both items of a pair."""
+        """The positions of this process's items, in ascending order. Each group is given whole to one
+        process, in turn, since backward choices need both items of a pair."""
         turns = {group: turn for turn, group in enumerate(dict.fromkeys(item.group for item in items))}
         return [position for position, item in enumerate(items) if turns[item.group] % self.size == self.rank]
 
@@ -46,8 +46,8 @@ class Processes:
 
 
 def join() -> Processes:
-    """The processes that torchrun or SLURM's srun started, with a GPU for each if there are GPUs; else this
-    one alone.
+    """Join the processes that torchrun or SLURM's srun started. Each has a GPU, if there are GPUs. Without
+    them this process is alone.
 
     Raises FiglangError if they do not find each other.
     """

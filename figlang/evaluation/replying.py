@@ -40,7 +40,7 @@ class Replies(Answering):
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked and answered.
+    """Questions with their replies.
 
     Args:
         items: For each question the id of its item.
@@ -80,13 +80,13 @@ class Protocol:
     def ask(
         self, items: Sequence[Item], share: Sequence[Item], progress: bool = False, blind: bool = False
     ) -> Asked:
-        """Ask about the items of `share`, a part of `items`, and read the letters of the replies.
+        """Ask about the items of `share` (a part of `items`), and read the letters in the replies.
 
         Args:
             items: All items of the split.
             share: The items to ask about.
             progress: Whether to show a bar.
-            blind: Whether to ask about each once more, with its context hidden.
+            blind: Whether to ask each question again with the context hidden.
 
         Raises:
             FiglangError: The prompt shows no letters, or the model has no chat.
@@ -95,8 +95,8 @@ class Protocol:
         unseen = self._letters(items, share, blind=True) if blind else []
         if unseen:
             log.info(
-                "every question is also asked with its context hidden, up to twice as many in all; "
-                "blind=false leaves that out"
+                "every question is asked again with its context hidden, which can double the requests; "
+                "blind=false turns this off"
             )
         replies = self._replies([*asked, *unseen], progress)
         predictions, answered = choose(asked, replies[: len(asked)])
@@ -111,7 +111,7 @@ class Protocol:
         )
 
     def facts(self, prompt: PromptConfig) -> dict[str, Any]:
-        """What of asking can change a reply, for the signature; `prompt` is the settled one."""
+        """The settings that can change a reply, for the signature. `prompt` has its defaults filled in."""
         scoring, orders = self._scoring, self._questions.orders or self._scoring.orders
         manner = generation.manner(self._model, SamplingConfig(max_tokens=scoring.max_tokens))
         source = f",source={self._pool.source}" if prompt.k else ""
@@ -125,8 +125,8 @@ class Protocol:
         return self._questions.letters(items, share, self.prompt, self._pool, self._scoring.orders, blind)
 
     def _replies(self, questions: Sequence[Lettered], progress: bool) -> list[Any]:
-        """The first reply to each message. Equal messages are sent once: without their contexts the items of
-        a pair are one question."""
+        """The first reply to each message. Equal messages are sent once; the items of a pair are equal
+        without their contexts."""
         owners: dict[str, str] = {}
         for question in questions:
             owners.setdefault(question.message, question.item.id)

@@ -20,7 +20,8 @@ SHOWN = 5
 
 
 def start(seed: int, settings: TrainerConfig) -> None:
-    """Seeds, threads and quiet libraries; call before a network is built, since new heads are random."""
+    """Set seeds and threads, and silence libraries. Call it before a network is built, since new heads are
+    random."""
     for name in (
         "pytorch_lightning",
         "lightning",
@@ -52,7 +53,7 @@ def start(seed: int, settings: TrainerConfig) -> None:
 
 
 def log_notes(notes: Sequence[str]) -> None:
-    """The first notes about the data, and how many more there are."""
+    """Log the first notes about the data, and the number of the others."""
     for note in notes[:SHOWN]:
         log.info("data: %s", note)
     if len(notes) > SHOWN:
@@ -60,8 +61,7 @@ def log_notes(notes: Sequence[str]) -> None:
 
 
 def settled(config: TrainConfig) -> TrainConfig:
-    """A configuration with the Trainer's precision in place of `auto`: a number depends on it, and so its
-    recipe has to say it."""
+    """Replace `auto` by the Trainer's precision, so that the recipe holds it: scores depend on it."""
     return replace(config, trainer=replace(config.trainer, precision=_precision(config.trainer)))
 
 
@@ -82,10 +82,7 @@ def _precision(settings: TrainerConfig) -> str:
 
 
 def device(settings: TrainerConfig) -> torch.device:
-    """Where an evaluation runs: one device.
-
-    Raises FiglangError if it is not here.
-    """
+    """The device of an evaluation. Raises FiglangError if this machine does not have it."""
     here = {"gpu": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if not here.get(settings.accelerator, True):
         raise FiglangError(

@@ -1,5 +1,8 @@
-"""Answers at blanks in the ranking of a model behind an endpoint: among the likeliest tokens that it shows
-(Tong et al. 2024 asked GPT-3.5 so), or the one word that a chat replies with."""
+"""Rank answers at blanks with a model behind an endpoint.
+
+The ranking is the likeliest tokens that the endpoint shows (as Tong et al. 2024 asked GPT-3.5), or the one
+word that a chat replies with.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -25,14 +28,12 @@ REASONING = 512  # tokens of a reply, in which a chat may think before its word
 
 
 def way(config: RankingConfig, served: Served) -> Way:
-    """The settings of a command for an endpoint: ranks up to 5 unless `max_rank` says otherwise, or the first
-    alone of a chat.
-
-    Raises FiglangError for what no endpoint can be asked.
+    """The settings of a command for an endpoint. The largest rank is 5 unless `max_rank` is set, or 1 for a
+    chat. Raises FiglangError for settings that no endpoint supports.
     """
     if config.rank == "word":
         raise FiglangError(
-            f"rank=word needs a network here, and model={served.manifest.name} is served; use "
+            f"rank=word needs a local network, but model={served.manifest.name} is served; use "
             "rank=first_token"
         )
     check_idle(config, "first_token")
@@ -48,7 +49,7 @@ def way(config: RankingConfig, served: Served) -> Way:
 
 
 class ServedFiller:
-    """A served model that ranks the answers at blanks."""
+    """Ranks the answers at blanks with a served model."""
 
     def __init__(self, served: Served, way: Way) -> None:
         self._served, self._config, self._replies = served, way.config, way.rank == "reply"
@@ -60,7 +61,7 @@ class ServedFiller:
         return [ranking(blank, ranked) for blank, ranked in zip(blanks, ranks, strict=True)]
 
     def took(self) -> dict[str, Any]:
-        """Nothing is known of what an endpoint reads."""
+        """None: the tokens that an endpoint reads are not known."""
         return {"tokens": None, "read": None, "ratio": None}
 
     def _continue(self, blanks: Sequence[Blank], progress: bool) -> list[Ranked]:
@@ -88,8 +89,10 @@ class ServedFiller:
         return [self._ranked(number, top, keys[number], words) for number, top in enumerate(tops)]
 
     def _check_inserts(self, prompts: Sequence[str], suffixes: Sequence[str]) -> None:
-        """Raises FiglangError if what stands after a blank changes nothing: some servers take the field and
-        do not read it."""
+        """Check that the text after a blank has an effect.
+
+        Some servers accept the field and ignore it. Raises FiglangError then.
+        """
         first = next((number for number, suffix in enumerate(suffixes) if suffix), None)
         if first is None:
             return
@@ -99,8 +102,8 @@ class ServedFiller:
         )
         if with_it and with_it == without:
             raise FiglangError(
-                f"{endpoint.client.model.base_url} does not read what stands after a blank (the field "
-                "`suffix`); use form=quote, "
+                f"{endpoint.client.model.base_url} ignores the text after a blank (the field `suffix`); use "
+                "form=quote, "
                 "or a server and a model that insert"
             )
 
@@ -133,7 +136,9 @@ class ServedFiller:
         replies, _ = converse(self._served, messages, SamplingConfig(max_tokens=REASONING), progress)
         words = [one_word(several[0].text) for several in replies]
         if invalid := words.count(""):
-            log.warning("%d of %d replies are no single word and rank nothing", invalid, len(words))
+            log.warning(
+                "%d of %d replies are not a single word, so that no answer has a rank", invalid, len(words)
+            )
         return [
             Ranked(
                 tuple(
@@ -148,8 +153,8 @@ class ServedFiller:
 
 
 def one_word(reply: str) -> str:
-    """The word that is all of a reply after its reasoning, marks and a full stop apart; nothing if it says
-    more, or less."""
+    """The single word of a reply, without reasoning, punctuation marks and full stop. Empty if the reply is
+    not one word."""
     text = MARKS.sub("", final(reply)).strip().rstrip(".").strip()
     word, _ = leading_word(text)
     return word if word == text else ""

@@ -1,5 +1,4 @@
-"""Whether an evaluation says anything: why scores are not numbers, and which texts a tokenizer does not
-know."""
+"""Checks of an evaluation: why scores are not numbers, and which texts a tokenizer does not know."""
 
 import logging
 import unicodedata
@@ -25,7 +24,7 @@ UNFAMILIAR = 0.1  # share of unknown tokens above which choices say little
 
 @contextmanager
 def explained(loaded: Loaded | Served) -> Iterator[None]:
-    """Within, an error about scores that are not finite numbers says where they come from."""
+    """A context in which errors about scores that are not finite also name the cause."""
     try:
         yield
     except NonFiniteError as error:
@@ -57,7 +56,7 @@ def _cause(loaded: Loaded | Served) -> str:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Tokens of texts that a tokenizer has no entry for, and how many items have one in context or options.
+    """Counts of unknown tokens, and of items with one in the context or an option.
 
     `scripts` are the writing systems of the unknown words, most frequent first, as Unicode names them;
     `words` are examples.
@@ -71,7 +70,8 @@ class Unknown:
 
 
 def unknown_tokens(tokenizer: PreTrainedTokenizerBase, items: Sequence[Item]) -> Unknown | None:
-    """Counts over the items' own texts; None for a tokenizer that knows every text, as those of bytes do."""
+    """Count unknown tokens in the items' texts. None if the tokenizer knows every text, as byte-level ones
+    do."""
     if tokenizer.unk_token_id is None or not getattr(tokenizer, "is_fast", False):
         return None
     model = tokenizer.backend_tokenizer.model
@@ -108,7 +108,7 @@ def _script(letter: str) -> str:
 
 
 def texts(loaded: Loaded | Served, items: Sequence[Item]) -> dict[str, Any]:
-    """The part `unknown_tokens` of metrics.json, with a warning where the tokenizer does not know the texts.
+    """The part `unknown_tokens` of metrics.json, with a warning if the tokenizer does not know the texts.
 
     Empty for a served model, whose tokenizer is not here, and for a tokenizer that knows every text.
     """

@@ -1,1 +1,1 @@
-"""Answers in free text: rated by people, and what their ratings say."""
+"""Answers in free text: sheets for people to rate them, and statistics of the ratings."""

@@ -1,4 +1,4 @@
-"""Answers that models wrote: their file, the scale they are rated on, an automatic proxy."""
+"""Answers that models wrote: their file, their scale, and an automatic estimate of how many are right."""
 
 import json
 import re
@@ -23,16 +23,13 @@ SHOWN = 5
 
 
 def write(folder: Path, answers: Sequence[Generation]) -> None:
-    """One JSON object a line."""
+    """Write one JSON object for each answer, on a line of its own."""
     text = "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in answers)
     write_text(folder / FILE, text)
 
 
 def read(folder: Path) -> list[Generation]:
-    """The answers that `write` wrote into a folder.
-
-    Raises FiglangError that names the line which is none.
-    """
+    """Read the answers that `write` wrote into a folder. Raises FiglangError that names a wrong line."""
     path = folder / FILE
     if not path.is_file():
         raise FiglangError(f"no {FILE} in {folder}; figlang generate writes one")
@@ -42,7 +39,7 @@ def read(folder: Path) -> list[Generation]:
         one = Generation(**{name: row[name] for name in row})
         if found.setdefault((one.item, one.kind, one.sample), one) is not one:
             raise FiglangError(
-                f"{path}: line {number} is an answer that an earlier line has ({one.item}); {remedy}"
+                f"{path}: line {number} repeats the answer of an earlier line ({one.item}); {remedy}"
             )
     if not found:
         raise FiglangError(f"{path} holds no answer; {remedy}")
@@ -52,17 +49,17 @@ def read(folder: Path) -> list[Generation]:
 def scale_of(answers: Sequence[Generation | Open]) -> str:
     """The scale that answers are rated on, by their kind.
 
-    Raises FiglangError for kinds of several scales.
+    Raises FiglangError if the kinds belong to several scales.
     """
     return registry.scale_of(answer.kind for answer in answers).name
 
 
 def begins_as_expected(answers: Sequence[Generation]) -> dict[str, Any] | None:
-    """How many answers begin with the word (yes or no) that is right for their kind of question, with a 95 %
-    interval over groups of items; None if there is no such word.
+    """The share of answers that begin with the right word (yes or no), with a 95 % interval over groups of
+    items.
 
-    An automatic proxy for people's ratings: it sees neither a wrong reason nor a right one that begins
-    otherwise.
+    None if the kinds of question have no such word. It is an automatic estimate of people's ratings. It does
+    not notice a wrong reason, or a right answer that begins with another word.
     """
     words = registry.scale_of(answer.kind for answer in answers).kinds
     if not all(words.values()):
@@ -75,7 +72,7 @@ def begins_as_expected(answers: Sequence[Generation]) -> dict[str, Any] | None:
 
 
 def show(answers: Sequence[Generation], proxy: Mapping[str, Any] | None, console: Console) -> None:
-    """Some of the answers, and what the proxy says of all."""
+    """Print some of the answers, and the automatic estimate for all of them."""
     for one in answers[:SHOWN]:
         console.print(
             printable(f"{one.question}\n  → {one.answer}", lines=True),

@@ -1,4 +1,4 @@
-"""What people's ratings of answers say of the models, and how well the raters agree."""
+"""Statistics of people's ratings: how good each model's answers are, and how well the raters agree."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -19,15 +19,15 @@ from figlang.types import Generation
 
 
 def found_correct(rated: Sequence[Rated], model: str) -> dict[str, list[Generation]]:
-    """The answers that all their raters found correct, by kind; of several raters, at least two.
+    """Select the answers that all their raters found correct, by kind.
 
-    Raises FiglangError for a sheet with answers of others than `model`: examples are a model's own answers.
+    If there are several raters, at least two must have rated an answer. Raises FiglangError if the sheet has
+    answers of another model: examples are answers of `model` itself.
     """
     if others := {one.model for one in rated} - {model}:
         raise FiglangError(
-            f"the sheet has answers of {', '.join(sorted(others))}; examples for {model} come from a sheet "
-            "that figlang generate "
-            "wrote for it alone"
+            f"the sheet has answers of {', '.join(sorted(others))}; examples for {model} must come from a "
+            "sheet with its own answers only, which figlang generate writes"
         )
     found: dict[str, list[Generation]] = defaultdict(list)
     for one in rated:
@@ -38,7 +38,7 @@ def found_correct(rated: Sequence[Rated], model: str) -> dict[str, list[Generati
 
 
 def statistics(rated: Sequence[Rated], scale: str) -> dict[str, Any]:
-    """What the ratings say of each model, and how well the raters agree."""
+    """Statistics of each model's ratings, and the agreement of the raters."""
     by_model: dict[str, list[Rated]] = defaultdict(list)
     for one in rated:
         by_model[one.model].append(one)
@@ -52,7 +52,8 @@ def statistics(rated: Sequence[Rated], scale: str) -> dict[str, Any]:
 
 
 def by_answer(one: Rated) -> dict[str, Any]:
-    """How many rated an answer, and, of several, the share that gave its majority code."""
+    """Number of ratings of an answer. If there are several, also the share that gave the most frequent
+    code."""
     given = [code for code in one.codes if not np.isnan(code)]
     agreeing = given.count(majority(given)) / len(given) if len(given) > 1 else None
     asked = one.generation
@@ -67,9 +68,12 @@ def by_answer(one: Rated) -> dict[str, Any]:
 
 
 def agreement(rated: Sequence[Rated], scale: str) -> dict[str, Any]:
-    """ICC of the answers that all have rated and of all answers (of scores; codes have none), alpha as
-    nominal and as interval codes, Gwet's AC1, and in how many answers with several ratings the raters are of
-    one mind."""
+    """Measures of the raters' agreement.
+
+    They are: ICC (only for scores) over the answers that all have rated, and over all answers; alpha for
+    nominal and for interval codes; Gwet's AC1; and the number of answers with several ratings that are all
+    the same.
+    """
     codes_IK = _matrix(rated)
     used = registry.scales()[scale]
     complete = intraclass(codes_IK[~np.isnan(codes_IK).any(1)]) if used.scored else None
@@ -91,7 +95,7 @@ def _matrix(rated: Sequence[Rated]) -> Ratings:
 
 
 def show(content: Mapping[str, Any], console: Console) -> None:
-    """The statistics as a table for each model and lines on the agreement."""
+    """Print the statistics: a table for each model, and lines about the agreement."""
     table = Table(
         title=f"Ratings, scale {content['scale']}", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
     )

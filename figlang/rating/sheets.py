@@ -1,7 +1,7 @@
 """Answers for people to rate, blind to the model, and their ratings read back.
 
-A sheet is a CSV file that every rater fills in a copy of, or a page that writes such a copy. `key.json`
-beside it, which no rater needs, says which answer is whose.
+A sheet is a CSV file. Each rater fills in a copy of it, or uses the page, which saves such a copy. `key.json`
+beside it says which model wrote each answer; raters do not need it.
 """
 
 import csv
@@ -34,9 +34,10 @@ COLUMNS = ("id", "prompt", "answer", "rating")
 
 
 def check_free(folder: Path, overwrite: bool = False) -> None:
-    """Raises FiglangError for a folder with a sheet, whose ratings would be of no answer that is left.
+    """Check that a folder has no sheet that people may have rated.
 
-    With `overwrite` that is only one which was filled in, or of which that is not known.
+    A new sheet would make earlier ratings useless. With `overwrite`, an empty sheet is allowed. Raises
+    FiglangError otherwise.
     """
     if (folder / KEY).exists() and not (overwrite and folders.is_as_written(folder, SHEET)):
         raise FiglangError(
@@ -47,16 +48,16 @@ def check_free(folder: Path, overwrite: bool = False) -> None:
 def is_there(
     folder: Path, generations: Mapping[str, Sequence[Generation]], scale: str, seed: int = 0
 ) -> bool:
-    """Whether the sheet of these answers is in the folder already."""
+    """Whether the folder already has the sheet of these answers."""
     path = folder / KEY
     return path.is_file() and path.read_bytes() == _key(generations, scale, seed)[1].encode()
 
 
 def write(folder: Path, generations: Mapping[str, Sequence[Generation]], scale: str, seed: int = 0) -> None:
-    """The sheet, the page and the key for answers by model, in a random order under names that tell nothing
-    of the model.
+    """Write the sheet, the page and the key for answers by model.
 
-    Raises FiglangError if the folder has a sheet.
+    The order is random, and the names of answers do not show the model. Raises FiglangError if the folder has
+    a sheet.
     """
     check_free(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,8 +76,7 @@ def write(folder: Path, generations: Mapping[str, Sequence[Generation]], scale: 
 def _key(
     generations: Mapping[str, Sequence[Generation]], scale: str, seed: int
 ) -> tuple[dict[str, Generation], str]:
-    """The answers by their name on the sheet, in its order, and the text of the file that says whose they
-    are."""
+    """Name the answers in the order of the sheet, and make the text of the key, which says who wrote them."""
     answers = [(model, one) for model, several in generations.items() for one in several]
     random.Random(seed).shuffle(answers)
     width = len(str(len(answers)))
@@ -89,12 +89,13 @@ def _key(
 
 
 def invitation(folder: Path) -> str:
-    """What to tell the raters."""
+    """Instructions for the raters."""
     return f"rate in {folder / PAGE}, or fill in a copy of {folder / SHEET}"
 
 
 def page(rows: Sequence[Mapping[str, str]], scale: str) -> str:
-    """A page to rate in, by keys alone, that needs nothing but itself and saves a filled-in sheet."""
+    """Make a page in which people rate with the keyboard. It is a single file, and saves a filled-in
+    sheet."""
     template = (Path(__file__).parent / "page.html").read_text(encoding="utf-8")
     # Inside a script, only `<` could end it.
     data = json.dumps(
@@ -104,9 +105,9 @@ def page(rows: Sequence[Mapping[str, str]], scale: str) -> str:
 
 
 def read(folder: Path, sheets: Sequence[Path]) -> tuple[str, list[Rated]]:
-    """The scale, and the answers with the codes of every rater's sheet; a cell left blank is no rating.
+    """Read the scale, and the answers with the codes of every rater's sheet.
 
-    Raises FiglangError that names the file and row of what is no rating of this folder's answers.
+    An empty cell is not a rating. Raises FiglangError with the file and row of a wrong rating.
     """
     if len({path.resolve() for path in sheets}) < len(sheets):
         raise FiglangError(
@@ -120,7 +121,7 @@ def read(folder: Path, sheets: Sequence[Path]) -> tuple[str, list[Rated]]:
         answers = {name: Generation(**entry) for name, entry in entries.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FiglangError(
-            f"{folder / KEY} cannot be read ({one_line(error)}); give the folder that the sheet is from"
+            f"{folder / KEY} cannot be read ({one_line(error)}); give the folder of the sheet"
         ) from error
     columns = [_codes(path, answers, codes) for path in sheets]
     rated = [
@@ -137,8 +138,8 @@ def _codes(path: Path, names: Collection[str], codes: Mapping[str, float]) -> di
         name, word = row["id"].strip(), row["rating"].strip().lower()
         if name not in names:
             raise FiglangError(
-                f"{path}: row {number} is for {name!r}, which is no answer of this sheet; give sheets of "
-                "this folder"
+                f"{path}: row {number} is for {name!r}, which is not an answer of this sheet; give sheets "
+                "of this folder"
             )
         if name in found:
             raise FiglangError(f"{path}: row {number} rates {name} a second time; keep one")
@@ -151,5 +152,5 @@ def _codes(path: Path, names: Collection[str], codes: Mapping[str, float]) -> di
     for note in problems.found:
         log.warning("%s", note)
     if not found:
-        raise FiglangError(f"{path}: no rating in it; fill in the column rating")
+        raise FiglangError(f"{path}: the column rating is empty; fill it in")
     return found

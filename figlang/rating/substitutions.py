@@ -1,4 +1,4 @@
-"""Unexpected answers: words of a model at a blank that no person gave, for people to say why."""
+"""Unexpected answers: words that a model puts into a blank and no person gave. People then say why."""
 
 from pathlib import Path
 
@@ -15,8 +15,7 @@ FOLDER = "rankings"
 
 
 def unexpected(run: Path, paths: PathsConfig) -> list[Generation]:
-    """The words that the model of a folder of ranked words prefers, by its best prompt, and that no
-    person gave.
+    """Find the words that a model prefers and no person gave, from its ranked words for its best prompt.
 
     Raises FiglangError if the folder or its sentences cannot be read.
     """
@@ -34,7 +33,8 @@ def unexpected(run: Path, paths: PathsConfig) -> list[Generation]:
         item = known.get(row.id)
         if not isinstance(item, Marked):
             raise FiglangError(
-                f"{run} has {row.id}, which data={asked.name} does not have; set paths.data= as it was then"
+                f"{run} has {row.id}, which data={asked.name} does not have; set paths.data= to the data of "
+                "that run"
             )
         word = row.written.strip()
         if word and word.casefold() not in {answer.casefold() for answer in row.answers}:

@@ -21,11 +21,11 @@ def read(
 ) -> dict[str, list[Generation]]:
     """The answers in a file, by model.
 
-    `prompt` and `answer` are the columns (keys) of the question and of what is rated. The columns model,
-    item, group and kind are optional. Without them the model is the file's name, answers to the same question
-    are of one item, an item is a group of its own, and the kind is the first one of the `scale`.
+    `prompt` and `answer` are the columns (keys) of the question and of the answer. The columns model, item,
+    group and kind are optional. Without them, the file's name is the model, answers to the same question
+    belong to one item, each item is its own group, and the kind is the first one of `scale`.
 
-    Raises FiglangError that names the row that cannot be used.
+    Raises FiglangError with the number of a row that cannot be used.
     """
     found: dict[str, list[Generation]] = {}
     rated_on = registry.scale(scale)

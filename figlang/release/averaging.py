@@ -1,4 +1,4 @@
-"""The mean of networks: of seeds of one recipe, or of a network and the one it began from.
+"""The mean of networks: of several seeds of a recipe, or of a network and the one that it started from.
 
 The first is a model soup (arXiv 2203.05482), the second is WiSE-FT (arXiv 2109.01903). The mean is of whole
 weights, or of what adapters add to them.

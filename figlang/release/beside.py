@@ -15,7 +15,7 @@ SAME = ("scoring", "norm", "prompt")
 
 
 def rows(folders: Sequence[str], manifest: Manifest) -> list[dict[str, Any]]:
-    """The evaluations of a checkpoint, each with that of its base on the same items by the same scoring.
+    """Pair each evaluation of a checkpoint with that of its base, on the same items with the same scoring.
 
     Args:
         folders: Evaluation folders of the checkpoint and of its base.

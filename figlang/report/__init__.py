@@ -1,1 +1,1 @@
-"""What a person sees of evaluations: tables in the terminal, and one page with tables and figures."""
+"""Show evaluations to people: tables in the terminal, and one page with tables and figures."""

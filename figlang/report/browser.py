@@ -1,7 +1,7 @@
 """The items of a chapter as compact columns, for the page's item browser.
 
-Choices and scores are there for every system and item, so they are strings: a letter a choice, two bytes (in
-base64) a score.
+Choices and scores of a system are strings, to be short: a letter for each choice, two bytes (in base64) for
+each score.
 """
 
 from base64 import b64encode
@@ -19,9 +19,10 @@ TIE = ord("0")  # the letter of a tie; the first option is the letter after it
 
 
 def columns(chapter: Chapter, attributes: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Any]:
-    """Plain data, one list per column; texts and values that come again are written once and named by number.
+    """Make plain data, a list for each column.
 
-    Several seeds of one system are systems of their own here: what differs between them can be looked at.
+    Repeated texts and values are written once and referred to by number. Each seed of a system is a system of
+    its own here, so that readers can see how seeds differ.
     """
     rows = chapter.systems[0].predictions
     texts: dict[str, int] = {}
@@ -77,7 +78,7 @@ def _numbered(values: Sequence[str]) -> list[int]:
 
 
 def packed(scores: Sequence[float]) -> dict[str, Any]:
-    """The scores of a system, item after item and option after option, in steps from the lowest to the
+    """Pack the scores of a system, item by item and option by option, as steps between the lowest and the
     highest."""
     values_N = np.asarray(scores, float)
     finite_N = np.isfinite(values_N)

@@ -38,7 +38,7 @@ NOTES = (
 
 
 def compared(chapter: Chapter) -> Section | None:
-    """Every two systems of the chapter; None for one, or where labels are hidden."""
+    """Compare every two systems of the chapter; None if there is only one, or if labels are hidden."""
     labelled = any(row.gold is not None for row in chapter.systems[0].predictions)
     if len(chapter.pools) < 2 or not labelled:
         return None
@@ -52,8 +52,7 @@ def compared(chapter: Chapter) -> Section | None:
 
 
 def notes(pools: Sequence[Pool]) -> tuple[str, ...]:
-    """What has to be known of a comparison, and whether the scoring of these language models is not the
-    same."""
+    """Notes below a comparison; one of them says if the systems were scored in different ways."""
     facts = {
         pool.name: pool.systems[0].content.get("facts", {})
         for pool in pools
@@ -101,7 +100,7 @@ def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
 
 
 def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
-    """The systems from the best to the last, with the letters of those that do not differ in accuracy."""
+    """Rank the systems, the best first. Systems that share a letter do not differ in accuracy."""
     accuracies = mean_accuracies([pool.runs for pool in pools])
     shares = [0.0 if one is None else one.value for one in accuracies]
     order = sorted(range(len(pools)), key=lambda place: -shares[place])
@@ -137,7 +136,7 @@ def _cells(difference: Difference | None, corrected: float | None) -> tuple[Cell
 
 
 def sizes(chapter: Chapter) -> Section | None:
-    """The learning curve of what was trained on several sizes."""
+    """The learning curve of systems that were trained on several sizes."""
     found = learning.series(system.folder for system in chapter.systems)
     if not found:
         return None
@@ -163,8 +162,8 @@ def _over_seeds(estimates: Sequence[Estimate]) -> Cell:
 
 
 def prompts(chapter: Chapter) -> Section | None:
-    """Accuracy by prompt of systems that differ in nothing else, and its spread over them, beside published
-    ones."""
+    """Accuracy by prompt, its spread over prompts, and published values. The systems differ only in their
+    prompt."""
     parts: list[Part] = []
     published, notes = chapter.task.prompts(), chapter.task.beside("prompts").notes
     for place, (title, each) in enumerate(prompt_series([system.content for system in chapter.systems])):

@@ -1,5 +1,4 @@
-"""Published numbers beside the systems of a report: the rows to measure them by, and all others with their
-notes."""
+"""Published numbers beside the systems of a report: those to compare with, and all others with notes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,11 +16,10 @@ COLUMNS = ("model", "training", "metric", "value", "where", "note")
 def beside(
     chapter: Chapter, columns: Sequence[tuple[str, Sequence[Cell]]]
 ) -> tuple[list[tuple[Cell, ...]], list[str]]:
-    """Rows below a summary's own, and what has to be known about them: chance, people, the best comparable
-    published system.
+    """Rows to add to a summary, with notes: chance, people, and the best comparable published system.
 
-    `columns` are the summary's, a heading and a cell a system; the rows have a name, no n and a cell for
-    each.
+    `columns` are the metrics of the summary, each with a heading and a cell for each system. A row has a
+    name, an empty n and a cell for each metric.
     """
     chances = [
         next((cell.chance for cell in cells if isinstance(cell, Estimate)), None) for _, cells in columns
@@ -70,7 +68,7 @@ def _people(one: Comparison) -> bool:
 
 
 def _known(chapter: Chapter) -> dict[str, Any]:
-    """The metrics.json that says what was evaluated; empty for bare predictions files."""
+    """The metrics.json that names the evaluated data; empty for predictions files without one."""
     return next((dict(system.content) for system in chapter.systems if "data_name" in system.content), {})
 
 
@@ -80,8 +78,8 @@ def _compared(chapter: Chapter) -> list[Comparison]:
 
 
 def sections(chapter: Chapter) -> list[Section]:
-    """Published rows with their notes: comparable ones and people; and, folded, the others with why they are
-    not comparable."""
+    """Sections of published rows with notes: comparable rows and people; and, folded, the others with the
+    reason why they are not comparable."""
     found = _compared(chapter)
     usable = [one for one in found if one.comparable]
     people = [one for one in found if not one.comparable and _people(one)]

@@ -1,4 +1,4 @@
-"""Sections about what makes items hard: attributes, correlations, reliance on the answer alone,
+"""Sections about hard items: accuracy by attribute, correlations, reliance on the answer alone,
 calibration."""
 
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ INTERVALS = "Intervals and p are over pairs or groups."
 
 
 def attributes(chapter: Chapter, linguistic: Values, reason: str) -> Section | None:
-    """Accuracy by every attribute of the items, and by those that linguistic analyses found (or why there are
-    none)."""
+    """Accuracy by each attribute of the items and of their linguistic analyses, or the reason why there are
+    none."""
     own: dict[str, dict[str, Sequence[str]]] = {}
     for row in chapter.systems[0].predictions:
         for name, given in row.attributes.items():
@@ -62,7 +62,7 @@ def _breakdown(chapter: Chapter, name: str, values: Mapping[str, Sequence[str]])
 
 
 def _over_systems(table: Table) -> Table:
-    """A table by attribute with a column a system, as the spread over the systems."""
+    """Turn a table by attribute with a column for each system into one of the spread over systems."""
     names = table.columns[2:]
     rows: list[tuple[Cell, ...]] = []
     for value, n, *cells in table.rows:
@@ -89,7 +89,7 @@ MOST = 100  # an attribute with more values than this is an id, not a category
 
 
 def likelihood(chapter: Chapter) -> Section | None:
-    """How much choices depend on how likely the answer is by itself, and what else they go with."""
+    """How much choices depend on the likelihood of the answer alone, and on other properties of items."""
     answers, per_token, given_by = _alone(chapter)
     parts: list[Part] = []
     if answers:
@@ -157,10 +157,11 @@ PANELS = 4
 
 
 def _alone(chapter: Chapter) -> tuple[dict[str, Alone], dict[str, Alone], str]:
-    """log P(y) of the answers, for every system: its own or, where it has none, another one's of the chapter.
+    """log P(answer alone) for every system. If a system has none, that of another system in the chapter is
+    used.
 
-    It is normalised as the system's scores are, and in the second dictionary per token. The sentence says
-    whose it is.
+    The first dictionary is normalised like the system's scores, the second is per token. The sentence names
+    the system that they are from.
     """
     own: dict[str, Alone] = {}
     own_per_token: dict[str, Alone] = {}
@@ -192,7 +193,7 @@ def _correlation(found: Correlation | None) -> tuple[Cell, ...]:
 
 
 def confidence(chapter: Chapter) -> Section | None:
-    """Calibration of every system (of several seeds, the first)."""
+    """Calibration of every system. If there are several seeds, only the first is shown."""
     pools = bars.track(chapter.pools, "calibration")
     measured = [(pool.name, calibration(pool.systems[0].predictions)) for pool in pools]
     found = [(name, each) for name, each in measured if each is not None]

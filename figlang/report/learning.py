@@ -1,4 +1,4 @@
-"""Learning curves: runs that differ in nothing but how much they were trained on, and in their seed."""
+"""Learning curves: runs that differ only in their number of training items and in their seed."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,32 +15,31 @@ SHOWN = {"accuracy": "accuracy", "pair_accuracy": "pair accuracy"}
 
 @dataclass(frozen=True)
 class Point:
-    """What was measured after training on so many items: per metric an estimate a seed."""
+    """Results after training on a number of items: for each metric an estimate for each seed."""
 
     items: int
     metrics: Mapping[str, tuple[Estimate, ...]]
 
 
 def recipe_of(folder: Path) -> str:
-    """What identifies a run but for its size and seed; empty where nothing was trained."""
+    """The settings of a run without size and seed; empty if nothing was trained."""
     recipe = _read(folder / "recipe.json")
     trained = "data" in recipe.get("settings", {}) and "validation" in recipe.get("data", {})
     return _but_size(recipe) if trained else ""
 
 
 def around(folder: Path) -> dict[str, list[Point]]:
-    """The curve of a run and the runs beside it (runs/<model>-<data>/seed<n>) that differ from it in size and
-    seed only."""
+    """The curve of a run, with the runs beside it that differ only in size and seed
+    (runs/<model>-<data>/seed<n>)."""
     own = recipe_of(folder)
     beside = (path.parent for path in folder.parent.parent.glob("*/*/recipe.json"))
     return series(path for path in beside if own and recipe_of(path) == own)
 
 
 def series(folders: Iterable[Path]) -> dict[str, list[Point]]:
-    """Points by model, in the order of training items, for every recipe that was trained on at least two
-    sizes.
+    """Points by model, in ascending order of training items, for each recipe with at least two sizes.
 
-    Folders without a finished training are passed over, and means of several.
+    Unfinished runs and averaged runs are left out.
     """
     found: dict[str, list[tuple[str, int, Mapping[str, Any]]]] = {}
     for folder in folders:

@@ -1,5 +1,5 @@
-"""The first sections of a report: what was measured, beside chance, people and published numbers; and how to
-make it again."""
+"""The first sections of a report: results beside chance, people and published numbers; and how to reproduce
+them."""
 
 import re
 from collections.abc import Sequence
@@ -91,7 +91,8 @@ def summary(chapter: Chapter) -> Section:
 
 
 def _trained(pool: Pool) -> str | None:
-    """What the systems were trained on, and how much of the last; None for what is used as it comes."""
+    """The training data of the systems, and the number of items of the last stage; None for an untrained
+    network."""
     content = pool.systems[0].content
     names = str(content.get("facts", {}).get("trained", "nothing@none")).rpartition("@")[0]
     items = content.get("data", {}).get("train", {}).get("items")
@@ -203,7 +204,7 @@ def slug(title: str) -> str:
 
 
 def unique(names: Sequence[str]) -> list[str]:
-    """Names with a number behind those that came before."""
+    """Make names unique: a repeated name gets a number."""
     seen: dict[str, int] = {}
     found = []
     for name in names:

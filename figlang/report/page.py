@@ -27,7 +27,7 @@ def write(
     lead: str,
     chapters: Sequence[tuple[str, Sequence[Section], dict[str, Any] | None]],
 ) -> None:
-    """Chapters are a heading, sections and, for the item browser, the columns of its items."""
+    """Write the page. A chapter has a heading, sections, and columns of items for the item browser."""
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown
     )
@@ -63,7 +63,7 @@ def write(
 
 
 def _shown(value: Any) -> Any:
-    """Text without control characters, which no page may hold; what is made here stays as it is."""
+    """Remove control characters, which HTML does not allow. Markup that this module made is unchanged."""
     return printable(value, lines=True) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -88,15 +88,15 @@ def _numeric(cell: Cell) -> bool:
 
 
 def reach(table: Table) -> float:
-    """The largest difference that an interval of the table reaches to."""
+    """The largest absolute difference in the intervals of a table."""
     differences = (one for row in table.rows for one in row if isinstance(one, Difference))
     return max((max(abs(one.low), abs(one.high)) for one in differences), default=1.0) or 1.0
 
 
 def strip(cell: Cell, reach: float) -> dict[str, float] | None:
-    """Where in a cell's bar its interval, its value and chance are, in per cent of the bar's width.
+    """Places of the interval, the value and chance in a cell's bar, in per cent of its width.
 
-    Shares have bars from 0 to 1; differences from minus to plus `reach`, with no difference in the middle.
+    The bar of a share is from 0 to 1. The bar of a difference is from -`reach` to +`reach`.
     """
     if isinstance(cell, Estimate):
         chance = {} if cell.chance is None else {"chance": 100 * cell.chance}

@@ -1,5 +1,5 @@
-"""What a report is made of: sections of tables, figures and sentences, the same for the page and for the
-files beside it."""
+"""The parts of a report: sections of tables, figures and sentences. The page and the files are made of
+them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from figlang.types import Item
 class Picture:
     """A matplotlib figure; `name` is the stem of its files, `title` says what it shows and how to read it.
 
-    `panels` are its panels as figures of their own, which a narrow page sets below each other.
+    `panels` are its panels as separate figures, for narrow pages.
     """
 
     name: str
@@ -27,8 +27,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Prose:
-    """A sentence, or, as `kind` says, a line to be copied, a small remark, or a heading within the
-    section."""
+    """A sentence. `kind` can make it a line to be copied, a small remark, or a heading in the section."""
 
     text: str
     kind: Literal["text", "code", "note", "heading"] = "text"
@@ -36,7 +35,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class Long:
-    """A table that is whole in the files only: the page has its first `shown` rows, or none."""
+    """A table that is complete only in the files. The page shows its first `shown` rows, or none."""
 
     table: Table
     shown: int = 0
@@ -48,13 +47,13 @@ Part = Table | Long | Picture | Prose
 
 
 def fitted(table: Table) -> Table | Long:
-    """The table as a part of the page: cut there if it has too many rows."""
+    """A table for the page. If it has too many rows, the page shows the first ones."""
     return table if len(table.rows) <= ROWS else Long(table, ROWS)
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands below it; `folded` opens on demand."""
+    """A heading and the parts below it. If `folded`, readers open it by a click."""
 
     title: str
     parts: tuple[Part, ...]
@@ -63,10 +62,8 @@ class Section:
 
 @dataclass(frozen=True)
 class Chapter:
-    """Systems that saw the same items. `items` are these by id, empty where their texts were not found, for
-    the `reason`.
-
-    `task` is what they are of. `training` are the items of its training split, where they were found.
+    """Systems that saw the same items. `items` are these items by id. If their texts were not found, it is
+    empty and `reason` says why. `task` is their task. `training` are the training items, if they were found.
     """
 
     name: str

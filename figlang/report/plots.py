@@ -1,4 +1,4 @@
-"""Figures of a report: systems beside each other, calibration, reliance on the answer alone, learning curves,
+"""Figures of a report: systems side by side, calibration, reliance on the answer alone, learning curves,
 frequent words."""
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,8 +27,8 @@ def colour(place: int) -> str:
 
 
 def systems(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
-    """A dot and an interval for each metric below each system's name; dotted lines are chance. As narrow as a
-    phone or a column."""
+    """A dot and an interval for each metric below each system's name; dotted lines are chance. The figure
+    fits a phone or a column."""
     metrics = list(dict.fromkeys(metric for _, found in rows for metric in found))
     lines = len(metrics) + 1.5  # of a system: its name, its metrics, and room to the next
 
@@ -144,15 +144,15 @@ def _wrapped(name: str) -> str:
 
 
 def apart(plot: Callable[..., Any], found: Sequence[Any]) -> tuple[Any, ...]:
-    """The panels of `calibration` or `reliance` as figures of their own."""
+    """The panels of `calibration` or `reliance` as separate figures."""
     return tuple(plot([one], place) for place, one in enumerate(found))
 
 
 def calibration(found: Sequence[tuple[str, Calibration]], first: int = 0) -> Any:
-    """Accuracy by confidence, in bins of equally many items with 95 % intervals, a panel a system; dotted:
-    perfect calibration.
+    """Accuracy by confidence, with a panel for each system.
 
-    `first` is the place of the first system among all, which gives its colour.
+    Bins have the same number of items, and 95 % intervals. The dotted line is perfect calibration. `first` is
+    the position of the first system among all; it gives the colour.
     """
     lowest = min(0.5, min(x for _, each in found for x, _ in each.bins))
 
@@ -185,10 +185,9 @@ def calibration(found: Sequence[tuple[str, Calibration]], first: int = 0) -> Any
 
 
 def reliance(found: Sequence[tuple[str, Reliance]], first: int = 0) -> Any:
-    """Figure 3 of Liu et al. 2022: the probability of the first answer given the metaphor over its log odds
-    without.
-
-    Points beyond the limits stand on the edge; the regression line is of all where they are.
+    """Figure 3 of Liu et al. 2022: the probability of the first answer given the metaphor, over its log odds
+    without the metaphor. Points beyond the limits are drawn on the edge. The regression uses their real
+    positions.
     """
 
     def paint(_: Any, all_axes: Any) -> None:
@@ -218,7 +217,7 @@ def reliance(found: Sequence[tuple[str, Reliance]], first: int = 0) -> Any:
 
 
 def limits(x: Array) -> tuple[float, float]:
-    """The paper's limits, or those of nearly all points where too many would stand on the edge."""
+    """The paper's limits. If too many points are beyond them, limits that hold nearly all points."""
     low, high = USUAL
     if ((x >= low) & (x <= high)).mean() >= SHOWN:
         return USUAL
@@ -229,8 +228,7 @@ def limits(x: Array) -> tuple[float, float]:
 def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
     """Accuracy and pair accuracy over the number of training items; small marks are seeds, lines their means.
 
-    Bars are 95 % intervals over pairs where there is one seed, and ± one standard deviation over seeds
-    otherwise.
+    Bars are 95 % intervals over pairs for one seed, and ± one standard deviation for several seeds.
     """
 
     def paint(_: Any, axes: Any) -> None:
@@ -288,8 +286,8 @@ def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
 
 
 def learning_curve_beside(folder: Path) -> None:
-    """Draw the learning curve that the run in `folder` is a point of, if there is one, beside the runs as SVG
-    and PNG."""
+    """Draw the learning curve of the run in `folder` and the runs beside it, if they form one, as SVG and
+    PNG."""
     if found := learning.around(folder):
         name = f"learning-curve-{next(iter(found))}-{learning.recipe_of(folder)[:6]}"
         drawing.save(learning_curve(found), folder.parent.parent / name, ("svg", "png"))

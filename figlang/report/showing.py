@@ -1,4 +1,4 @@
-"""What a person sees of a finished evaluation in the terminal, with the published numbers beside it."""
+"""Show a finished evaluation in the terminal, with published numbers."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ from figlang.tasks.task import Task
 
 
 def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
-    """The tables of a metrics.json, its signature, and the folder it is in."""
+    """Print the tables of a metrics.json, its signature and its folder."""
     compared = compare(content, registry.task_of(content))
     terminal.published(compared, console)
     terminal.summary(
@@ -28,7 +28,8 @@ def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
 
 
 def compare(content: Mapping[str, Any], task: Task) -> list[Comparison]:
-    """Published numbers of a task beside a metrics.json; none is comparable with letters in replies."""
+    """Published numbers of a task beside a metrics.json. If the model replied with letters, none is
+    comparable."""
     compared = task.published(content)
     if "replies" not in content:
         return list(compared)

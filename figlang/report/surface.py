@@ -1,4 +1,4 @@
-"""What rules that need no model get right: the section of a report, and the table of `figlang describe`."""
+"""Accuracy of simple rules that need no model: a section of the report, and a table of `figlang describe`."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def section(chapter: Chapter) -> Section | None:
 
 
 def table(items: Sequence[Item], training: Sequence[Item]) -> Table | None:
-    """The accuracy of every rule, best first; None without an item whose answer is known."""
+    """The accuracy of every rule, best first; None if no item has a known answer."""
     found = surface.measure(items, training)
     if not found:
         return None

@@ -295,7 +295,7 @@ MISTAKES = [
     (
         evaluate_command,
         ["model=minilm", "data=snli", *SAMPLES],
-        "which only NLI networks read, and minilm reads its inputs as dual",
+        "which only NLI networks read, but minilm reads its inputs as dual",
     ),
     (
         evaluate_command,

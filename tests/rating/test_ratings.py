@@ -95,9 +95,9 @@ def test_ratings_come_back_to_their_answers(folder: Path) -> None:
     ("line", "message"),
     [
         ("r01,p,a,good", r"row 1 has the rating 'good'; use correct, wrong, ambiguous"),
-        ("r99,p,a,wrong", r"row 1 is for 'r99', which is no answer of this sheet"),
+        ("r99,p,a,wrong", r"row 1 is for 'r99', which is not an answer of this sheet"),
         ("r01,p,a,wrong\nr01,p,a,wrong", "row 2 rates r01 a second time"),
-        ("r01,p,a,", "no rating in it"),
+        ("r01,p,a,", "the column rating is empty"),
     ],
 )
 def test_what_is_no_rating_is_named(folder: Path, line: str, message: str) -> None:

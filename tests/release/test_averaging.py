@@ -181,7 +181,7 @@ def test_seeds_become_one_run_that_can_be_released(
         ([runs[0], f"output={tmp_path}/again", "start=1"], "start=1.0 must be at least 0 and below 1"),
         (
             [runs[0], f"output={tmp_path}/again", "start=0.5"],
-            "identifies no run or checkpoint that the training began from",
+            "does not name a run or checkpoint that the training started from",
         ),
         ([*runs, f"output={tmp_path}/mean"], "already exists"),
         ([runs[0], f"{tmp_path}/mean", f"output={tmp_path}/again"], "differs from"),

@@ -310,7 +310,7 @@ def test_a_tokenizer_that_makes_nothing_of_nothing_has_no_empty_text_to_compare_
     network.tokenizer.backend_tokenizer.post_processor = None
     monkeypatch.setattr("tests.tasks.test_blind.loaded", lambda *_: network)
     assert "blind" not in evaluated("dual", tmp_path)
-    assert "makes no token of an empty text" in caplog.text
+    assert "gives no token for an empty text" in caplog.text
 
 
 # What hidden means in words

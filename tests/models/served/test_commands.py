@@ -369,7 +369,7 @@ def test_a_server_that_does_not_read_what_stands_after_a_blank_is_refused(
 ) -> None:
     with serving(Stub()) as stub, pytest.raises(SystemExit):
         run(munch_generate_command, monkeypatch, stub, *MUNCH, "form=insert")
-    assert "does not read what stands after a blank (the field `suffix`); use form=quote" in refused(capsys)
+    assert "ignores the text after a blank (the field `suffix`); use form=quote" in refused(capsys)
 
 
 def test_a_chat_writes_the_word_of_a_blank(
@@ -384,7 +384,7 @@ def test_a_chat_writes_the_word_of_a_blank(
             "\n[blank]: which word should it be? Answer with one word only."
         )
     assert [row["ranks"][0] for row in rankings(here)] == [1, None, None, None, None, None]
-    assert "5 of 6 replies are no single word" in caplog.text
+    assert "5 of 6 replies are not a single word" in caplog.text
     assert "|scoring:reply(" in metrics(here)["signature"]
 
 
@@ -440,12 +440,12 @@ def test_munch_is_judged_by_letters_of_a_chat(here: Path, monkeypatch: pytest.Mo
         (
             {},
             ["prompt.reply=greedy"],
-            "a served model judges by log-probabilities, prompt.reply=letter, or by replies",
+            "a served model can judge by log-probabilities (prompt.reply=letter)",
         ),
         (
             {},
             ["one_by_one=2"],
-            "one_by_one= measures how much time is saved if a local network",
+            "one_by_one= measures the time that a local network saves",
         ),
         ({}, ["scoring=letter", "prompt.k=2"], "prompt.k changes no judgement"),
     ],
@@ -476,7 +476,7 @@ def test_one_word_is_all_of_a_reply(reply: str, word: str) -> None:
 @pytest.mark.parametrize(
     ("able", "arguments", "message"),
     [
-        ({}, ["rank=word"], "rank=word needs a network here"),
+        ({}, ["rank=word"], "rank=word needs a local network"),
         ({}, ["candidates=words.txt"], "candidates= changes nothing under rank=first_token"),
         (
             {"ranks": False},

@@ -89,7 +89,7 @@ def test_another_normalisation_is_in_the_signature(run: Run) -> None:
         (["prompt=miqa_qa", "prompt.suffix=so"], "cannot be used in a question"),
         (
             ["prompt=miqa_qa", "scoring=clean"],
-            "scoring=clean has scoring.span=whole, but only the answers to questions",
+            "scoring=clean has scoring.span=whole, which has no effect: only the answers to questions",
         ),
         (["prompt=miqa_qa", "scoring=liu2022"], "scoring=liu2022 has scoring.text=raw"),
         (["prompt=miqa_qa", "data=figqa_sample"], "asks questions, and"),

@@ -248,7 +248,7 @@ def test_a_masked_model_fills_masks(run: Run, masked_folder: Path, tmp_path: Pat
         (["max_rank=0"], "max_rank=0 must be above 0"),
         (["rank=letter"], "rank=letter is not a choice; choose one of first_token, word"),
         (["data.question=word"], "has no answers that people gave"),
-        (["model=minilm"], "fills no blanks; use a causal model, or scoring=pll"),
+        (["model=minilm"], "cannot fill blanks; use a causal model, or scoring=pll"),
     ],
 )
 def test_a_mistake_is_one_line(

@@ -303,7 +303,7 @@ MISTAKES: list[tuple[Callable[[], None], list[str], str]] = [
         ["data=munch_sentence", "prompt=munch"],
         "prompt CTWT52 asks about words of MUNCH; use data=munch_word",
     ),
-    (evaluate_command, ["data=munch_generation"], "asks for words and gives none to choose from"),
+    (evaluate_command, ["data=munch_generation"], "asks for words and has no options to choose from"),
     (evaluate_command, ["data=munch_paraphrase", "prompt=munch"], "asks questions, and"),
     (
         evaluate_command,
