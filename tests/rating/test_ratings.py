@@ -117,7 +117,7 @@ def test_a_folder_without_key_is_named(tmp_path: Path) -> None:
 def test_a_sheet_of_other_answers_is_refused(folder: Path, tmp_path: Path) -> None:
     sheets.write(tmp_path / "other", {"tiny": MODELS["huge"], "huge": MODELS["tiny"]}, "miqa")
     sheet = rate(tmp_path / "other", "ann.csv", {0: "correct"})
-    with pytest.raises(FiglangError, match="no answer of this sheet"):
+    with pytest.raises(FiglangError, match="not an answer of this sheet"):
         sheets.read(folder, [sheet])
 
 

@@ -302,7 +302,7 @@ def test_data_that_are_gone_leave_ids(
     content["data"]["settings"]["root"] = str(tmp_path)
     (folder / "metrics.json").write_text(json.dumps(content))
     whole = report(tmp_path / "out", str(folder))
-    assert "without the items' texts" in caplog.text
+    assert "the report does not show the texts of the items" in caplog.text
     assert sample.items[0].id in whole
     assert sample.items[0].context not in whole
 

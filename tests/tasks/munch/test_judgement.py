@@ -273,7 +273,7 @@ def test_settings_without_a_use_are_refused(
 
 
 MISTAKES: list[tuple[Callable[[], None], list[str], str]] = [
-    (judge_command, ["prompts=[CTWT5]"], "no judgement prompt 'CTWT5' of MUNCH; choose one of CTWT52"),
+    (judge_command, ["prompts=[CTWT5]"], "'CTWT5' is not a judgement prompt of MUNCH; choose one of CTWT52"),
     (
         judge_command,
         ["data=munch_word", "prompts=[CTCP10]"],

@@ -73,7 +73,7 @@ def test_answers_are_the_letters() -> None:
         ),
         ("CTCP10", WORD, "asks about sentences of MUNCH; use data=munch_sentence, or one of CTWT52"),
         ("CTWT52", Item("1", "1", "c", ("a", "b"), 0), "use data=munch_word"),
-        ("CTWT5", WORD, "no judgement prompt 'CTWT5' of MUNCH; choose one of CTWT52, SWTC20"),
+        ("CTWT5", WORD, "'CTWT5' is not a judgement prompt of MUNCH; choose one of CTWT52, SWTC20"),
     ],
 )
 def test_a_prompt_of_another_form_is_refused(name: str, asked: Item, message: str) -> None:
