@@ -1,8 +1,8 @@
-"""Items with their context hidden: what a model chooses that cannot see what the choice is about.
+"""Items with their context hidden: a model chooses without seeing what the choice is about.
 
-A data set whose options give the right one away is solved without its context, and an accuracy on it says
-little. So every evaluation also asks the same model about the same options without the context. "Hidden"
-means, by the way of asking:
+If the options alone show which one is right, a data set can be solved without its contexts. Accuracy on it
+then says little. So every evaluation also asks the same model about the same options without the context.
+What "hidden" means depends on how the model is asked:
 
 - encoders: the context is the empty text. `pair` and `joint` read the options behind it, `dual` compares the
   options with the embedding of the empty text.
@@ -13,7 +13,7 @@ means, by the way of asking:
   difference would be the same for all.
 - questions: the question without the quoted sentence, see `without`.
 - judgements about a marked word: the prompt without the line of the sentence.
-- examples before a question or string stay: they are not what the choice is about.
+- examples before a question or string stay, since the choice is not about them.
 """
 
 import re
@@ -25,16 +25,17 @@ OPENING, CLOSING, ENDING = "\"'“‘«„「", "\"'”’»」", ".!?。,;:"
 
 
 def without(template: str, place: str) -> str:
-    """A template without a place such as `{stem}`, the quotation marks around it, the mark that ends it and
-    the space behind."""
+    """Remove a place such as `{stem}` from a template, with its quotation marks, the punctuation mark and the
+    space after it."""
     ended = f"[{ENDING}]?[{CLOSING}]?[{ENDING}]?"
     return re.sub(rf"[{OPENING}]?{re.escape(place)}{ended}\s*", "", template)
 
 
 def distinct(items: Sequence[Item]) -> tuple[list[Item], list[int]]:
-    """The items that differ in what a model reads of them, and for every item the number of its like.
+    """Remove items that read the same as an earlier one. Returns the rest, and for every item its position
+    there.
 
-    The two items of a Winograd pair have the same options, so that without their context they are one.
+    The two items of a Winograd pair have the same options, so without their context they are the same.
     """
     numbers: dict[tuple[object, ...], int] = {}
     kept: list[Item] = []

@@ -1,4 +1,4 @@
-"""Examples that stand before what is scored: k correct metaphors with their answers (Liu et al. 2022, §5.1).
+"""Examples before a scored text: k metaphors with their right answers (Liu et al. 2022, §5.1).
 
 The authors drew from a web page's list without a seed (GPT-2) or from the evaluated items themselves (GPT-3);
 here they come from the training items, seeded, and never show an item itself, its twin or its metaphor.
@@ -17,7 +17,7 @@ from figlang.types import Item
 
 @dataclass(frozen=True)
 class Pool:
-    """What examples are drawn from, labelled items or texts, and the name and hash of its file."""
+    """The labelled items or texts that examples are drawn from, with the name and hash of their file."""
 
     examples: tuple[Item | str, ...] = ()
     source: str = "none"
@@ -28,8 +28,8 @@ def draw(
 ) -> dict[str, str]:
     """The text before the strings of every item, by the item's id; empty for k = 0.
 
-    A draw is without replacement. It depends on the seed and the pair's (or item's) name alone: other items,
-    their order and their number change nothing. `worded` words an item as an example; a text is one already.
+    A draw is without replacement. It depends only on the seed and the pair's (or item's) name, not on other
+    items, their order or number. `worded` turns an item into an example; a text is used unchanged.
 
     Raises FiglangError if fewer than k examples are left.
     """
@@ -50,9 +50,8 @@ def draw(
         if len(usable) < prompt.k:
             hides_more = prompt.per == "split"
             raise FiglangError(
-                f"prompt.k={prompt.k} examples are wanted and {len(usable)} are left in "
-                f"prompt.source={prompt.source} "
-                "without the items themselves; lower "
+                f"prompt.k={prompt.k} examples are wanted, but prompt.source={prompt.source} has only "
+                f"{len(usable)} besides the items themselves; lower "
                 f"prompt.k{', or draw with prompt.per=pair' if hides_more else ''}"
             )
         chosen = random.Random(f"{prompt.seed}/{key}").sample(usable, prompt.k)

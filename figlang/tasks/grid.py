@@ -1,4 +1,4 @@
-"""What a benchmark says of a published table or figure that one command reproduces.
+"""The interface between a benchmark and the command that reproduces its published tables and figures.
 
 A grid is made of cells, and a cell is a prompt about the items. A class below says how a model answers: by
 log-probabilities, by letters or by ranked words. A benchmark's subclass says what is asked in each cell and
@@ -34,7 +34,7 @@ class Reproduced(ABC, Generic[Options]):
     options: ClassVar[type[ReproduceConfig]]
     """The options of its command."""
     presets: ClassVar[Mapping[str, str | None]]
-    """The presets of groups that its command begins with."""
+    """The default preset of each group in its command."""
 
     def __init__(self, config: Options) -> None:
         """Keep the options.
@@ -66,7 +66,7 @@ class Grid(Reproduced[Options], Generic[Options, Row]):
     cells: ClassVar[str] = "*"
     """A pattern of the names of cells."""
     rated: ClassVar[bool] = False
-    """Whether people rate what is in the cells. Then metrics.json says how the items are found again."""
+    """Whether people rate the rows of its cells. If so, metrics.json says how to load the items again."""
 
     @abstractmethod
     def measure(self, cells: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class AnswerGrid(Grid[Options, Prediction]):
         Args:
             part: Its name.
             items: What is asked about.
-            pool: Where examples come from.
+            pool: The pool that examples are drawn from.
 
         Returns:
             A question for each item, by the name of the cell.
@@ -109,14 +109,14 @@ class AnswerGrid(Grid[Options, Prediction]):
 
     @abstractmethod
     def described(self) -> str:
-        """The prompts in a signature: what of them can change a score."""
+        """The settings of the prompts that can change a score, for the signature."""
 
 
 class LetterGrid(Grid[Options, Prediction]):
     """Prompts that are answered by the letter of an option."""
 
     one_by_one: int = 0
-    """Number of items whose letters are scored one by one too."""
+    """Number of items whose letters are also scored one by one."""
 
     @abstractmethod
     def ask(self, items: Sequence[Item]) -> Mapping[str, Sequence[Item]]:
@@ -128,8 +128,8 @@ class LetterGrid(Grid[Options, Prediction]):
 
 
 class BlankGrid(Grid[RankingOptions, Ranking]):
-    """Prompts with a blank, at which the model ranks words. Once the model is open, `config` holds what its
-    options leave to the model."""
+    """Prompts with a blank, at which the model ranks words. Once the model is open, options that depend on it
+    are filled in."""
 
     @abstractmethod
     def ask(self, items: Sequence[Item], form: str) -> Mapping[str, Sequence[Blank]]:
@@ -146,14 +146,14 @@ class BlankGrid(Grid[RankingOptions, Ranking]):
 
 @dataclass(frozen=True)
 class Overview:
-    """What is known of a data set without asking a model about its items.
+    """Facts about a data set that need no model.
 
     Attributes:
-        name: What stands in place of a model's name.
-        facts: What can change a number, for the signature.
+        name: Shown instead of a model's name.
+        facts: The settings that can change a number, for the signature.
         split: The items.
         content: What metrics.json says about them.
-        others: Further items that it is about, by what they are called.
+        others: Other sets of items that it describes, by name.
         draw: Writes the figures and their data into a folder.
     """
 

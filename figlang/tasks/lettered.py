@@ -1,5 +1,4 @@
-"""Questions whose options have letters, to be answered by a letter in free text: what chat models are
-asked."""
+"""Questions for chat models: the options have letters, and the reply names one."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -19,10 +18,9 @@ TEMPLATES = {
 
 @dataclass(frozen=True)
 class Lettered:
-    """An item whose options stand in the order in which they are shown, and the message that asks for the
-    letter of one.
+    """An item with the options in the order that is shown, and the message that asks for a letter.
 
-    `source` is the item as it was read, `places` says where each of its options is shown.
+    `source` is the item as it was read. `places` holds the shown position of each of its options.
     """
 
     item: Item
@@ -32,7 +30,7 @@ class Lettered:
 
 
 def as_asked(prompted: Sequence[Prompted]) -> list[Lettered]:
-    """Questions that show their options with letters already, in the items' own order."""
+    """Questions whose text already shows the options with letters, in the items' own order."""
     return [
         Lettered(one.item, one.item, tuple(range(len(one.item.options))), _message(one.prompt, one.item))
         for one in prompted
@@ -42,12 +40,12 @@ def as_asked(prompted: Sequence[Prompted]) -> list[Lettered]:
 def about_pairs(
     items: Sequence[Item], prompt: PromptConfig, orders: str, shown: Mapping[str, str]
 ) -> list[Lettered]:
-    """Items with two options as questions, after the text `shown` before each, by its id.
+    """Turn items with two options into questions. `shown` holds the text before each question, by the item's
+    id.
 
-    `both` asks each in both orders of its options, as items of their own; `drawn` in one, drawn by the
-    prompt's seed and the item's id, so that other items change nothing.
-
-    Raises FiglangError for a prompt that is no question about them.
+    `both` asks each item in both orders of its options, as two items. `drawn` asks it in one order, drawn
+    with the prompt's seed and the item's id only. Raises FiglangError if the prompt is not a question about
+    such items.
     """
     template = _template(prompt)
     return [
@@ -60,7 +58,7 @@ def about_pairs(
 
 
 def example(item: Item, prompt: PromptConfig) -> str:
-    """An item with the letter of its gold option, its options in a drawn order."""
+    """An example: an item with its options in a drawn order, and the letter of the gold option."""
     ordered, _ = _in_order(item, _draw(item, prompt.seed))
     return f"{_worded(_template(prompt), ordered)}\n({ascii_uppercase[ordered.gold or 0]})"
 
@@ -119,7 +117,7 @@ def _both(item: Item) -> list[tuple[Item, tuple[int, ...]]]:
 
 
 def _in_order(item: Item, order: Sequence[int]) -> tuple[Item, tuple[int, ...]]:
-    """The item with its options in `order`, and the place of each of its own options there."""
+    """Put the options of an item in `order`. Returns the item, and the new position of each option."""
     places = tuple(list(order).index(option) for option in range(len(order)))
     gold = None if item.gold is None else places[item.gold]
     return replace(item, options=tuple(item.options[option] for option in order), gold=gold), places

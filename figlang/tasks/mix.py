@@ -1,8 +1,8 @@
 """Several data sets to train on as one.
 
-A part's proportion says how often an epoch sees its items: 1 once, 2 twice, 0.25 a quarter of its groups,
-which `data.seed` draws once for all epochs. A part is posed by the question that its task is `mixed_as`. The
-validation split is that of the first part; each benchmark is evaluated on as usual.
+A part's proportion says how often its items are in an epoch: 1 is once, 2 is twice, 0.25 is a quarter of its
+groups. `data.seed` draws that quarter once for all epochs. A part is asked by its task's question `mixed_as`.
+The validation split is that of the first part. Evaluations are on each benchmark as usual.
 """
 
 import random
@@ -19,15 +19,15 @@ AGAIN = " again "
 
 
 class Mixture(Task):
-    """Several data sets as one. Each part is posed as a choice between options that follow from a context, so
-    that a mixture has no peculiarities."""
+    """Several data sets as one. Each part is asked as a choice between options that follow from a context, so
+    the defaults of `Task` fit."""
 
     name = NAME
     title = "a mixture"
 
 
 def mixed(data: DataConfig, parts: Sequence[DataConfig], splits: Sequence[Split]) -> Split:
-    """The training splits of the parts of a mixture in their proportions.
+    """Mix the training splits of the parts in their proportions.
 
     Args:
         data: The settings of the mixture.
@@ -59,7 +59,7 @@ def joined(name: str, splits: Sequence[Split]) -> Split:
 
 
 def original(group: str) -> str:
-    """The group that a repeated one is a copy of: both are to be held out, or none."""
+    """The group that a repeated group copies. Either both are held out, or neither."""
     return group.partition(AGAIN)[0]
 
 

@@ -12,8 +12,8 @@ POOL = 32  # rated answers of a kind that examples are drawn from
 
 
 def with_examples(asked: Sequence[Open], pool: Sequence[Generation], shots: int, seed: int = 0) -> list[Open]:
-    """Questions after `shots` answered ones of other rows, drawn anew for each by the seed and its name
-    (Comșa et al. 2022, §5.2).
+    """Put `shots` answered questions of other rows before each question (Comșa et al. 2022, §5.2). The seed
+    and the question's name determine the draw.
 
     Raises FiglangError if the pool is too small.
     """
@@ -22,8 +22,8 @@ def with_examples(asked: Sequence[Open], pool: Sequence[Generation], shots: int,
         usable = [answered for answered in pool if answered.group != one.group]
         if len(usable) < shots:
             raise FiglangError(
-                f"{shots} rated answers are wanted before a question, and {len(usable)} of other rows are "
-                "there"
+                f"{shots} rated answers are wanted before a question, but only {len(usable)} are from other "
+                "rows; lower shots="
             )
         drawn = random.Random(f"{seed} {one.item} {one.kind}").sample(usable, shots)
         before = "".join(f"{answered.question} {answered.answer}\n\n" for answered in drawn)
@@ -32,7 +32,7 @@ def with_examples(asked: Sequence[Open], pool: Sequence[Generation], shots: int,
 
 
 def pool(rated: Mapping[str, Sequence[Generation]], seed: int = 0) -> list[Generation]:
-    """Up to 32 of each kind from the answers that all their raters found correct, by kind."""
+    """Take up to 32 of each kind from the answers that all their raters found correct."""
     chosen = []
     for kind, several in sorted(rated.items()):
         chosen += random.Random(f"{seed} {kind}").sample(list(several), min(POOL, len(several)))

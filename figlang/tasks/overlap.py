@@ -1,12 +1,11 @@
-"""Training text that evaluation items hold too: n-grams of words, as Brown et al. 2020 (GPT-3, appendix C)
-look for contamination.
+"""Find training text in evaluation items by n-grams of words, as Brown et al. 2020 (GPT-3, appendix C) do.
 
-Compared are lower-case words without punctuation, by Unicode's rules; where a script has no spaces between
-words, characters, CHARACTERS for a word. Of a text with n words or more, any n in a row that a training text
-has in a row too count as overlap. Shorter texts, as most metaphors are, count if a training text consists
-of the same words; texts of fewer than SHORTEST words are common phrases and are left out. A context also has
-a near-duplicate if a training context is ALIKE or more alike to it, as sets of words. Found are ids, never
-text.
+Words are compared in lower case without punctuation, by Unicode's rules. In scripts without spaces,
+CHARACTERS characters count as a word. A text of n words or more overlaps if n words in a row are also in a
+row in a training text. A shorter text, such as most metaphors, overlaps if a training text has exactly the
+same words. Texts of fewer than SHORTEST words are common phrases and are left out. A context has a
+near-duplicate if the similarity of a training context, as sets of words, is ALIKE or more. Results hold ids,
+never text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,9 +26,9 @@ ALIKE = 0.75  # Jaccard similarity
 class Overlap:
     """One evaluation split against the training items.
 
-    `context` and `option` map the id of an item whose context (an option of which) overlaps to the id of a
-    training item that holds the same; `near` the id of an item to that of the training item with the most
-    similar context. The options of a sentence cut at its blank are whole sentences, and count as context.
+    `context` maps the id of each item whose context overlaps to the id of a training item with the same text.
+    `option` does so for options. `near` maps the id of an item to that of the training item with the most
+    similar context. If a sentence is cut at a blank, its options are whole sentences and count as context.
     """
 
     data: str
@@ -44,13 +43,13 @@ class Overlap:
 def check(
     train: Split, evaluated: Sequence[tuple[str, str, Split]], n: int = N, before: Sequence[Split] = ()
 ) -> dict[str, Any]:
-    """What metrics.json says about contamination.
+    """Search for contamination. The result is part of metrics.json.
 
     Args:
-        train: What was trained on last.
+        train: The training split of the last stage.
         evaluated: Names of data, roles and splits.
         n: Words in a row that count as overlap.
-        before: What a training in several stages was trained on before.
+        before: The training splits of earlier stages.
 
     Returns:
         Counts and ids, as JSON takes them.

@@ -1,4 +1,4 @@
-"""Contamination of a training: which splits it is looked for in, and how what was found is said."""
+"""Contamination of a training: the splits that are searched, and tables of the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,10 +16,10 @@ SHOWN = 12  # ids that a card lists; all are in metrics.json
 def evaluated(
     trained: DataConfig, against: Sequence[DataConfig], paths: PathsConfig
 ) -> list[tuple[str, str, Split]]:
-    """Names, roles and items of the evaluation splits of some data sets, found where the training data were.
+    """Names, roles and items of the evaluation splits of some data sets, in the same folders as the training
+    data.
 
-    A divided task has no training part of its own: if it was trained on, the items then held out are looked
-    at, else all of them.
+    If a divided task was trained on, only the items that were held out are searched, otherwise all of them.
     """
     divided = any(registry.task(part.dataset).divided for part in registry.parts(trained))
     held_out = trained.held_out if divided else 1.0
@@ -57,7 +57,7 @@ def table(found: Mapping[str, Any], title: str) -> Table:
 
 
 def method(found: Mapping[str, Any]) -> str:
-    """How it was looked for, in a sentence."""
+    """A sentence about the method of the search."""
     left = (
         f"{len(found['dropped'])} training items whose metaphor is one of an evaluation split were left "
         "out before."

@@ -1,4 +1,4 @@
-"""What examples are drawn from: the items or the file that `prompt.source` names."""
+"""The pool of examples: the items or the file that `prompt.source` names."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -26,9 +26,9 @@ class Questions:
     """Whether a prompt is continued by an answer. If not, context and option are one text, and the templates
     of `scoring=` word it."""
     by_letter: bool = False
-    """Whether the answers that continue a prompt are letters, of which every form counts."""
+    """Whether the answers that continue a prompt are letters. Every form of a letter counts."""
     orders: str | None = None
-    """The orders of options that a chat is shown; None if `scoring.orders` says it."""
+    """The orders of options that a chat is asked in; None: `scoring.orders` decides."""
     classified: bool = False
     """Whether items are premises with hypotheses, which only NLI networks read."""
     fills: bool = False
@@ -37,15 +37,15 @@ class Questions:
     """What to use with models that can choose only between texts; empty if these items are such a choice."""
 
     def check(self, prompt: PromptConfig, source: str) -> None:
-        """Refuse a prompt that has no use here.
+        """Refuse a prompt that cannot be used with these items.
 
         Raises:
             FiglangError: The prompt asks a question, and the items of `source` are put as text.
         """
         if prompt.question is not None and not self.continued:
             raise FiglangError(
-                f"prompt={prompt.name} asks questions, and {source} holds none; use data that it is for, "
-                "or leave it out"
+                f"prompt={prompt.name} asks questions, but the items of {source} are not questions; use "
+                "other data, or leave it out"
             )
 
     def ask(
@@ -117,7 +117,7 @@ class Questions:
         return describe(prompt)
 
     def facts(self, prompt: PromptConfig) -> dict[str, Any]:
-        """What else of the prompt stands in a signature, by name."""
+        """Other settings of the prompt for the signature, by name."""
         return {}
 
 

@@ -2,8 +2,8 @@
 
 The `published.csv` in a benchmark's folder holds the printed numbers of its paper and, marked as such,
 numbers from or recomputed from the authors' released files. Its columns are the fields of `Published`;
-`setting` is written `key=value;key=value`, of which tables show `regime` and `train`. The column `note` says
-what to know about a number.
+`setting` is written `key=value;key=value`, of which tables show `regime` and `train`. The column `note`
+explains a number.
 """
 
 import csv
@@ -62,10 +62,10 @@ def results(folder: Path) -> tuple[Published, ...]:
 
 
 def comparable_first(compared: Iterable[Comparison]) -> list[Comparison]:
-    """Comparisons in their order, but those with a comparable number before the others."""
+    """Put comparisons with a comparable number first, and keep the order otherwise."""
     return sorted(compared, key=lambda comparison: not comparison.comparable)
 
 
 def share(published: Published) -> Cell:
-    """A published value, in per cent as printed (two digits), as a share like those that are measured."""
+    """A published value in per cent (two digits), as a share like measured ones."""
     return None if published.value is None else Mean(round(published.value / 100, 4))

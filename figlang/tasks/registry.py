@@ -37,7 +37,7 @@ LISTED = 50
 
 def task(name: str) -> Task:
     """The task of a name, which is a value of `data.dataset` and the `task` of a split. The empty name, of a
-    split that was made without a reader, is a task without peculiarities.
+    split that no reader made, gives a task with all defaults.
 
     Raises:
         FiglangError: There is no task of that name.
@@ -55,7 +55,7 @@ def task(name: str) -> Task:
 
 
 def unknown() -> Task:
-    """The task of predictions that do not say whose they are: that of the first versions of figlang."""
+    """The task of predictions that do not name one: the task of the first versions of figlang."""
     return TASKS["figqa"]
 
 
@@ -63,11 +63,11 @@ def task_of(content: Mapping[str, Any]) -> Task:
     """The task that a metrics.json is about.
 
     Args:
-        content: What the file holds. One of an earlier version does not name its task: then the settings of
-            its data do or, in the oldest ones, the attributes by which its accuracy is broken down.
+        content: The content of the file. If an early version wrote it, it does not name its task. Then the
+            settings of its data or, in the oldest ones, the attributes in it show the task.
 
     Returns:
-        The task; one without peculiarities if what it names is not here: numbers can be read without it.
+        The task. If it is not installed, a task with all defaults, with which numbers can be read.
     """
     settings = content.get("data", {}).get("settings", {})
     mixture = [name for name, proportion in settings.get("mix", {}).items() if proportion]
@@ -86,7 +86,7 @@ def scales() -> dict[str, Scale]:
 
 
 def scale(name: str | None) -> Scale:
-    """The scale of a name; without a name, that of the first versions of figlang.
+    """The scale of a name. Without a name, it is the scale of the first versions of figlang.
 
     Raises:
         FiglangError: There is no scale of that name.
@@ -159,7 +159,7 @@ def check(data: DataConfig, paths: PathsConfig | None = None) -> None:
     asked = task(data.dataset)
     if data.question not in asked.questions:
         raise FiglangError(
-            f"data.question={data.question} is none of data={data.name}, which has "
+            f"data.question={data.question} is not a question of data={data.name}; choose one of "
             f"{', '.join(asked.questions)}"
         )
     if asked.sizes and data.size not in asked.sizes:
@@ -174,13 +174,13 @@ def check(data: DataConfig, paths: PathsConfig | None = None) -> None:
         if getattr(data, name) is not None and name not in asked.files:
             readers = " or ".join(other for other, each in TASKS.items() if name in each.files)
             raise FiglangError(
-                f"data.{name} is only read by data.dataset={readers}; this is data={data.name}, "
-                f"data.dataset={data.dataset}"
+                f"data.{name} is only for data.dataset={readers}, but data={data.name} has "
+                f"data.dataset={data.dataset}; leave it out"
             )
 
 
 def parts(data: DataConfig) -> tuple[DataConfig, ...]:
-    """The settings of each data set of a mixture; of another data set, its own."""
+    """The settings of each part of a mixture. A data set that is not a mixture is the only part."""
     if data.dataset != mix.NAME:
         return (data,)
     return tuple(
@@ -191,7 +191,8 @@ def parts(data: DataConfig) -> tuple[DataConfig, ...]:
 
 
 def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
-    """One split of the configured data set; of a mixture, but for training, that of its first part.
+    """Load one split of the configured data set. Except for training, a mixture has the split of its first
+    part.
 
     Args:
         split: `train`, `validation` or `test`.
@@ -220,8 +221,8 @@ def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
     """Training and validation split, without the training items that the task calls twins of evaluated ones.
 
     Raises:
-        FiglangError: No training item has a label, or none is left; some without a label are left out with
-            a note.
+        FiglangError: No training item has a label, or no item is left. If only some have no label, they are
+            left out with a note.
     """
     check(data, paths)
     if data.dataset == mix.NAME:
@@ -235,8 +236,7 @@ def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
 
 
 def _without(train: Split, leaked: Mapping[str, str], drop: bool) -> Split:
-    """A training split with a note about items that an evaluation split has too, and without them if
-    `drop`."""
+    """Add a note about training items that an evaluation split also has. With `drop`, leave them out."""
     listed = ", ".join(f"{ours} = {theirs}" for ours, theirs in islice(leaked.items(), LISTED))
     listed += f" and {len(leaked) - LISTED} more" if len(leaked) > LISTED else ""
     done = "dropped from training" if drop else "kept, since data.drop_near_duplicates=false"
@@ -254,7 +254,7 @@ def _without(train: Split, leaked: Mapping[str, str], drop: bool) -> Split:
 
 
 def evaluated(data: DataConfig, paths: PathsConfig) -> list[Split]:
-    """What is evaluated on: the validation split, and the test split of a task that has one."""
+    """The evaluation splits: validation, and test if the task has it."""
     check(data, paths)
     return [load(split, data, paths) for split in task(data.dataset).evaluated(data)]
 

@@ -1,4 +1,4 @@
-"""How people rate answers that models wrote: the words of a scale, and what ratings by it say of a model."""
+"""How people rate answers that models wrote: the words of a scale, and statistics of such ratings."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from figlang.types import Generation
 
 @dataclass(frozen=True)
 class Rated:
-    """An answer of a model with the codes it got, one for each rater, nan where there is none."""
+    """An answer of a model with its codes: one for each rater, nan if the rater gave none."""
 
     model: str
     generation: Generation
@@ -32,16 +32,16 @@ class Scale:
 
     name: str
     codes: Codes
-    """Codes by the word that a rater writes, in the order of the page's keys 1, 2, …"""
+    """Codes by the word that a rater writes. The order is that of the keys 1, 2, … on the page."""
     summary: Summary
     """What the ratings of a model's answers say of it."""
     kinds: Mapping[str, str] = field(default_factory=dict)
-    """Kinds of question whose answers are rated, with the word that a right answer begins with; empty if
-    there is none."""
+    """The kinds of question that are rated on this scale, with the word that a right answer begins with;
+    empty: no such word."""
     scored: bool = False
-    """Whether codes are scores, whose mean has a meaning, and not names of categories."""
+    """Whether codes are scores (they have a mean) or categories."""
     paragraph: bool = False
-    """Whether the first paragraph of an answer is rated, and not its first sentence."""
+    """Whether the first paragraph of an answer is rated. If not, it is the first sentence."""
 
     def summarise(self, rated: Sequence[Rated]) -> dict[str, Any]:
         """What the ratings of a model's answers say of it, as plain data."""
@@ -68,7 +68,7 @@ def scores(rated: Sequence[Rated], codes: Codes) -> dict[str, Any]:
 
 
 def categories(rated: Sequence[Rated], codes: Codes) -> dict[str, Any]:
-    """How often each category is the one that most raters of an answer chose.
+    """The share of answers for which most raters chose a category, for each category.
 
     Returns:
         Shares of the answers that have such a category, with 95 % intervals over groups of items.

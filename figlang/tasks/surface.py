@@ -1,9 +1,7 @@
-"""How far the surface of a data set gets one, without a model: rules that look at lengths, words and
-frequencies only.
+"""Baselines without a model: rules that use only lengths, words and frequencies.
 
-A benchmark that such a rule solves does not measure understanding. Words are those of Unicode's word
-boundaries (UAX #29), so that they are found in any script that separates them; elsewhere every character is
-one.
+A benchmark that such a rule solves does not measure understanding. Words are found by Unicode's word
+boundaries (UAX #29). In scripts that do not separate words, every character is a word.
 """
 
 from collections import Counter
@@ -27,7 +25,7 @@ Feature = Callable[[Item], Scores]
 
 @dataclass(frozen=True)
 class Baseline:
-    """Accuracy of a rule. `ties` items get no choice from it and count as wrong; `decided` is the accuracy on
+    """Accuracy of a rule. It cannot decide `ties` items, which count as wrong. `decided` is the accuracy on
     the others."""
 
     rule: str
@@ -40,8 +38,8 @@ def measure(items: Sequence[Item], training: Iterable[Item] = ()) -> list[Baseli
     """The baselines of items with a known answer, best first; empty without any.
 
     Args:
-        items: what is asked.
-        training: items of the training split, for the rule that goes by frequency.
+        items: The items to choose for.
+        training: Items of the training split, for the frequency rule.
     """
     known = [item for item in items if item.gold is not None]
     found: list[Baseline | None] = []

@@ -5,7 +5,8 @@ from figlang.types import Item, Split
 
 
 def near_duplicates(train: Split, other: Split) -> dict[str, str]:
-    """Training items with the same context as an item of another split, case and final periods aside.
+    """Find training items with the same context as an item of another split. Case and final periods are
+    ignored.
 
     Returns:
         The id of each training item, with the id of the item that it repeats.
@@ -15,8 +16,8 @@ def near_duplicates(train: Split, other: Split) -> dict[str, str]:
 
 
 def twin(item: Item) -> str:
-    """What items have in common that ask about the same text. A text that is cut is whole only with its
-    options; an empty string if the item has no text."""
+    """A key that is the same for items about the same text. The key of a text that is cut includes its
+    options. It is empty if the item has no text."""
     if item.cut:
         return fold(" ".join((item.context, *item.options)))
     return fold(item.context)

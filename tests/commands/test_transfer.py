@@ -283,7 +283,7 @@ MISTAKES = [
     (
         train_command,
         ["data=snli", "data.test_labels=x"],
-        "data.test_labels is only read by data.dataset=figqa or figqa_csv",
+        "data.test_labels is only for data.dataset=figqa or figqa_csv",
     ),
     (
         evaluate_command,

@@ -71,7 +71,7 @@ def test_examples_are_answered_questions_of_other_rows() -> None:
         assert all(text.endswith('"? No.') for text in before)
         assert f"{plain.prompt} No." not in before
     with pytest.raises(
-        FiglangError, match="6 rated answers are wanted before a question, and 5 of other rows are there"
+        FiglangError, match="6 rated answers are wanted before a question, but only 5 are from other rows"
     ):
         questions.with_examples(asked[:1], pool, 6)
 
@@ -297,11 +297,11 @@ def test_figqa_has_several_answers_to_a_metaphor(run: Run) -> None:
     ("overrides", "message"),
     [
         (["sampling.n=2"], "would all be the same at sampling.temperature=0"),
-        (["kinds=[x]"], "no kind of MiQA's open questions"),
+        (["kinds=[x]"], "not a kind of MiQA's open questions"),
         (["shots=2"], "shots=, rated= and ratings= go together"),
         (["ratings=[a.csv]"], "shots=, rated= and ratings= go together"),
         (["kinds=[]"], "kinds=[] asks nothing"),
-        (["data.question=implied-by"], "asks nothing about these items"),
+        (["data.question=implied-by"], "has no questions about these items"),
         (["shots=2", "rated=/nowhere", "ratings=[a.csv]"], "key.json cannot be read"),
         (["sampling.top_p=2"], "sampling.top_p=2.0 must be above 0 and at most 1"),
         (["data=winogrande_l"], "has no open questions"),

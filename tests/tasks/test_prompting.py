@@ -62,10 +62,10 @@ def test_an_item_never_sees_itself_its_twin_or_its_metaphor(per: str) -> None:
 
 def test_too_few_examples_are_an_error() -> None:
     with pytest.raises(
-        FiglangError, match=r"prompt.k=3 examples are wanted and 2 are left .*; lower prompt.k$"
+        FiglangError, match=r"prompt.k=3 examples are wanted, but .* has only 2 besides .*; lower prompt.k$"
     ):
         draw(TRAIN[:4], TRAIN[:4], worded, PromptConfig(k=3))
-    with pytest.raises(FiglangError, match=r"0 are left .* draw with prompt.per=pair"):
+    with pytest.raises(FiglangError, match=r"has only 0 besides .* draw with prompt.per=pair"):
         draw(TRAIN, TRAIN, worded, PromptConfig(k=1, per="split"))
     with pytest.raises(FiglangError, match=r"prompt.k=-1 must be at least 0"):
         PromptConfig(k=-1)

@@ -235,7 +235,7 @@ def test_a_folder_with_foreign_files_is_left_alone(tmp_path: Path) -> None:
         (["peft.r=0"], "peft.r=0"),
         (["trainer.threads=0"], "trainer.threads=0"),
         (["trainer.devices=abc"], "trainer.devices=abc must be auto or a number"),
-        (["data.train=mine.csv"], "data.train is only read by data.dataset=figqa_csv"),
+        (["data.train=mine.csv"], "data.train is only for data.dataset=figqa_csv"),
         (["data=figqa_csv"], "data.train=FILE.csv"),
         (
             ["data=figqa_csv", "data.train=nowhere.csv", "data.validation=nowhere.csv"],

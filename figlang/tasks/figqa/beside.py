@@ -1,4 +1,4 @@
-"""What Fig-QA's paper adds to the tables of a report (Liu et al. 2022)."""
+"""Numbers of Fig-QA's paper that are added to the tables of a report (Liu et al. 2022)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -51,7 +51,7 @@ def of(table: str) -> Beside:
 
 
 def analysis_notes() -> tuple[str, ...]:
-    """How parts of speech were found, and why the paper's numbers are not beside them."""
+    """Notes: how parts of speech were found, and why the paper's numbers are not shown beside them."""
     return CUT if cut.tagger() else IN_SENTENCE, NO_PAPER
 
 
@@ -59,7 +59,7 @@ def commonsense(systems: Sequence[System], values: Mapping[str, Sequence[str]]) 
     """Table 6 with measured systems on top.
 
     Args:
-        systems: What was measured.
+        systems: The measured systems.
         values: The common-sense categories of each item by its id.
     """
     measured: list[tuple[Cell, ...]] = []

@@ -2,9 +2,8 @@
 E).
 
 The authors' code lower-cases a segment, deletes punctuation marks and determiners, reads every word as a noun
-to lemmatise it, and gives what is left to NLTK's tagger without the rest of the sentence. So "the girl's
-room" is tagged as `girl s room`, NN NN NN, and no plural is left. Tags of the words in their sentence are
-other tags: there it is NN POS NN.
+to lemmatise it, and gives the rest to NLTK's tagger without the sentence around it. So "the girl's room" is
+tagged as `girl s room`, NN NN NN, and plurals are lost. In the sentence its tags are NN POS NN.
 """
 
 import string
@@ -22,7 +21,7 @@ Tagger = Callable[[Sequence[str]], list[tuple[str, str]]]
 
 @cache
 def tagger() -> Tagger | None:
-    """NLTK's English tagger, or None where its data are not installed."""
+    """NLTK's English tagger; None if its data are not installed."""
     from nltk.tag import PerceptronTagger
 
     try:
@@ -33,10 +32,8 @@ def tagger() -> Tagger | None:
 
 
 def patterns(document: Any, tag: Tagger) -> tuple[str, str, str] | None:
-    """The tags of subject, relation and object of a parsed metaphor, joined by spaces; None where it has no
-    two parts.
-
-    WordNet has to be there (`wordnet.reader`), since words are lemmatised by it.
+    """The tags of subject, relation and object of a parsed metaphor, joined by spaces; None if it does not
+    have two parts. Words are lemmatised with WordNet, so call `wordnet.reader` first.
     """
     places = segments.places(document)
     if places is None:
@@ -59,6 +56,8 @@ def cleaned(text: str) -> list[str]:
 
 
 def repaired(words: Sequence[str]) -> list[str]:
-    """A relation with the `s` that lemmatising takes from "was", "has", "as"; as in the authors' code, all
-    words in -a get one."""
+    """Put back the `s` that lemmatising removes from "was", "has" and "as".
+
+    As in the authors' code, every word that ends in -a gets an s.
+    """
     return [f"{word}s" if word.endswith("a") else word for word in words]

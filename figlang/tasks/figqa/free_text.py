@@ -15,7 +15,7 @@ KIND = "interpretation"
 
 
 def ask(items: Sequence[Item]) -> list[Open]:
-    """What each metaphor is to say, once."""
+    """An open question about each metaphor: what does it mean? Each metaphor is asked once."""
     first = {item.context: item for item in reversed(items)}
     return [
         Open(item.id, item.group, KIND, that_is_to_say(item)) for item in items if first[item.context] is item
@@ -23,15 +23,18 @@ def ask(items: Sequence[Item]) -> list[Open]:
 
 
 def that_is_to_say(item: Item) -> str:
-    """A metaphor with the suffix prompt of the paper, one period between, no space at the end."""
+    """A metaphor followed by the paper's suffix prompt, with one period between them and no space at the
+    end."""
     bare = item.context.rstrip(" .")
     return f"{bare}{'' if is_ended(bare) else full_stop(bare)} That is to say,"
 
 
 def shares(rated: Sequence[Rated], codes: Codes) -> dict[str, Any]:
-    """The majority code of every answer, and of every metaphor with several answers, all of them rated,
-    whether they contradict each other (one correct, one incorrect), whether any is correct, and whether all
-    are."""
+    """Summarise the majority code of every answer.
+
+    For metaphors with several answers, all of them rated, it also says whether they contradict each other
+    (one correct, one incorrect), whether any is correct, and whether all are.
+    """
     by_item: dict[str, list[float]] = defaultdict(list)
     for answer in rated:
         unrated = np.isnan(answer.codes).all()

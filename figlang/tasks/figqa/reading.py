@@ -4,8 +4,8 @@ Upstream: github.com/nightingal3/Fig-QA, MIT. A row is a metaphor (`startphrase`
 (`ending1`, `ending2`) and the index of the right one (`labels`; -1 = hidden, as in the whole test split). Two
 neighbouring rows with the same endings form a Winograd pair: the metaphors differ, the answer flips.
 
-Known defects of the upstream files: from qid X908 on, train_xl.csv joins rows by qid that are not a pair, so
-`qid` only decides where one of two neighbours has a misspelt ending; two of its rows have no partner; eight
+Known defects of the upstream files: from qid X908 on, rows of train_xl.csv with the same qid are not a pair.
+So `qid` is used only if one of two neighbours has a misspelt ending. Two of its rows have no partner; eight
 rows have two equal endings; a few metaphors occur both in a training file and in dev.
 """
 
@@ -83,7 +83,7 @@ def read(path: Path, strict: bool = False, distinct: bool | None = None) -> Spli
 
     Optional columns: `id` (unique; otherwise ids are `<file stem>-<row>`), `qid`. Rows that cannot be used
     are left out with a note each, or refused with `strict`. With `distinct`, labelled rows that repeat an
-    earlier one are left out and counted; False only counts them, and None does not look for them.
+    earlier one are left out and counted; False: they are only counted. None: they are not looked for.
 
     Raises FiglangError if no row can be used, or if the labels count from 1.
     """
@@ -122,7 +122,7 @@ def with_labels(split: Split, path: Path, strict: bool = False) -> Split:
     """The split with gold options from a user's label file: column `labels`, one row per item in the file's
     order.
 
-    Where the file also has `startphrase`, it must agree row by row.
+    If the file also has `startphrase`, it must agree in every row.
     """
     problems = Problems(path, strict)
     labels = read_csv(path, ("labels",), problems)

@@ -1,5 +1,4 @@
-"""Rows of a table in Fig-QA's form, made by anyone: which of them can be used, which repeat another, which
-are a pair."""
+"""Rows of a table in Fig-QA's form, from any source: usable rows, repeated rows, and pairs."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,8 @@ NOTHING: Mapping[str, tuple[str, ...]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row that can be used. `options` are the endings as they are read, `endings` as they are compared."""
+    """A row that can be used. `options` are the endings as in the file. `endings` are normalised, to compare
+    them."""
 
     number: int
     id: str
@@ -47,7 +47,7 @@ def label(cell: str) -> int | None:
 
 
 def check_base(path: Path, labels: Iterable[int | None]) -> None:
-    """Raises FiglangError if labels count the endings from 1. Read as 0 and 1 they would be the opposite
+    """Raises FiglangError if labels count the endings from 1. Labels 1 and 2 read as 0 and 1 would name wrong
     answers."""
     found = set(labels)
     if 2 in found and 0 not in found:
@@ -57,12 +57,10 @@ def check_base(path: Path, labels: Iterable[int | None]) -> None:
 
 
 def usable(path: Path, problems: Problems, distinct: bool | None) -> Iterator[Row]:
-    """The rows that can be used; those that cannot are noted.
+    """Yield the rows that can be used, and note the others.
 
-    With `distinct`, labelled rows that repeat an earlier one are left out; with False they are counted; with
-    None nobody looks.
-
-    Raises FiglangError if the labels count from 1, which is known at the end.
+    Labelled rows that repeat an earlier one are left out if `distinct` is True, only counted if it is False,
+    and not looked for if it is None. Raises FiglangError after the last row if the labels count from 1.
     """
     ids: set[str] = set()
     labels: set[int | None] = set()
@@ -104,7 +102,8 @@ def usable(path: Path, problems: Problems, distinct: bool | None) -> Iterator[Ro
 
 
 def items(rows: Iterable[Row], problems: Problems) -> Iterator[Item]:
-    """Items of rows, two neighbours with the same endings and another answer as a pair; others are noted."""
+    """Make items of rows. Two neighbours with the same endings and different answers are a pair; a row
+    without a partner is noted."""
     first: Row | None = None
     for row in rows:
         if first is None:
@@ -120,8 +119,8 @@ def items(rows: Iterable[Row], problems: Problems) -> Iterator[Item]:
 
 
 def aligned(items: Sequence[Item]) -> Iterator[Item]:
-    """The items, with the options of a pair in one order: that of its first item. Then "the same answer" is
-    the same option."""
+    """Give both items of a pair the order of options of its first item, so that the same answer is the same
+    option."""
     before: Item | None = None
     for item in items:
         if (
@@ -137,8 +136,8 @@ def aligned(items: Sequence[Item]) -> Iterator[Item]:
 
 
 class _Repeats:
-    """Rows that ask what an earlier row asks, counted. By digests of rows, since a million texts would not
-    fit."""
+    """Counts rows that repeat an earlier row. It stores digests, since a million texts would need too much
+    memory."""
 
     def __init__(self, problems: Problems, distinct: bool) -> None:
         self.problems, self.distinct = problems, distinct

@@ -1,7 +1,7 @@
 """Subject, relation and object of a metaphor (Liu et al. 2022, §3.1), by the dependency parse of spaCy.
 
 The segmentation is that of the authors' code. Tags and lemmas are those of the words in their sentence. The
-authors' tags, of segments that are cut out, are in `cut.py`.
+authors tagged cut-out segments; that is in `cut.py`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,12 +57,12 @@ def parse(texts: Iterable[str]) -> list[Any]:
 
 
 def stream(texts: Iterable[str]) -> Iterator[Any]:
-    """spaCy's documents of the texts, one after the other: a document takes some 10 KB."""
+    """spaCy's documents of the texts, one at a time, since a document takes about 10 KB."""
     return iter(parser().pipe(texts))
 
 
 def segment(document: Any) -> Segments | None:
-    """The segments of a parsed metaphor; None where fewer than two constituents are found."""
+    """The segments of a parsed metaphor; None if it has fewer than two constituents."""
     found = places(document)
     return None if found is None else Segments(*(_words(document, part) for part in found))
 

@@ -11,13 +11,13 @@ from figlang.types import Item, Prediction
 def write(path: Path, items: Sequence[Item], predictions: Sequence[Prediction]) -> None:
     """A JSON list with context, options, answer (hidden: null and -1) and predicted answer of every item.
 
-    A tie, which counts as wrong everywhere else, is submitted as the first of the best options: the form has
-    no "none".
+    A tie, which counts as wrong everywhere else, is submitted as the first of the best options, since the
+    form cannot say "none".
     """
     rows = []
     for item, prediction in zip(items, predictions, strict=True):
         if item.id != prediction.id:
-            raise ValueError(f"item {item.id!r} beside the prediction of {prediction.id!r}")
+            raise ValueError(f"item {item.id!r} has the prediction of {prediction.id!r}")
         chosen = prediction.scores.index(max(prediction.scores))
         gold = {"text": None, "option_index": -1} if item.gold is None else _answer(item, item.gold)
         rows.append(

@@ -59,8 +59,8 @@ def _found(library: Any, name: str) -> bool:
 
 
 def _copy(folder: Path) -> None:
-    """Debian's files with what NLTK misses; it opens files below its own folders only and follows no link out
-    of them."""
+    """Copy Debian's files, and add the ones that NLTK needs. NLTK opens only files below its own folders, so
+    links would not work."""
     if (folder / "lexnames").is_file():
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,8 +75,8 @@ def _copy(folder: Path) -> None:
 
 
 def hypernyms(wordnet: Any, word: str, tag: str) -> tuple[str, ...]:
-    """Direct hypernyms of the first synset of a word with this Penn Treebank tag (`adult.n.01`), as the paper
-    took them."""
+    """Direct hypernyms (for example `adult.n.01`) of the first synset of a word with this Penn Treebank tag,
+    as in the paper."""
     synsets = wordnet.synsets(word, POS.get(tag[:1]))
     # Sorted, since NLTK's order changes from process to process.
     return tuple(sorted(parent.name() for parent in synsets[0].hypernyms())) if synsets else ()

@@ -14,7 +14,7 @@ from figlang.types import Item, Prompted
 
 
 class Implications(Questions):
-    """Which of two statements a sentence implies, or is implied by."""
+    """Which of two statements does a sentence imply, or which implies it?"""
 
     continued = True
     orders = "all"

@@ -16,14 +16,15 @@ SCALE = Scale(
 
 
 def ask(items: Sequence[Item], kinds: Sequence[str]) -> list[Open]:
-    """The open questions of `kinds` about items, once for a row.
+    """Ask the open questions of `kinds` about items, once for each row.
 
     Raises:
         FiglangError: A kind is unknown, or nothing is asked.
     """
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         raise FiglangError(
-            f"kinds=[{','.join(unknown)}] is no kind of MiQA's open questions; choose of {', '.join(KINDS)}"
+            f"kinds=[{','.join(unknown)}] is not a kind of MiQA's open questions; choose some of "
+            f"{', '.join(KINDS)}"
         )
     asked: dict[tuple[str, str], Open] = {}
     for kind in kinds:
@@ -32,16 +33,15 @@ def ask(items: Sequence[Item], kinds: Sequence[str]) -> list[Open]:
                 asked.setdefault((item.group, kind), Open(item.group, item.group, kind, text))
     if not asked:
         raise FiglangError(
-            f"kinds=[{','.join(kinds)}] asks nothing about these items; metaphorical-literal and "
-            "metaphorical-metaphorical need data=miqa or miqa_implies, literal-literal data=miqa or "
+            f"kinds=[{','.join(kinds)}] has no questions about these items; metaphorical-literal and "
+            "metaphorical-metaphorical need data=miqa or miqa_implies, literal-literal needs data=miqa or "
             "miqa_implied_by"
         )
     return list(asked.values())
 
 
 def could_imply(item: Item, kind: str) -> str | None:
-    """Whether one statement could imply another, by their registers; None for a question type that does not
-    hold both."""
+    """Ask whether one statement could imply another. None if the item's question type does not have both."""
     right, wrong = item.options[item.gold or 0], item.options[1 - (item.gold or 0)]
     implies = "implies" in item.attributes["question"]
     if kind == "literal-literal":

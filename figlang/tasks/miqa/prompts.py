@@ -1,10 +1,10 @@
 """MiQA's questions in words: the published prompts, baselines and a user's own, with examples before them.
 
-The *implies* prompts and the baselines are those of Comșa et al. 2022 (appendix A). The *implied-by* prompts
-were not printed; these put the stem of the paper's Table 1 into the same four forms.
+The *implies* prompts and the baselines are those of Comșa et al. 2022 (appendix A). The paper does not print
+its *implied-by* prompts. Here they are the stem of its Table 1 in the same four forms.
 
-A template has the places `{stem}`, `{a}` and `{b}`. Its line breaks are where a page would break:
-`layout=inline`, as printed, makes them spaces.
+A template has the places `{stem}`, `{a}` and `{b}`. `layout=inline` turns its line breaks into spaces, as the
+prompts are printed.
 """
 
 import random
@@ -69,12 +69,13 @@ def templates(name: str, own: str | None = None) -> Mapping[str, str]:
     places = {place for place, _, _ in fields}
     if unknown := sorted(places - {"stem", "a", "b"}):
         raise FiglangError(
-            f"the template {own!r} has the place {{{unknown[0]}}}; a template has {{stem}}, {{a}} and {{b}}"
+            f"the template {own!r} has {{{unknown[0]}}}, which is unknown; a template can have {{stem}}, "
+            f"{{a}} and {{b}}"
         )
     if formatted := [place for place, spec, conversion in fields if spec or conversion]:
         raise FiglangError(
-            f"the template {own!r} formats {{{formatted[0]}}}; statements stand as they are: no : or ! "
-            "within braces"
+            f"the template {own!r} formats {{{formatted[0]}}}, but statements are shown as they are; remove "
+            "the : or ! within braces"
         )
     if len(places & {"a", "b"}) == 1:
         raise FiglangError(
@@ -87,9 +88,9 @@ def templates(name: str, own: str | None = None) -> Mapping[str, str]:
 class Wording:
     """How a question becomes a prompt and its options become answers.
 
-    `case` says which statements begin upper-case: `first` the quoted stem, `all` the options too, `raw` none
-    but those of the file. `answer` is what stands after the prompt and is scored: the option's `statement`,
-    or the `number` or `letter` that the prompt labels it with.
+    `case` says which statements get an upper-case first letter: `first` the stem, `all` the options too,
+    `raw` none. `answer` is the scored text after the prompt: the option's `statement`, or the `number` or
+    `letter` of its label.
     """
 
     templates: Mapping[str, str]
@@ -111,19 +112,21 @@ class Wording:
 
     @property
     def has_answers(self) -> bool:
-        """Whether the templates label the options, if it is by their labels that they are answered."""
+        """Whether the prompt can be answered: answers by number or letter need templates that label the
+        options."""
         return all(self._labelled(text) for text in self.templates.values())
 
     def answers(self, item: Item) -> tuple[str, ...]:
         """The text of each option as it continues the prompt, with the space before it.
 
-        Raises FiglangError for labels that the prompt does not give.
+        Raises FiglangError if the prompt does not label the options.
         """
         template = self._template(item)
         labels = LABELS.get(self.answer)
         if not self._labelled(template):
             raise FiglangError(
-                f"the prompt {template!r} labels no options in order; write (1) {{a}} (2) {{b}}, or take "
+                f"the prompt {template!r} does not label its options in order; write (1) {{a}} (2) {{b}}, "
+                "or use "
                 "prompt.reply=statement"
             )
         gap = "" if not template or template[-1].isspace() else " "
@@ -147,8 +150,7 @@ class Wording:
 
 
 def wording_of(prompt: PromptConfig) -> Wording:
-    """The wording that a prompt's settings describe; a template of the user's own is laid out as it is
-    written.
+    """Make the wording of a prompt's settings. The layout of a user's own template is not changed.
 
     Raises FiglangError as `templates` does, and if no question is named.
     """
@@ -173,11 +175,11 @@ def are_questions(items: Sequence[Item]) -> bool:
 
 @dataclass(frozen=True)
 class Shots:
-    """Examples before a question: `count` of them, drawn by `seed` anew for every `item`, `pair` (row) or the
+    """Examples before a question: `count` of them, drawn with `seed` for every `item`, `pair` (row) or the
     whole `split`.
 
-    The paper's draws were per item: one of its accuracies is possible only then. Per split, nearly all items
-    show the same examples, which are then read once.
+    The paper drew for every item, since one of its accuracies is possible only so. If they are drawn for the
+    split, nearly all items have the same examples, which are read once.
     """
 
     count: int = 0
@@ -189,10 +191,10 @@ class Shots:
 def ask(
     items: Sequence[Item], wording: Wording, shots: Shots, pool: Sequence[Item] = (), blind: bool = False
 ) -> list[Prompted]:
-    """Every item in words, after examples with their right answers (§5.1), each ended by the separator.
+    """Word every item, after examples with their right answers (§5.1). The separator ends each example.
 
-    Examples come from `pool` (by default the items), see `examples`. A `blind` question hides the item's own
-    statement.
+    Examples come from `pool` (by default the items), see `examples`. With `blind`, the item's own statement
+    is hidden.
     """
     own = wording.blind() if blind else wording
     candidates: dict[str, list[Item]] = {}
@@ -209,13 +211,11 @@ def ask(
 
 
 def examples(item: Item, candidates: Sequence[Item], shots: Shots) -> list[Item]:
-    """Items of the same question type to show before an item, in a random order of their options; each is of
-    another row, and none has the item's row or stem.
+    """Draw examples for an item: items of the same question type, with their options in a random order.
 
-    A draw depends on the seed and the item's id (or row) alone, so that prompts are compared on the same
-    examples, and the first of five is the one of one.
-
-    Raises FiglangError if there are too few rows.
+    Each is from another row, and none has the item's row or stem. A draw depends only on the seed and the
+    item's id (or row). So all prompts have the same examples, and five examples begin with the same one as
+    one example. Raises FiglangError if there are too few rows.
     """
     rows: dict[str, list[Item]] = {}
     for other in candidates:
@@ -226,7 +226,7 @@ def examples(item: Item, candidates: Sequence[Item], shots: Shots) -> list[Item]
     usable = [other for other in drawn if other.group != item.group and other.context != item.context]
     if len(usable) < shots.count:
         raise FiglangError(
-            f"{shots.count} examples for {item.id}, but only {len(usable)} other rows to draw from; ask for "
+            f"{item.id} needs {shots.count} examples, but there are only {len(usable)} other rows; ask for "
             "fewer"
         )
     return usable[: shots.count]

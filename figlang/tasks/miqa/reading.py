@@ -33,10 +33,8 @@ QUESTIONS = {
 def load(
     split: str, question: str, root: str | None, cache: str, strict: bool = False, upstream: bool = True
 ) -> Split:
-    """The questions of one type, or of `both`. There is one set, which is all evaluation: `split` may be
-    anything but train.
-
-    `upstream` says that the file ought to be the published one, so that one with more or fewer rows is noted.
+    """The questions of one type, or of `both`. All items are for evaluation: `split` can be anything but
+    train. With `upstream`, a file with more or fewer rows than the published one is noted.
     """
     if split == "train":
         raise FiglangError(
@@ -50,9 +48,9 @@ def load(
 def read(path: Path, question: str = "both", strict: bool = False, rows: int | None = None) -> Split:
     """Items of any tab-separated file with MiQA's columns, which has no quoting.
 
-    An item's group is its row: its questions and their two orders share statements. Rows that cannot be used
-    are left out with a note each, or refused with `strict`; a number of rows other than `rows` is treated
-    likewise.
+    An item's group is its row, since the questions of a row share statements. Rows that cannot be used are
+    left out with a note each, or refused with `strict`; a number of rows other than `rows` is noted or
+    refused too.
     """
     problems = Problems(path, strict)
     items: list[Item] = []

@@ -1,5 +1,5 @@
-"""MiQA's Table 3 (Comșa et al. 2022) for one model: from predictions by prompt and number of examples to the
-table."""
+"""MiQA's Table 3 (Comșa et al. 2022) for one model: made from predictions by prompt and number of
+examples."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -24,9 +24,11 @@ FOOTNOTE = (
 
 
 def measure(cells: Cells) -> dict[str, Any]:
-    """Accuracy and share of first options of every prompt, number of shots and question type; mean and sample
-    standard deviation over the prompts that ask something; the prompt with the highest accuracy without
-    examples."""
+    """Measure accuracy and the share of first options by prompt, number of shots and question type.
+
+    The content also has the mean and sample standard deviation over prompts with a question, and the prompt
+    that is best without examples.
+    """
     asked = {kind for rows in cells.values() for row in rows for kind in row.attributes["question"]}
     return {question: _measure(cells, question) for question in QUESTIONS if question in asked}
 
@@ -65,11 +67,10 @@ def _measure(cells: Cells, question: str) -> dict[str, Any]:
 
 
 def rows(measured: Mapping[str, Any], question: str, published: bool) -> list[list[list[Cell]]]:
-    """The blocks of the table of one question type, made of rows of cells: prompts, baselines, what sums them
-    up, published rows.
+    """Rows of the table of one question type, in blocks: prompts, baselines, summaries, published rows.
 
-    A row has a name, an accuracy per number of shots and the shares of first options. `published` says
-    whether the items are those that the published rows were measured on.
+    A row has a name, an accuracy per number of shots and the shares of first options. With `published`, the
+    rows of the paper are added: they were measured on the same items.
     """
     found = measured[question]
     shots = _shots(measured)

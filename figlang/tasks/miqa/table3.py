@@ -1,4 +1,4 @@
-"""MiQA's Table 3 as a grid: every prompt with every number of examples before the question."""
+"""MiQA's Table 3 as a grid: every prompt with every number of examples."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -30,18 +30,18 @@ class Table3Config(ReproduceConfig):
     shots: list[int] = words("Numbers of examples, instead of prompt.k.", (0, 1, 5), within=NUMBER)
     one_by_one: int = option(
         0,
-        "Number of items whose strings are scored one by one too, to measure how much time sharing saves.",
+        "Number of items whose strings are also scored one by one, to measure the time that sharing saves.",
         within=NUMBER,
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.questions or not self.shots:
-            raise FiglangError("questions= and shots= must name at least one each")
+            raise FiglangError("questions= and shots= must each have at least one value")
 
 
 class Table3(AnswerGrid[Table3Config]):
-    """Every prompt after each number of examples. A template of the user's own is one more prompt, `own`."""
+    """Every prompt with each number of examples. prompt.template adds the prompt `own`."""
 
     table = "miqa_table3"
     heading = "MiQA"
@@ -67,11 +67,11 @@ class Table3(AnswerGrid[Table3Config]):
         self.wordings = {name: wording for name, wording in named.items() if wording.has_answers}
         if not self.wordings:
             raise FiglangError(
-                f"prompt.reply={prompt.reply}, and {', '.join(named)} label no options; use "
-                "prompt.reply=statement"
+                f"prompt.reply={prompt.reply} needs options with labels, but {', '.join(named)} have none; "
+                "use prompt.reply=statement"
             )
         if left_out := [name for name in named if name not in self.wordings]:
-            log.info("left out, since they label no options: %s", ", ".join(left_out))
+            log.info("prompts that are left out, since their options have no labels: %s", ", ".join(left_out))
 
     def check(self, items: Sequence[Item]) -> None:
         if not prompts.are_questions(items):

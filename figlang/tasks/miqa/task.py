@@ -44,7 +44,8 @@ class MiQa(Task):
         return Implications()
 
     def premises(self, item: Item) -> list[tuple[str, str]]:
-        """Where the question is what implies the sentence, the options are the premises."""
+        """Premise and hypothesis for each option. If the question is what implies the sentence, the options
+        are the premises."""
         if "implied-by" in item.attributes["question"]:
             return [(option, item.context) for option in item.options]
         return super().premises(item)

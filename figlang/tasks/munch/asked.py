@@ -14,7 +14,8 @@ from figlang.types import Item, Prompted
 
 
 class Judgements(Questions):
-    """Which of two candidates, or both, or neither paraphrase a sentence: a letter from A to D."""
+    """Judgements: a letter from A to D says which of two candidates paraphrases a sentence, or both, or
+    neither."""
 
     continued = True
     by_letter = True
@@ -70,7 +71,8 @@ class Judgements(Questions):
 
 
 class Blanks(Questions):
-    """Which word could replace the marked one: the options are the answers that people gave, all right."""
+    """Which word could replace the marked one? The options are the answers that people gave; all of them are
+    right."""
 
     fills = True
     instead = "data=munch has choices"

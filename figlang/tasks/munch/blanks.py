@@ -1,9 +1,9 @@
-"""MUNCH's generation prompts (Tong et al. 2024, Table 8), by the ids of the authors' repository, in both of
-their forms.
+"""MUNCH's generation prompts (Tong et al. 2024, Table 8), in both forms. Their ids are those of the authors'
+repository.
 
-`quote`, asked of LLaMA: the target is replaced by `*[blank]*`, and a last line says what the blank should be,
-up to a quotation mark. `insert`, asked of GPT-3.5: the answer is inserted between two asterisks, so the model
-reads the rest of the sentence too.
+`quote` (for LLaMA): `*[blank]*` replaces the target, and a last line up to a quotation mark asks for the
+blank. `insert` (for GPT-3.5): the answer is inserted between two asterisks, so the model also reads the rest
+of the sentence.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ FORMS = ("quote", "insert")
 
 
 class Prompt(NamedTuple):
-    """A prompt: its place in the paper's table, its first line, and what stands before the new sentence."""
+    """A prompt: its place in the paper's table, its first line, and the text before the new sentence."""
 
     number: int
     instruction: str
@@ -48,12 +48,13 @@ PROMPTS = {
 
 
 def ask(items: Sequence[Item], name: str, form: str = "quote") -> list[Blank]:
-    """The sentences in the words of a prompt, each with a blank for the answer.
-
-    Raises FiglangError for an unknown prompt, and for items that are no substitutions.
+    """Word the sentences as a prompt, each with a blank for the answer. Raises FiglangError if the prompt is
+    unknown, or if items have no answers.
     """
     if name not in PROMPTS:
-        raise FiglangError(f"no generation prompt {name!r} of MUNCH; choose one of {', '.join(PROMPTS)}")
+        raise FiglangError(
+            f"{name!r} is not a generation prompt of MUNCH; choose one of {', '.join(PROMPTS)}"
+        )
     blanks = []
     for item in items:
         if not isinstance(item, Marked) or not item.blank:

@@ -1,5 +1,5 @@
-"""MUNCH's Tables 10 to 12 (Tong et al. 2024): whether right answers go with novelty, genre or part of speech;
-of judgement and of generation."""
+"""MUNCH's Tables 10 to 12 (Tong et al. 2024): whether right answers depend on novelty, genre or part of
+speech, for judgement and for generation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -28,7 +28,7 @@ def measure(rows: Sequence[Case], quantity_test: str, class_test: str, least: in
     """Novelty of right and wrong answers, shares of right ones by genre and part of speech, and the tests
     between them, as plain data.
 
-    The first test of an attribute is that of its highest against its lowest class.
+    The first test of an attribute compares its highest with its lowest class.
     """
     novelty = association.means(rows, "novelty", quantity_test)
     found = {"novelty": [] if novelty.difference is None else [novelty.difference]}
@@ -110,7 +110,7 @@ def tables(found: Mapping[str, Any], model: str, what: str, task: str, published
 
 
 def footnote(found: Mapping[str, Any]) -> str:
-    """What the tests are."""
+    """A sentence that names the tests."""
     return FOOTNOTE.format(
         f"{found['quantity_test']} of novelty, {found['class_test']} of classes",
         len(found["tests"]),

@@ -15,8 +15,8 @@ SUFFIXES = ("svg", "png")
 
 
 def similarity(cosines: Sequence[Mapping[str, float]], name: str, path: Path) -> None:
-    """Densities of the cosine similarities of the three pairs (Figure 3); of fewer than three triples, or all
-    alike, nothing."""
+    """Densities of the cosine similarities of the three pairs (Figure 3); nothing is drawn if there are fewer
+    than three triples, or if all are alike."""
     values = {pair: np.array([one[pair] for one in cosines]) for pair in PAIRS}
     if len(cosines) < 3 or min(some.std() for some in values.values()) == 0:
         return

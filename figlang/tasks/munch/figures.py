@@ -1,4 +1,4 @@
-"""MUNCH's Table 1 and Figures 3 and 8 (Tong et al. 2024): what its sentences and candidates are like."""
+"""MUNCH's Table 1 and Figures 3 and 8 (Tong et al. 2024): properties of its sentences and candidates."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +38,7 @@ class FiguresConfig(ReproduceConfig):
 
 
 class MunchFigures(Figures[FiguresConfig]):
-    """What its sentences and candidates are like."""
+    """Tables and figures of MUNCH's sentences and candidates."""
 
     table = "munch_figures"
     heading = "MUNCH, its sentences and candidates"

@@ -23,11 +23,12 @@ class Mark(NamedTuple):
 
     @property
     def target(self) -> tuple[int, int]:
-        """The word's place in the plain sentence: its first character, and the one after its last."""
+        """The place of the word in the plain sentence: the offsets of its first character and of the one
+        after its last."""
         return len(self.before), len(self.before) + len(self.word)
 
     def repaired(self) -> "Mark":
-        """With the characters that `&gt;`, `&lt;` and `&amp;` stand for."""
+        """Replace `&gt;`, `&lt;` and `&amp;` by the characters that they stand for."""
         return Mark(*map(unescape, self))
 
 

@@ -1,6 +1,5 @@
-"""Parts of speech of marked words (universal tags: NOUN, VERB, ADJ, ADV …): from a table, else from a tagger.
-
-MUNCH's tables have none, and its Tables 1 and 12 need them.
+"""Parts of speech of marked words (universal tags: NOUN, VERB, ADJ, ADV …): from a table, otherwise from a
+tagger. MUNCH's files do not have them, but its Tables 1 and 12 need them.
 """
 
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ from figlang.types import Marked
 def from_table(path: Path, words: dict[str, str], strict: bool = False) -> tuple[dict[str, str], list[str]]:
     """Tags by idx from a tab-separated file with the columns idx, target and upos; an empty upos is unknown.
 
-    `words` are the targets by idx: a row about another word is left out with a note.
+    `words` are the targets by idx. A row about another word is left out with a note.
     """
     problems = Problems(path, strict)
     tags = {}
@@ -31,7 +30,8 @@ def from_table(path: Path, words: dict[str, str], strict: bool = False) -> tuple
 
 
 def tagged(items: Iterable[Marked], pipeline: str) -> Iterable[str]:
-    """Tags by a spaCy pipeline (a name or folder); of a target in several tokens, the tag of the longest.
+    """Tags from a spaCy pipeline (a name or folder). If a target has several tokens, the longest gives the
+    tag.
 
     Raises FiglangError if spaCy (extra `figlang[tagger]`) or the pipeline is not installed, or does not tag.
     """

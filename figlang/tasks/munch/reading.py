@@ -5,16 +5,16 @@ is marked `<b>…</b>`:
 
 - `for_generation.csv`: a sentence with one metaphorically used word, and the single words that people put in
   its place; novelty of the metaphor, genre, and `sid`, the sentence of the VU Amsterdam Metaphor Corpus. A
-  sentence may be asked about several of its words, each with an `idx` of its own.
+  sentence can have several such words, each with its own `idx`.
 - `for_judgement.csv`: two candidates for a sentence (`s0_idx` is its `idx`), each apt or inapt, an apt one
   first.
 
-`i0` numbers the rows of either table and is no `idx`. Eight candidates hold `&gt;` for a `>` that the
-sentence has. The JSON files of `tasks/` repeat the tables; where they are there, they have to agree.
+`i0` numbers the rows of a table; it is not an `idx`. Eight candidates have `&gt;` in place of `>`. The JSON
+files of `tasks/` repeat the tables; if they exist, they must agree.
 
-The authors say to shuffle the candidates, not how. Here `data.seed` draws one order for every triple, so that
-all prompts, both forms and all models see the same; `data.order=both` asks every triple in both orders,
-`upstream` keeps the apt one first. All items of a `sid` are one group.
+The authors say that candidates are to be shuffled, but not how. Here `data.seed` draws one order for every
+triple, which is the same for all prompts, forms and models; `data.order=both` asks every triple in both
+orders, `upstream` keeps the apt one first. All items of a `sid` are one group.
 """
 
 import random
@@ -59,11 +59,11 @@ Finding = tuple[str, str]  # what is wrong with a row, and what to do
 
 
 def load(split: str, data: DataConfig, root: str | None, cache: str) -> Split:
-    """What `data.question` asks for: judgements of a `word`, of a `sentence` or `both`; `generation`; or
-    `paraphrase`, the choice between an apt and an inapt sentence.
+    """Load the items of `data.question`: judgements of a `word`, a `sentence` or `both`; `generation`; or
+    `paraphrase`, a choice between an apt and an inapt sentence.
 
-    Only `paraphrase` can be trained on: a share `data.held_out` of its sentences, drawn by `data.seed`, is
-    its validation part, and no `sid` is on both sides. Elsewhere there is one set, all of it evaluation.
+    Only `paraphrase` can be trained on. `data.seed` draws the share `data.held_out` of its sentences as its
+    validation part, and no `sid` is in both parts. The items of other questions are all for evaluation.
     """
     if data.question == "paraphrase" and split == "test":
         raise FiglangError(
@@ -127,8 +127,8 @@ def read_generation(path: Path, data: DataConfig) -> Split:
 
 
 def read_judgement(path: Path, sentences: Split, data: DataConfig) -> Split:
-    """The triples of a table with the columns JUDGEMENT, as judgements of words, of sentences, or as both;
-    or, of the triples with one apt candidate, as a choice between two sentences. `sentences` are those of
+    """The triples of a table with the columns JUDGEMENT, as judgements of words, of sentences, or of both; or
+    as a choice between two sentences (only triples with one apt candidate). `sentences` are those of
     `read_generation`.
 
     Rows that cannot be used are left out with a note each, or refused with `data.strict`.
@@ -210,13 +210,13 @@ def _part(judged: Split, split: str, data: DataConfig) -> Split:
     count = round(data.held_out * len(groups))
     if split == "train" and count == len(groups):
         raise FiglangError(
-            f"data.held_out={data.held_out:g} leaves nothing of {judged.source} to train on; hold out less"
+            f"data.held_out={data.held_out:g} leaves no item of {judged.source} to train on; hold out less"
         )
     held_out = set(random.Random(data.seed).sample(groups, count))
     items = tuple(item for item in judged.items if (item.group in held_out) == (split == "validation"))
     if not items:
         raise FiglangError(
-            f"data.held_out={data.held_out:g} leaves nothing of {judged.source} to validate on; hold out more"
+            f"data.held_out={data.held_out:g} leaves no item of {judged.source} to validate on; hold out more"
         )
     return replace(
         judged,
@@ -284,8 +284,8 @@ def _agree(entries: Mapping[int, munch_tasks.Entries], table: Path, problems: Pr
 def _parts_of_speech(
     sentences: Mapping[str, Marked], folder: Path, data: DataConfig
 ) -> tuple[dict[str, str], list[str]]:
-    """Tags by idx: from the file `data.pos`, by default the one beside the tables, and of what it lacks by
-    `data.tagger`."""
+    """Tags by idx from the file `data.pos` (by default the one beside the tables). `data.tagger` gives the
+    tags that it lacks."""
     path = Path(data.pos).expanduser() if data.pos else folder / "derived" / "pos_from_vua_seq.tsv"
     tags: dict[str, str] = {}
     notes: list[str] = []

@@ -1,4 +1,4 @@
-"""MUNCH's Table 3 (Tong et al. 2024) for one model: from rankings by prompt to the tables."""
+"""MUNCH's Table 3 (Tong et al. 2024) for one model: made from rankings by prompt."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,10 +37,10 @@ FOOTNOTE = (
 def measure(
     cells: Mapping[str, Sequence[Ranking]], max_rank: int | None = None, ddof: int = 1
 ) -> dict[str, Any]:
-    """The measures of every prompt, their mean and standard deviation over the prompts, the prompt with the
+    """Measure every prompt, the mean and standard deviation over prompts, and find the prompt with the
     highest MRR.
 
-    The interval of a mean is over sentences, and takes the prompts as given.
+    The interval of a mean resamples sentences, not prompts.
     """
     prompts = {
         name: {"number": PROMPTS[name].number, **rankings.measure(rows, max_rank)}

@@ -1,4 +1,4 @@
-"""MUNCH's task files, which repeat its tables as JSON: whether the two agree."""
+"""Check that MUNCH's task files (JSON), which repeat its tables, agree with them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,8 +17,8 @@ def generation(i0: str, sentence: str) -> Entries:
 
 
 def judgement(i0: str, sentence: Mark, candidates: Sequence[tuple[Mark, str]]) -> Entries:
-    """What four task files say about a triple: the sentence with its target starred or not, the candidates'
-    words or sentences."""
+    """The content of four task files about a triple: the sentence with or without asterisks, and the
+    candidates as words or sentences."""
 
     def entry(asked: str, texts: Sequence[str]) -> Mapping[str, Any]:
         options = [{"text": text, "label": label} for text, (_, label) in zip(texts, candidates, strict=True)]
@@ -34,8 +34,8 @@ def judgement(i0: str, sentence: Mark, candidates: Sequence[tuple[Mark, str]]) -
 
 
 def differences(rows: Mapping[int, Entries], folder: Path) -> Iterator[tuple[int | None, str]]:
-    """Where the task files of a folder differ from the table: row number (None: of no row) and what. A file
-    may be absent.
+    """Find differences between the task files of a folder and the table: the row number (None: no row) and a
+    description. A file may be absent.
 
     Raises FiglangError for a file that is not a list of JSON objects with a dataset_index.
     """
@@ -48,7 +48,7 @@ def differences(rows: Mapping[int, Entries], folder: Path) -> Iterator[tuple[int
             found = {str(entry["dataset_index"]): entry for entry in listed}
         except (ValueError, TypeError, KeyError) as error:
             raise FiglangError(
-                f"{path} is no list of JSON objects with a dataset_index ({error}); restore or delete it"
+                f"{path} is not a list of JSON objects with a dataset_index ({error}); restore or delete it"
             ) from error
         if len(found) < len(listed):
             yield (

@@ -1,14 +1,14 @@
 """Natural language inference: SNLI (Bowman et al. 2015), MultiNLI (Williams et al. 2018), ANLI (Nie et al.
 2020), FEVER-NLI (Nie et al. 2019), and all four together.
 
-A row is a premise, a hypothesis and one of CLASSES. Read are the authors' files: SNLI 1.0 and MultiNLI 1.0 as
-JSON lines or tab-separated text, ANLI and FEVER-NLI as JSON lines; where these are not, line-aligned `s1.*`,
-`s2.*`, `labels.*` (InferSent's form); or the hub. MultiNLI's matched part is validation and its mismatched
-part is test, since the labels of its test part are hidden.
+A row is a premise, a hypothesis and one of CLASSES. The authors' files are read: SNLI 1.0 and MultiNLI 1.0 as
+JSON lines or tab-separated text, ANLI and FEVER-NLI as JSON lines. If they are missing, line-aligned files
+`s1.*`, `s2.*`, `labels.*` (InferSent's form) or the hub are read. MultiNLI's matched part is validation and
+its mismatched part is test, since the labels of its test part are hidden.
 
 Rows whose annotators did not agree (label `-`) are left out and counted. Line-aligned SNLI files are
-tokenised, with spaces before punctuation. The hub's copy of FEVER-NLI has claim and evidence the wrong way
-round; they are put right here.
+tokenised, with spaces before punctuation. The hub's copy of FEVER-NLI has claim and evidence exchanged; this
+is corrected here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,8 +33,8 @@ HELD_OUT = 5  # one premise in so many of SNLI's test part is kept from snli_dev
 
 @dataclass(frozen=True)
 class Corpus:
-    """Where one data set is. `parts` are the names of a split's files without their ending, `hub_parts` those
-    on the hub."""
+    """The place of one data set. `parts` are the names of a split's files without suffix, `hub_parts` their
+    names on the hub."""
 
     folders: tuple[str, ...]
     parts: Mapping[str, tuple[str, ...]]
@@ -85,8 +85,8 @@ CORPORA = {
 def load(split: str, dataset: str, root: str | None, strict: bool = False) -> Split:
     """One split of a data set: train, validation or test.
 
-    `nli_mix` is all four corpora. `snli_dev_test` is for where SNLI's training part is not at hand: it trains
-    on dev and on four fifths of test, chosen by premise; the other fifth is its validation.
+    `nli_mix` is all four corpora. `snli_dev_test` is for users without SNLI's training part. It trains on dev
+    and on four fifths of test, chosen by premise. The other fifth is its validation part.
     """
     if dataset == "nli_mix":
         return joined(f"{dataset}_{split}", [_corpus(name, split, root, strict) for name in CORPORA])
@@ -98,11 +98,11 @@ def load(split: str, dataset: str, root: str | None, strict: bool = False) -> Sp
 
 
 def choices(split: Split) -> Split:
-    """Which hypothesis follows from the premise? Every entailed one with a contradicted one of the same
-    premise, in their order.
+    """Make choices: which hypothesis follows from the premise?
 
-    Rows left over, the neutral ones among them, are counted in a note. Options are in alphabetical order, so
-    that the right one has no place of its own.
+    The options are an entailed and a contradicted hypothesis of the same premise, paired in file order. A
+    note counts the other rows, such as neutral ones. Options are in alphabetical order, so that their order
+    does not show the right one.
     """
     premises: dict[str, dict[int | None, list[Inference]]] = {}
     for row in split.items:
@@ -136,8 +136,8 @@ def _consequence(entailed: Inference, contradicted: Inference) -> Item:
 def _dev_test(split: str, dev: Split, test: Split) -> Split:
     if split == "test":
         raise FiglangError(
-            "snli_dev_test has train and validation only: what is held out of SNLI's test part is its "
-            "validation"
+            "snli_dev_test has no test part; use split=validation, which is the held-out fifth of SNLI's "
+            "test part"
         )
     held = {
         item.context
@@ -174,8 +174,8 @@ def _from_hub(name: str, corpus: Corpus, part: str, split: str, strict: bool) ->
 
 
 def _from_folder(name: str, corpus: Corpus, split: str, root: str, strict: bool) -> list[Split]:
-    """The parts of a split: its files by the authors' names, else line-aligned ones, which are one part
-    whatever the data set."""
+    """The parts of a split: files with the authors' names. Otherwise line-aligned files, which are always one
+    part."""
     folders = [local_path(root) / folder for folder in corpus.folders]
     short = {"validation": "dev"}.get(split, split)
     for folder in folders:

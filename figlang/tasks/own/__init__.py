@@ -1,1 +1,1 @@
-"""Files of one's own."""
+"""Data files of your own."""

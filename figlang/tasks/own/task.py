@@ -1,4 +1,4 @@
-"""CSV files of one's own, in the form of Fig-QA's, as a task."""
+"""CSV files of your own, with the columns of Fig-QA, as a task."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from figlang.types import Split
 
 
 class OwnFiles(FigQa):
-    """Read from the files that are named, and like Fig-QA in all that follows."""
+    """Items from files that the options name. Everything else is like Fig-QA."""
 
     name = "figqa_csv"
     sizes = ()

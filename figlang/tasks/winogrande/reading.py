@@ -3,13 +3,13 @@
 Upstream: winogrande.allenai.org, CC BY 2.0, one JSON object a line. A row is a sentence with a blank `_`, two
 things that may fill it (`option1`, `option2`) and which does (`answer`: 1 or 2; empty or absent in the test
 file, whose labels are hidden). `qID` ends in -1 or -2: two rows that share the rest of it are a Winograd
-pair, one word apart, with the answer flipped. The adversarial filter took one row of many pairs of train_xl,
-train_debiased and dev away. The hub's copy has no qID, so there neighbouring rows with the same options and
-flipped answers are taken for a pair.
+pair, one word apart, with the answer flipped. The adversarial filter removed one row of many pairs in
+train_xl, train_debiased and dev. The hub's copy has no qID: there, neighbouring rows with the same options
+and flipped answers are a pair.
 
-An item is cut at the blank: its context is what stands before it, an option is what fills it and the rest of
-the sentence. So the two sequences of an item are those that Sakaguchi et al. train on; a network that was
-trained on them reads Fig-QA's metaphor and answer in the same two places.
+An item is cut at the blank. The context is the text before it. An option is the filler with the rest of the
+sentence. So the two sequences of an item are those that Sakaguchi et al. train on. A network that was trained
+on them reads Fig-QA's metaphor and answer in the same two places.
 """
 
 from collections.abc import Iterable, Sequence

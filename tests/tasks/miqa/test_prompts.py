@@ -105,7 +105,7 @@ def test_the_answer_is_the_statement_or_its_label(
 @pytest.mark.parametrize("name", ["or", "no_choices"])
 @pytest.mark.parametrize("answer", ["number", "letter"])
 def test_a_prompt_without_labels_has_none_to_answer_with(name: str, answer: str) -> None:
-    with pytest.raises(FiglangError, match="labels no options"):
+    with pytest.raises(FiglangError, match="does not label its options"):
         wording(name, answer=answer).answers(IMPLIES)
 
 
@@ -140,8 +140,8 @@ def test_statements_may_hold_braces() -> None:
 @pytest.mark.parametrize(
     ("own", "message"),
     [
-        ("{premise}: {a} or {b}", "has the place {premise}"),
-        ("{stem}: {} or {b}", "has the place {}"),
+        ("{premise}: {a} or {b}", "has {premise}, which is unknown"),
+        ("{stem}: {} or {b}", "has {}, which is unknown"),
         ("{stem}: {a}", "shows one of the two options"),
         ("{stem}: {a} or {b", "cannot be read"),
         ("{stem:d} {a} {b}", "formats {stem}"),
@@ -198,7 +198,7 @@ def test_examples_are_other_rows_of_the_same_question_type(seed: int, per: str) 
 
 def test_a_row_with_the_same_stem_is_no_example() -> None:
     twin = Item("2", "2", IMPLIES.context, ("x", "y"), 0, {"question": ("implies",)})
-    with pytest.raises(FiglangError, match="1 examples for implies, but only 0 other rows"):
+    with pytest.raises(FiglangError, match="implies needs 1 examples, but there are only 0 other rows"):
         ask([IMPLIES, twin], wording("qa"), Shots(1))
 
 

@@ -82,17 +82,20 @@ def test_another_normalisation_is_in_the_signature(run: Run) -> None:
     ("overrides", "message"),
     [
         (["prompt=none"], "asks no question; MiQA needs one of prompt=miqa_or, miqa_numbered"),
-        (["prompt=miqa_or", "prompt.reply=number"], "labels no options"),
+        (["prompt=miqa_or", "prompt.reply=number"], "does not label its options"),
         (["prompt=miqa_qa", "prompt.question=x"], "no prompt 'x' for MiQA; choose one of or,"),
-        (["prompt=miqa_qa", "prompt.template='{stem} {a} {b} {c}'"], "has the place {c}"),
-        (["prompt=miqa_qa", "prompt.k=44"], "44 examples for miqa-1-implies-1, but only 43 other rows"),
+        (["prompt=miqa_qa", "prompt.template='{stem} {a} {b} {c}'"], "has {c}, which is unknown"),
+        (
+            ["prompt=miqa_qa", "prompt.k=44"],
+            "miqa-1-implies-1 needs 44 examples, but there are only 43 other rows",
+        ),
         (["prompt=miqa_qa", "prompt.suffix=so"], "cannot be used in a question"),
         (
             ["prompt=miqa_qa", "scoring=clean"],
             "scoring=clean has scoring.span=whole, which has no effect: only the answers to questions",
         ),
         (["prompt=miqa_qa", "scoring=liu2022"], "scoring=liu2022 has scoring.text=raw"),
-        (["prompt=miqa_qa", "data=figqa_sample"], "asks questions, and"),
+        (["prompt=miqa_qa", "data=figqa_sample"], "asks questions, but the items of"),
     ],
 )
 def test_a_mistake_is_one_line(
@@ -192,7 +195,7 @@ def test_prompts_without_labels_are_left_out_of_a_table_of_labels(caplog: pytest
     with caplog.at_level("INFO", "figlang"):
         made = Table3(config)
     assert list(made.wordings) == ["numbered", "qa", "question_answer", "no_questions"]
-    assert "left out, since they label no options: or, no_choices" in caplog.text
+    assert "prompts that are left out, since their options have no labels: or, no_choices" in caplog.text
 
 
 def test_the_table_takes_its_numbers_of_examples_from_shots() -> None:

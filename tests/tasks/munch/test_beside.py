@@ -83,7 +83,7 @@ def test_a_damaged_task_file_is_one_line(tmp_path: Path, content: str) -> None:
     root = write(tmp_path, [TRIPLE])
     task(root, "word_judge", content)
     with pytest.raises(
-        FiglangError, match=r"word_judge\.json is no list of JSON objects with a dataset_index"
+        FiglangError, match=r"word_judge\.json is not a list of JSON objects with a dataset_index"
     ) as error:
         read(root)
     assert "\n" not in str(error.value)

@@ -55,7 +55,7 @@ def test_the_two_forms() -> None:
 
 def test_a_prompt_needs_answers_and_a_name() -> None:
     with pytest.raises(
-        FiglangError, match="no generation prompt 'x' of MUNCH; choose one of PTGS54, UASW92, GASW45"
+        FiglangError, match="'x' is not a generation prompt of MUNCH; choose one of PTGS54, UASW92, GASW45"
     ):
         ask([ITEM], "x")
     judged = data.load(
@@ -243,7 +243,7 @@ def test_a_masked_model_fills_masks(run: Run, masked_folder: Path, tmp_path: Pat
         (["rank=word", "max_tokens=3"], "max_tokens= changes nothing under rank=word"),
         (["candidates=words.txt"], "candidates= changes nothing under rank=first_token"),
         (["rank=word", "candidates=nowhere.txt"], "candidates=nowhere.txt cannot be read"),
-        (["prompts=[XX]"], "no generation prompt 'XX' of MUNCH"),
+        (["prompts=[XX]"], "'XX' is not a generation prompt of MUNCH"),
         (["prompt.k=3"], "prompt.k changes no generation prompt"),
         (["max_rank=0"], "max_rank=0 must be above 0"),
         (["rank=letter"], "rank=letter is not a choice; choose one of first_token, word"),

@@ -304,7 +304,7 @@ MISTAKES: list[tuple[Callable[[], None], list[str], str]] = [
         "prompt CTWT52 asks about words of MUNCH; use data=munch_word",
     ),
     (evaluate_command, ["data=munch_generation"], "asks for words and has no options to choose from"),
-    (evaluate_command, ["data=munch_paraphrase", "prompt=munch"], "asks questions, and"),
+    (evaluate_command, ["data=munch_paraphrase", "prompt=munch"], "asks questions, but the items of"),
     (
         evaluate_command,
         ["data=miqa_sample", "prompt=miqa_qa", "prompt.reply=greedy"],

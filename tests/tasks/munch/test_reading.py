@@ -220,11 +220,11 @@ def test_no_sentence_is_on_both_sides(tmp_path: Path) -> None:
     ("split", "settings", "message"),
     [
         ("test", {"question": "paraphrase"}, "has no test part; data.held_out=1 evaluates on all"),
-        ("train", {"question": "paraphrase", "held_out": 1.0}, "held_out=1 leaves nothing of .* to train on"),
+        ("train", {"question": "paraphrase", "held_out": 1.0}, "held_out=1 leaves no item of .* to train on"),
         (
             "validation",
             {"question": "paraphrase", "held_out": 0.0},
-            "held_out=0 leaves nothing of .* to validate on",
+            "held_out=0 leaves no item of .* to validate on",
         ),
         (
             "train",
@@ -250,7 +250,8 @@ def test_settings_are_checked(name: str, value: Any) -> None:
 
 def test_a_question_of_another_data_set_is_refused() -> None:
     with pytest.raises(
-        FiglangError, match="question=word is none of data=miqa, which has both, implies, implied-by"
+        FiglangError,
+        match="question=word is not a question of data=miqa; choose one of both, implies, implied-by",
     ):
         check(DataConfig("miqa", "miqa", question="word"))
 

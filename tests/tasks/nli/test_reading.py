@@ -243,7 +243,7 @@ def test_what_is_held_out_shares_no_premise_with_what_is_trained_on() -> None:
 
 
 def test_snli_dev_test_has_no_test_part() -> None:
-    with pytest.raises(FiglangError, match="train and validation only"):
+    with pytest.raises(FiglangError, match="snli_dev_test has no test part"):
         nli.load("test", "snli_dev_test", SOURCE)
 
 
