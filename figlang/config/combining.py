@@ -1,4 +1,5 @@
-"""Every combination of options with several values, as a multirun would run them, but all at once."""
+"""Combinations of options with several values. A multirun runs them one by one; here a command gets all of
+them."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -19,22 +20,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Combination(Generic[T]):
-    """One configuration of several; `choices` are the words that made it, those with several values and
-    those that name a network."""
+    """One of several configurations. `choices` are the words of its options that have several values or name
+    a network."""
 
     config: T
     choices: tuple[str, ...]
 
     def but(self, key: str) -> str:
-        """What tells it from the other combinations, without the option `key`."""
+        """A name that differs from the names of other combinations, without the option `key`."""
         return " ".join(text for text in self.choices if not text.startswith(f"{key}="))
 
 
 def combinations(verb: str, schema: type[T], words: list[str]) -> list[Combination[T]]:
     """Every combination of the values of a command line.
 
-    checkpoint= and model= name different networks. If both are given, the combinations of each follow one
-    another.
+    checkpoint= and model= name different networks. If both are given, the combinations of one come first,
+    then those of the other.
 
     Args:
         verb: A verb of `ROOTS`.
@@ -62,7 +63,8 @@ def combinations(verb: str, schema: type[T], words: list[str]) -> list[Combinati
 
 
 def _combinations(verb: str, schema: type[T], words: list[str], kind: str = "") -> list[Combination[T]]:
-    """Combinations of several values; the option `kind` is one of the choices even with a single value."""
+    """Combinations of several values. The option `kind` is part of the choices even if it has a single
+    value."""
     overrides = OverridesParser.create().parse_overrides(words)
 
     def varied(override: Override) -> bool:

@@ -25,8 +25,8 @@ T = TypeVar("T")
 def resolve(config: DictConfig, schema: type[T]) -> T:
     """Plain dataclasses from a composed configuration.
 
-    Merging into a fresh schema is what makes a key added with `+` an error: Hydra alone would accept and drop
-    it.
+    The composed configuration is merged into a new schema, so that a key added with `+` is an error. Hydra
+    alone would accept and drop it.
     """
     plain = OmegaConf.to_container(config, resolve=True)
     return cast(T, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(schema), plain)))
@@ -38,7 +38,7 @@ def to_yaml(config: Any) -> str:
 
 
 def compose(verb: str, schema: type[T], overrides: list[str]) -> T:
-    """A configuration as a command line would get it, without the names that `named` fills in.
+    """Compose the configuration of a command line, without the names that `named` fills in.
 
     Args:
         verb: A verb of `ROOTS`.
@@ -79,7 +79,7 @@ def data_presets(names: Sequence[str], like: DataConfig | None = None) -> list[D
 
     Args:
         names: The presets.
-        like: Settings whose folder, limit and draws the presets take over: what it holds out is held out.
+        like: Settings that give the presets their folder, limit, seed and held-out share.
 
     Returns:
         One group of options for each name.
@@ -105,7 +105,7 @@ def data_presets(names: Sequence[str], like: DataConfig | None = None) -> list[D
 
 
 def _given() -> Given:
-    """What Hydra knows of the command line."""
+    """The command line as Hydra parsed it."""
     known = HydraConfig.get()
     choices = {group: str(choice) for group, choice in known.runtime.choices.items() if choice}
     return Given(tuple(known.overrides.task), choices, known.mode is RunMode.MULTIRUN)

@@ -1,4 +1,4 @@
-"""Which data set, and which part of it: the group data."""
+"""The group data: which data set is used, and which part of it."""
 
 from dataclasses import dataclass, field, fields
 from math import inf
@@ -13,7 +13,7 @@ from figlang.errors import FiglangError
 @dataclass
 class DataConfig(Section):
     name: str = option("figqa_sample", "Name in reports and run folders.")
-    dataset: str = option("figqa", "Task that the items are of, which reads the files; mix: several.")
+    dataset: str = option("figqa", "Name of the task, which reads the files. mix: several tasks.")
     mix: dict[str, float] = field(
         default_factory=dict,
         metadata={
@@ -24,14 +24,14 @@ class DataConfig(Section):
             "choices": (),
         },
     )
-    size: str = option("medium", "Training file, of a task that has several: its size, as presets name it.")
+    size: str = option("medium", "Size of the training file, if the task has several training files.")
     question: str = option(
-        "both", "Question type, of a task that has several; a wrong one is answered by the list of them."
+        "both", "Question type, if the task has several. The error for a wrong type lists them."
     )
     order: str = option(
         "seeded",
-        "Judgements of two candidates: in an order drawn for each triple, in both orders, or in the file's, "
-        "which has apt ones first.",
+        "Order of two candidates: drawn for each triple, both orders, or as in the file (upstream), with "
+        "apt candidates first.",
         ("seeded", "both", "upstream"),
     )
     seed: int = option(
@@ -42,16 +42,16 @@ class DataConfig(Section):
     )
     held_out: float = option(
         0.25,
-        "question=paraphrase: share of the sentences that is the validation part; 1 takes all.",
+        "question=paraphrase: share of the sentences in the validation part. 1: all of them.",
         within=Range(least=0, most=1),
     )
     pos: str | None = option(
         None,
-        "Parts of speech of marked words: tab-separated file with idx, target, upos; null takes "
-        "derived/pos_from_vua_seq.tsv if it is beside the tables.",
+        "Parts of speech of marked words: tab-separated file with the columns idx, target and upos. null: "
+        "derived/pos_from_vua_seq.tsv beside the tables, if it exists.",
     )
     tagger: str | None = option(
-        None, "spaCy pipeline for targets without part of speech: en_core_web_sm, or a folder."
+        None, "spaCy pipeline (en_core_web_sm, or a folder) for targets without a part of speech."
     )
     root: str | None = option(
         None, "Folder that holds the data sets, instead of paths.data; may be package:<module>/<path>."
@@ -66,9 +66,12 @@ class DataConfig(Section):
         None, "Files of your own: test file with the same columns; label -1 means hidden."
     )
     test_labels: str | None = option(
-        None, "CSV file with a column `labels` for a test split whose labels are hidden."
+        None, "CSV file with the column `labels`, for a test split with hidden labels."
     )
-    strict: bool = option(False, "Refuse a file with any row-level problem instead of noting it.")
+    strict: bool = option(
+        False,
+        "Stop with an error if a row has a problem. false: note it, and leave out rows that cannot be used.",
+    )
     drop_duplicates: bool = option(
         True, "Files of your own: leave out labelled rows that repeat an earlier row."
     )
@@ -81,19 +84,18 @@ class DataConfig(Section):
         super().__post_init__()
         if (self.dataset == "mix") != bool(self.mix):
             raise FiglangError(
-                f"data.mix and data.dataset=mix go together; this is data={self.name} with "
-                f"dataset={self.dataset}"
+                f"data.mix and data.dataset=mix go together, but data={self.name} has "
+                f"data.dataset={self.dataset}; set both, or neither"
             )
         if odd := [name for name, proportion in self.mix.items() if not 0 <= proportion < inf]:
             raise FiglangError(f"data.mix.{odd[0]}={self.mix[odd[0]]} must be at least 0 and finite")
         if self.mix and not any(self.mix.values()):
-            raise FiglangError("every part of data.mix is 0, so that nothing is left to train on; raise one")
+            raise FiglangError("every part of data.mix is 0, so there are no training items; raise one")
 
 
 def settings_of_data(settings: Any, where: str) -> DataConfig:
-    """Settings of data as a finished run wrote them down, in the file that `where` names.
-
-    Raises FiglangError for what they cannot be: others than DataConfig has, or of other types.
+    """Read the settings of data that a finished run wrote to the file `where`. Raises FiglangError if a
+    setting is unknown or of another type.
     """
     names = [spec.name for spec in fields(DataConfig)]
     wrong = None if isinstance(settings, dict) else "they are no object in braces"
@@ -105,6 +107,4 @@ def settings_of_data(settings: Any, where: str) -> DataConfig:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         wrong = f"data.{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    raise FiglangError(
-        f"{where} has settings of data that are none ({wrong}); put the file back, or name data=PRESET"
-    )
+    raise FiglangError(f"{where} has wrong settings of data ({wrong}); restore the file, or give data=PRESET")

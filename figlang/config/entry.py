@@ -1,4 +1,4 @@
-"""The one door through which a command is entered: Hydra's command line, help, and errors of one line."""
+"""The entry of every command: Hydra's command line, help, and errors of one line."""
 
 import logging
 import os
@@ -31,8 +31,8 @@ FAULTS = (OSError, MemoryError, RuntimeError)
 class Entry:
     """A verb as a command without arguments: it reads sys.argv.
 
-    Help is printed, options are composed and checked, and then `task` is called with them; of a root that is
-    `together`, with all combinations of several values.
+    It prints help, or composes and checks the options and calls `task` with them. If the root is `together`,
+    the task gets all combinations of several values.
     """
 
     def __init__(self, verb: str, task: Task) -> None:
@@ -108,7 +108,7 @@ class Entry:
                 del os.environ["HYDRA_FULL_ERROR"]
 
     def _run(self, composed: DictConfig, root: Root) -> str | None:
-        """One run; the folder of a training, which is where a sweeper finds the results."""
+        """Run once. Returns the folder of a training, in which a sweeper finds the results."""
         config: Any = None
         try:
             config = named(composed, root.schema)
@@ -135,7 +135,7 @@ def entry(verb: str) -> Callable[[Task], Entry]:
 def lazy(verb: str) -> Entry:
     """The command of a verb whose file is imported once its options are found to be valid.
 
-    Help and errors about options so need no torch.
+    So help and errors about options need no torch.
 
     Args:
         verb: A file of figlang/commands/.
@@ -152,7 +152,7 @@ def lazy(verb: str) -> Entry:
 
 @contextmanager
 def _door() -> Iterator[None]:
-    """Secrets are never said, and Ctrl-C is one word (a training says by itself how it can be continued)."""
+    """Hide secrets in errors, and print one word for Ctrl-C. A training itself says how to continue it."""
     with nothing_secret_said():
         try:
             yield

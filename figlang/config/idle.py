@@ -1,4 +1,4 @@
-"""Options that would have no effect, or would be run several times: they are refused."""
+"""Refuse options that have no effect, and multiruns that would run several times."""
 
 from figlang.config.given import Given
 from figlang.config.verbs.evaluate import EvaluateConfig
@@ -16,7 +16,8 @@ def check_training(config: TrainConfig, given: Given) -> None:
     """Check that a multirun starts each run once.
 
     Raises:
-        FiglangError: Each process that Lightning starts would run the whole multirun again.
+        FiglangError: There are several devices: each process that Lightning starts would run the whole
+            multirun.
     """
     slurm = given.choices.get("hydra/launcher") == "submitit_slurm"
     if given.multirun and config.trainer.devices not in ("auto", "1") and not slurm:

@@ -23,7 +23,7 @@ def refuse(error: Exception) -> NoReturn:
     """End the command with the error in one line.
 
     Args:
-        error: Ours, Hydra's or OmegaConf's.
+        error: An error of figlang, Hydra or OmegaConf.
 
     Raises:
         SystemExit: With exit code 2.
@@ -59,7 +59,7 @@ def of_submitit(message: str) -> FiglangError:
 
 
 def _said(error: Exception) -> str:
-    """The message of an error in one line; Hydra's reasons stand in the errors that caused it."""
+    """The message of an error in one line. Hydra's reasons are in the errors that caused it."""
     lines: list[str] = []
     cause: BaseException | None = error
     while cause is not None:
@@ -69,7 +69,7 @@ def _said(error: Exception) -> str:
 
 
 def _for_people(message: str, words: list[str]) -> str:
-    """A message in our words, where it is one of Hydra's that we know."""
+    """Replace known messages of Hydra by plain words."""
     if any(token in message for token in typed.UNREADABLE) and (word := unreadable(words)):
         message = typed.advice(word)
     if "interpolation" in message.lower() and (word := next((word for word in words if "${" in word), None)):

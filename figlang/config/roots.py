@@ -1,4 +1,4 @@
-"""What each verb begins with: its options and the presets of its groups, in one table.
+"""The options of each verb, and the default presets of its groups, in one table.
 
 Hydra finds them as root configurations; there is no YAML file for a verb.
 """
@@ -34,10 +34,10 @@ class Root:
     schema: type
     presets: Mapping[str, str | None] = field(default_factory=dict)
     together: bool = False
-    """Whether several values of an option are one command, not a run each."""
+    """Whether one command gets all values of an option. If not, each value is a run."""
     tables: str | None = None
-    """The module whose `REPRODUCED` has the options and presets of each `table=`; they are a benchmark's own,
-    and this room knows no benchmark."""
+    """The module whose `REPRODUCED` has the options and presets of each `table=`; they are in the benchmark's
+    folder, since figlang.config does not depend on benchmarks."""
 
     @property
     def repeats(self) -> bool:
@@ -92,16 +92,17 @@ ROOTS: Mapping[str, Root] = {
 
 
 def stored(verb: str) -> str:
-    """The name by which Hydra finds the root of a verb; no file in a user's `--config-dir` has it."""
+    """The name by which Hydra finds the root of a verb. It differs from all files in a user's
+    `--config-dir`."""
     return f"figlang_{verb}"
 
 
 def chosen(verb: str, words: Sequence[str]) -> tuple[str, Root]:
-    """The root that a command line begins with.
+    """The root of a command line.
 
     Args:
         verb: A verb of `ROOTS`.
-        words: The words behind it, of which `table=` may choose another root.
+        words: The words after the verb. `table=` among them can choose another root.
 
     Returns:
         The name by which Hydra finds it, and the root.

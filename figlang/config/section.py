@@ -1,5 +1,5 @@
-"""What every section of the schema has: fields with a sentence and choices, and checks that say which field
-is wrong."""
+"""The base of every section of the schema: fields with help and choices, and checks that name a wrong
+field."""
 
 import re
 from dataclasses import dataclass, field, fields
@@ -11,10 +11,10 @@ from figlang.errors import FiglangError
 
 @dataclass(frozen=True)
 class Range:
-    """Which numbers a field takes: `least` or more, or numbers `above`; `most` or less, or numbers `below`.
-    All are finite.
+    """The finite numbers that a field takes: at least `least` or greater than `above`; at most `most` or less
+    than `below`.
 
-    The upper end of a count is what the machinery behind it can hold, far above what anybody needs.
+    The largest count is what the libraries can hold, far more than anybody needs.
     """
 
     least: float | None = None
@@ -23,8 +23,7 @@ class Range:
     below: float | None = None
 
     def fault(self, value: float) -> str | None:
-        """What is wrong with a number, as the rest of the sentence "it must be …"; None for one that is in
-        the range."""
+        """The end of the sentence "it must be …" for a number out of the range; None for a number in it."""
         lower = f"above {self.above:g}" if self.above is not None else f"at least {self.least:g}"
         upper = (
             f"below {_plainly(self.below)}" if self.below is not None else f"at most {_plainly(self.most)}"
@@ -79,7 +78,7 @@ def words(sentence: str, default: tuple[Any, ...] = (), within: Range | None = N
     """A field that holds a list, with its sentence.
 
     Args:
-        sentence: What `--help` says of the field.
+        sentence: The help of the field.
         default: The list that it holds unless one is given.
         within: For numbers, the range that each lies within.
 
@@ -129,12 +128,12 @@ class Section:
 
     @classmethod
     def named(cls, name: str) -> str:
-        """A field as it stands on the command line."""
+        """The name of a field on the command line."""
         return name if issubclass(cls, Command) else f"{cls.__name__.removesuffix('Config').lower()}.{name}"
 
 
 class Command(Section):
-    """What a command takes; its own fields stand at the top level."""
+    """The options of a command. Its own fields are at the top level."""
 
 
 def _brief(number: float) -> str:
@@ -143,8 +142,7 @@ def _brief(number: float) -> str:
 
 
 def plain(section: str, **names: str | None) -> None:
-    """A name is part of a path and of figures: it must not lead out of its folder, and is one short line of
-    text."""
+    """Check a name, which is part of paths and figures: one short line of text, without slashes."""
     for name, value in names.items():
         if value is None:
             continue

@@ -1,4 +1,4 @@
-"""What a number depends on, as one line that stands beside it."""
+"""Signatures: one line beside each number, with all settings that it depends on."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ LIBRARIES = ("figlang", "torch", "transformers", "pytorch-lightning", "peft", "t
 
 
 def versions() -> dict[str, str]:
-    """Versions of everything that computes."""
+    """Versions of the libraries that compute."""
     return {"python": python_version(), **{name: version(name) for name in LIBRARIES}}
 
 
@@ -24,11 +24,11 @@ def signature(facts: Mapping[str, Any]) -> str:
 
 
 def program() -> str:
-    """The command that runs, as it stands behind `python`: evaluate.py, or -m figlang transfer."""
+    """The running command, without `python`: for example evaluate.py, or -m figlang transfer."""
     path = Path(sys.argv[0])
     return f"-m figlang {path.stem}" if path.parent.name == "commands" else path.name
 
 
 def digest(plain: Any) -> str:
-    """Twelve hex digits that identify plain data (the settings of a recipe, say)."""
+    """Twelve hex digits that identify plain data (for example the settings of a recipe)."""
     return hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode()).hexdigest()[:12]

@@ -44,7 +44,7 @@ def readable(root: Root, words: list[str]) -> list[str]:
 
 
 def unreadable(words: list[str]) -> str | None:
-    """The first word that Hydra's parser cannot read; its own message does not name it."""
+    """The first word that Hydra's parser cannot read; Hydra's message does not name it."""
     for word in words:
         try:
             OverridesParser.create().parse_override(word)
@@ -63,7 +63,7 @@ def _check_scoring(words: list[str]) -> None:
 
 
 def _with_runs(words: list[str]) -> list[str]:
-    """Bare words name runs."""
+    """Turn words without `=` into runs=."""
     bare = [word for word in words if "=" not in word and not word.startswith("-")]
     rest = [word for word in words if word not in bare]
     if not bare:

@@ -84,7 +84,7 @@ def test_an_encoder_is_scored_by_its_masked_head(
         (["scoring=pll"], "has no masked-LM head"),
         (
             ["model=bert", "model.quantization=4bit"],
-            "model.quantization is for causal models, and model=bert is an encoder",
+            "model.quantization is for causal models, but model=bert is an encoder",
         ),
         (
             ["model=llama", "model.quantization=2bit"],

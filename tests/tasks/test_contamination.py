@@ -237,7 +237,7 @@ def test_the_command_writes_table_and_ids(
     ("words", "said"),
     [
         (["against=[figqa]"], "data=figqa is not a preset"),
-        (["against=[]"], "against= names no data set"),
+        (["against=[]"], "against= is empty"),
         (["n=0"], "n=0 must be above 0"),
         (["data=miqa_sample"], "MiQA has no training questions"),
     ],

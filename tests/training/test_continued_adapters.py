@@ -157,7 +157,7 @@ def test_merged_adapters_are_exported_as_a_whole_network(
         ),
         (["peft.stack=continue", "peft=rslora"], "not of peft=rslora"),
         (["peft.stack=continue", "peft.target_modules=auto"], "weights are not in both"),
-        (["peft.stack=continue", "peft=none"], "add the peft= and peft.r= that they have"),
+        (["peft.stack=continue", "peft=none"], "give their peft= and peft.r="),
     ],
 )
 def test_adapters_that_cannot_be_continued_are_one_line(

@@ -1,4 +1,4 @@
-"""The groups of options, one for each question that a user answers: model, method, scoring, prompt …"""
+"""The groups of options: model, method, scoring, prompt and others."""
 
 from figlang.config.groups.method import MethodConfig
 from figlang.config.groups.model import ModelConfig

@@ -44,8 +44,7 @@ class EndpointConfig(Section):
     )
 
     def check_endpoint(self, served: bool) -> None:
-        """Raises FiglangError for an endpoint that cannot be asked, and for its settings with other
-        models."""
+        """Raises FiglangError for a wrong endpoint, and for settings of an endpoint with another model."""
         if not served:
             given = [spec.name for spec in fields(EndpointConfig) if getattr(self, spec.name) != spec.default]
             if given:
@@ -64,7 +63,8 @@ class EndpointConfig(Section):
             _ = parts.port
         except ValueError as error:
             raise FiglangError(
-                "model.endpoint is not an address; it looks like http://localhost:8000/v1, ports end at 65535"
+                "model.endpoint is not an address; it looks like http://localhost:8000/v1, with a port of "
+                "at most 65535"
             ) from error
         if parts.username or parts.password or parts.query or parts.fragment:
             raise FiglangError(
@@ -90,7 +90,7 @@ class EndpointConfig(Section):
 
     @property
     def base_url(self) -> str:
-        """The address requests go below; a bare host gets the usual /v1."""
+        """The base address of requests. A host without a path gets the usual /v1."""
         assert self.endpoint is not None
         bare = self.endpoint.rstrip("/")
         return bare if urlsplit(bare).path else f"{bare}/v1"

@@ -22,7 +22,8 @@ class ModelConfig(EndpointConfig):
     bos: str = option(
         "auto",
         "causal: the token before every string. auto: the token that the tokenizer puts there, or that the "
-        "run was trained with; none; add: the tokenizer's bos; or a token id. served: auto (the token that "
+        "run was trained with. add: the tokenizer's bos. none: no token. A number: a token id. served: auto "
+        "(the token that "
         "the server puts there) or the text of a token, for example <|endoftext|>.",
     )
     dtype: str = option(
@@ -66,7 +67,7 @@ class ModelConfig(EndpointConfig):
         for name, unset in (("device_map", None), ("quantization", "none")):
             if self.family != "causal" and getattr(self, name) != unset:
                 raise FiglangError(
-                    f"model.{name} is for causal models, and model={self.name} is an encoder; leave it out"
+                    f"model.{name} is for causal models, but model={self.name} is an encoder; leave it out"
                 )
 
     def check_names(self) -> None:

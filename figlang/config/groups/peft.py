@@ -45,9 +45,7 @@ class PeftConfig(Section):
         names = self.target_modules
         listed = isinstance(names, list) and names and all(isinstance(name, str) and name for name in names)
         if self.stack == "continue" and self.name == "none":
-            raise FiglangError(
-                "peft.stack=continue trains adapters that are there; add the peft= and peft.r= that they have"
-            )
+            raise FiglangError("peft.stack=continue trains existing adapters; give their peft= and peft.r=")
         if names not in ("auto", "all-linear") and not listed:
             raise FiglangError(
                 f"peft.target_modules={names} must be auto, all-linear or a list such as [q_proj,v_proj]"

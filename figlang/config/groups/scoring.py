@@ -18,13 +18,14 @@ class ScoringConfig(Section):
     kind: str = option(
         "likelihood",
         "likelihood: log-probabilities of a causal model. pll: pseudo-log-likelihood of an encoder with a "
-        "masked-LM head. nli: entailment, as in nli.score; of the fields of scoring, it reads only text. "
-        "letter: the reply of a chat model names an option; it reads only orders and max_tokens.",
+        "masked-LM head. nli: entailment, as in nli.score; only the field text has an effect. letter: the "
+        "reply of a chat model names an option; only orders and max_tokens have an effect.",
         ("likelihood", "pll", "nli", "letter"),
     )
     masking: str = option(
         "original",
-        "pll: original masks one token at a time, within_word_l2r also the later tokens of its word.",
+        "pll: tokens that are masked at a time. original: one token. within_word_l2r: also the later tokens "
+        "of its word.",
         ("original", "within_word_l2r"),
     )
     text: str = option(
@@ -63,8 +64,8 @@ class ScoringConfig(Section):
     )
     orders: str = option(
         "both",
-        "letter: the orders of options that are asked of items with a single order. both: each order as an "
-        "item of its own. drawn: one order, by the seed.",
+        "letter: orders of the options, for items that have only one order. both: each order is an item of "
+        "its own. drawn: one order, drawn with the seed.",
         ("both", "drawn"),
     )
     max_tokens: int = option(
@@ -81,7 +82,7 @@ class ScoringConfig(Section):
         ]
         if self.kind != "letter" and idle:
             raise FiglangError(
-                f"scoring.{idle[0]} is for scoring=letter, and this is scoring={self.name}; leave it out"
+                f"scoring.{idle[0]} is for scoring=letter, but this is scoring={self.name}; leave it out"
             )
         if self.kind == "pll":
             given = [
@@ -89,7 +90,7 @@ class ScoringConfig(Section):
             ]
             if given:
                 raise FiglangError(
-                    f"scoring.{given[0]} is for causal models, and scoring={self.name} is for encoders; "
+                    f"scoring.{given[0]} is for causal models, but scoring={self.name} is for encoders; "
                     "leave it out"
                 )
         elif self.masking != "original":
@@ -102,12 +103,12 @@ class ScoringConfig(Section):
 @dataclass
 class NliConfig(Section):
     """How an NLI network chooses: the context is the premise, each option a hypothesis (Liu et al. 2022,
-    §4.2; Comșa et al. 2022, §5, where the premises of an implied-by question are its options)."""
+    §4.2). For implied-by questions the options are the premises (Comșa et al. 2022, §5)."""
 
     score: str | None = option(
         None,
         "Score of an option, from the probabilities of the classes. A network with two classes has only "
-        "entail. null: as published, not_contradict with data=miqa and entail_minus_contradict otherwise.",
+        "entail. null: as in the paper of the task.",
         ("entail_minus_contradict", "entail", "not_contradict"),
     )
     on: str = option(
@@ -117,6 +118,6 @@ class NliConfig(Section):
     )
     labels: tuple[str, ...] | None = option(
         None,
-        "Classes in the order of the network's outputs, [contradiction,entailment,neutral] for example. "
+        "Classes in the order of the network's outputs, for example [contradiction,entailment,neutral]. "
         "null: the network's id2label.",
     )

@@ -22,7 +22,7 @@ class TrainerConfig(Section):
     )
     precision: str = option(
         "auto",
-        "auto: bf16 autocast if the hardware has bf16 arithmetic, else 32-bit.",
+        "Precision of the arithmetic. auto: bf16 autocast if the hardware has it, otherwise 32-bit.",
         ("auto", "32-true", "bf16-mixed", "16-mixed"),
     )
     threads: int | None = option(

@@ -9,8 +9,8 @@ from figlang.errors import FiglangError
 
 @dataclass
 class AverageConfig(Command):
-    """Average the weights of runs that differ in their seed, and write the mean as a run. Of adapters, the
-    changes that they make to the network are averaged."""
+    """Average the weights of runs that differ in their seed, and write the mean as a run. If the runs have
+    adapters, the changes that they make to the network are averaged."""
 
     runs: list[str] = words(RUNS)
     output: str = option("", "Folder of the averaged run.")
@@ -21,7 +21,7 @@ class AverageConfig(Command):
     )
     start: float = option(
         0.0,
-        "Share of the checkpoint that the runs started from in the mean (WiSE-FT). The runs share the rest.",
+        "Share of the checkpoint that the runs started from (WiSE-FT). The rest is the mean of the runs.",
         within=SHARE,
     )
     trainer: TrainerConfig = field(default_factory=TrainerConfig)

@@ -36,4 +36,4 @@ class ContaminationConfig(Command):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.against:
-            raise FiglangError(f"against= names no data set; give presets such as [{','.join(BENCHMARKS)}]")
+            raise FiglangError(f"against= is empty; give presets such as [{','.join(BENCHMARKS)}]")

@@ -10,8 +10,8 @@ from figlang.errors import FiglangError
 
 @dataclass
 class ReleaseConfig(Command):
-    """Write a finished run as a checkpoint for others: rounded weights that are evaluated again, a card,
-    predictions, seeds, contamination."""
+    """Write a finished run as a checkpoint for others: rounded weights with a new evaluation, a card,
+    predictions, the results of all seeds, and contamination."""
 
     run: str = option("", "Folder of the finished run that is released.")
     name: str = option("", "Name of the checkpoint.")
@@ -33,7 +33,9 @@ class ReleaseConfig(Command):
         "training improved and what it worsened. Without run=: evaluations of the released checkpoint."
     )
     limit_mb: float = option(
-        32.0, "Largest checkpoint in megabytes: repositories keep every version.", within=POSITIVE
+        32.0,
+        "Largest size of the checkpoint in megabytes, since repositories keep every version.",
+        within=POSITIVE,
     )
     overwrite: bool = option(
         False, "Replace an earlier checkpoint of this name. Your own files in its folder stay."

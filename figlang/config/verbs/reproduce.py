@@ -1,4 +1,4 @@
-"""The options of `reproduce`, as far as they are the same for several benchmarks.
+"""The options of `reproduce` that several benchmarks share.
 
 The options of one table are in the folder of its benchmark.
 """
@@ -23,7 +23,7 @@ class RankingConfig(ReproduceConfig):
     form: str | None = option(
         None,
         "quote: the model continues a text after a quotation mark, as LLaMA did. insert: it fills in a "
-        "blank, as GPT-3.5 did (a served model by the field `suffix` of completions). null: quote, but "
+        "blank, as GPT-3.5 did (for a served model: the field `suffix` of completions). null: quote, but "
         "insert for masked models.",
         ("quote", "insert"),
     )
@@ -34,7 +34,7 @@ class RankingConfig(ReproduceConfig):
         ("first_token", "word"),
     )
     candidates: str = option(
-        "answers", "rank=word: all answers of the data set, or a text file with a word a line."
+        "answers", "rank=word: all answers of the data set, or a text file with one word on each line."
     )
     max_rank: int | None = option(
         None, "Largest rank that counts. 5 is what the interface of GPT-3.5 showed.", within=COUNT
