@@ -30,6 +30,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import sqrt
 from statistics import fmean, median
 
 from rich.console import Console
@@ -164,7 +165,7 @@ def fastest(theirs: Side, precision: str, sizes: list[int], requests: list[Reque
 
 def typical(ones: list[float], others: list[float]) -> float:
     """Root of the mean square difference."""
-    return fmean((one - other) ** 2 for one, other in zip(ones, others, strict=True)) ** 0.5
+    return sqrt(fmean((one - other) ** 2 for one, other in zip(ones, others, strict=True)))
 
 
 def largest(ones: list[float], others: list[float]) -> float:

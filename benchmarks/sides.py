@@ -124,8 +124,11 @@ def figlang(precision: str, requests: list[Request]) -> Measured:
 def _work(network: PreTrainedModel, tokens: int, positions: int) -> float:
     """Floating-point operations of the matrix products that cannot be spared."""
     embeddings = {id(part.weight) for part in network.modules() if isinstance(part, nn.Embedding)}
-    body = sum(p.numel() for p in network.base_model.parameters() if p.dim() == 2 and id(p) not in embeddings)
-    return 2.0 * tokens * body + 2.0 * positions * network.get_output_embeddings().weight.numel()
+    body: int = sum(
+        p.numel() for p in network.base_model.parameters() if p.dim() == 2 and id(p) not in embeddings
+    )
+    output: torch.Tensor = network.get_output_embeddings().weight
+    return 2.0 * tokens * body + 2.0 * positions * output.numel()
 
 
 def _timed(run: Callable[[], Result]) -> tuple[float, Result]:

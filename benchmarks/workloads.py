@@ -5,7 +5,7 @@ from collections.abc import Callable
 from figlang.config import DataConfig, PathsConfig, PromptConfig, ScoringConfig
 from figlang.scoring.requests import Request
 from figlang.scoring.wording import Wording
-from figlang.tasks import prompting
+from figlang.tasks import examples
 from figlang.tasks.figqa import reading as figqa
 from figlang.tasks.munch import prompts as munch
 from figlang.tasks.registry import load
@@ -43,7 +43,7 @@ def workloads(data: str | None, items: dict[str, int]) -> dict[str, list[Request
 
     def answers(name: str, prompt: PromptConfig) -> list[Request]:
         some = dev[: items[name]]
-        shown = prompting.draw(some, train, wording.example, prompt)
+        shown = examples.draw(some, train, wording.example, prompt)
         return [
             wording.span(shown[item.id], item.context, option) for item in some for option in item.options
         ]
