@@ -1,1 +1,1 @@
-"""What a user can do: one file for each verb of `figlang VERB key=value …`."""
+"""The commands: one file for each verb of `figlang VERB key=value …`."""

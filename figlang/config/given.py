@@ -1,4 +1,4 @@
-"""What a command line gives."""
+"""The command line as a user typed it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What `--help` prints: a command's groups with their presets, and its fields."""
+"""The text of `--help`: a command's groups with their presets, and its fields."""
 
 import sys
 from dataclasses import MISSING, fields, is_dataclass

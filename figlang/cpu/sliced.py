@@ -13,11 +13,9 @@ OUTPUTS = 8192  # 9 MB of weights in bf16 at a hidden size of 576; half or twice
 
 
 def sliced(layer: nn.Module) -> nn.ModuleList:
-    """Layers whose outputs, one after the other, are those of this layer.
-
-    Their weights are views of its weight. The result is the layer alone if it is not a plain linear layer on
-    a CPU or has few outputs. The slices see changes within its weight, but not a new weight. So make them
-    when they are needed.
+    """Split a layer into layers whose concatenated outputs are its output. Their weights are views of its
+    weight. The result is the layer alone if it is not a plain linear layer on a CPU or has few outputs. The
+    slices see changes within its weight, but not a new weight. So make them when they are needed.
     """
     if (
         not isinstance(layer, nn.Linear)

@@ -25,7 +25,7 @@ class Filling(ABC):
     """The cells of a grid while they are filled."""
 
     needed: ClassVar[str | None] = None
-    """What a served model has to be able to do, as in `checkpoint.named_by`."""
+    """The ability that a served model needs, as in `checkpoint.named_by`."""
     kinds: ClassVar[tuple[str, ...]]
     """The folders that hold the files of a cell."""
 

@@ -74,7 +74,7 @@ class Judge:
     model writes. Any other text is not a choice, and counts as wrong. `prompt.chat` asks in a conversation,
     in the form of the tokenizer's template.
 
-    Raises FiglangError for settings that a judgement has no use for.
+    Raises FiglangError for settings that have no effect on a judgement.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Judge:
         ]
 
     def facts(self, questions: str) -> dict[str, Any]:
-        """What of the question can change a score, for the signature."""
+        """The settings of the question that can change a score, for the signature."""
         return {
             "scoring": {"letter": "letters(with+without space)", "greedy": "greedy(parsed)"}[
                 self.prompt.reply
@@ -162,7 +162,7 @@ class ServedJudge:
 
     Only the letter with a space is scored, since the tokens of the form without a space are unknown.
 
-    Raises FiglangError for settings that it has no use for.
+    Raises FiglangError for settings that have no effect on it.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class ServedJudge:
         return _judged(measured.predictions("sum"), measured.records(), measured.scored, len(items), blind)
 
     def facts(self, questions: str) -> dict[str, Any]:
-        """What of the question can change a score, for the signature."""
+        """The settings of the question that can change a score, for the signature."""
         return {
             "scoring": "letters(with space)",
             "norm": "sum",
@@ -203,7 +203,7 @@ class ServedJudge:
 class ChatJudge:
     """A chat model, here or behind an endpoint, that is asked for a letter in a message (`scoring=letter`).
 
-    Raises FiglangError for settings that it has no use for.
+    Raises FiglangError for settings that have no effect on it.
     """
 
     def __init__(
@@ -223,7 +223,7 @@ class ChatJudge:
         return Judged(asked.predictions, asked.replies, None, asked.blind)
 
     def facts(self, questions: str) -> dict[str, Any]:
-        """What of the question can change a reply, for the signature."""
+        """The settings of the question that can change a reply, for the signature."""
         protocol = self._protocol(questions)
         return protocol.facts(protocol.prompt)
 
@@ -244,7 +244,7 @@ def _judged(
 
 
 def check(prompt: PromptConfig, scoring: ScoringConfig | None) -> None:
-    """Raises FiglangError for settings that a judgement has no use for."""
+    """Raises FiglangError for settings that have no effect on a judgement."""
     unset = replace(PromptConfig(), **{name: getattr(prompt, name) for name in USED})
     if idle := [name for name, value in vars(unset).items() if getattr(prompt, name) != value]:
         raise FiglangError(

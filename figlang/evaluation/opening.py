@@ -18,7 +18,7 @@ def opened(config: EvaluateConfig, needed: str | None = None) -> tuple[Split, Lo
 
     Args:
         config: The options of the command.
-        needed: What a served model has to be able to do, as in `checkpoint.named_by`.
+        needed: The ability that a served model needs, as in `checkpoint.named_by`.
 
     Returns:
         The split with its notes logged, and the model on its device.
@@ -56,7 +56,7 @@ def model(config: EvaluateConfig, needed: str | None = None) -> Loaded | Served:
 
     Args:
         config: The options of the command.
-        needed: What a served model has to be able to do, as in `checkpoint.named_by`.
+        needed: The ability that a served model needs, as in `checkpoint.named_by`.
 
     Returns:
         The opened network, or a connection to the served model.

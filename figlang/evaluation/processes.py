@@ -20,7 +20,7 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class Processes:
-    """The processes of one evaluation, as the one of number `rank` sees them."""
+    """The processes of one evaluation. `rank` is the number of this process."""
 
     rank: int = 0
     size: int = 1

@@ -1,4 +1,4 @@
-"""What identifies a network (weights, configuration and tokenizer), in twelve hexadecimal digits."""
+"""Identify a network (weights, configuration and tokenizer) by twelve hexadecimal digits."""
 
 import hashlib
 import json

@@ -318,7 +318,7 @@ def _seen(numbers: Mapping[str, Any]) -> tuple[Cell, Cell, Cell]:
 
 
 def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
-    """What evaluation items and training items have in common.
+    """The section about text that evaluation items and training items share.
 
     Empty if the run is from an earlier version of figlang, which did not search for overlaps. If a network
     was trained in several stages and only the last was searched, the text says so.

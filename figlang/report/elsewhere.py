@@ -45,8 +45,8 @@ def beside(
 
 
 def _of(members: Sequence[Comparison], heading: str) -> Comparison | None:
-    # Of several numbers, of question types say, a comparable one; else they stand in the table of published
-    # results only.
+    # If there are several numbers, for example of question types, take a comparable one. The others are only
+    # in the table of published results.
     some = [
         one
         for one in members

@@ -1,6 +1,6 @@
 """Closed choice of a causal model among lettered options, by its next token (Tong et al. 2024, §7.1).
 
-A letter may follow with its space (`▁A`, `ĠA`, or a space and an `A` in a vocabulary of bytes) or without
+The tokens of a letter may include a space (`▁A`, `ĠA`, or a space and an `A` in a vocabulary of bytes) or not
 (`A`). These are different tokens, and which one a network expects depends on its tokenizer; so the
 probabilities of both forms are added.
 """
@@ -22,8 +22,8 @@ ANCHORS = ("\n", "(", ":", "1")
 
 
 def forms(spans: SpanFinder, prompt: str, answer: str) -> list[tuple[str, tuple[int, ...]]]:
-    """How an answer can follow the tokens of a prompt: the texts with and without a space before it, each
-    with its tokens."""
+    """The forms in which an answer can follow a prompt: with and without a space before it, each with its
+    tokens."""
     found = {}
     for text in (f" {answer.strip()}", answer.strip()):
         for before in (prompt, *ANCHORS):
@@ -41,14 +41,14 @@ def forms(spans: SpanFinder, prompt: str, answer: str) -> list[tuple[str, tuple[
 
 @dataclass(frozen=True)
 class LetterScores:
-    """Prompted items with the log-probabilities of every form of their answers, and what scoring took."""
+    """Prompted items with the log-probabilities of every form of their answers, and the work of scoring."""
 
     asked: Sequence[Prompted]
     by_form: list[list[dict[str, float]]]
     scored: Scored
 
     def predictions(self) -> list[Prediction]:
-        """The choice of every item: the letter whose forms have the largest probability together."""
+        """The choice of every item: the letter with the largest sum of its forms' probabilities."""
         return [
             Prediction.of(item, tuple(_total(form.values()) for form in found))
             for item, found in zip((each.item for each in self.asked), self.by_form, strict=True)
@@ -63,11 +63,11 @@ class LetterScores:
 
 
 def measure(scorer: CausalScorer, asked: Sequence[Prompted], progress: bool = False) -> LetterScores:
-    """Log-probabilities of every form of every answer after its prompt; a prompt is read once, and so is what
-    prompts share.
+    """Log-probabilities of every form of every answer after its prompt. A prompt, and text that prompts
+    share, is read once.
 
-    All prompts end alike, and have the same answers. Raises FiglangError that names the item whose prompt
-    cannot be scored.
+    All prompts end alike, and have the same answers. Raises FiglangError with the name of an item whose
+    prompt cannot be scored.
     """
     by_answer = answer_forms(scorer.encoder.spans, asked)
     endings = [form for several in by_answer for form in several]
@@ -88,7 +88,7 @@ def measure(scorer: CausalScorer, asked: Sequence[Prompted], progress: bool = Fa
 def answer_forms(spans: SpanFinder, asked: Sequence[Prompted]) -> list[list[tuple[str, tuple[int, ...]]]]:
     """The forms of every answer of prompts that all end alike and have the same answers.
 
-    Raises FiglangError if the vocabulary does not tell the answers apart.
+    Raises FiglangError if two answers have the same tokens.
     """
     answers = asked[0].answers
     assert all(each.answers == answers for each in asked)

@@ -1,10 +1,10 @@
 """NLI networks: the order of their classes, class scores, and how judgements of premise and hypothesis become
 a choice.
 
-An item is judged once for each option: premise = context, hypothesis = option (Liu et al. 2022, §4.2), or,
-where the question is what the context is implied by, the other way round (Comșa et al. 2022, §5). From these
-judgements come both protocols: the forced choice, and the three-way one that asks whether the right option is
-entailed and the others are contradicted.
+An item is judged once for each option. The context is the premise and the option is the hypothesis (Liu et
+al. 2022, §4.2). If the question is what implies the context, they are exchanged (Comșa et al. 2022, §5). Both
+protocols use these judgements. The forced choice compares options. The three-way protocol asks whether the
+right option is entailed and the others are contradicted.
 """
 
 import logging
@@ -40,12 +40,12 @@ SPELLINGS = {
 
 
 def label_order(config: PreTrainedConfig, given: Sequence[str] | None, source: str) -> tuple[int, ...]:
-    """Which output of a network each class is: of CLASSES, or of TWO_CLASSES for a network with two.
+    """Find the output of a network for each class: of CLASSES, or of TWO_CLASSES for a network with two
+    outputs.
 
-    The names are those of its id2label, or `given` in the order of its outputs, by a person who knows better.
-
-    Raises FiglangError unless every output has the name of one class, every class an output, and label2id
-    agrees: an assumed order would turn entailment into contradiction without a word.
+    The names are those of its id2label, or those that a user has `given` in the order of its outputs. Raises
+    FiglangError unless every output has the name of one class, every class has an output, and label2id
+    agrees. A wrong order would silently exchange entailment and contradiction.
     """
     names = config.id2label
     own = [names[index] for index in range(len(names))]
@@ -145,12 +145,12 @@ def option_scores(logits_NC: np.ndarray, score: str, on: str) -> np.ndarray:
     """Scores (N,) of hypotheses from their class logits (N, C), columns in the order of CLASSES or
     TWO_CLASSES.
 
-    `not_contradict` is minus the contradiction, which orders options as 1 − P(contradiction) does (Comșa
-    et al. 2022) and keeps apart what would round to 1.
+    `not_contradict` is minus the contradiction, which orders options like 1 − P(contradiction) (Comșa et al.
+    2022), but does not round to 1.
     """
     if score != "entail" and logits_NC.shape[1] != len(CLASSES):
         raise FiglangError(
-            f"nli.score={score} needs a class for contradiction, and this network has two classes; use "
+            f"nli.score={score} needs a class for contradiction, but this network has two classes; use "
             "nli.score=entail"
         )
     values_NC = logits_NC if on == "logits" else softmax(logits_NC, axis=1)

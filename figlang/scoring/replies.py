@@ -1,5 +1,5 @@
-"""Choices by the letter in a model's reply, read strictly: what names no option, or several, is invalid and
-counts as wrong."""
+"""Choices by the letter in a model's reply, read strictly: a reply that names no option, or several, is
+invalid and counts as wrong."""
 
 import re
 from collections.abc import Sequence
@@ -66,28 +66,28 @@ BEST = (
 
 
 def final(reply: str) -> str:
-    """What a reply says after its reasoning, without the tokens around its turn; nothing if the reasoning was
+    """The text of a reply after its reasoning, without the tokens around the turn; empty if the reasoning was
     cut off."""
     text = CLOSED.split(THOUGHT.sub(" ", reply))[-1]
     return "" if OPENED.search(text) else ENDED.split(BEGUN.sub("", text), maxsplit=1)[0]
 
 
 def _plain(text: str) -> str:
-    """The text without TeX, tags and emphasis: what a box or an answer's tag holds stands behind
+    """The text without TeX, tags and emphasis: the content of a box or an answer tag is put after
     "answer:"."""
     text = TAGGED.sub(r"answer: \2", BOXED.sub(r"answer: \1", STYLED.sub(r"\1", text)))
     return ASIDE.sub("", MARKS.sub("", MATHS.sub("", text)))
 
 
 def letter(reply: str, options: int) -> str | None:
-    """The letter of the option that a reply names as its answer; None if it names none, or no single one.
+    """The letter of the option that a reply names as its answer; None if it names none, or several.
 
     Taken are, in this order and after any reasoning in `<think>…</think>`: a letter that is all of the last
     line ("B", "(B).", "Answer: B"); the last "the answer is B", "B is correct", boxed or tagged B; a letter
     that is all of the first line; the only label before an option's words ("(B) She is kind", "B. She is
-    kind"). An option's words without its letter are no answer, and reasoning that was cut off has none. Nor
-    is a letter that is turned down ("(A) is wrong", "I don't think the answer is A"), stands under a
-    condition, in a question or above a list, or is one of several.
+    kind"). An option's words without its letter are not an answer, and reasoning that was cut off has none. A
+    letter is not an answer if it is rejected ("(A) is wrong", "I don't think the answer is A"), if it is in a
+    condition or question, above a list, or one of several.
     """
     lines = [line.strip() for line in _plain(final(reply)).splitlines() if line.strip()]
     if not lines:
@@ -133,15 +133,15 @@ def letter(reply: str, options: int) -> str | None:
 
 
 def _stands(found: re.Match[str], text: str) -> bool:
-    """Whether an answer is meant: nothing in its clause turns it down, asks, names another or has a
-    condition."""
+    """Whether a letter is an answer: its clause does not reject it, is not a question or condition, and names
+    no other letter."""
     clause = text[1 + max(text.rfind(mark, 0, found.start()) for mark in CLAUSE) : found.start()]
     return not (DENIAL.search(clause) or LISTED.search(clause) or CONDITION.match(text, found.end()))
 
 
 @dataclass(frozen=True)
 class Answered:
-    """A reply to the message about an item, the letter it names or None, whether it ran into the limit of
+    """A reply to the message about an item, the letter it names or None, whether it reached the limit of
     tokens, and whether a content filter stopped it."""
 
     id: str
@@ -156,7 +156,7 @@ class Answered:
 
 
 def choose(asked: Sequence[Lettered], replies: Sequence[Reply]) -> tuple[list[Prediction], list[Answered]]:
-    """Predictions of all items, and what they were read from.
+    """Predictions of all items, and the replies that they were read from.
 
     The option that is named scores 1 and the others 0, so that an invalid answer is a tie. Scores are in the
     order of the options of the item that the prediction is named by.

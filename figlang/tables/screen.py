@@ -37,7 +37,7 @@ def show(tables: Sequence[Table], below: Sequence[str], console: Console, left: 
 
 
 def plain(text: str) -> Text:
-    """Text that rich does not read as markup or emoji, and a terminal not as a command."""
+    """Escape text, so that rich does not read it as markup or emoji, and a terminal not as a command."""
     return Text(printable(text, lines=True))
 
 

@@ -70,7 +70,7 @@ class Grid(Reproduced[Options], Generic[Options, Row]):
 
     @abstractmethod
     def measure(self, cells: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
-        """What metrics.json says about the answers.
+        """Measure the answers. The result is the content of metrics.json.
 
         Args:
             cells: The rows of each cell, by its name.

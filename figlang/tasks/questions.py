@@ -34,7 +34,7 @@ class Questions:
     fills: bool = False
     """Whether items have a blank and no options to choose from."""
     instead: str = ""
-    """What to use with models that can choose only between texts; empty if these items are such a choice."""
+    """Advice for models that can choose only between texts; empty if these items are such a choice."""
 
     def check(self, prompt: PromptConfig, source: str) -> None:
         """Refuse a prompt that cannot be used with these items.

@@ -34,7 +34,7 @@ class Scale:
     codes: Codes
     """Codes by the word that a rater writes. The order is that of the keys 1, 2, … on the page."""
     summary: Summary
-    """What the ratings of a model's answers say of it."""
+    """Statistics of the ratings of a model's answers."""
     kinds: Mapping[str, str] = field(default_factory=dict)
     """The kinds of question that are rated on this scale, with the word that a right answer begins with;
     empty: no such word."""
@@ -44,7 +44,7 @@ class Scale:
     """Whether the first paragraph of an answer is rated. If not, it is the first sentence."""
 
     def summarise(self, rated: Sequence[Rated]) -> dict[str, Any]:
-        """What the ratings of a model's answers say of it, as plain data."""
+        """Statistics of the ratings of a model's answers, as plain data."""
         return self.summary(rated, self.codes)
 
 

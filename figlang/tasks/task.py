@@ -1,4 +1,4 @@
-"""What a task is: the one interface between a benchmark and everything else.
+"""The class `Task`: the one interface between a benchmark and everything else.
 
 A benchmark is a folder with a subclass of `Task` in its `task.py`. It says how its files become items, how an
 item is put to each ability of a model, and which published numbers its results are compared with. The
@@ -34,7 +34,7 @@ System = tuple[str, Sequence[Sequence[Prediction]]]
 
 @dataclass(frozen=True)
 class Beside:
-    """What a benchmark adds to a table of a report.
+    """The additions of a benchmark to a table of a report.
 
     `rows` are published numbers in the columns of the table. `notes` stand below it. `place` is the table's
     number in the paper. `remark` is a sentence about what is missing.
@@ -182,7 +182,7 @@ class Task:
         return ()
 
     def beside(self, table: str) -> Beside:
-        """What to add to a table of a report.
+        """The additions to a table of a report.
 
         Args:
             table: The name of its file: `reliance`, `factors`, `errors_in_common` or `prompts`.

@@ -22,7 +22,7 @@ class EvaluateConfig(Command):
     """Evaluate a run folder, a released checkpoint or a pretrained model, and report."""
 
     kept_as: ClassVar[str | None] = None
-    """What the name of its folder says in place of the split; None: the split."""
+    """The part of its folder's name that replaces the split; None: the split."""
 
     checkpoint: str | None = option(
         None, "Run folder, released folder or hub id. null: the pretrained model of model=, zero-shot."

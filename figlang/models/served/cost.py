@@ -1,4 +1,4 @@
-"""Tokens and money that requests take, estimated before and counted while they are sent."""
+"""Tokens and money for requests: an estimate before, and a count while they are sent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ BYTES_PER_TOKEN = 4.0  # a value for English under most vocabularies, until an e
 
 @dataclass
 class Meter:
-    """Tokens that went in and came out, and what they cost.
+    """Counts tokens that went in and came out, and their price.
 
     Attributes:
         model: Settings with the prices, per million tokens.
         bytes_per_token: For estimates.
         sent: Tokens that went in.
         received: Tokens that came out.
-        hidden: The most tokens of a prompt beyond its bytes: the words that a chat template adds.
+        hidden: The largest number of tokens that a chat template added to a prompt.
     """
 
     model: ModelConfig
@@ -38,7 +38,7 @@ class Meter:
         return round(sent), sum(_most(call.body) for call in calls)
 
     def price(self, sent: float, received: float) -> float:
-        """Price of so many tokens in and out."""
+        """Price of a number of tokens in and out."""
         return (sent * self.model.input_price + received * self.model.output_price) / 1e6
 
     @property
@@ -61,7 +61,7 @@ class Meter:
         self.received += received or (0 if sent else most)
 
     def says(self, sent: int, received: int, most: bool = False) -> str:
-        """A text with the tokens and, if there are prices, their cost."""
+        """Format tokens and, if there are prices, their cost as text."""
         tokens = f"{sent:,} tokens in, {'at most ' if most else ''}{received:,} out"
         if not self.model.input_price + self.model.output_price:
             return tokens

@@ -1,4 +1,4 @@
-"""Whether another way of running a network gives the network's own logits, up to its rounding.
+"""Check that another way of running a network gives the same logits, apart from rounding.
 
 Shape letters: R places, V vocabulary.
 """
@@ -24,11 +24,11 @@ MOST = 0.75
 
 @dataclass(frozen=True)
 class Reference:
-    """A network's own log-probabilities, and how far others may differ.
+    """A network's own log-probabilities, and the differences that are allowed.
 
     Attributes:
         log_probs: (R, V), in nats.
-        allowed: How far rounding may move a place, (R,).
+        allowed: The largest difference at each place, (R,).
         share: Share of places that must agree.
     """
 
@@ -51,7 +51,7 @@ class Reference:
 def reference(network: PreTrainedModel, run: Callable[[], Tensor]) -> Reference:
     """The reference of the logits (R, V) that `run` computes with the network.
 
-    In few bits, it is run twice, to see how it rounds.
+    A network of few bits is run twice, to measure its rounding.
     """
     log_probs_RV = run().float().log_softmax(-1)
     if network.dtype in (torch.float32, torch.float64) and not getattr(network, "is_quantized", False):

@@ -21,13 +21,13 @@ class JudgementConfig(PromptsConfig):
 
     one_by_one: int = option(
         0,
-        "Number of triples whose answers are scored one by one too, to measure how much time sharing saves.",
+        "Number of triples whose answers are also scored one by one, to measure the time that sharing saves.",
         within=NUMBER,
     )
 
 
 class JudgementGrid(LetterGrid[JudgementConfig]):
-    """All judgement prompts about the triples of their form."""
+    """All judgement prompts. A prompt is asked about the triples of its form."""
 
     table = "munch_judge"
     heading = "MUNCH judgement"
