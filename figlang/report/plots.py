@@ -43,49 +43,12 @@ def systems(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
                 for row, (_, found) in enumerate(rows)
                 if metric in found
             ]
-            for y, estimate in marked:
-                axes.plot((estimate.low, estimate.high), (y, y), color=colour(place), linewidth=1.6)
-                axes.plot(estimate.value, y, MARKERS[place], color=colour(place), markersize=5)
-                axes.annotate(
-                    text(estimate),
-                    (1, y),
-                    (6, 0),
-                    xycoords=("axes fraction", "data"),
-                    textcoords="offset points",
-                    va="center",
-                    fontsize=8,
-                    color=colour(place),
-                    annotation_clip=False,
-                )
+            _intervals(axes, place, marked)
             chance = next((estimate.chance for _, estimate in marked if estimate.chance is not None), None)
             if chance is not None:
                 tops = [row * lines + 0.5 for row in range(len(rows))]
-                axes.vlines(
-                    [chance] * len(rows),
-                    tops,
-                    [top + len(metrics) for top in tops],
-                    colour(place),
-                    ":",
-                    linewidth=0.9,
-                )
-                axes.annotate(
-                    f"chance {100 * chance:.0f}",
-                    (chance, 1),
-                    xycoords=("data", "axes fraction"),
-                    xytext=(2, 2),
-                    textcoords="offset points",
-                    fontsize=7,
-                    color=colour(place),
-                )
-            axes.annotate(
-                f"{MARKS[place % len(MARKS)]} {metric}",
-                (0, 1),
-                xycoords="axes fraction",
-                xytext=(0, 14 + 11 * (len(metrics) - 1 - place)),
-                textcoords="offset points",
-                fontsize=8,
-                color=colour(place),
-            )
+                _chance(axes, place, chance, [(top, top + len(metrics)) for top in tops])
+            _key(axes, place, metric, len(metrics) - 1 - place)
         axes.set_xlim(0, 1)
         axes.set_ylim(len(rows) * lines - 0.75, -0.75)
         axes.set_yticks([])
@@ -94,6 +57,52 @@ def systems(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
         axes.spines["left"].set_visible(False)
 
     return drawing.drawn(4.6, 0.9 + 0.17 * lines * len(rows), paint)
+
+
+def _intervals(axes: Any, place: int, marked: Sequence[tuple[float, Estimate]]) -> None:
+    """Draw the estimates of one metric: a dot and its interval at a height, and the numbers at the right."""
+    for y, estimate in marked:
+        axes.plot((estimate.low, estimate.high), (y, y), color=colour(place), linewidth=1.6)
+        axes.plot(estimate.value, y, MARKERS[place], color=colour(place), markersize=5)
+        axes.annotate(
+            text(estimate),
+            (1, y),
+            (6, 0),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            color=colour(place),
+            annotation_clip=False,
+        )
+
+
+def _chance(axes: Any, place: int, chance: float, spans: Sequence[tuple[float, float]]) -> None:
+    """Draw the chance of one metric as a dotted line over the height of every system, and name it above."""
+    tops, ends = zip(*spans, strict=True)
+    axes.vlines([chance] * len(spans), tops, ends, colour(place), ":", linewidth=0.9)
+    axes.annotate(
+        f"chance {100 * chance:.0f}",
+        (chance, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(2, 2),
+        textcoords="offset points",
+        fontsize=7,
+        color=colour(place),
+    )
+
+
+def _key(axes: Any, place: int, metric: str, below: int) -> None:
+    """Write the mark and the name of one metric above the figure, with room for `below` more lines."""
+    axes.annotate(
+        f"{MARKS[place % len(MARKS)]} {metric}",
+        (0, 1),
+        xycoords="axes fraction",
+        xytext=(0, 14 + 11 * below),
+        textcoords="offset points",
+        fontsize=8,
+        color=colour(place),
+    )
 
 
 def ranked(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
