@@ -25,6 +25,30 @@ METRICS = ("accuracy", "pair_accuracy", "consistency", "same_answer", "first_opt
 
 def summary(chapter: Chapter) -> Section:
     """Every system with its metrics and their intervals, as a table and as a figure; single seeds below."""
+    parts: list[Part] = [_results(chapter), *_systems(chapter), *_seeds(chapter)]
+    if hidden := [pool.name for pool in chapter.pools if pool.systems[0].content["metrics"].get("hidden")]:
+        parts.append(
+            Prose(f"Labels are hidden in part or whole, and hidden ones not counted: {', '.join(hidden)}.")
+        )
+    return Section("Summary", tuple(parts))
+
+
+def _results(chapter: Chapter) -> Table:
+    """Every system with its metrics, and below a rule the published numbers beside them."""
+    columns = _columns(chapter)
+    rows = [
+        (pool.name, len(pool.systems[0].predictions), *(cells[place] for _, cells in columns))
+        for place, pool in enumerate(chapter.pools)
+    ]
+    beside, about = elsewhere.beside(chapter, columns)
+    headings = ("system", "n", *(heading for heading, _ in columns))
+    ruled = (len(rows),) if beside else ()
+    notes = (*_notes(chapter), *about)
+    return Table("summary", f"Results on {chapter.name}", headings, (*rows, *beside), notes, ruled)
+
+
+def _columns(chapter: Chapter) -> list[tuple[str, list[Cell]]]:
+    """Headings that at least one system has a value for, each with a cell for every pool."""
     shown = [(name, TITLES[name], "metrics") for name in METRICS]
     shown += [(name, f"backward {TITLES[name]}", "backward") for name in METRICS[:2]] + [
         ("accuracy", BLIND, "blind"),
@@ -35,34 +59,31 @@ def summary(chapter: Chapter) -> Section:
         for name, heading, part in shown
         if any(cells := [_metric(pool, name, part) for pool in chapter.pools])
     ]
-    notes = [
-        "95 % intervals are over pairs (clusters of items that depend on each other). A tie counts as wrong."
-    ]
     if any(gains := [pool.gain for pool in chapter.pools]):
         place = [heading for heading, _ in columns].index(BLIND) + 1
         columns.insert(place, (GAIN, [*gains]))
-        notes.append(HIDDEN)
     trained: list[Cell] = [_trained(pool) for pool in chapter.pools]
-    if any(trained):
-        columns = [("trained on", trained), *columns]
-    rows = [
-        (pool.name, len(pool.systems[0].predictions), *(cells[place] for _, cells in columns))
-        for place, pool in enumerate(chapter.pools)
+    return [("trained on", trained), *columns] if any(trained) else columns
+
+
+def _notes(chapter: Chapter) -> list[str]:
+    """What the reader of the results must know about them."""
+    notes = [
+        "95 % intervals are over pairs (clusters of items that depend on each other). A tie counts as wrong."
     ]
+    if any(pool.gain for pool in chapter.pools):
+        notes.append(HIDDEN)
     if any(len(pool.systems) > 1 for pool in chapter.pools):
         notes.append(
             "Seeds of one recipe are one row: the mean over them, and for other metrics mean ± standard "
             "deviation."
         )
     notes += [text for pool in chapter.pools for text in _warnings(pool)]
-    notes += [f"{one.name}: {line}" for one in chapter.systems for line in cautions(one.content)]
-    beside, about = elsewhere.beside(chapter, columns)
-    headings = ("system", "n", *(heading for heading, _ in columns))
-    ruled = (len(rows),) if beside else ()
-    table = Table(
-        "summary", f"Results on {chapter.name}", headings, (*rows, *beside), (*notes, *about), ruled
-    )
-    parts: list[Part] = [table]
+    return notes + [f"{one.name}: {line}" for one in chapter.systems for line in cautions(one.content)]
+
+
+def _systems(chapter: Chapter) -> list[Part]:
+    """The figure of the systems; without their names where these are too many."""
     lines = [
         (
             pool.name,
@@ -74,20 +95,12 @@ def summary(chapter: Chapter) -> Section:
         )
         for pool in chapter.pools
     ]
-    if any(found for _, found in lines):
-        title = "Accuracy and pair accuracy with 95 % intervals; dotted: chance."
-        if len(lines) <= NAMED:
-            parts.append(Picture("systems", title, plots.systems(lines)))
-        else:
-            parts.append(
-                Picture("systems", f"{title} Systems from the best to the last.", plots.ranked(lines))
-            )
-    parts += _seeds(chapter)
-    if hidden := [pool.name for pool in chapter.pools if pool.systems[0].content["metrics"].get("hidden")]:
-        parts.append(
-            Prose(f"Labels are hidden in part or whole, and hidden ones not counted: {', '.join(hidden)}.")
-        )
-    return Section("Summary", tuple(parts))
+    if not any(found for _, found in lines):
+        return []
+    title = "Accuracy and pair accuracy with 95 % intervals; dotted: chance."
+    if len(lines) <= NAMED:
+        return [Picture("systems", title, plots.systems(lines))]
+    return [Picture("systems", f"{title} Systems from the best to the last.", plots.ranked(lines))]
 
 
 def _trained(pool: Pool) -> str | None:
