@@ -147,21 +147,9 @@ def load(
     )
     common = (model.revision, model.trust_remote_code)
     try:
-        try:
-            # First, because it is one file: otherwise the hub's client tries each file for half a minute
-            # without a network.
-            soundness.check_depth(source, opening.read_config(source, *common))
-        except OSError:
-            # adapters of other tools have no config.json
-            if lora.settings_of(source, model.revision) is None:
-                raise
+        _check_depth(model, source)
         if settings := lora.settings_of(source, model.revision):
-            if more.get("device_map") or "quantization_config" in more:
-                raise FiglangError(
-                    f"{model.name_or_path} holds adapters, which model.device_map and model.quantization "
-                    "cannot take; merge them first: python -m figlang merge "
-                    f"checkpoint={model.name_or_path} output=FOLDER"
-                )
+            _check_mergeable(model, more)
             adapted, tokenizer = _adapted(model, source, settings, kind, cache, above)
             network, missing = _as(lora.merge(adapted), kind, dtype, more, model.trust_remote_code)
             return network, tokenizer, missing
@@ -185,6 +173,37 @@ def load(
         ) from error
     soundness.check_weights(model.name_or_path, network)
     return network, tokenizer, _missing(loading_info)
+
+
+def _check_depth(model: ModelConfig, source: str) -> None:
+    """Check the configuration of a network.
+
+    This comes first, because it is one file: otherwise the hub's client tries each file for half a minute
+    without a network.
+
+    Raises:
+        FiglangError: If its sizes are impossible.
+        OSError: If there is no configuration, nor adapters, which other tools write without one.
+    """
+    try:
+        soundness.check_depth(source, opening.read_config(source, model.revision, model.trust_remote_code))
+    except OSError:
+        if lora.settings_of(source, model.revision) is None:
+            raise
+
+
+def _check_mergeable(model: ModelConfig, more: dict[str, Any]) -> None:
+    """Check that adapters are to be merged into a network that lies whole and unrounded on one device.
+
+    Raises:
+        FiglangError: If it does not.
+    """
+    if more.get("device_map") or "quantization_config" in more:
+        raise FiglangError(
+            f"{model.name_or_path} holds adapters, which model.device_map and model.quantization "
+            "cannot take; merge them first: python -m figlang merge "
+            f"checkpoint={model.name_or_path} output=FOLDER"
+        )
 
 
 def unmerged(model: ModelConfig, cache: str) -> tuple[PeftModel, PreTrainedTokenizerBase]:
