@@ -128,11 +128,7 @@ def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, i
         if place == len(text) and waiting == number:
             break
         if number == 0 and opening and word != opening:
-            if word and opening.startswith(word):
-                raise FiglangError(
-                    f"model.bos={opening} is not a token of this model, whose first is {word!r}; use the "
-                    "text of a token"
-                )
+            _check_whole(opening, word)
             place = len(opening)
             if _find(word, text, place, first=True) is None:
                 spans.append((0, place))
@@ -143,10 +139,7 @@ def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, i
             continue
         span = _find(word, text, place, first=place in (0, len(opening)), anywhere=waiting < number)
         if span is None and number:
-            raise FiglangError(
-                f"the endpoint's tokens do not spell the text: {word!r} is not in "
-                f"{text[place : place + 40]!r}"
-            )
+            raise _misspelt(word, text[place : place + 40])
         begin, end = span or (0, 0)
         if begin == place == 0 and number and not waiting:
             waiting = 1  # a first token without text is the one that begins every string
@@ -159,6 +152,23 @@ def lay(words: Sequence[str], text: str, opening: str = "") -> list[tuple[int, i
     if waiting == len(spans) and place < len(text):
         raise FiglangError(f"the endpoint's tokens end before the text does, at {text[place : place + 40]!r}")
     return spans
+
+
+def _check_whole(opening: str, first: str) -> None:
+    """Check that the first token is not only the beginning of the text given as the opening token.
+
+    Raises:
+        FiglangError: If it is: then the model has no such token.
+    """
+    if first and opening.startswith(first):
+        raise FiglangError(
+            f"model.bos={opening} is not a token of this model, whose first is {first!r}; use the "
+            "text of a token"
+        )
+
+
+def _misspelt(word: str, rest: str) -> FiglangError:
+    return FiglangError(f"the endpoint's tokens do not spell the text: {word!r} is not in {rest!r}")
 
 
 def _check_hidden(hidden: str, tokens: int) -> None:
