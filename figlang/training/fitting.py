@@ -96,12 +96,10 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     counted = throughput.forget_peak()
     batches = _batches(config, ready)
     steps = len(batches.buckets) * method.epochs
-    parameters = sum(parameter.numel() for parameter in network.parameters())
-    trained = sum(parameter.numel() for parameter in network.parameters() if parameter.requires_grad)
+    parameters, trained = _sizes(network)
     whole = _trim(ready) if method.weight_decay == 0 else None
     sharded = config.trainer.strategy in SHARDED
-    # Such a strategy takes a network apart for good: it gets a copy, and `network` gets the trained weights.
-    fitted = copy.deepcopy(network) if sharded and rank_zero_only.rank == 0 else network
+    fitted = _fitted(network, sharded)
     module = ready.kind(network=fitted, method=method, score=ready.score, steps=steps, seed=config.seed)
     history = History(run.folder / "log.csv", ready.validation.items, log)
     head = [parameter for name, parameter in fitted.named_parameters() if name in ready.head]
@@ -115,10 +113,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     if not trainer.is_global_zero:
         return None
     epochs = trainer.current_epoch
-    exported = selection.restore(network, run) if ready.selection_examples or sharded else epochs
-    if whole is not None:
-        restore(network, whole)
-    network.to("cpu").eval()
+    exported = _take_exported(ready, run, epochs, sharded, whole)
     seconds = history.seconds or perf_counter() - started
     stepping = max(seconds - history.validating, 1e-9)
     tokens = sum(example.tokens for example in ready.examples) * epochs
@@ -140,6 +135,36 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         health=health.findings,
         history=history.rows,
     )
+
+
+def _sizes(network: nn.Module) -> tuple[int, int]:
+    """The number of weights, and of those that are trained."""
+    weights = list(network.parameters())
+    return (
+        sum(weight.numel() for weight in weights),
+        sum(weight.numel() for weight in weights if weight.requires_grad),
+    )
+
+
+def _fitted(network: nn.Module, sharded: bool) -> nn.Module:
+    """The network that the trainer gets.
+
+    A sharded strategy takes a network apart for good: it gets a copy, and `network` gets the trained weights.
+    """
+    return copy.deepcopy(network) if sharded and rank_zero_only.rank == 0 else network
+
+
+def _take_exported(ready: Prepared, run: Run, epochs: int, sharded: bool, whole: nn.Embedding | None) -> int:
+    """Give the network the weights that are exported, with its `whole` embedding, on the CPU.
+
+    Returns:
+        Their epoch, from 1.
+    """
+    exported = selection.restore(ready.network, run) if ready.selection_examples or sharded else epochs
+    if whole is not None:
+        restore(ready.network, whole)
+    ready.network.to("cpu").eval()
+    return exported
 
 
 def _batches(config: TrainConfig, ready: Prepared) -> ChoiceData:
