@@ -27,7 +27,7 @@ from figlang.files.sources import PACKAGE
 from figlang.files.whole import write_text
 from figlang.models import checkpoint, lora
 from figlang.models import manifest as manifests
-from figlang.models.manifest import MANIFEST
+from figlang.models.manifest import MANIFEST, Manifest
 from figlang.release import beside as beside_base
 from figlang.release import card
 from figlang.runs import recomputed, results, stages, systems
@@ -61,10 +61,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
             nothing is written.
     """
     run, folder = Path(config.run), Path(config.output) / config.name
-    if folder.exists() and not (config.overwrite and (folder / MANIFEST).is_file()):
-        raise FiglangError(
-            f"{folder} already exists; take another name=, or overwrite=true if it is a checkpoint"
-        )
+    _check_free(folder, config.overwrite)
     content = _finished(run)
     _check_base(run)
     seeds = _seeds(run, config.seeds, content.get("averaged", []))
@@ -92,11 +89,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
                 "name": config.name,
                 "command": evaluated.about()["command"],
                 "dtype": config.dtype,
-                **({} if config.note is None else {"note": config.note}),
-                "run": _values(content),
-                "seeds": [_values(system.content) for system in seeds],
-                "evaluations": _evaluations(run),
-                **({"beside": beside_base.rows(config.beside, of_run)} if config.beside else {}),
+                **_history(config, content, seeds, of_run),
             },
         }
         (beside / LOG_PROBABILITIES).unlink(missing_ok=True)
@@ -106,10 +99,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
             stored.text(run / "config.yaml", "put the file back, or train the run again"),
         )
         places = _places(run, config.paths.data)
-        for path in (path for path in beside.iterdir() if path.suffix in TEXT):
-            before = stored.text(path, "put the file of the run back")
-            if (after := _portable(before, places)) != before:
-                write_text(path, after)
+        _make_portable(beside, places)
         results.write(
             beside / "metrics.json", json.loads(_portable(json.dumps(document, ensure_ascii=False), places))
         )
@@ -138,6 +128,13 @@ def annotate(config: ReleaseConfig) -> Path:
     results.write(folder / "metrics.json", content)
     write_text(folder / "README.md", card.card(manifest, content))
     return folder
+
+
+def _check_free(folder: Path, overwrite: bool) -> None:
+    if folder.exists() and not (overwrite and (folder / MANIFEST).is_file()):
+        raise FiglangError(
+            f"{folder} already exists; take another name=, or overwrite=true if it is a checkpoint"
+        )
 
 
 def _finished(run: Path) -> dict[str, Any]:
@@ -238,6 +235,19 @@ def _values(content: Any) -> dict[str, Any]:
     return values
 
 
+def _history(
+    config: ReleaseConfig, content: Any, seeds: Sequence[System], of_run: Manifest
+) -> dict[str, Any]:
+    """What was measured of the run before it was released, beside its other seeds and its base."""
+    return {
+        **({} if config.note is None else {"note": config.note}),
+        "run": _values(content),
+        "seeds": [_values(system.content) for system in seeds],
+        "evaluations": _evaluations(Path(config.run)),
+        **({"beside": beside_base.rows(config.beside, of_run)} if config.beside else {}),
+    }
+
+
 def _evaluations(run: Path) -> list[dict[str, Any]]:
     """The results of the run on other data, from before it was released."""
     read = [recomputed.checked(path) for path in sorted(run.glob("evaluations/*/metrics.json"))]
@@ -258,6 +268,14 @@ def _places(run: Path, root: str | None) -> dict[str, str]:
     if root is not None:
         places[Path(root).expanduser()] = "$FIGLANG_DATA"
     return {str(folder): name for folder, name in places.items() if folder != folder.parent}
+
+
+def _make_portable(folder: Path, places: Mapping[str, str]) -> None:
+    """Write the texts in `folder` again where they name folders of this machine."""
+    for path in (path for path in folder.iterdir() if path.suffix in TEXT):
+        before = stored.text(path, "put the file of the run back")
+        if (after := _portable(before, places)) != before:
+            write_text(path, after)
 
 
 def _portable(text: str, places: Mapping[str, str]) -> str:
