@@ -167,3 +167,17 @@ def test_no_format_or_first_item_decides_the_way() -> None:
                 of = getattr(first, "value", None)
                 several = getattr(of, "attr", getattr(of, "id", ""))
                 assert not (isinstance(first, ast.Subscript) and several == "items"), f"{name}:{node.lineno}"
+
+
+LONGEST = 60  # lines of a function, its docstring included; what is longer has steps that deserve names
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_functions_are_short_enough_to_read(name: str) -> None:
+    functions = [
+        node
+        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    lengths = [(f"{name}:{node.lineno}", (node.end_lineno or 0) - node.lineno + 1) for node in functions]
+    assert not [(place, lines) for place, lines in lengths if lines > LONGEST]
