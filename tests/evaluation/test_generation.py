@@ -300,7 +300,7 @@ def test_figqa_has_several_answers_to_a_metaphor(run: Run) -> None:
         (["kinds=[x]"], "not a kind of MiQA's open questions"),
         (["shots=2"], "shots=, rated= and ratings= go together"),
         (["ratings=[a.csv]"], "shots=, rated= and ratings= go together"),
-        (["kinds=[]"], "kinds=[] asks nothing"),
+        (["kinds=[]"], "kinds=[] has no questions"),
         (["data.question=implied-by"], "has no questions about these items"),
         (["shots=2", "rated=/nowhere", "ratings=[a.csv]"], "key.json cannot be read"),
         (["sampling.top_p=2"], "sampling.top_p=2.0 must be above 0 and at most 1"),
