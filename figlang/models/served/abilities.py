@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from figlang.errors import FiglangError
-from figlang.models.served.client import Answer, Client, EndpointError
+from figlang.models.served.client import Client
 from figlang.models.served.cost import BYTES_PER_TOKEN
+from figlang.models.served.refusal import Answer, EndpointError
 from figlang.models.served.spans import PROMPT_FORMS, Token, likeliest, tokens_of
 from figlang.models.served.store import Call
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -20,6 +20,7 @@ from figlang.config import ModelConfig
 from figlang.config.signature import digest
 from figlang.errors import FiglangError, one_line
 from figlang.models.served.cost import Meter
+from figlang.models.served.refusal import FILTER, FILTERED, Answer, EndpointError, refusal, refused
 from figlang.models.served.store import Call, Store
 
 if TYPE_CHECKING:
@@ -28,53 +29,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("figlang")
 
-Answer = dict[str, Any]
 Unusable = Callable[[Call, Answer], str | None]
 CONNECT = 10.0  # seconds after which a server that does not connect counts as missing
 # OpenAI's reasoning models answer with status 400 and these words if they reach the limit of tokens before
 # they reply. Other models give an empty reply that is cut.
 CUT = "output limit was reached"
 SILENCE: Answer = {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}
-
-
-# Words by which content filters refuse a prompt: OpenAI, Azure, Anthropic, OpenRouter, Gemini, DashScope,
-# Zhipu.
-FILTERED = "content_filter"
-FILTER = re.compile(
-    r"content.?(?:filter|polic|management|moderation|inspection)|data.?inspection|responsible.?ai|moderation|flagged|usage polic|"
-    r"invalid_prompt|(?:inappropriate|unsafe|sensitive|prohibited).?content|block.?reason|safety (?:system|filter|setting)",
-    flags=re.IGNORECASE,
-)
-
-
-class EndpointError(FiglangError):
-    """A request that failed for good.
-
-    Attributes:
-        status: The HTTP status; None without an answer.
-        filtered: Whether a content filter refused this prompt. Other prompts may pass.
-    """
-
-    def __init__(self, message: str, status: int | None, filtered: bool = False) -> None:
-        super().__init__(message)
-        self.status = status
-        self.filtered = filtered
-
-
-def refused(answer: Answer) -> bool:
-    """Whether a content filter refused the prompt or stopped the answer."""
-    choices = answer.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return isinstance(first, dict) and first.get("finish_reason") == FILTERED
-
-
-def _refusal(said: str) -> Answer:
-    """The answer that is stored for a refused prompt, so that it is not sent again."""
-    message = {"content": ""}
-    return {
-        "choices": [{"text": "", "message": message, "logprobs": None, "finish_reason": FILTERED}],
-        "refusal": said,
-    }
 
 
 class Client:
@@ -321,10 +281,9 @@ class _Run:
         workers = asyncio.gather(*(self._work(api, arrived) for _ in range(self._workers)))
         try:
             await asyncio.shield(workers)
-        except (
-            asyncio.CancelledError
-            # Ctrl-C: requests in flight are paid for, so their answers are waited for; a second Ctrl-C ends that
-        ):
+        except asyncio.CancelledError:
+            # Ctrl-C: requests in flight are paid for, so their answers are waited for; a second Ctrl-C ends
+            # that.
             self._stopped = True
             log.warning(
                 "interrupted: waiting for %d requests in flight; interrupt again to give them up",
@@ -347,7 +306,7 @@ class _Run:
                 except EndpointError as error:
                     if not error.filtered:
                         raise
-                    answer = _refusal(str(error))
+                    answer = refusal(str(error))
                 finally:
                     self._flying.remove(call)
                 self._keep(call, answer)

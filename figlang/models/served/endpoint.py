@@ -8,7 +8,8 @@ from typing import Any
 from figlang.config import ModelConfig, SamplingConfig
 from figlang.errors import FiglangError
 from figlang.models.served.abilities import Abilities, abilities
-from figlang.models.served.client import Answer, Client, refused
+from figlang.models.served.client import Client
+from figlang.models.served.refusal import Answer, refused
 from figlang.models.served.spans import PROMPT_FORMS, Token, likeliest, tokens_of
 from figlang.models.served.store import Call
 from figlang.types import Reply
