@@ -19,7 +19,7 @@ from figlang.runs import recomputed, results
 from figlang.runs import training as runs
 from figlang.tasks import overlap, overlap_table
 from figlang.tasks import registry as data
-from figlang.training import fitting, preparation, tracking
+from figlang.training import agreement, fitting, preparation, tracking
 from figlang.types import Split
 
 log = logging.getLogger("figlang")
@@ -29,7 +29,7 @@ log = logging.getLogger("figlang")
 def main(config: TrainConfig) -> None:
     console = Console()
     config = runtime.settled(config)
-    preparation.check(config)
+    agreement.check(config)
     train, validation = data.for_training(config.data, config.paths)
     others = [
         (also, data.load("validation", also, config.paths)) for also in data_presets(config.also, config.data)

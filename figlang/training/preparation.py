@@ -26,9 +26,9 @@ from figlang.scoring.requests import RequestEncoder
 from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.branching import EncodedStrings, StringEncoder, StringScorer
 from figlang.scoring.wording import Wording, check_alone
-from figlang.tasks import registry
 from figlang.tasks.mix import original
 from figlang.tasks.twins import twin
+from figlang.training.agreement import continues
 from figlang.training.base import ChoiceModule, Score
 from figlang.training.causal_lm import CausalLMModule
 from figlang.training.cross_entropy import CrossEntropyModule
@@ -84,93 +84,6 @@ class Prepared:
     def chance(self) -> float:
         """Accuracy of guessing on the training items."""
         return sum(1 / len(item.options) for item in self.train.items) / len(self.train.items)
-
-
-def check(config: TrainConfig) -> None:
-    """Raises FiglangError for settings that do not go together."""
-    registry.check(config.data, config.paths)
-    model, peft = config.model, config.peft
-    causal = model.family == "causal"
-    if model.family == "served":
-        raise FiglangError(
-            "model=served is behind an endpoint, and only weights that are here can be trained; evaluate it"
-        )
-    if config.scoring.kind != "likelihood":
-        raise FiglangError(
-            f"scoring={config.scoring.name} is for zero-shot evaluation, by evaluate.py; use scoring=answer"
-        )
-    _check_adapters(config)
-    _check_method(config)
-    if model.dtype != "float32" and (not causal or peft.name == "none"):
-        raise FiglangError(
-            f"model.dtype={model.dtype} would round away the small steps of training; use float32 "
-            "(trainer.precision=bf16-mixed "
-            "is fast too), or train adapters of a causal model with peft=lora"
-        )
-
-
-def _check_adapters(config: TrainConfig) -> None:
-    """Raises FiglangError for weights that cannot be trained, or adapted, as they are."""
-    model, peft = config.model, config.peft
-    causal = model.family == "causal"
-    if model.device_map is not None or (model.quantization != "none" and peft.name != "qlora"):
-        raise FiglangError(
-            "model.device_map and model.quantization are for evaluation; leave them out of training, or "
-            "train adapters over 4 bits "
-            "with peft=qlora"
-        )
-    if peft.name == "qlora" and not (causal and model.quantization == "4bit"):
-        raise FiglangError(
-            "peft=qlora trains adapters of a causal model over weights in 4 bits; take peft=lora otherwise"
-        )
-    if peft.name != "none" and peft.stack == "refuse" and weights.has_adapters(model):
-        raise FiglangError(
-            f"{model.name_or_path} holds adapters already; peft.stack=continue trains these, "
-            "peft.stack=merge merges them first "
-            "and exports a whole network, peft=none goes on with all weights"
-        )
-    if _continues(config) and weights.has_adapters(weights.below(model)):
-        raise FiglangError(
-            f"{model.name_or_path}: its adapters lie over other adapters; use peft.stack=merge"
-        )
-
-
-def _check_method(config: TrainConfig) -> None:
-    """Raises FiglangError for a way of training that is not for the model or the data."""
-    model, method = config.model, config.method
-    causal = model.family == "causal"
-    if method.name == "lm" and not causal:
-        raise FiglangError(
-            f"method=lm trains causal models, and model={model.name} is an encoder; use method=contrastive"
-        )
-    inferences = registry.task(config.data.dataset).classified(config.data)
-    if method.name == "nli" and (causal or not inferences):
-        raise FiglangError(
-            f"method=nli trains encoders on premises with hypotheses, not model={model.name} on "
-            f"data={config.data.name}; "
-            f"choose an encoder and data={', '.join(registry.classified())}"
-        )
-    if method.name != "nli" and inferences:
-        raise FiglangError(
-            f"data={config.data.name} has premises with hypotheses, which method=nli trains on; add "
-            "method=nli or "
-            "data.question=choice"
-        )
-    if method.text == "legacy" and method.name != "lm":
-        raise FiglangError("method.text=legacy is the authors' wording for method=lm; choose clean or raw")
-    if causal and (method.text == "raw" or method.format != MethodConfig.format):
-        idle = "method.text=raw" if method.text == "raw" else f"method.format={method.format}"
-        raise FiglangError(
-            f"{idle} is for encoders; model={model.name} is trained on the strings of "
-            f"scoring={config.scoring.name}"
-        )
-    if not causal and config.scoring.name != "answer":
-        raise FiglangError(
-            f"scoring={config.scoring.name} is for causal models, but model={model.name} is an encoder; "
-            "leave it out"
-        )
-    if method.direction == "both" and not (causal and method.name == "contrastive"):
-        raise FiglangError("method.direction=both is for causal models with method=contrastive; use forward")
 
 
 def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
@@ -230,14 +143,9 @@ def select(
     return kept, selected, notes
 
 
-def _continues(config: TrainConfig) -> bool:
-    # debug=fast makes a random network of any preset, with no adapters to go on from.
-    return config.peft.stack == "continue" and config.model.init != "tiny"
-
-
 def _start(config: TrainConfig) -> ModelConfig:
     """What the network is built from: where adapters are trained further, what they lie over."""
-    return weights.below(config.model) if _continues(config) else config.model
+    return weights.below(config.model) if continues(config) else config.model
 
 
 def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tuple[Item, ...]) -> Prepared:
@@ -251,7 +159,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
     score = scorer(method.format, method.scale, vectors)
     if method.name == "nli":
         # A network that knows NLI goes on with the order its classes are in.
-        named = weights.classes_of(config.model) if _continues(config) else network.config
+        named = weights.classes_of(config.model) if continues(config) else network.config
         order = label_order(named, config.nli.labels, model.name_or_path)
         networks.name_classes(network, [CLASSES[order.index(output)] for output in range(len(order))])
         score = classes(order)
@@ -382,7 +290,7 @@ def _adapt(
         manifest, base_precision=layout.precision(network), base_sha256=lora.fingerprint(network, kept)
     )
     adapted = lora.adapt(network, config.peft, kept, base, model.revision)
-    if _continues(config):
+    if continues(config):
         weights.resume(adapted, config.model, manifest.format, manifest.base_sha256)
     return adapted, manifest
 

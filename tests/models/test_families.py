@@ -15,8 +15,9 @@ from figlang.release import merging
 from figlang.scoring.encode import Encoder, padding
 from figlang.scoring.head import scorer
 from figlang.scoring.tree.causal import CausalScorer
+from figlang.training.agreement import check
 from figlang.training.embedding import restore, trim
-from figlang.training.preparation import check, prepare
+from figlang.training.preparation import prepare
 from figlang.types import Item, Split
 from tests import causal_models
 from tests.models.test_checkpoint import TEXTS

@@ -1,0 +1,101 @@
+"""Whether the settings of a training agree with each other, checked before anything is loaded."""
+
+from figlang.config import MethodConfig, TrainConfig
+from figlang.errors import FiglangError
+from figlang.models import weights
+from figlang.tasks import registry
+
+
+def check(config: TrainConfig) -> None:
+    """Raises FiglangError for settings that do not go together."""
+    registry.check(config.data, config.paths)
+    model, peft = config.model, config.peft
+    causal = model.family == "causal"
+    if model.family == "served":
+        raise FiglangError(
+            "model=served is behind an endpoint, and only weights that are here can be trained; evaluate it"
+        )
+    if config.scoring.kind != "likelihood":
+        raise FiglangError(
+            f"scoring={config.scoring.name} is for zero-shot evaluation, by evaluate.py; use scoring=answer"
+        )
+    _check_adapters(config)
+    _check_method(config)
+    if model.dtype != "float32" and (not causal or peft.name == "none"):
+        raise FiglangError(
+            f"model.dtype={model.dtype} would round away the small steps of training; use float32 "
+            "(trainer.precision=bf16-mixed "
+            "is fast too), or train adapters of a causal model with peft=lora"
+        )
+
+
+def _check_adapters(config: TrainConfig) -> None:
+    """Raises FiglangError for weights that cannot be trained, or adapted, as they are."""
+    model, peft = config.model, config.peft
+    causal = model.family == "causal"
+    if model.device_map is not None or (model.quantization != "none" and peft.name != "qlora"):
+        raise FiglangError(
+            "model.device_map and model.quantization are for evaluation; leave them out of training, or "
+            "train adapters over 4 bits "
+            "with peft=qlora"
+        )
+    if peft.name == "qlora" and not (causal and model.quantization == "4bit"):
+        raise FiglangError(
+            "peft=qlora trains adapters of a causal model over weights in 4 bits; take peft=lora otherwise"
+        )
+    if peft.name != "none" and peft.stack == "refuse" and weights.has_adapters(model):
+        raise FiglangError(
+            f"{model.name_or_path} holds adapters already; peft.stack=continue trains these, "
+            "peft.stack=merge merges them first "
+            "and exports a whole network, peft=none goes on with all weights"
+        )
+    if continues(config) and weights.has_adapters(weights.below(model)):
+        raise FiglangError(
+            f"{model.name_or_path}: its adapters lie over other adapters; use peft.stack=merge"
+        )
+
+
+def _check_method(config: TrainConfig) -> None:
+    """Raises FiglangError for a way of training that is not for the model or the data."""
+    model, method = config.model, config.method
+    causal = model.family == "causal"
+    if method.name == "lm" and not causal:
+        raise FiglangError(
+            f"method=lm trains causal models, and model={model.name} is an encoder; use method=contrastive"
+        )
+    inferences = registry.task(config.data.dataset).classified(config.data)
+    if method.name == "nli" and (causal or not inferences):
+        raise FiglangError(
+            f"method=nli trains encoders on premises with hypotheses, not model={model.name} on "
+            f"data={config.data.name}; "
+            f"choose an encoder and data={', '.join(registry.classified())}"
+        )
+    if method.name != "nli" and inferences:
+        raise FiglangError(
+            f"data={config.data.name} has premises with hypotheses, which method=nli trains on; add "
+            "method=nli or "
+            "data.question=choice"
+        )
+    if method.text == "legacy" and method.name != "lm":
+        raise FiglangError("method.text=legacy is the authors' wording for method=lm; choose clean or raw")
+    if causal and (method.text == "raw" or method.format != MethodConfig.format):
+        idle = "method.text=raw" if method.text == "raw" else f"method.format={method.format}"
+        raise FiglangError(
+            f"{idle} is for encoders; model={model.name} is trained on the strings of "
+            f"scoring={config.scoring.name}"
+        )
+    if not causal and config.scoring.name != "answer":
+        raise FiglangError(
+            f"scoring={config.scoring.name} is for causal models, but model={model.name} is an encoder; "
+            "leave it out"
+        )
+    if method.direction == "both" and not (causal and method.name == "contrastive"):
+        raise FiglangError("method.direction=both is for causal models with method=contrastive; use forward")
+
+
+def continues(config: TrainConfig) -> bool:
+    """Whether adapters are trained further.
+
+    debug=fast makes a random network of any preset, with no adapters to go on from.
+    """
+    return config.peft.stack == "continue" and config.model.init != "tiny"
