@@ -121,7 +121,8 @@ def test_an_error_in_one_half_stops_the_other_and_leaves_the_network_as_it_was(
 
     def failing(*inputs: Any, **options: Any) -> Tensor:
         reads.append(threading.get_ident())
-        if len(reads) == 5:
+        # On a busy machine one thread may read several packs before the other reads its first.
+        if len(reads) >= 5 and len(set(reads)) == 2:
             raise RuntimeError("not enough memory")
         return read_tree(*inputs, **options)
 
