@@ -34,7 +34,7 @@ from figlang.runs import results, systems
 from figlang.tasks import registry as data
 from figlang.types import Split
 
-# Of metrics.json's training: what is measured per second.
+# The entries of `training` in metrics.json that are measured per second.
 RATES = ("examples_per_second", "tokens_per_second", "peak_share")
 
 

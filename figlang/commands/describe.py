@@ -1,6 +1,6 @@
 """Describe a data set by counts and by rules without a model: `data=figqa_medium split=train`.
 
-Of metaphors it also counts the subjects, relations and objects of Figure 1 and §3.1.
+It also counts the subjects, relations and objects of metaphors (§3.1).
 """
 
 import logging

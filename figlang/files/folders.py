@@ -7,8 +7,8 @@ How each command writes:
   (`staged`). When the last file is there, the hidden folder is renamed to READY and its files are moved into
   place. If a process is killed before that, the earlier result stays. If it is killed after that, the next
   command that opens the folder moves the remaining files.
-- The grids of reproduce lock their folder and keep every finished cell in it,
-  so that an interrupted grid can resume. Their metrics.json and tables are staged.
+- The grids of reproduce lock their folder and keep every finished cell in it: an interrupted grid resumes.
+  Their metrics.json and tables are staged.
 - train locks its run folder and adds to it for hours. It writes metrics.json last. If it replaces a run, it
   removes the old metrics.json first.
 - merge, average, release, the matrix of transfer and every exported network replace a folder as a whole
