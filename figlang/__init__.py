@@ -28,7 +28,7 @@ def _interrupted(kind: type[BaseException], error: BaseException, trace: Traceba
 # Importing torch takes seconds, and Ctrl-C in them would show a traceback. A program that only uses figlang
 # keeps its own way.
 _started = sys.orig_argv[1:3]
-if Path(sys.argv[0] if sys.argv else "").name in ("train.py", "evaluate.py") or (
+if Path(sys.argv[0] if sys.argv else "").name in ("figlang", "train.py", "evaluate.py") or (
     _started[:1] == ["-m"] and _started[-1].split(".")[0] == "figlang"
 ):
     sys.excepthook = _interrupted

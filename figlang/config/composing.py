@@ -18,7 +18,10 @@ from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
 
-CONF = Path(__file__).resolve().parents[2] / "conf"
+_PACKAGE = Path(__file__).resolve().parents[1]
+# The presets: inside the package where a wheel is installed, beside it in a checkout.
+_INSIDE = _PACKAGE / "conf"
+CONF = _INSIDE if _INSIDE.is_dir() else _PACKAGE.parent / "conf"
 T = TypeVar("T")
 
 
