@@ -28,8 +28,18 @@ def refuse(error: Exception) -> NoReturn:
     Raises:
         SystemExit: With exit code 2.
     """
-    sys.stderr.write(f"error: {printable(_for_people(_said(error), sys.argv[1:]))}\n")
+    sys.stderr.write(f"error: {printable(said(error, sys.argv[1:]))}\n")
     raise SystemExit(2)
+
+
+def said(error: Exception, words: list[str]) -> str:
+    """An error of figlang, Hydra or OmegaConf in one line for people.
+
+    Args:
+        error: The error.
+        words: The words that were being read.
+    """
+    return _for_people(_said(error), words)
 
 
 def refuse_fault(error: Exception, training: bool, folder: str | None = None) -> NoReturn:

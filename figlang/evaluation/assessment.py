@@ -1,6 +1,6 @@
 """One evaluation, from a configuration to metrics.json."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +8,14 @@ from figlang.config import DataConfig, EvaluateConfig, TrainConfig
 from figlang.errors import FiglangError
 from figlang.evaluation import opening, predicting, soundness
 from figlang.evaluation import processes as sharding
+from figlang.evaluation.processes import Processes
 from figlang.files import folders
 from figlang.models import checkpoint
 from figlang.models.checkpoint import Loaded, Served
 from figlang.runs import outputs, recomputed, results
 from figlang.runs.predictions import FORWARD, read_predictions
 from figlang.tasks import prompting, registry
+from figlang.tasks.examples import Pool
 from figlang.types import Split
 
 
@@ -38,9 +40,21 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     split = opening.items(config)
     pool = prompting.pool(config.prompt, config.data, config.paths)
     loaded = opening.model(config)
-    progress = config.trainer.progress and processes.first
-    how = predicting.How(
-        progress=progress,
+    content = _write(config, split, loaded, how(config, pool, processes))
+    return None if content is None else (content, outputs.place(config))
+
+
+def how(config: EvaluateConfig, pool: Pool, processes: Processes | None = None) -> predicting.How:
+    """How an evaluation predicts.
+
+    Args:
+        config: The options of the evaluation.
+        pool: What the examples of its prompt are drawn from.
+        processes: The processes that share the items; None for this one alone.
+    """
+    processes = processes or Processes()
+    return predicting.How(
+        progress=config.trainer.progress and processes.first,
         batch_size=config.batch_size,
         scoring=config.scoring,
         prompt=config.prompt,
@@ -50,8 +64,33 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
         max_length=config.max_length,
         blind=config.blind,
     )
-    content = _write(config, split, loaded, how)
-    return None if content is None else (content, outputs.place(config))
+
+
+def described(
+    config: EvaluateConfig,
+    split: Split,
+    loaded: Loaded | Served,
+    facts: Mapping[str, Any],
+    wanted: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The part of metrics.json without numbers of the predictions.
+
+    Args:
+        config: The options of the evaluation.
+        split: Its items.
+        loaded: Its model.
+        facts: The settings that can change a score, by name.
+        wanted: What determines the result (`outputs.decided_by`), taken before the prediction.
+    """
+    evaluated = results.Evaluated(
+        loaded.manifest.name, facts, split, config.split, config.data.name, config.seed
+    )
+    return {
+        **evaluated.about(),
+        "data": results.about_data(config.data, {config.split: split}, split.notes),
+        "decided_by": dict(wanted),
+        **soundness.texts(loaded, split.items),
+    }
 
 
 def beside(
@@ -80,31 +119,24 @@ def beside(
                 yield before, folder
                 continue
         loaded = loaded or checkpoint.load(f"{config.run}/model", config.model, config.paths.cache)
-        how = predicting.How(config.trainer.progress, blind=config.blind)
-        content = _write(asked, split, loaded, how)
+        way = predicting.How(config.trainer.progress, blind=config.blind)
+        content = _write(asked, split, loaded, way)
         assert content is not None, "one process alone evaluates"
         yield content, folder
 
 
 def _write(
-    config: EvaluateConfig, split: Split, loaded: Loaded | Served, how: predicting.How
+    config: EvaluateConfig, split: Split, loaded: Loaded | Served, way: predicting.How
 ) -> dict[str, Any] | None:
     """Predict and measure into the folder of an evaluation; what metrics.json says, in the first process."""
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))
-    with outputs.result(config, wanted, how.processes.first) as new:
-        facts = predicting.predict(loaded, split, new, how)
-        if not how.processes.first:
+    with outputs.result(config, wanted, way.processes.first) as new:
+        facts = predicting.predict(loaded, split, new, way)
+        if not way.processes.first:
             return None
         task = registry.task(config.data.dataset)
         if config.split in task.submitted:
             task.submit(new, split, read_predictions(new / FORWARD))
-        evaluated = results.Evaluated(
-            loaded.manifest.name, facts, split, config.split, config.data.name, config.seed
-        )
-        about = {
-            "data": results.about_data(config.data, {config.split: split}, split.notes),
-            "decided_by": wanted,
-        }
-        content = evaluated.document(new) | about | soundness.texts(loaded, split.items)
+        content = described(config, split, loaded, facts, wanted) | recomputed.measured(new)
         results.write(new / "metrics.json", content)
     return content

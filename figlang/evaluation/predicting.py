@@ -1,4 +1,4 @@
-"""Write the predictions of an opened model for a split, and say which settings they depend on."""
+"""The predictions of an opened model for a split, and the settings that they depend on."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,23 +12,12 @@ from figlang.evaluation.entailing import Entailment
 from figlang.evaluation.how import Answering, How, Placed, Row, Rows, Share, origin
 from figlang.evaluation.likelihood import LogProbabilities
 from figlang.evaluation.replying import Replies
-from figlang.files.whole import write_lines
 from figlang.models.checkpoint import Loaded, Served
 from figlang.models.formats import Ability
-from figlang.runs.predictions import (
-    BACKWARD,
-    BLIND,
-    FORWARD,
-    JUDGEMENTS,
-    MEASURED,
-    REPLIES,
-    check_finite,
-    records,
-    write_predictions,
-)
-from figlang.types import Prediction, Split
+from figlang.runs.answered import Answered, refused
+from figlang.types import Split
 
-__all__ = ["How", "origin", "predict"]
+__all__ = ["How", "answer", "origin", "predict"]
 
 # How a model answers, by its ability.
 ANSWERING: dict[Ability, Callable[[Any], Answering]] = {
@@ -54,14 +43,34 @@ def predict(loaded: Loaded | Served, split: Split, folder: Path, how: How) -> di
     Raises:
         FiglangError: A scoring, prompt or split is not for this model.
     """
+    with soundness.explained(loaded):
+        answers, facts = answer(loaded, split, how)
+        if answers is not None:
+            answers.write(folder)
+    return facts
+
+
+def answer(loaded: Loaded | Served, split: Split, how: How) -> tuple[Answered | None, dict[str, Any]]:
+    """Predict a split, and write nothing.
+
+    Args:
+        loaded: The model.
+        split: The items.
+        how: The settings.
+
+    Returns:
+        The rows, in the order of the split (None in all processes but the first), and the settings that can
+        change a score, by name.
+
+    Raises:
+        FiglangError: A scoring, prompt or split is not for this model.
+    """
     origin(loaded)  # before scoring, which may lay the weights out anew
     share = Share(split, how.processes.positions(split.items))
     _check(loaded, share, how)
     with soundness.explained(loaded):
         rows, facts = ANSWERING[loaded.manifest.input_format.ability](loaded).answer(share, how)
-        if parts := how.processes.gather(rows):
-            _write(folder, parts)
-    return facts
+        return _whole(how.processes.gather(rows)), facts
 
 
 def _check(loaded: Loaded | Served, share: Share, how: How) -> None:
@@ -102,32 +111,22 @@ def _idle(loaded: Loaded | Served, how: How) -> str | None:
     return next((f"nli.{name}" for name, value in unset.items() if getattr(how.nli, name) != value), None)
 
 
-def _write(folder: Path, parts: Sequence[Rows]) -> None:
-    """Write the rows of all processes, in the order of the split."""
-    predictions: dict[str, list[Prediction] | None] = {
-        FORWARD: _joined([part.forward for part in parts]),
-        BACKWARD: _joined([part.backward for part in parts]),
-        BLIND: _joined([part.blind for part in parts]),
-        JUDGEMENTS: _joined([part.judged for part in parts]),
-    }
-    beside: dict[str, list[dict[str, Any]] | None] = {
-        MEASURED: _joined([part.measured for part in parts]),
-        REPLIES: _joined([part.replies for part in parts]),
-    }
-    lines = {name: None if rows is None else records(rows) for name, rows in beside.items()}
-    # All are looked at before the first is written.
-    for rows in predictions.values():
-        check_finite(rows or ())
-    for name, rows in predictions.items():
-        if rows is None:
-            (folder / name).unlink(missing_ok=True)  # of an earlier attempt
-        else:
-            write_predictions(folder / name, rows)
-    for name, texts in lines.items():
-        if texts is None:
-            (folder / name).unlink(missing_ok=True)
-        else:
-            write_lines(folder / name, texts)
+def _whole(parts: Sequence[Rows]) -> Answered | None:
+    """The rows of all processes, in the order of the split; None without parts."""
+    if not parts:
+        return None
+    forward = _joined([part.forward for part in parts])
+    assert forward is not None, "every model predicts"
+    measured = _joined([part.measured for part in parts])
+    return Answered(
+        forward,
+        blind=_joined([part.blind for part in parts]),
+        backward=_joined([part.backward for part in parts]),
+        judged=_joined([part.judged for part in parts]),
+        measured=measured,
+        replies=_joined([part.replies for part in parts]),
+        refused=refused(measured),
+    )
 
 
 def _joined(parts: Sequence[Placed[Row] | None]) -> list[Row] | None:

@@ -95,6 +95,19 @@ def claimed(config: EvaluateConfig, wanted: Mapping[str, Any], first: bool = Tru
     if not first:
         yield folder
         return
+    with claimed_folder(folder, wanted, config.overwrite):
+        yield folder
+
+
+@contextmanager
+def claimed_folder(folder: Path, wanted: Mapping[str, Any], overwrite: bool) -> Iterator[None]:
+    """Lock a folder for an evaluation, if it may be written; the errors are those of `claimed`.
+
+    Args:
+        folder: The folder.
+        wanted: What determines the result (`decided_by`).
+        overwrite: Whether a finished result with other settings may be replaced.
+    """
     # A run and a checkpoint have their own metrics.json and predictions. These took longer to make than an
     # evaluation.
     if any((folder / file).is_file() for file in (MANIFEST, "recipe.json")):
@@ -103,9 +116,9 @@ def claimed(config: EvaluateConfig, wanted: Mapping[str, Any], first: bool = Tru
             "another folder with output=DIR"
         )
     with folders.locked(folder, kind=folders.RESULT):
-        if not config.overwrite:
+        if not overwrite:
             check_same(folder, wanted)
-        yield folder
+        yield
 
 
 @contextmanager

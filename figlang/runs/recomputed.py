@@ -4,26 +4,14 @@ Numbers that the predictions give are never taken from metrics.json.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping
 from math import isclose
 from pathlib import Path
 from typing import Any
 
 from figlang.errors import FiglangError
 from figlang.files import folders, stored
-from figlang.runs.predictions import (
-    BACKWARD,
-    BLIND,
-    FORWARD,
-    JUDGEMENTS,
-    REPLIES,
-    count_refused,
-    read_predictions,
-    read_replies,
-)
-from figlang.statistics import comparison, metrics
-from figlang.types import CLASSES, Prediction
+from figlang.runs import answered
 
 log = logging.getLogger("figlang")
 
@@ -35,57 +23,7 @@ EQUAL = 1e-9
 
 def measured(folder: Path) -> dict[str, Any]:
     """Compute the metrics of an evaluation from the predictions files in its folder alone."""
-    predictions = read_predictions(folder / FORWARD)
-    content: dict[str, Any] = {"metrics": metrics.measure(predictions)}
-    if (folder / BLIND).is_file():
-        content |= _blind(predictions, read_predictions(folder / BLIND))
-    if (folder / BACKWARD).is_file():
-        content["backward"] = metrics.measure(read_predictions(folder / BACKWARD))
-    if (folder / JUDGEMENTS).is_file():
-        content["three_way"] = _three_way(read_predictions(folder / JUDGEMENTS))
-    if (folder / REPLIES).is_file():
-        content["replies"] = _replies(folder)
-    if refused := count_refused(folder):
-        content["refused"] = {"n": len(predictions), "items": refused}
-    return content
-
-
-def _blind(predictions: Sequence[Prediction], blind: Sequence[Prediction]) -> dict[str, Any]:
-    """Metrics with the context hidden and, if labels are known, the gain of having it."""
-    content: dict[str, Any] = {"blind": metrics.measure(blind)}
-    if any(row.gold is not None for row in predictions):
-        content["gain"] = asdict(comparison.compare(predictions, blind)[0])
-    return content
-
-
-def _three_way(judgements: Sequence[Prediction]) -> dict[str, Any]:
-    accuracy = metrics.accuracy(judgements) if len(judgements[0].scores) == len(CLASSES) else None
-    # Neutral is never right here, so guessing has no fixed rate: one answer to everything is right half the
-    # time.
-    return (
-        {}
-        if accuracy is None
-        else {"accuracy": asdict(replace(accuracy, chance=None, p=None)), "items": len(judgements)}
-    )
-
-
-def _replies(folder: Path) -> dict[str, Any]:
-    """How many replies there are, and which share of them names no option.
-
-    Of those, it counts how many reached the limit of tokens and how many a content filter refused.
-    """
-    group = {row.id: row.group for row in read_predictions(folder / FORWARD)}
-    replies = read_replies(folder / REPLIES, group)
-    invalid: dict[str, list[bool]] = {}
-    for reply in replies:
-        invalid.setdefault(group[reply["id"]], []).append(reply["letter"] is None)
-    hits, sizes = (
-        [sum(flags) for flags in invalid.values()],
-        [len(flags) for flags in invalid.values()],
-    )
-    cut = sum(reply["letter"] is None and reply["cut"] for reply in replies)
-    refused = sum(reply["letter"] is None and reply.get("refused", False) for reply in replies)
-    return {"n": len(replies), "invalid": asdict(metrics.ratio(hits, sizes)), "cut": cut, "refused": refused}
+    return answered.read(folder).numbers()
 
 
 def read(path: Path) -> dict[str, Any]:

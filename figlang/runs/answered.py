@@ -1,0 +1,163 @@
+"""What a model answered on a split: rows in memory, their files, and the numbers that they give."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from figlang.files.whole import write_lines
+from figlang.runs.predictions import (
+    BACKWARD,
+    BLIND,
+    FORWARD,
+    JUDGEMENTS,
+    MEASURED,
+    REPLIES,
+    check_finite,
+    count_refused,
+    read_predictions,
+    read_replies,
+    records,
+    write_predictions,
+)
+from figlang.statistics import comparison, metrics
+from figlang.types import CLASSES, Prediction
+
+Rows = Sequence[Prediction]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The rows of each file of an evaluation. None: there is no such file.
+
+    Attributes:
+        forward: The prediction for each item.
+        blind: Predictions with the context hidden.
+        backward: Choices of the context for a given option.
+        judged: The class that an NLI network gives to each option.
+        measured: Log-probabilities that the predictions are made of. They are not read back from a folder.
+        replies: Replies of a chat model.
+        refused: How many items a content filter refused to read.
+    """
+
+    forward: Rows
+    blind: Rows | None = None
+    backward: Rows | None = None
+    judged: Rows | None = None
+    measured: Sequence[Mapping[str, Any]] | None = None
+    replies: Sequence[Mapping[str, Any]] | None = None
+    refused: int = 0
+
+    def write(self, folder: Path) -> None:
+        """Write the files into a folder. A file of an earlier attempt that is not written now is removed.
+
+        Args:
+            folder: Where they are written.
+
+        Raises:
+            NonFiniteError: A score is not a finite number; nothing is written then.
+        """
+        predictions = {
+            FORWARD: self.forward,
+            BACKWARD: self.backward,
+            BLIND: self.blind,
+            JUDGEMENTS: self.judged,
+        }
+        beside = {MEASURED: self.measured, REPLIES: self.replies}
+        lines = {name: None if rows is None else records(rows) for name, rows in beside.items()}
+        self.check()
+        for name, rows in predictions.items():
+            if rows is None:
+                (folder / name).unlink(missing_ok=True)
+            else:
+                write_predictions(folder / name, rows)
+        for name, texts in lines.items():
+            if texts is None:
+                (folder / name).unlink(missing_ok=True)
+            else:
+                write_lines(folder / name, texts)
+
+    def check(self) -> None:
+        """Check that every score is a finite number.
+
+        Raises:
+            NonFiniteError: For the first prediction with another score.
+        """
+        for rows in (self.forward, self.backward, self.blind, self.judged):
+            check_finite(rows or ())
+
+    def numbers(self) -> dict[str, Any]:
+        """The part of metrics.json that the rows alone give."""
+        content: dict[str, Any] = {"metrics": metrics.measure(self.forward)}
+        if self.blind is not None:
+            content |= _unseen(self.forward, self.blind)
+        if self.backward is not None:
+            content["backward"] = metrics.measure(self.backward)
+        if self.judged is not None:
+            content["three_way"] = _three_way(self.judged)
+        if self.replies is not None:
+            content["replies"] = _invalid(self.replies, {row.id: row.group for row in self.forward})
+        if self.refused:
+            content["refused"] = {"n": len(self.forward), "items": self.refused}
+        return content
+
+
+def read(folder: Path) -> Answered:
+    """Read the files of an evaluation back, except its log-probabilities.
+
+    Args:
+        folder: Its folder.
+
+    Raises:
+        FiglangError: A file is missing or damaged.
+    """
+    forward = read_predictions(folder / FORWARD)
+
+    def beside(name: str) -> Rows | None:
+        return read_predictions(folder / name) if (folder / name).is_file() else None
+
+    known = [row.id for row in forward]
+    replies = read_replies(folder / REPLIES, known) if (folder / REPLIES).is_file() else None
+    blind, backward, judged = map(beside, (BLIND, BACKWARD, JUDGEMENTS))
+    return Answered(forward, blind, backward, judged, None, replies, count_refused(folder))
+
+
+def refused(measured: Iterable[Mapping[str, Any]] | None) -> int:
+    """How many rows of log-probabilities are of items that a content filter refused to read."""
+    return sum(bool(row.get("refused")) for row in measured or ())
+
+
+def _unseen(predictions: Rows, blind: Rows) -> dict[str, Any]:
+    """Metrics with the context hidden and, if labels are known, the gain of having it."""
+    content: dict[str, Any] = {"blind": metrics.measure(blind)}
+    if any(row.gold is not None for row in predictions):
+        content["gain"] = asdict(comparison.compare(predictions, blind)[0])
+    return content
+
+
+def _three_way(judgements: Rows) -> dict[str, Any]:
+    accuracy = metrics.accuracy(judgements) if len(judgements[0].scores) == len(CLASSES) else None
+    # Neutral is never right here, so guessing has no fixed rate: one answer to everything is right half the
+    # time.
+    return (
+        {}
+        if accuracy is None
+        else {"accuracy": asdict(replace(accuracy, chance=None, p=None)), "items": len(judgements)}
+    )
+
+
+def _invalid(replies: Sequence[Mapping[str, Any]], group: Mapping[str, str]) -> dict[str, Any]:
+    """How many replies there are, and which share of them names no option.
+
+    Of those, it counts how many reached the limit of tokens and how many a content filter refused.
+    """
+    invalid: dict[str, list[bool]] = {}
+    for reply in replies:
+        invalid.setdefault(group[reply["id"]], []).append(reply["letter"] is None)
+    hits, sizes = (
+        [sum(flags) for flags in invalid.values()],
+        [len(flags) for flags in invalid.values()],
+    )
+    cut = sum(reply["letter"] is None and reply["cut"] for reply in replies)
+    refused = sum(reply["letter"] is None and reply.get("refused", False) for reply in replies)
+    return {"n": len(replies), "invalid": asdict(metrics.ratio(hits, sizes)), "cut": cut, "refused": refused}
