@@ -44,8 +44,8 @@ class Answered:
     blind: Rows | None = None
     backward: Rows | None = None
     judged: Rows | None = None
-    measured: Sequence[Mapping[str, Any]] | None = None
-    replies: Sequence[Mapping[str, Any]] | None = None
+    measured: Sequence[dict[str, Any]] | None = None
+    replies: Sequence[dict[str, Any]] | None = None
     refused: int = 0
 
     def write(self, folder: Path) -> None:
