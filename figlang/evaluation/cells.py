@@ -18,7 +18,7 @@ from figlang.scoring import choices
 from figlang.statistics import rankings
 from figlang.tasks import registry
 from figlang.tasks.grid import AnswerGrid, BlankGrid, Grid, LetterGrid
-from figlang.types import Item, Split
+from figlang.types import Item, Prediction, Split
 
 
 class Filling(ABC):
@@ -28,6 +28,8 @@ class Filling(ABC):
     """The ability that a served model needs, as in `checkpoint.named_by`."""
     kinds: ClassVar[tuple[str, ...]]
     """The folders that hold the files of a cell."""
+    why_not_blind: ClassVar[str | None] = None
+    """The reason why no context is hidden; None if it can be hidden."""
 
     @abstractmethod
     def open(self, split: Split, loaded: Loaded | Served) -> None:
@@ -49,12 +51,16 @@ class Filling(ABC):
     def read(self, folder: Path) -> Mapping[str, Sequence[Any]]:
         """The rows of every cell, by its name."""
 
+    def read_blind(self, folder: Path) -> Mapping[str, Sequence[Prediction]]:
+        """The predictions of every cell with the context hidden. Empty if they were not wanted."""
+        return {}
+
 
 class Answers(Filling):
     """Cells of the log-probabilities of answers. The cells of a part are scored together, so that memory
     stays small."""
 
-    kinds = ("predictions", "log_probabilities")
+    kinds = (cells.SEEN, cells.UNSEEN, "log_probabilities")
 
     def __init__(self, grid: AnswerGrid[Any], config: ReproduceConfig) -> None:
         self._grid, self._config = grid, config
@@ -83,7 +89,7 @@ class Answers(Filling):
         }
 
     def fill(self, folder: Path) -> dict[str, Any]:
-        there = set(cells.left(folder, "predictions", self._names))
+        there = set(cells.left(folder, self._names, *_complete(self._config)))
         parts = self._grid.parts()
         filled = cells.Cells(folder, [part for part, names in parts.items() if there.issuperset(names)])
         for part in parts:
@@ -104,30 +110,38 @@ class Answers(Filling):
     def read(self, folder: Path) -> Mapping[str, Sequence[Any]]:
         return cells.read(folder, self._names)
 
-    def _ask(self, items: Sequence[Item], part: str) -> dict[str, list[Any]]:
-        return self._grid.ask(part, items, self._pool)
+    def read_blind(self, folder: Path) -> Mapping[str, Sequence[Prediction]]:
+        return cells.read(folder, self._names, cells.UNSEEN) if self._config.blind else {}
+
+    def _ask(self, items: Sequence[Item], part: str, blind: bool = False) -> dict[str, list[Any]]:
+        return self._grid.ask(part, items, self._pool, blind)
 
     def _fill(self, part: str, filled: cells.Cells) -> None:
         asked = self._ask(self._items, part)
         questions = [question for several in asked.values() for question in several]
+        unseen = self._ask(self._items, part, blind=True) if self._config.blind else {}
+        hidden = [question for several in unseen.values() for question in several]
         scoring = self._scoring
         with soundness.explained(self._loaded):
             # Alone only where it is used: without a bos the first token of an answer has no probability.
+            # Beginnings that a question shares with its hidden form, for example its examples, are read once.
             measured = choices.measure(
-                self._scorer, questions, scoring.minus_alone, self._config.trainer.progress
+                self._scorer, [*questions, *hidden], scoring.minus_alone, self._config.trainer.progress
             )
             predictions = measured.predictions(scoring.norm, scoring.minus_alone)
             records = measured.records()
+            # The answer alone is never taken off what is hidden, as in `evaluate`.
+            blind = measured.predictions(scoring.norm)[len(questions) :]
             filled.count(measured.scored)
             for place, name in enumerate(asked):
                 rows = slice(place * len(self._items), (place + 1) * len(self._items))
-                filled.write(name, predictions[rows], records[rows])
+                filled.write(name, predictions[rows], records[rows], blind=blind[rows] if hidden else None)
 
 
 class Letters(Filling):
     """Cells with the letters that a model chooses or writes."""
 
-    kinds = ("predictions", "log_probabilities", "replies")
+    kinds = (cells.SEEN, cells.UNSEEN, "log_probabilities", "replies")
 
     def __init__(self, grid: LetterGrid[Any], config: ReproduceConfig) -> None:
         self._grid, self._config = grid, config
@@ -149,13 +163,13 @@ class Letters(Filling):
         return self._judge.facts("+".join(self._asked))
 
     def fill(self, folder: Path) -> dict[str, Any]:
-        filled = cells.Cells(folder, cells.left(folder, "predictions", self._asked))
+        filled = cells.Cells(folder, cells.left(folder, self._asked, *_complete(self._config)))
         for name, items in self._asked.items():
             if name in filled.kept:
                 continue
             with soundness.explained(self._loaded):
-                judged = self._judge.judge(items, name, self._config.trainer.progress)
-                filled.write(name, judged.predictions, judged.records, judged.kind)
+                judged = self._judge.judge(items, name, self._config.trainer.progress, self._config.blind)
+                filled.write(name, judged.predictions, judged.records, judged.kind, judged.blind)
             if judged.scored is not None:
                 filled.count(judged.scored)
         took = filled.took()
@@ -165,6 +179,9 @@ class Letters(Filling):
 
     def read(self, folder: Path) -> Mapping[str, Sequence[Any]]:
         return cells.read(folder, self._asked)
+
+    def read_blind(self, folder: Path) -> Mapping[str, Sequence[Prediction]]:
+        return cells.read(folder, self._asked, cells.UNSEEN) if self._config.blind else {}
 
     def _one_by_one(self, judge: judging.Judge) -> dict[str, Any]:
         single = [
@@ -180,6 +197,9 @@ class Words(Filling):
 
     needed = "words"
     kinds = ("rankings",)
+    why_not_blind = (
+        "The model ranks words here and chooses no option, so there is no accuracy with the context hidden."
+    )
 
     def __init__(self, grid: BlankGrid[Any], config: RankingConfig) -> None:
         self._grid, self._config = grid, config
@@ -198,7 +218,7 @@ class Words(Filling):
         return self._way.facts() | {"prompt": "+".join(self._asked), "bos": self._loaded.bos()}
 
     def fill(self, folder: Path) -> dict[str, Any]:
-        kept = cells.left(folder, "rankings", self._asked)
+        kept = cells.left(folder, self._asked, "rankings")
         started = time.perf_counter()
         for name, blanks in self._asked.items():
             if name not in kept:
@@ -217,6 +237,11 @@ class Words(Filling):
         answers = [item.options for item in split.items]
         words = filling.candidates(self._config.candidates, answers) if self._way.rank == "word" else []
         return filling.Filler(self._loaded, self._way, words)
+
+
+def _complete(config: ReproduceConfig) -> tuple[str, ...]:
+    """The files of predictions that a complete cell has. A cell of a command with blind=false has one."""
+    return (cells.SEEN, cells.UNSEEN) if config.blind else (cells.SEEN,)
 
 
 def filling_of(grid: Grid[Any, Any], config: Any) -> Filling:

@@ -7,7 +7,7 @@ from typing import Any
 
 from figlang import tables
 from figlang.config.verbs.reproduce import ReproduceConfig
-from figlang.evaluation import opening, predicting, runtime, soundness
+from figlang.evaluation import gains, opening, predicting, runtime, soundness
 from figlang.evaluation.cells import filling_of
 from figlang.files import folders
 from figlang.files.whole import write_text
@@ -63,11 +63,14 @@ def _grid(grid: Grid[Any, Any], config: ReproduceConfig) -> Made:
         patterns = [f"{kind}/{grid.cells}.jsonl" for kind in filling.kinds]
         cells.claim(folder, about["signature"], config, patterns)
         took = filling.fill(folder)
-        content = about | grid.measure(filling.read(folder))
+        rows = filling.read(folder)
+        content = about | grid.measure(rows)
+        if hidden := filling.read_blind(folder):
+            content["gains"] = gains.measure(rows, hidden, grid.apart)
         content |= {"took": took, "notes": list(split.notes), "decided_by": decided}
         content |= soundness.texts(loaded, split.items)
         with folders.staged(folder, folders.RESULT, ("metrics.json", grid.document)) as new:
-            made = _write(grid, content, new, counted=folder)
+            made = _write(grid, content, new, filling.why_not_blind, counted=folder)
     return Made(*made, folder)
 
 
@@ -93,10 +96,18 @@ def _figures(figures: Figures[Any], config: ReproduceConfig) -> Made:
 
 
 def _write(
-    wanted: Reproduced[Any], content: Mapping[str, Any], new: Path, counted: Path | None = None
+    wanted: Reproduced[Any],
+    content: Mapping[str, Any],
+    new: Path,
+    why_not_blind: str | None = None,
+    counted: Path | None = None,
 ) -> tuple[Sequence[Table], Sequence[str]]:
     """Write tables and metrics.json into the folder `new`. `counted` holds the cells."""
     made, below = wanted.tables(content), wanted.below(content)
+    if "gains" in content:
+        made = [*made, gains.table(content["gains"])]
+    if why_not_blind is not None:
+        below = [why_not_blind, *below]
     write_text(new / wanted.document, tables.document(wanted.title(content), made, below))
     tables.write(made, new / "tables")
     results.write(new / "metrics.json", content, counted=counted)

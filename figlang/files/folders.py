@@ -67,7 +67,7 @@ EXPORTED = (
     *("README.md", "config.yaml", "metrics.json", "predictions*.jsonl"),
 )
 # Subfolders in which a killed writer may have left unfinished files.
-PARTS = ("figures", "tables", "predictions", "log_probabilities", "replies", "rankings")
+PARTS = ("figures", "tables", "predictions", "blind", "log_probabilities", "replies", "rankings")
 
 
 @contextmanager

@@ -23,6 +23,8 @@ log = logging.getLogger("figlang")
 Asked = TypeVar("Asked")
 
 MADE_BY = "cells.txt"  # this file in a grid's folder says what its cells depend on
+# Folders of the predictions of cells, and of those with the context hidden.
+SEEN, UNSEEN = "predictions", "blind"
 
 
 def claim(folder: Path, signature: str, config: EvaluateConfig, kept: Sequence[str]) -> None:
@@ -63,9 +65,9 @@ def claim(folder: Path, signature: str, config: EvaluateConfig, kept: Sequence[s
     write_text(mark, made_by)
 
 
-def left(folder: Path, kind: str, names: Iterable[str]) -> list[str]:
-    """The cells that an earlier run left in a claimed folder."""
-    existing = [name for name in names if (folder / kind / f"{name}.jsonl").is_file()]
+def left(folder: Path, names: Iterable[str], *kinds: str) -> list[str]:
+    """The cells that an earlier run left in a claimed folder, with a file of each of these kinds."""
+    existing = [name for name in names if all((folder / kind / f"{name}.jsonl").is_file() for kind in kinds)]
     if existing:
         log.info("%s: %s there already, of an earlier run", folder, ", ".join(existing))
     return existing
@@ -100,15 +102,19 @@ class Cells:
         predictions: Iterable[Prediction],
         records: Iterable[Mapping[str, Any]],
         kind: str = "log_probabilities",
+        blind: Sequence[Prediction] | None = None,
     ) -> None:
-        """Write a cell's predictions and the rows that they are made of.
+        """Write a cell's predictions, the rows that they are made of and, if there are any, the predictions
+        with the context hidden.
 
         The predictions are written last: they say that the cell is complete.
         """
         lines, predictions = predicted.records(records), list(predictions)
-        predicted.check_finite(predictions)
+        predicted.check_finite([*predictions, *(blind or ())])
         write_lines(_file(self._folder, kind, name), lines)
-        write_predictions(_file(self._folder, "predictions", name), predictions)
+        if blind is not None:
+            write_predictions(_file(self._folder, UNSEEN, name), blind)
+        write_predictions(_file(self._folder, SEEN, name), predictions)
         self._made = True
 
     def count(self, scored: Scored) -> None:
@@ -132,9 +138,9 @@ class Cells:
         return now | took_before(self._folder, self._made)
 
 
-def read(folder: Path, names: Iterable[str]) -> dict[str, list[Prediction]]:
-    """Read the predictions of cells, by name."""
-    return {name: read_predictions(_file(folder, "predictions", name)) for name in names}
+def read(folder: Path, names: Iterable[str], kind: str = SEEN) -> dict[str, list[Prediction]]:
+    """Read the predictions of cells, by name; of the kind UNSEEN those with the context hidden."""
+    return {name: read_predictions(_file(folder, kind, name)) for name in names}
 
 
 def one_by_one(

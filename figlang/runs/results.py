@@ -19,7 +19,7 @@ from figlang.types import Split
 # Files from which numbers are computed: predictions, what they are made of, the cells of a grid.
 COUNTED = (
     "*.jsonl",
-    *(f"{kind}/*.jsonl" for kind in ("predictions", "log_probabilities", "replies", "rankings")),
+    *(f"{kind}/*.jsonl" for kind in ("predictions", "blind", "log_probabilities", "replies", "rankings")),
 )
 
 

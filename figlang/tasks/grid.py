@@ -67,6 +67,8 @@ class Grid(Reproduced[Options], Generic[Options, Row]):
     """A pattern of the names of cells."""
     rated: ClassVar[bool] = False
     """Whether people rate the rows of its cells. If so, metrics.json says how to load the items again."""
+    apart: ClassVar[str | None] = None
+    """An attribute of items by whose values the gain over blind is measured. None: over all items."""
 
     @abstractmethod
     def measure(self, cells: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
@@ -92,13 +94,16 @@ class AnswerGrid(Grid[Options, Prediction]):
         """The names of cells that are scored together, by the name of the part."""
 
     @abstractmethod
-    def ask(self, part: str, items: Sequence[Item], pool: Sequence[Item]) -> dict[str, list[Prompted]]:
+    def ask(
+        self, part: str, items: Sequence[Item], pool: Sequence[Item], blind: bool = False
+    ) -> dict[str, list[Prompted]]:
         """The questions of a part.
 
         Args:
             part: Its name.
             items: What is asked about.
             pool: The pool that examples are drawn from.
+            blind: Whether the context is hidden.
 
         Returns:
             A question for each item, by the name of the cell.

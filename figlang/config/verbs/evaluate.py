@@ -23,6 +23,8 @@ class EvaluateConfig(Command):
 
     kept_as: ClassVar[str | None] = None
     """The part of its folder's name that replaces the split; None: the split."""
+    hides: ClassVar[bool] = False
+    """Whether a verb that extends this one can hide the context."""
 
     checkpoint: str | None = option(
         None, "Run folder, released folder or hub id. null: the pretrained model of model=, zero-shot."
@@ -60,10 +62,10 @@ class EvaluateConfig(Command):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.blind and type(self) is not EvaluateConfig:
+        if not self.blind and not (self.hides or type(self) is EvaluateConfig):
             raise FiglangError(
-                "blind=false is for evaluate.py and figlang transfer; this command hides no context, so "
-                "leave it out"
+                "blind=false is for evaluate.py, figlang transfer and tables of choices; this command hides "
+                "no context, so leave it out"
             )
         if self.checkpoint is not None and not self.checkpoint:
             raise FiglangError("checkpoint= is empty; give a run folder, a released folder or a hub id")

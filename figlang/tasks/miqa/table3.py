@@ -22,6 +22,7 @@ class Table3Config(ReproduceConfig):
     """MiQA's Table 3: every prompt, number of examples and question type, by a causal model."""
 
     kept_as: ClassVar[str | None] = "table3"
+    hides: ClassVar[bool] = True
 
     questions: list[str] = words(
         "Prompts, instead of prompt.question. prompt.template adds a prompt of your own.",
@@ -49,6 +50,7 @@ class Table3(AnswerGrid[Table3Config]):
     options = Table3Config
     presets: ClassVar[Mapping[str, str | None]] = {"data": "miqa", "prompt": "miqa_qa"}
     cells = "*-[0-9]*-shot"
+    apart = "question"
 
     def __init__(self, config: Table3Config) -> None:
         super().__init__(config)
@@ -82,12 +84,14 @@ class Table3(AnswerGrid[Table3Config]):
             prompt: [self._cell(prompt, count) for count in self.config.shots] for prompt in self.wordings
         }
 
-    def ask(self, part: str, items: Sequence[Item], pool: Sequence[Item]) -> dict[str, list[Prompted]]:
+    def ask(
+        self, part: str, items: Sequence[Item], pool: Sequence[Item], blind: bool = False
+    ) -> dict[str, list[Prompted]]:
         prompt = self.config.prompt
         shots = prompts.Shots(seed=prompt.seed, per=prompt.per, separator=prompt.separator)
         return {
             self._cell(part, count): prompts.ask(
-                items, self.wordings[part], replace(shots, count=count), pool
+                items, self.wordings[part], replace(shots, count=count), pool, blind
             )
             for count in self.config.shots
         }

@@ -18,6 +18,7 @@ class JudgementConfig(PromptsConfig):
     """MUNCH's Tables 2 and 9 to 12: all 18 judgement prompts, by a model that answers with letters."""
 
     kept_as: ClassVar[str | None] = "judgements"
+    hides: ClassVar[bool] = True
 
     one_by_one: int = option(
         0,

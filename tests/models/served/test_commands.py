@@ -395,10 +395,9 @@ def test_munch_is_judged_by_log_probabilities_of_letters(here: Path, monkeypatch
     with serving(Stub()) as stub:
         run(munch_judge_command, monkeypatch, stub, *JUDGED)
         asked = {body["prompt"] for body in stub.seen}
-    assert len(asked) == 2 * 4 * 4  # two prompts, four triples, four letters
-    rows = [
-        json.loads(line) for line in (here / "out" / "predictions" / "GASW94.jsonl").read_text().splitlines()
-    ]
+    # Two prompts, four triples with and without the sentence, four letters.
+    assert len(asked) == 2 * 4 * 2 * 4
+    rows = [(here / "out" / kind / "GASW94.jsonl").read_text() for kind in ("predictions", "blind")]
     content = metrics(here)
     assert "|scoring:letters(with space)|norm:sum|prompt:CTWT52+GASW94(chat=none)|" in content["signature"]
     # Each cell is what evaluate.py makes of its prompt.
@@ -411,9 +410,11 @@ def test_munch_is_judged_by_log_probabilities_of_letters(here: Path, monkeypatch
             "prompt.question=GASW94",
         ]
         run(evaluate_command, monkeypatch, stub, *alone, "output=alone")
-    assert [
-        json.loads(line) for line in (here / "alone" / "predictions.jsonl").read_text().splitlines()
-    ] == rows
+    assert rows == [(here / "alone" / f"predictions{kind}.jsonl").read_text() for kind in ("", "_blind")]
+    with serving(Stub()) as stub:
+        run(munch_judge_command, monkeypatch, stub, *JUDGED, "blind=false", "output=once")
+        assert len({body["prompt"] for body in stub.seen}) == 2 * 4 * 4
+    assert "gains" not in json.loads((here / "once" / "metrics.json").read_text())
 
 
 def test_munch_is_judged_by_letters_of_a_chat(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,12 +164,12 @@ def test_a_table_is_not_made_twice_and_an_interrupted_one_goes_on(
         run(table_command, *small)
     caplog.set_level("INFO")
     content = run(table_command, *small)
-    assert made == [8] * 4
+    assert made == [16] * 4
     assert content["took"]["kept"] == ["or"]
     assert "or-0-shot, or-1-shot there already, of an earlier run" in caplog.text
     assert "or had been made by an earlier run" in (tmp_path / "out" / "table3.md").read_text()
     assert run(table_command, *small) == content
-    assert made == [8] * 4
+    assert made == [16] * 4
 
 
 def test_a_cell_of_the_table_is_what_its_prompt_gives_alone(run: Run, tmp_path: Path) -> None:
@@ -180,6 +180,43 @@ def test_a_cell_of_the_table_is_what_its_prompt_gives_alone(run: Run, tmp_path: 
     assert [row.id for row in cell] == [row.id for row in alone]
     for one, other in zip(cell, alone, strict=True):
         assert one.scores == pytest.approx(other.scores, abs=1e-4)
+
+
+def test_every_cell_has_what_evaluate_says_with_the_sentence_hidden(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = run(table_command, "shots=[0,2]", "questions=[qa,no_questions]")
+    assert "Every prompt with the sentence hidden" in capsys.readouterr().out
+    assert set(content["gains"]) == {"implies", "implied-by"}
+    assert (tmp_path / "out" / "tables" / "blind.csv").is_file()
+    cell = read_predictions(tmp_path / "out" / "blind" / "qa-2-shot.jsonl")
+    run(evaluate_command, "prompt=miqa_qa", "prompt.k=2", "overwrite=true")
+    alone = read_predictions(tmp_path / "out" / "predictions_blind.jsonl")
+    seen = read_predictions(tmp_path / "out" / "predictions.jsonl")
+    assert [row.id for row in cell] == [row.id for row in alone]
+    for one, other in zip(cell, alone, strict=True):
+        assert one.scores == pytest.approx(other.scores, abs=1e-4)
+    for question, cells_of in content["gains"].items():
+        rows = [row for row in alone if question in row.attributes["question"]]
+        hidden, right = (
+            sum(bool(row.correct) for row in some if question in row.attributes["question"])
+            for some in (alone, seen)
+        )
+        measured = cells_of["qa-2-shot"]
+        assert measured["blind"]["value"] == hidden / len(rows)
+        assert measured["gain"]["value"] == pytest.approx((right - hidden) / len(rows))
+        # A prompt that does not show the sentence has nothing to gain.
+        assert cells_of["no_questions-0-shot"]["gain"]["value"] == 0
+
+
+def test_a_switch_hides_nothing_and_cells_without_blind_are_made_again(run: Run, tmp_path: Path) -> None:
+    small = ("questions=[qa]", "shots=[0]", "data.limit=4")
+    content = run(table_command, *small, "blind=false")
+    assert "gains" not in content
+    assert not (tmp_path / "out" / "blind").exists()
+    again = run(table_command, *small, "overwrite=true")
+    assert set(again["gains"]["implies"]) == {"qa-0-shot"}
+    assert again["questions"] == content["questions"]
 
 
 def test_help_names_every_field(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -122,13 +122,16 @@ def test_a_conversation(run: Run, folder: Path, tmp_path: Path, chat: str) -> No
 
 
 def test_what_the_model_writes_is_parsed(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = iter([" B", "Both", "(A)"])
+    texts = iter([" B", "Both", "(A)", "D", "(C)", "Neither"])  # the last three without the sentence
     monkeypatch.setattr(
         Writer, "write", lambda self, prompts, sampling, **_: [[next(texts)] for _ in prompts]
     )
     content = run(judge_command, "prompts=[CTWT52]", "prompt.reply=greedy")
     rows = read_predictions(tmp_path / "out" / "predictions" / "CTWT52.jsonl")
     assert [row.choice for row in rows] == [1, None, 0]
+    blind = read_predictions(tmp_path / "out" / "blind" / "CTWT52.jsonl")
+    assert [row.choice for row in blind] == [3, 2, None]
+    assert content["gains"][""]["CTWT52"]["blind"]["n"] == 3
     assert content["took"]["ratio"] is None
     assert content["facts"]["scoring"] == "greedy(parsed)"
 
@@ -156,11 +159,11 @@ def test_an_interrupted_run_goes_on_with_the_prompts_that_are_left(
     asked: list[str] = []
     judge = Judge.judge
 
-    def until_killed(self: Judge, items: Any, name: str, progress: bool = False) -> Any:
+    def until_killed(self: Judge, items: Any, name: str, *given: Any) -> Any:
         asked.append(name)
         if len(asked) == 2:
             raise KeyboardInterrupt
-        return judge(self, items, name, progress)
+        return judge(self, items, name, *given)
 
     monkeypatch.setattr(Judge, "judge", until_killed)
     three = "prompts=[CTWT52,SWTC20,GASW94]"
