@@ -1,10 +1,25 @@
-"""figlang: train and evaluate language models on figurative language."""
+"""figlang: train and evaluate language models on figurative language.
+
+The Python API is here: `load` or `items` give items, `open_model` a model, and `measure`, `compare` and
+`report` take its predictions. Each is imported when it is first asked for.
+"""
 
 import os
 import sys
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from figlang.api.comparing import Comparison, compare
+    from figlang.api.items import Items, items, load
+    from figlang.api.measuring import Metrics, measure
+    from figlang.api.models import Model, Scores, open_model
+    from figlang.api.predictions import Predictions
+    from figlang.api.reporting import report
+    from figlang.errors import FiglangError
 
 # Huge pages for large tensors: a page at a time costs a twentieth of scoring. Here, since torch reads it with
 # its first tensor.
@@ -16,6 +31,43 @@ if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "4000")
 
 __version__ = version("figlang")
+__all__ = [
+    "Comparison",
+    "FiglangError",
+    "Items",
+    "Metrics",
+    "Model",
+    "Predictions",
+    "Scores",
+    "compare",
+    "items",
+    "load",
+    "measure",
+    "open_model",
+    "report",
+]
+# The modules of the API's names. `report` is a package that can be called.
+_MODULES = {
+    **dict.fromkeys(("Comparison", "compare"), "figlang.api.comparing"),
+    **dict.fromkeys(("Items", "items", "load"), "figlang.api.items"),
+    **dict.fromkeys(("Metrics", "measure"), "figlang.api.measuring"),
+    **dict.fromkeys(("Model", "Scores", "open_model"), "figlang.api.models"),
+    "Predictions": "figlang.api.predictions",
+    "FiglangError": "figlang.errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "report":
+        return import_module("figlang.report")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value = getattr(import_module(_MODULES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def _interrupted(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -33,7 +33,7 @@ ORDER = (
         "scoring",
         "models",
     ),
-    *("runs", "evaluation", "training", "report", "release", "rating", "commands", "__main__"),
+    *("runs", "evaluation", "training", "report", "release", "rating", "api", "commands", "__main__"),
 )
 TORCHLESS = ("errors", "types", "files", "machine", "text", "config", "statistics", "tables", "tasks")
 
@@ -133,7 +133,7 @@ BENCHMARKS = re.compile(
     re.IGNORECASE,
 )
 # Examples of use name presets, which are files of conf/.
-EXAMPLE = re.compile(r"\b(data|against|also|name|checkpoint)=[^\s`]*")
+EXAMPLE = re.compile(r"\b(data|against|also|name|checkpoint)=[^\s`]*|\bload\(\"\w+\"")
 # Their defaults are names of presets.
 DEFAULTS = {
     "figlang/config/data.py",

@@ -1,5 +1,6 @@
 """How every evaluation begins: libraries are set up, the items are loaded, the model is opened and placed."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,12 +44,12 @@ def items(config: EvaluateConfig) -> Split:
             them.
     """
     runtime.start(config.seed, config.trainer)
-    split = _unseen(config, data.load(config.split, config.data, config.paths))
+    split = unseen(config, data.load(config.split, config.data, config.paths))
     runtime.log_notes(split.notes)
     return split
 
 
-def model(config: EvaluateConfig, needed: str | None = None) -> Loaded | Served:
+def model(config: EvaluateConfig, needed: str | None = None, kept: Sequence[Loaded] = ()) -> Loaded | Served:
     """Open the model of an evaluation and put it on its device; call after `items`.
 
     A network whose loading has already laid out its weights (over several devices, or quantized) stays where
@@ -57,6 +58,7 @@ def model(config: EvaluateConfig, needed: str | None = None) -> Loaded | Served:
     Args:
         config: The options of the command.
         needed: The ability that a served model needs, as in `checkpoint.named_by`.
+        kept: The same model as it was opened before, as in `checkpoint.named_by`.
 
     Returns:
         The opened network, or a connection to the served model.
@@ -64,17 +66,24 @@ def model(config: EvaluateConfig, needed: str | None = None) -> Loaded | Served:
     Raises:
         FiglangError: The model cannot be opened.
     """
-    loaded = checkpoint.named_by(config, needed)
+    loaded = checkpoint.named_by(config, needed, kept)
     if isinstance(loaded, Loaded):
         layout.place(loaded.network, runtime.device(config.trainer))
     return loaded
 
 
-def _unseen(config: EvaluateConfig, split: Split) -> Split:
+def unseen(config: EvaluateConfig, split: Split) -> Split:
     """The split as it is, or with a note that the checkpoint was trained on sentences in it.
 
     Only a `divided` task draws its training part, with `data.seed` and `data.held_out`; other tasks have
-    files. Raises FiglangError if the training used another division.
+    files.
+
+    Args:
+        config: The options of the command.
+        split: Its items.
+
+    Raises:
+        FiglangError: The training used another division.
     """
     task = data.task(config.data.dataset)
     if not task.divided or config.split == "train":

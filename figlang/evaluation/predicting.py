@@ -70,7 +70,10 @@ def answer(loaded: Loaded | Served, split: Split, how: How) -> tuple[Answered | 
     _check(loaded, share, how)
     with soundness.explained(loaded):
         rows, facts = ANSWERING[loaded.manifest.input_format.ability](loaded).answer(share, how)
-        return _whole(how.processes.gather(rows)), facts
+        whole = _whole(how.processes.gather(rows))
+        if whole is not None:
+            whole.check()
+        return whole, facts
 
 
 def _check(loaded: Loaded | Served, share: Share, how: How) -> None:

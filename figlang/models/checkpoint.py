@@ -6,6 +6,7 @@ which peft lays over the network on which they were trained. Adapters use that n
 how.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,7 @@ from figlang.files.whole import write_text
 from figlang.models import gguf, lora, networks, sentences, weights
 from figlang.models import manifest as manifests
 from figlang.models.fingerprint import fingerprint
-from figlang.models.formats import CAUSAL, LETTER, MASKED, NLI
+from figlang.models.formats import CAUSAL, LETTER, MASKED, NLI, Format
 from figlang.models.manifest import MANIFEST, UNTRAINED, Manifest
 from figlang.models.served.endpoint import Endpoint, connect
 from figlang.scoring.requests import resolved_bos
@@ -138,7 +139,9 @@ def _named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Manifes
     ), manifest
 
 
-def _open(model: ModelConfig, manifest: Manifest, cache: str) -> Loaded:
+def _open(model: ModelConfig, manifest: Manifest, cache: str, kept: Sequence[Loaded] = ()) -> Loaded:
+    if same := _again(kept, manifest.input_format):
+        return replace(same, manifest=manifest)
     if manifest.input_format.causal:
         network, tokenizer = networks.causal(model, cache)
     else:
@@ -148,15 +151,27 @@ def _open(model: ModelConfig, manifest: Manifest, cache: str) -> Loaded:
     return Loaded(network.eval(), tokenizer, manifest)
 
 
-def named_by(config: EvaluateConfig, needed: str | None = None) -> Loaded | Served:
+def _again(kept: Sequence[Loaded], format: Format) -> Loaded | None:
+    """What was opened before with the network of an input format."""
+    return next((one for one in kept if one.manifest.input_format.network is format.network), None)
+
+
+def named_by(
+    config: EvaluateConfig, needed: str | None = None, kept: Sequence[Loaded] = ()
+) -> Loaded | Served:
     """The model of an evaluation: its checkpoint, or its `model=` as it comes.
 
     Args:
         config: Settings of the evaluation.
         needed: The ability that a served model must have (see `connect`), if the scoring does not say it.
+        kept: The same model as it was opened before, perhaps for other scorings. Its networks are used again.
     """
     if config.checkpoint is not None:
-        loaded = load(config.checkpoint, replace(config.model, revision=config.revision), config.paths.cache)
+        loaded = (
+            kept[0]
+            if kept
+            else load(config.checkpoint, replace(config.model, revision=config.revision), config.paths.cache)
+        )
         if (
             config.scoring is not None
             and config.scoring.kind == "letter"
@@ -166,7 +181,7 @@ def named_by(config: EvaluateConfig, needed: str | None = None) -> Loaded | Serv
         return loaded
     if config.model.family == "served":
         return served(config.model, config.scoring or ScoringConfig(), config.paths.cache, needed)
-    return pretrained(config.model, config.scoring, config.paths.cache)
+    return pretrained(config.model, config.scoring, config.paths.cache, kept)
 
 
 def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str | None = None) -> Served:
@@ -198,27 +213,37 @@ def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str |
     )
 
 
-def pretrained(model: ModelConfig, scoring: ScoringConfig | None, cache: str) -> Loaded:
+def pretrained(
+    model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept: Sequence[Loaded] = ()
+) -> Loaded:
     """A `model=` as it comes, for zero-shot scoring.
+
+    Args:
+        model: The options of the model.
+        scoring: The scoring; None for the default of its kind.
+        cache: Folder for converted files.
+        kept: As for `named_by`.
 
     Raises:
         FiglangError: If the scoring needs another kind of network.
     """
     if scoring is not None and scoring.kind == "pll":
-        return _masked(model, scoring, cache)
-    return (_causal if model.family == "causal" else _encoder)(model, scoring, cache)
+        return _masked(model, scoring, cache, kept)
+    return (_causal if model.family == "causal" else _encoder)(model, scoring, cache, kept)
 
 
-def _masked(model: ModelConfig, scoring: ScoringConfig, cache: str) -> Loaded:
+def _masked(model: ModelConfig, scoring: ScoringConfig, cache: str, kept: Sequence[Loaded]) -> Loaded:
     if model.family == "causal":
         raise FiglangError(
             f"scoring={scoring.name} is for encoders, but model={model.name} is causal; take scoring=clean"
         )
-    network, tokenizer = networks.masked(model, cache)
-    return Loaded(network, tokenizer, replace(causal_manifest(model, scoring, "none"), format=MASKED.name))
+    manifest = replace(causal_manifest(model, scoring, "none"), format=MASKED.name)
+    if same := _again(kept, MASKED):
+        return replace(same, manifest=manifest)
+    return Loaded(*networks.masked(model, cache), manifest)
 
 
-def _encoder(model: ModelConfig, scoring: ScoringConfig | None, cache: str) -> Loaded:
+def _encoder(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept: Sequence[Loaded]) -> Loaded:
     if scoring is not None and scoring.kind in ("likelihood", "letter"):
         raise FiglangError(
             f"scoring={scoring.name} is for causal models, but model={model.name} is an encoder; leave "
@@ -226,7 +251,7 @@ def _encoder(model: ModelConfig, scoring: ScoringConfig | None, cache: str) -> L
         )
     if model.init == "tiny" and scoring is not None:
         # debug=fast has no files from which a manifest could be read
-        return _tiny_classifier(model, scoring)
+        return _tiny_classifier(model, scoring, kept)
     located = weights.locate(model.name_or_path)
     manifest = manifests.read(located, model.name_or_path, model.revision, model.trust_remote_code)
     manifest = replace(manifest, name=model.name)
@@ -244,24 +269,24 @@ def _encoder(model: ModelConfig, scoring: ScoringConfig | None, cache: str) -> L
         length = manifest.max_length if own else model.max_length
         manifest = replace(manifest, max_length=length, text=scoring.text if scoring else manifest.text)
         model = replace(model, max_length=length)
-    return _open(model, manifest, cache)
+    return _open(model, manifest, cache, kept)
 
 
-def _causal(model: ModelConfig, scoring: ScoringConfig | None, cache: str) -> Loaded:
+def _causal(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept: Sequence[Loaded]) -> Loaded:
     if scoring is not None and scoring.kind not in ("likelihood", "letter"):
         raise FiglangError(
             f"scoring={scoring.name} is not for causal models like model={model.name}; use scoring=clean or "
             "scoring=pmi"
         )
-    network, tokenizer = networks.causal(model, cache)
+    same = _again(kept, CAUSAL)
+    network, tokenizer = (same.network, same.tokenizer) if same else networks.causal(model, cache)
     scored = scoring or ScoringConfig()
     manifest = causal_manifest(model, scored, beginning(model, scored, tokenizer))
     chats = scored.kind == "letter"
     return Loaded(network, tokenizer, replace(manifest, format=LETTER.name) if chats else manifest)
 
 
-def _tiny_classifier(model: ModelConfig, scoring: ScoringConfig) -> Loaded:
-    network, tokenizer = networks.build(model, NLI.name, [], len(NLI.classes))
+def _tiny_classifier(model: ModelConfig, scoring: ScoringConfig, kept: Sequence[Loaded]) -> Loaded:
     manifest = Manifest(
         name=model.name,
         base=networks.describe(model),
@@ -275,6 +300,9 @@ def _tiny_classifier(model: ModelConfig, scoring: ScoringConfig) -> Loaded:
         settings=UNTRAINED,
         seed=None,
     )
+    if same := _again(kept, NLI):
+        return replace(same, manifest=manifest)
+    network, tokenizer = networks.build(model, NLI.name, [], len(NLI.classes))
     return Loaded(network.eval(), tokenizer, manifest)
 
 

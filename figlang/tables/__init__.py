@@ -2,6 +2,7 @@
 
 from figlang.tables.cells import FEW_CLUSTERS, Cell, Code, Mean, Number, PValue, Range, mark, p_value, text
 from figlang.tables.files import comma_separated, document, latex, markdown, write
+from figlang.tables.html import html
 from figlang.tables.screen import show
 from figlang.tables.table import Table
 from figlang.tables.writing import cell_of_csv, latex_text, markdown_code, markdown_text, yaml_text
@@ -18,6 +19,7 @@ __all__ = [
     "cell_of_csv",
     "comma_separated",
     "document",
+    "html",
     "latex",
     "latex_text",
     "mark",

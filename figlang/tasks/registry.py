@@ -25,6 +25,8 @@ TASKS: dict[str, Task] = {
     each.name: each
     for each in (FigQa(), OwnFiles(), WinoGrande(), MiQa(), Munch(), *map(Nli, TITLES), mix.Mixture())
 }
+# The task of items of the user's own.
+OWN = OwnFiles.name
 # What one command reproduces, by the value of `table=`.
 REPRODUCED: Mapping[str, type[Reproduced[Any]]] = {
     table.table: table for each in TASKS.values() for table in each.reproduced

@@ -1,0 +1,150 @@
+"""Systems set beside each other on the same items, with paired tests."""
+
+from pathlib import Path
+from typing import Any
+
+from figlang import tables
+from figlang.api.quiet import quietly
+from figlang.api.shown import Shown
+from figlang.api.sources import Source, placed
+from figlang.api.tabular import to_pandas
+from figlang.errors import FiglangError
+from figlang.files import folders
+from figlang.machine import bars
+from figlang.report import differences
+from figlang.runs import systems
+from figlang.statistics.comparison import Agreement, Compared, Difference, every_pair
+from figlang.tables import Table
+
+MOST = 10  # pairs of systems that are shown; more are in the files
+
+
+class Comparison(Shown):
+    """Systems on the same items: every two of them with a paired test.
+
+    Attributes:
+        names: The systems, in the order in which they were given. Runs that differ only in their seed are
+            one.
+        ids: The ids of the items.
+        pairs: Every two systems, by their places in `names`; differences are those of `second` minus
+            `first`.
+        ranking: The systems, the best first, with letters for groups that do not differ.
+        table: A row for every two systems.
+        notes: Sentences that a reader of the tables needs.
+    """
+
+    _left = ("against",)
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        ids: tuple[str, ...],
+        pairs: tuple[Compared, ...],
+        ranking: Table,
+        table: Table,
+        notes: tuple[str, ...],
+    ) -> None:
+        self.names, self.ids, self.pairs = names, ids, pairs
+        self.ranking, self.table, self.notes = ranking, table, notes
+
+    @property
+    def difference(self) -> Difference:
+        """How much better the second of two systems is than the first: the difference of their accuracies
+        (from -1 to 1), its 95 % interval and p."""
+        return self._only().items
+
+    @property
+    def pair_difference(self) -> Difference | None:
+        """The same for pair accuracy; None without pairs."""
+        return self._only().pairs
+
+    @property
+    def agreement(self) -> Agreement:
+        """How often two systems choose the same option."""
+        return self._only().agreement
+
+    def _only(self) -> Compared:
+        if len(self.pairs) != 1:
+            raise FiglangError(
+                f"{len(self.names)} systems are compared; see pairs, which has every two of them"
+            )
+        return self.pairs[0]
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a line for every two systems. Differences are from -1 to 1."""
+        return to_pandas([self._row(one) for one in self.pairs])
+
+    def _row(self, one: Compared) -> dict[str, Any]:
+        pairs = {} if one.pairs is None else {"pair_difference": one.pairs.value, "pair_p": one.pairs.p}
+        return {
+            "system": self.names[one.second],
+            "against": self.names[one.first],
+            "difference": one.items.value,
+            "low": one.items.low,
+            "high": one.items.high,
+            "p": one.items.p,
+            "p_holm": one.items_holm,
+            "n": one.items.n,
+            **pairs,
+            "same_choice": one.agreement.share,
+            "kappa": one.agreement.kappa,
+        }
+
+    def write(self, folder: str | Path) -> Path:
+        """Write the tables as Markdown, CSV and LaTeX.
+
+        Args:
+            folder: The folder. A comparison in it is replaced.
+
+        Returns:
+            The folder.
+        """
+        with folders.replaced(Path(folder).expanduser(), "a comparison") as new:
+            tables.write([self.ranking, self.table], new)
+        return Path(folder)
+
+    def tables(self) -> list[Table]:
+        return [self.ranking, self.table] if len(self.pairs) <= MOST else [self.ranking]
+
+    def lines(self) -> list[str]:
+        return [*self.notes, differences.GROUPS]
+
+
+def compare(*sources: Source, progress: bool = False) -> Comparison:
+    """Compare systems on the same items.
+
+    Args:
+        sources: Two systems or more: predictions, or paths of runs, of evaluations or of predictions files.
+            Runs that differ only in their seed count as one system.
+        progress: Show a bar in a terminal.
+
+    Returns:
+        The systems by rank, and every two of them with the difference, its interval, p, and p corrected for
+        all of the tests.
+
+    Raises:
+        FiglangError: A file is damaged, or the systems did not see the same items.
+
+    Example:
+        >>> import figlang
+        >>> gold = [0, 1, 0, 1]
+        >>> right = [{"id": str(i), "gold": g, "scores": [1 - g, g]} for i, g in enumerate(gold)]
+        >>> first = [{"id": str(i), "gold": g, "scores": [1, 0]} for i, g in enumerate(gold)]
+        >>> a = figlang.Predictions.from_list(first, "first option")
+        >>> b = figlang.Predictions.from_list(right, "always right")
+        >>> figlang.compare(a, b).difference.value
+        0.5
+    """
+    with quietly(progress), placed(sources) as paths:
+        read = systems.across_forms(systems.read(paths))
+        pools = systems.pooled(read)
+        systems.check_data(read)
+        compared = every_pair([pool.runs for pool in pools], lambda pairs: bars.track(pairs, "comparing"))
+        return Comparison(
+            tuple(pool.name for pool in pools),
+            tuple(row.id for row in read[0].predictions) if read else (),
+            tuple(compared),
+            differences.ranking(pools, compared),
+            differences.table(pools, compared),
+            differences.notes(pools),
+        )

@@ -1,0 +1,181 @@
+"""Items and predictions as dictionaries, and dictionaries as items and predictions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from figlang.api import tabular
+from figlang.api.tabular import Record
+from figlang.errors import FiglangError
+from figlang.types import Inference, Item, Marked, Prediction
+
+ITEM = ("id", "group", "context", "options", "gold", "paired", "cut", "hypothesis", "target", "blank")
+PREDICTION = ("id", "group", "gold", "choice", "correct", "scores", "paired")
+
+
+def of_item(item: Item) -> Record:
+    """An item as a dictionary, which `read_items` reads."""
+    fields: Record = {
+        "id": item.id,
+        "group": item.group,
+        "context": item.context,
+        "options": list(item.options),
+        "gold": item.gold,
+        "paired": item.paired,
+    }
+    if item.cut:
+        fields["cut"] = True
+    if isinstance(item, Inference):
+        fields["hypothesis"] = item.hypothesis
+    if isinstance(item, Marked):
+        fields |= {"target": list(item.target), "blank": item.blank}
+    return tabular.with_attributes(fields, item.attributes)
+
+
+def of_prediction(row: Prediction) -> Record:
+    """A prediction as a dictionary, which `read_predictions` reads."""
+    fields: Record = {
+        "id": row.id,
+        "group": row.group,
+        "gold": row.gold,
+        "choice": row.choice,
+        "correct": row.correct,
+        "scores": list(row.scores),
+        "paired": row.paired,
+    }
+    return tabular.with_attributes(fields, row.attributes)
+
+
+def read_items(records: Iterable[Mapping[str, Any]]) -> list[Item]:
+    """Items from dictionaries; the keys are those of `figlang.items`.
+
+    Args:
+        records: A dictionary for each item.
+
+    Returns:
+        The items, in their order.
+
+    Raises:
+        FiglangError: One is not an item.
+    """
+    read: list[Item] = []
+    known: set[str] = set()
+    widths: dict[str, int] = {}
+    for place, record in enumerate(records):
+        item = _item(record, place)
+        if item.id in known:
+            raise FiglangError(f"record {place}: the id {item.id} is that of an earlier one; give other ids")
+        known.add(item.id)
+        if item.paired and widths.setdefault(item.group, len(item.options)) != len(item.options):
+            raise FiglangError(
+                f"record {place} has {len(item.options)} options, but its group {item.group} has "
+                f"{widths[item.group]}; give a pair as many, or set paired to False"
+            )
+        read.append(item)
+    if not read:
+        raise FiglangError("there are no records; give a dictionary with context and options for each item")
+    return read
+
+
+def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
+    """Predictions from dictionaries with `id`, `scores` and the other keys of `of_prediction`.
+
+    Args:
+        records: A dictionary for each prediction. `choice` and `correct` follow from the scores.
+
+    Returns:
+        The predictions, in their order.
+
+    Raises:
+        FiglangError: One is not a prediction.
+    """
+    read: list[Prediction] = []
+    known: set[str] = set()
+    for place, record in enumerate(records):
+        name, scores = _name(record, place), _several(record, "scores", place)
+        if name in known:
+            raise FiglangError(f"record {place}: the id {name} is that of an earlier one; give other ids")
+        known.add(name)
+        try:
+            numbers = tuple(float(score) for score in scores)
+        except (TypeError, ValueError) as error:
+            raise FiglangError(f"record {place}: a score is not a number; give numbers in scores") from error
+        read.append(
+            Prediction(
+                name,
+                _text(record, "group", place, name),
+                _gold(record, place, len(numbers)),
+                numbers,
+                tabular.attributes(record, PREDICTION),
+                _paired(record),
+            )
+        )
+    if not read:
+        raise FiglangError("there are no records; give a dictionary with id and scores for each prediction")
+    return read
+
+
+def _item(record: Mapping[str, Any], place: int) -> Item:
+    if not isinstance(record, Mapping):
+        raise FiglangError(f"record {place} is {type(record).__name__}; give a dictionary for each item")
+    options = _several(record, "options", place)
+    if not all(isinstance(option, str) and option.strip() for option in options) or len(options) < 2:
+        raise FiglangError(f"record {place}: options must be a list of at least two texts")
+    if not isinstance(context := record.get("context"), str):
+        raise FiglangError(f"record {place}: context must be text")
+    name = _name(record, place, default=f"{place}")
+    fields: dict[str, Any] = {
+        "id": name,
+        "group": _text(record, "group", place, name),
+        "context": context,
+        "options": tuple(options),
+        "gold": _gold(record, place, len(options)),
+        "attributes": tabular.attributes(record, ITEM),
+        "cut": bool(_given(record, "cut", False)),
+    }
+    if "hypothesis" in record:
+        return Inference(**fields, paired=_paired(record, False), hypothesis=str(record["hypothesis"]))
+    if "target" in record:
+        start, end = map(int, record["target"])
+        blank = bool(_given(record, "blank", False))
+        return Marked(**fields, paired=_paired(record, False), target=(start, end), blank=blank)
+    return Item(**fields, paired=_paired(record))
+
+
+def _given(record: Mapping[str, Any], key: str, default: Any) -> Any:
+    value = record.get(key)
+    return default if tabular.missing(value) else value
+
+
+def _paired(record: Mapping[str, Any], default: bool = True) -> bool:
+    return bool(_given(record, "paired", default))
+
+
+def _name(record: Mapping[str, Any], place: int, default: str = "") -> str:
+    if not (name := str(_given(record, "id", default))):
+        raise FiglangError(f"record {place} has no id; give each one a name")
+    return name
+
+
+def _text(record: Mapping[str, Any], key: str, place: int, default: str) -> str:
+    if not (text := str(_given(record, key, default))):
+        raise FiglangError(f"record {place}: {key} is empty; give a name, or leave it out")
+    return text
+
+
+def _several(record: Mapping[str, Any], key: str, place: int) -> Sequence[Any]:
+    value: Any = record.get(key)
+    if isinstance(value, str) or not hasattr(value, "__len__") or not len(value):
+        raise FiglangError(f"record {place}: {key} must be a list")
+    return list(value)
+
+
+def _gold(record: Mapping[str, Any], place: int, options: int) -> int | None:
+    value = _given(record, "gold", None)
+    if value is None:
+        return None
+    if isinstance(value, bool | str) or int(value) != value or not 0 <= value < options:
+        raise FiglangError(
+            f"record {place}: gold={value} is not a place among {options} options; give 0 to {options - 1}, "
+            "or leave it out where the label is hidden"
+        )
+    return int(value)

@@ -1,0 +1,70 @@
+"""Options that come from Python: they become the words of a command line, so that both are read and checked
+in one way."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
+
+from figlang.config.combining import combinations
+from figlang.config.refusals import said
+from figlang.config.roots import ROOTS
+from figlang.config.typed import text
+from figlang.config.verbs.evaluate import EvaluateConfig
+from figlang.config.words import readable
+from figlang.errors import FiglangError
+
+
+def evaluation(words: Sequence[str]) -> EvaluateConfig:
+    """The options of an evaluation, as `figlang evaluate` would read them.
+
+    Args:
+        words: Words of the command line, such as `data=miqa`.
+
+    Returns:
+        The options, with names for the model and the data.
+
+    Raises:
+        FiglangError: An option is unknown, has no effect, or has several values.
+    """
+    # Of the caller, whose own program may be one of Hydra's.
+    known = HydraConfig.instance()
+    before = known.cfg
+    try:
+        found = combinations("evaluate", EvaluateConfig, readable(ROOTS["evaluate"], list(words)))
+    except (HydraException, OmegaConfBaseException) as error:
+        raise FiglangError(said(error, list(words))) from error
+    finally:
+        known.cfg = before
+    if len(found) > 1:
+        several = " and ".join(" ".join(each.choices) for each in found[:2])
+        raise FiglangError(f"an option has several values ({several}); call once for each value")
+    return found[0].config
+
+
+def word(key: str, value: Any) -> str:
+    """A word of the command line.
+
+    Args:
+        key: The option, for example `data.limit`.
+        value: Its value: text, a number, a bool, None, or a list or mapping of these.
+    """
+    return f"{key}={_written(value)}"
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{key}:{_written(each)}' for key, each in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(_written, value))}]"
+    if isinstance(value, int | float):
+        return str(value)
+    plain = str(value)
+    return plain if re.fullmatch(r"[A-Za-z_][\w.-]*", plain, flags=re.ASCII) else text(plain)

@@ -1,0 +1,177 @@
+"""Items from Python, pandas and `datasets`, and back."""
+
+from typing import Any
+
+import pandas
+import pytest
+from datasets import Dataset, DatasetDict
+
+import figlang
+from figlang.errors import FiglangError
+from figlang.tasks import registry
+from figlang.types import Inference, Item, Marked
+
+SAMPLES = ("figqa_sample", "miqa_sample", "munch_sample")
+OWN: list[dict[str, Any]] = [
+    {
+        "context": "Su voz era terciopelo",
+        "options": ["Era suave.", "Era áspera.", "Era alta.", "Era triste."],
+        "gold": 0,
+        "group": "voz",
+        "source": "libro",
+        "topic": ["voz", "tacto"],
+    },
+    {
+        "context": "Su voz era grava",
+        "options": ["Era suave.", "Era áspera.", "Era alta.", "Era triste."],
+        "gold": 1,
+        "group": "voz",
+        "source": "cine",
+    },
+    {"context": "<b>La casa</b> era un horno", "options": ["Hacía calor.", "Hacía frío."]},
+]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_items_come_back_from_lists_pandas_and_datasets(name: str) -> None:
+    items = figlang.load(name, split="dev")
+    same = {"task": items.split.task, "question": items.split.question}
+    for again in (
+        figlang.items(items.to_list(), **same),
+        figlang.Items.from_pandas(items.to_pandas(), **same),
+        figlang.Items.from_datasets(items.to_datasets(), **same),
+    ):
+        assert list(again) == list(items)
+
+
+def test_load_reads_what_the_command_reads() -> None:
+    from figlang.config import calling
+
+    config = calling.evaluation(["data=figqa_sample", "split=test", "data.limit=7"])
+    items = figlang.load("figqa_sample", split="test", limit=7)
+    assert items.split == registry.load("test", config.data, config.paths)
+    assert items.name == "figqa_sample"
+
+
+def test_own_items() -> None:
+    items = figlang.items(OWN, name="propio")
+    assert items[0] == Item(
+        "0",
+        "voz",
+        "Su voz era terciopelo",
+        ("Era suave.", "Era áspera.", "Era alta.", "Era triste."),
+        0,
+        {"source": ("libro",), "topic": ("voz", "tacto")},
+    )
+    assert [item.id for item in items] == ["0", "1", "2"]
+    assert items[2].gold is None
+    assert items[2].group == "2"
+    assert items.split.sha256 != figlang.items(OWN[:2]).split.sha256
+    assert items.split.sha256 == figlang.items(OWN, name="otro").split.sha256
+
+
+def test_premises_and_marked_words() -> None:
+    premise = {"context": "It rains.", "hypothesis": "It is wet.", "options": ["yes", "no"], "gold": 0}
+    (inference,) = figlang.items([premise])
+    assert isinstance(inference, Inference)
+    assert inference.hypothesis == "It is wet."
+    assert not inference.paired
+    (marked,) = figlang.items([{"context": "a sharp tongue", "options": ["x", "y"], "target": [2, 7]}])
+    assert isinstance(marked, Marked)
+    assert marked.word == "sharp"
+
+
+def test_a_part_of_items_is_items_and_says_so_in_its_signature() -> None:
+    items = figlang.load("figqa_sample")
+    part = items[3:9]
+    assert list(part) == list(items)[3:9]
+    assert part.name == items.name
+    assert not part.split.whole
+    assert part.split.drawn != items[2:8].split.drawn
+    assert not items.split.drawn
+    assert items[:].split is items.split
+    kept = items.where(commonsense="visual")
+    assert 0 < len(kept) < len(items)
+    assert all("visual" in item.attributes["commonsense"] for item in kept)
+    with pytest.raises(FiglangError, match="no items with commonsense=none_such"):
+        items.where(commonsense="none_such")
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ({"context": "a", "options": "b"}, "record 1: options must be a list"),
+        ({"context": "a", "options": ["b"]}, "record 1: options must be a list of at least two texts"),
+        ({"context": "a", "options": ["b", " "]}, "record 1: options must be a list of at least two texts"),
+        ({"context": "a", "options": ["b", 3]}, "record 1: options must be a list of at least two texts"),
+        ({"options": ["b", "c"]}, "record 1: context must be text"),
+        (
+            {"context": "a", "options": ["b", "c"], "gold": 2},
+            "record 1: gold=2 is not a place among 2 options",
+        ),
+        ({"context": "a", "options": ["b", "c"], "gold": "b"}, "record 1: gold=b is not a place"),
+        ({"context": "a", "options": ["b", "c"], "gold": 0.5}, "record 1: gold=0.5 is not a place"),
+        ({"context": "a", "options": ["b", "c"], "id": "0"}, "record 1: the id 0 is that of an earlier one"),
+        (
+            {"context": "a", "options": ["b", "c", "d"], "group": "g"},
+            "record 1 has 3 options, but its group g",
+        ),
+        ("text", "record 1 is str; give a dictionary"),
+    ],
+)
+def test_a_wrong_record_is_named_in_one_line(record: Any, said: str) -> None:
+    with pytest.raises(FiglangError) as caught:
+        figlang.items([{"context": "x", "options": ["y", "z"], "group": "g"}, record])
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_values_of_pandas_are_missing() -> None:
+    frame = pandas.DataFrame(
+        {"context": ["a", "b"], "options": [["x", "y"], ["x", "y"]], "gold": [1, None], "kind": ["k", None]}
+    )
+    first, second = figlang.Items.from_pandas(frame)
+    assert (first.gold, second.gold) == (1, None)
+    assert first.attributes == {"kind": ("k",)}
+    assert second.attributes == {}
+
+
+def test_other_things_are_refused() -> None:
+    with pytest.raises(FiglangError, match="a pandas DataFrame is wanted, not list"):
+        figlang.Items.from_pandas(OWN)
+    data = DatasetDict(train=Dataset.from_list([{"context": "a", "options": ["b", "c"]}]))
+    with pytest.raises(FiglangError, match="one split of a data set is wanted, not DatasetDict"):
+        figlang.Items.from_datasets(data)
+    assert len(figlang.Items.from_datasets(data["train"])) == 1
+    with pytest.raises(FiglangError, match="there are no records"):
+        figlang.items([])
+    with pytest.raises(FiglangError, match="question=none_such is not a question"):
+        figlang.items(OWN, question="none_such")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"name": "figqa_smple"}, "did you mean figqa_sample"),
+        ({"name": "figqa_sample", "limt": 3}, "did you mean limit"),
+        ({"name": "figqa_sample", "limit": 0}, "limit"),
+        ({"name": "figqa_sample", "split": "tst"}, "split"),
+    ],
+)
+def test_wrong_options_are_refused_in_one_line(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(FiglangError) as caught:
+        figlang.load(**asked)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_items_show_themselves() -> None:
+    items = figlang.items(OWN, name="propio")
+    text, page = repr(items), items._repr_html_()
+    assert "propio, validation: 3 items, 1 pair" in text
+    assert "terciopelo" in text
+    assert "hidden" in text
+    assert "&lt;b&gt;La casa" in page
+    assert "<b>" not in page
+    assert page.count("<tr>") == 4
+    assert "and 175 more items" in repr(figlang.load("figqa_sample"))
