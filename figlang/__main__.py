@@ -1,4 +1,4 @@
-"""`python -m figlang VERB key=value …`: the verbs are the files of figlang/commands/."""
+"""`figlang VERB key=value …`: the verbs are the files of figlang/commands/."""
 
 import ast
 import re
@@ -7,14 +7,15 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from figlang.config.entry import lazy
+from figlang.config.purposes import PURPOSES
 
 COMMANDS = Path(__file__).parent / "commands"
 VERBS = sorted(path.stem for path in COMMANDS.glob("[a-z]*.py"))
-USAGE = """usage: python -m figlang VERB key=value …
+USAGE = """usage: figlang VERB key=value …
 
 {verbs}
 
-`python -m figlang VERB --help` lists the options of a verb.
+`figlang VERB --help` explains a verb, `figlang VERB --help GROUP` its options.
 """
 
 
@@ -25,9 +26,10 @@ def main() -> None:
         SystemExit: With exit code 2 if there is no such verb.
     """
     words = sys.argv[1:]
+    if words[:1] == ["help"]:  # as other commands take it: figlang help train
+        words = [*words[1:2], "--help", *words[2:]]
     if not words or words[0] in ("--help", "-h"):
-        lines = (f"  {verb:<16}{about(verb)}" for verb in VERBS)
-        sys.stdout.write(USAGE.format(verbs="\n".join(lines)))
+        sys.stdout.write(usage())
         raise SystemExit(0 if words else 2)
     verb, *rest = words
     if verb not in VERBS:
@@ -39,6 +41,15 @@ def main() -> None:
     sys.argv = [str(COMMANDS / f"{verb}.py"), *rest]
     sys.modules["__main__"].__spec__ = None
     lazy(verb)()
+
+
+def usage() -> str:
+    """The verbs by their purpose, with a line for each."""
+    blocks = [
+        "\n".join([f"{purpose}:", *(f"  {verb:<15}{about(verb)}" for verb in verbs)])
+        for purpose, verbs in PURPOSES.items()
+    ]
+    return USAGE.format(verbs="\n\n".join(blocks))
 
 
 def about(verb: str) -> str:

@@ -1,4 +1,4 @@
-"""`python -m figlang reproduce table=TABLE` as a command for each table."""
+"""`figlang reproduce table=TABLE` as a command for each table."""
 
 import sys
 from collections.abc import Callable

@@ -134,8 +134,9 @@ BENCHMARKS = re.compile(
 )
 # Examples of use name presets, which are files of conf/.
 EXAMPLE = re.compile(r"\b(data|against|also|name|checkpoint)=[^\s`]*|\bload\(\"\w+\"")
-# Their defaults are names of presets.
+# Their defaults and examples are names of presets.
 DEFAULTS = {
+    "figlang/config/examples.py",
     "figlang/config/data.py",
     "figlang/config/roots.py",
     "figlang/config/verbs/contamination.py",

@@ -1,4 +1,4 @@
-"""`python -m figlang VERB`: usage, wrong verbs, help, wrong options, further processes of a training."""
+"""`figlang VERB`: usage, wrong verbs, help, wrong options, further processes of a training."""
 
 import subprocess
 import sys
@@ -11,6 +11,7 @@ from lightning_fabric.strategies.launchers.subprocess_script import _basic_subpr
 
 from figlang.__main__ import COMMANDS, VERBS, main
 from figlang.config.entry import Entry
+from figlang.config.purposes import PURPOSES
 from figlang.config.roots import ROOTS
 from tests.running import ROOT, TINY, environment
 
@@ -62,8 +63,8 @@ def test_help_of_every_verb_loads_no_torch(tmp_path: Path) -> None:
     for name, line in zip(STARTS, lines, strict=True):
         code, length, first = line.split(" ", 2)
         assert (code, int(length) >= 8) == ("0", True), line
-        script = name if name.endswith(".py") else f"-m figlang {name}"
-        assert first.startswith(f"python {script} "), line
+        script = f"python {name}" if name.endswith(".py") else f"figlang {name}"
+        assert first.startswith(f"usage: {script} "), line
 
 
 def test_wrong_options_of_every_verb_are_one_line_and_load_no_torch(tmp_path: Path) -> None:
@@ -91,8 +92,9 @@ def test_without_a_verb_the_verbs_are_listed(
         main()
     said = capsys.readouterr().out
     assert ended.value.code == (0 if words else 2)
-    assert said.startswith("usage: python -m figlang VERB key=value")
-    assert all(f"  {verb}" in said for verb in VERBS)
+    assert said.startswith("usage: figlang VERB key=value")
+    assert all(f"\n  {verb} " in said for verb in VERBS)
+    assert [line for line in said.splitlines() if len(line) > 80] == []
 
 
 def test_an_unknown_verb_is_one_line(
@@ -107,14 +109,49 @@ def test_an_unknown_verb_is_one_line(
     assert len(said.splitlines()) == 1
 
 
-def test_every_verb_has_a_file_and_a_line_in_the_table() -> None:
+def test_every_verb_has_a_file_a_line_in_the_table_and_a_purpose() -> None:
     assert set(VERBS) == set(ROOTS)
+    assert sorted(verb for verbs in PURPOSES.values() for verb in verbs) == VERBS
+
+
+def test_lists_and_help_of_a_group_load_no_torch(tmp_path: Path) -> None:
+    words = [[MAIN, "tasks"], [MAIN, "models"], [MAIN, "train", "--help", "data"], [MAIN, "help", "train"]]
+    *lines, loaded = said_of(words, tmp_path)
+    assert loaded == "[]"
+    assert [line.split(" ")[0] for line in lines] == ["0"] * len(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--model", "roberta"], "--model roberta is not an option; arguments have no dashes: write model="),
+        (["--model=roberta"], "--model=roberta is not an option; arguments have no dashes: write model=robe"),
+        (["--batch-size=8"], "--batch-size=8 is not an option; arguments have no dashes: write batch_size=8"),
+        (["model", "roberta"], "model roberta: write model=roberta"),
+        (["-x"], "-x is not an option; arguments are key=value"),
+        (["method.epoch=3"], "unknown key 'epoch'; did you mean method.epochs?"),
+        (["epochs=3"], "unknown key 'epochs'; did you mean method.epochs?"),
+    ],
+)
+def test_what_other_tools_write_is_explained(
+    words: list[str],
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["figlang", "train", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: {expected}")
+    assert len(said.splitlines()) == 1
 
 
 def test_further_processes_know_the_verb(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Lightning's own function says how it would start the second process of `python -m figlang train`."""
+    """Lightning's own function says how it would start the second process of `figlang train`."""
     monkeypatch.setattr(Entry, "__call__", lambda entry: print(*_basic_subprocess_cmd()))
     monkeypatch.setattr(sys, "argv", ["figlang", "train", "seed=1"])
     main_module = ModuleType("__main__")

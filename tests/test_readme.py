@@ -41,10 +41,13 @@ SCHEMAS = {
     "release": ReleaseConfig,
     "average": AverageConfig,
 }
-STARTERS = ("python", "torchrun", "srun", "sbatch", "wandb")
+STARTERS = ("python", "figlang", "torchrun", "srun", "sbatch", "wandb")
 COMMANDS = [line.split(" #")[0].strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
 MAP = (ROOT / "conf" / "experiment" / "README.md").read_text()
-MAPPED = [command.replace("RUN RUN", "RUN other") for command in re.findall(r"`(python [^`]+)`", MAP)]
+MAPPED = [
+    command.replace("RUN RUN", "RUN other")
+    for command in re.findall(r"`((?:python|figlang \w+) [^`]+)`", MAP)
+]
 # What each paper numbers: tables and figures.
 NUMBERED = {"Fig-QA": (17, 3), "MiQA": (3, 0), "MUNCH": (12, 8)}
 
@@ -86,7 +89,7 @@ def test_every_table_and_figure_of_the_papers_has_its_command_or_the_reason_why_
             "with Table",
             "the same",
         )
-        assert "`python" in command or command.startswith(reasons), what
+        assert re.search("`(python|figlang) ", command) or command.startswith(reasons), what
 
 
 def test_the_map_knows_every_published_table() -> None:
@@ -102,6 +105,7 @@ def test_the_map_knows_every_published_table() -> None:
 )
 def test_commands_compose(command: str) -> None:
     first, *words = shlex.split(command)
+    words = ["figlang", *words] if first == "figlang" else words
     if first == "wandb":
         assert words[0] == "agent" or (ROOT / words[1]).is_file()
         return

@@ -1,7 +1,7 @@
-"""Compare systems on the same items: `python -m figlang compare RUN RUN …`.
+"""Compare systems on the same items: `figlang compare RUN RUN …`.
 
 A run is a run folder, an evaluation folder or a predictions file. Runs that differ only in their seed count
-as one system. `python -m figlang report` with the same runs shows the items on which they differ.
+as one system. `figlang report` with the same runs shows the items on which they differ.
 """
 
 from pathlib import Path

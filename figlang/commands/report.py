@@ -1,4 +1,4 @@
-"""Write an HTML page about runs, with tables and figures for a paper: `python -m figlang report RUN …`."""
+"""Write a page about runs, with tables and figures for a paper: `figlang report RUN …`."""
 
 from pathlib import Path
 

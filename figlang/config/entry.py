@@ -62,8 +62,9 @@ class Entry:
         if root.tables is not None and not any(word.startswith("table=") for word in words):
             print_tables(root, CONF)
             return
+        topics = [word for word in words if not word.startswith(("table=", "-"))]
         try:
-            print_help(chosen(self.verb, words)[1], CONF)
+            print_help(self.verb, chosen(self.verb, words)[1], CONF, topics)
         except FiglangError as error:
             refuse(error)
 

@@ -2,9 +2,9 @@
 
 import re
 import sys
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 from hydra.errors import HydraException
 
@@ -121,9 +121,25 @@ def _unknown_key(message: str) -> str | None:
     if unknown is None or section is None:
         return None
     names = [spec.name for spec in fields(section)]
-    close = get_close_matches(unknown[1], names, n=1)
-    meant = f"did you mean {close[0]}? " if close else ""
+    meant = _meant(unknown[1], section, names)
     return f"unknown key {unknown[1]!r}; {meant}{_name(section)} has {', '.join(names)}"
+
+
+def _meant(typed_key: str, section: Any, names: list[str]) -> str:
+    """The nearest key, with its group. A key without its group is looked for in every group too."""
+    group = "" if issubclass(section, Command) else f"{_name(section)}."
+    near = {name: f"{group}{name}" for name in names}
+    if not group:
+        inner = [
+            (spec.name, name)
+            for spec in fields(section)
+            for each in get_args(spec.type) or [spec.type]
+            if is_dataclass(each)
+            for name in (field.name for field in fields(each))
+        ]
+        near = {name: f"{section}.{name}" for section, name in reversed(inner)} | near
+    close = get_close_matches(typed_key, near, n=1)
+    return f"did you mean {near[close[0]]}? " if close else ""
 
 
 def _schema(name: str) -> Any:

@@ -18,10 +18,12 @@ from figlang.config.verbs.describe import DescribeConfig
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.generate import GenerateConfig
 from figlang.config.verbs.merge import MergeConfig
+from figlang.config.verbs.models import ModelsConfig
 from figlang.config.verbs.rate import RateConfig
 from figlang.config.verbs.release import ReleaseConfig
 from figlang.config.verbs.report import ReportConfig
 from figlang.config.verbs.reproduce import ReproduceConfig
+from figlang.config.verbs.tasks import TasksConfig
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
 
@@ -88,6 +90,8 @@ ROOTS: Mapping[str, Root] = {
     "contamination": Root(ContaminationConfig, {"data": "figqa_large"}),
     "release": Root(ReleaseConfig, {"trainer": "auto"}),
     "average": Root(AverageConfig, {"trainer": "auto"}),
+    "tasks": Root(TasksConfig),
+    "models": Root(ModelsConfig),
 }
 
 

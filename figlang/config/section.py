@@ -22,12 +22,22 @@ class Range:
     most: float | None = None
     below: float | None = None
 
-    def fault(self, value: float) -> str | None:
-        """The end of the sentence "it must be …" for a number out of the range; None for a number in it."""
+    def _ends(self) -> tuple[str, str]:
         lower = f"above {self.above:g}" if self.above is not None else f"at least {self.least:g}"
         upper = (
             f"below {_plainly(self.below)}" if self.below is not None else f"at most {_plainly(self.most)}"
         )
+        return lower, upper
+
+    def words(self) -> str:
+        """The range in words, for example `above 0, at most 24`. Ends that nobody reaches are left out."""
+        lower, upper = self._ends()
+        end = self.below if self.below is not None else self.most
+        return lower if end is not None and end >= 2**24 else f"{lower}, {upper}"
+
+    def fault(self, value: float) -> str | None:
+        """The end of the sentence "it must be …" for a number out of the range; None for a number in it."""
+        lower, upper = self._ends()
         if isinstance(value, float) and not isfinite(value):
             return f"{lower} and finite"
         low = value > self.above if self.above is not None else value >= (self.least or 0)

@@ -24,9 +24,9 @@ def signature(facts: Mapping[str, Any]) -> str:
 
 
 def program() -> str:
-    """The running command, without `python`: for example evaluate.py, or -m figlang transfer."""
+    """The running command, as it is typed: for example `python evaluate.py`, or `figlang transfer`."""
     path = Path(sys.argv[0])
-    return f"-m figlang {path.stem}" if path.parent.name == "commands" else path.name
+    return f"figlang {path.stem}" if path.parent.name == "commands" else f"python {path.name}"
 
 
 def digest(plain: Any) -> str:

@@ -7,6 +7,7 @@ import ast
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 
 from figlang.errors import FiglangError
 
@@ -64,14 +65,11 @@ def check(words: Sequence[str], presets: Mapping[str, Collection[str]]) -> None:
 
     Hydra would accept some of them, and refuse others with an error of many lines. Raises FiglangError.
     """
-    for word in words:
+    for place, word in enumerate(words):
         key, _, value = word.partition("=")
         group = key.lstrip("+")
         if word.startswith("-") and key not in FLAGS:
-            raise FiglangError(
-                f"{word[:LONGEST]} is not an option; arguments are key=value without dashes, and --help "
-                "lists the keys"
-            )
+            raise FiglangError(_without_dashes(words, place))
         if word.startswith("~"):
             raise FiglangError(f"{word[:LONGEST]} cannot be left out; set another value with key=value")
         if len(key) > LONGEST:
@@ -83,6 +81,35 @@ def check(words: Sequence[str], presets: Mapping[str, Collection[str]]) -> None:
             raise FiglangError(
                 f"{word} does not name a preset; choose one of {', '.join(sorted(presets[group]))}"
             )
+
+
+def _without_dashes(words: Sequence[str], place: int) -> str:
+    """What to write for `--model=roberta`, or for `--model roberta`."""
+    word = words[place]
+    key, equals, value = word.partition("=")
+    name = key.lstrip("-").replace("-", "_")
+    if not equals and place + 1 < len(words) and not re.search(r"^-|=", words[place + 1]):
+        value = words[place + 1]
+    asked = f"{word} {value}" if value and not equals else word
+    if re.fullmatch(r"[A-Za-z_][\w./]+", name) and len(asked) <= LONGEST:
+        meant = f"write {name}={value or 'VALUE'}"
+        return f"{asked} is not an option; arguments have no dashes: {meant} (--help lists the keys)"
+    return (
+        f"{word[:LONGEST]} is not an option; arguments are key=value without dashes, and --help lists the "
+        "keys"
+    )
+
+
+def check_bare(words: Sequence[str], keys: Collection[str]) -> None:
+    """Refuse `model roberta`, where `model=roberta` is meant. Raises FiglangError.
+
+    Args:
+        words: The words of the command line.
+        keys: The names of groups and fields.
+    """
+    for word, value in pairwise(words):
+        if word in keys and not re.search(r"^-|=", value):
+            raise FiglangError(f"{word} {value}: write {word}={value}; arguments are key=value")
 
 
 def without_configuration(

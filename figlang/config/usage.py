@@ -1,90 +1,106 @@
-"""The text of `--help`: a command's groups with their presets, and its fields."""
+"""The first screen of `--help`: usage, examples, the groups with their options, the names of the fields."""
 
 import sys
-from dataclasses import MISSING, fields, is_dataclass
+import textwrap
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
 
+from figlang.config.examples import EXAMPLES
 from figlang.config.roots import Root, tables_of
 from figlang.config.signature import program
+from figlang.config.topics import chapters, headline, presets_of, topic
+from figlang.errors import FiglangError
 
-WIDTH = 20  # of the column of presets, unless a name is longer
+LINES, COLUMNS = 40, 80
+INDENT = 14  # characters before the names of a group
 
 
-def print_help(root: Root, presets: Path) -> None:
-    """Print the groups of a command with their presets, and every field with its sentence.
+def print_help(verb: str, root: Root, folder: Path, topics: list[str]) -> None:
+    """Print one screen about a verb, or what is asked for.
 
     Args:
-        root: The options of the command.
-        presets: The folder with a folder for each group.
+        verb: A verb of `ROOTS`.
+        root: Its options.
+        folder: The folder with a folder of presets for each group.
+        topics: Names of groups or fields; `all` for every one. Empty: the first screen.
+
+    Raises:
+        FiglangError: There is no such group or field.
     """
-    script = program()
-    lines = [
-        f"python {script} [GROUP=PRESET …] [FIELD=VALUE …]",
-        " ".join((root.schema.__doc__ or "").split()),
-        "",
-        "Groups and their presets:",
-    ]
-    groups = {spec.name for spec in fields(root.schema)} | (
-        {"debug", "experiment"} if root.repeats else set()
-    )
-    for folder in sorted(path for path in presets.iterdir() if path.name in groups):
-        lines += _group_lines(folder)
-    lines += ["", "Fields:", *_field_lines(root.schema, "")]
+    if not topics:
+        text = overview(verb, root, folder)
+    elif topics == ["all"]:
+        text = "\n\n".join(topic(name, root, folder) for name in chapters(root))
+    else:
+        text = "\n\n".join(topic(name, root, folder) for name in topics)
+    sys.stdout.write(text + "\n")
+
+
+def overview(verb: str, root: Root, folder: Path) -> str:
+    """The first screen: at most 40 lines of at most 80 characters. Long lists of names are cut to fit."""
+    for most in range(9, 0, -1):
+        lines = _overview(verb, root, folder, most)
+        if len(lines) <= LINES:
+            return "\n".join(lines)
+    raise FiglangError(f"the help of {verb} does not fit into {LINES} lines; shorten it")
+
+
+def _overview(verb: str, root: Root, folder: Path, most: int) -> list[str]:
+    """The first screen, with at most `most` lines for the names of a group."""
+    command = program()
+    said = " ".join((root.schema.__doc__ or "").split())
+    named = [name for name in chapters(root) if name != "fields"]
+    runs = "RUN … " if {spec.name for spec in fields(root.schema)} >= {"runs"} else ""
+    groups = "[GROUP=OPTION …] " if named else ""
+    lines = [f"usage: {command} {runs}{groups}[FIELD=VALUE …]", *textwrap.wrap(said, COLUMNS)]
+    lines += ["", "Examples:", *(f"  {command} {words}".rstrip() for words in EXAMPLES[verb])]
+    if named:
+        lines += ["", "Groups, and the options of each:"]
+    for name in named:
+        options = presets_of(name, folder)
+        lines += _names(name, options or ["(only fields)"], most)
+    own = [spec.name for spec in fields(root.schema) if spec.name not in named]
+    lines += ["", *_names("Fields:", own, most, indent=8)]
+    first = next((name for name in ("data", "trainer", *own) if name in (*named, *own)), "all")
     if root.repeats:
-        several = f"python {script} -m seed=0,1,2,3,4" if not root.together else "data=figqa_medium,miqa"
-        lines += ["", f"Several values: {several}.  Hydra's own options: --hydra-help."]
-    sys.stdout.write("\n".join(lines) + "\n")
+        lines += [f"Several values: {command} -m seed=0,1,2.  Hydra's options: --hydra-help."]
+    elif root.together:
+        lines += ["Several values: data=figqa_medium,miqa"]
+    lines += [f"More: {command} --help {first} (any group or field), or --help all."]
+    return lines
 
 
-def print_tables(root: Root, presets: Path) -> None:
+def _names(title: str, names: list[str], most: int, indent: int = INDENT) -> list[str]:
+    """Names in lines behind a title. If there are more than `most` lines, the rest are counted."""
+    shown = list(names)
+    while True:
+        rest = len(names) - len(shown)
+        text = ", ".join([*shown, *([f"and {rest} more"] if rest else [])])
+        first = f"  {title} ".ljust(indent) if indent == INDENT else f"{title} "
+        lines = textwrap.wrap(text, COLUMNS, initial_indent=first, subsequent_indent=" " * indent)
+        if len(lines) <= most or len(shown) == 1:
+            return lines
+        shown.pop()
+
+
+def print_tables(root: Root, folder: Path) -> None:
     """Print what can be reproduced: tables by their own command, other results by presets.
 
     Args:
         root: The options of the command.
-        presets: The folder with a folder for each group.
+        folder: The folder with a folder of presets for each group.
     """
-    script = program()
+    command, tables = program(), tables_of(root)
     lines = [
-        f"python {script} table=TABLE [GROUP=PRESET …] [FIELD=VALUE …]",
+        f"usage: {command} table=TABLE [GROUP=OPTION …] [FIELD=VALUE …]",
         " ".join((root.schema.__doc__ or "").split()),
         "",
         "Tables and figures:",
     ]
-    tables = tables_of(root)
     for name, table in tables.items():
-        lines.append(f"  table={name:<{WIDTH}}{' '.join((table.options.__doc__ or '').split())}")
+        lines.append(f"  table={name:<20}{' '.join((table.options.__doc__ or '').split())}")
     lines += ["", "Results that are runs of their own; the command stands at the end of each line:"]
-    folder = presets / "experiment"
-    lines += [f"  {file.stem:<{WIDTH + 12}}{headline(file)}" for file in sorted(folder.glob("*.yaml"))]
-    lines += ["", f"python {script} table={next(iter(tables))} --help lists the options of a table."]
+    experiments = sorted((folder / "experiment").glob("*.yaml"))
+    lines += [f"  {file.stem:<32}{headline(file)}" for file in experiments]
+    lines += ["", f"{command} table={next(iter(tables))} --help lists the options of a table."]
     sys.stdout.write("\n".join(lines) + "\n")
-
-
-def _group_lines(folder: Path) -> list[str]:
-    files = sorted(folder.glob("*.yaml"))
-    width = max([WIDTH, *(len(file.stem) for file in files)]) + 2
-    return [f"  {folder.name}=", *(f"      {file.stem:<{width}}{headline(file)}" for file in files)]
-
-
-def headline(preset: Path) -> str:
-    """The first comment of a preset, which says what it is."""
-    lines = preset.read_text(encoding="utf-8").splitlines()
-    return next((line[1:].strip() for line in lines if line.startswith("# ") and "@package" not in line), "")
-
-
-def _field_lines(schema: type, prefix: str) -> list[str]:
-    lines = []
-    hints = get_type_hints(schema)
-    for spec in fields(schema):
-        kind: Any = next(
-            (each for each in get_args(hints[spec.name]) if is_dataclass(each)), hints[spec.name]
-        )
-        if is_dataclass(kind):
-            lines += _field_lines(kind, f"{prefix}{spec.name}.")  # type: ignore[arg-type]
-            continue
-        choices = " [" + "|".join(spec.metadata["choices"]) + "]" if spec.metadata["choices"] else ""
-        given = spec.default if spec.default_factory is MISSING else spec.default_factory()
-        default = "" if given == "???" else f" (default {given})"
-        lines.append(f"  {prefix + spec.name:<32}{spec.metadata['help']}{choices}{default}")
-    return lines

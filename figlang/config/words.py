@@ -40,6 +40,8 @@ def readable(root: Root, words: list[str]) -> list[str]:
         _check_scoring([word.lstrip("+") for word in words])
     if "runs" in names:
         words = _with_runs(words)
+    else:
+        typed.check_bare(words, {*presets, *names})
     return [_quoted(word) for word in words]
 
 

@@ -201,7 +201,7 @@ def _check_mergeable(model: ModelConfig, more: dict[str, Any]) -> None:
     if more.get("device_map") or "quantization_config" in more:
         raise FiglangError(
             f"{model.name_or_path} holds adapters, which model.device_map and model.quantization "
-            "cannot take; merge them first: python -m figlang merge "
+            "cannot take; merge them first: figlang merge "
             f"checkpoint={model.name_or_path} output=FOLDER"
         )
 

@@ -64,7 +64,7 @@ class Evaluated:
             "published_file": self.split.whole and self.split.sha256 in published,
             "seed": self.seed,
             "facts": dict(self.facts),
-            "command": redacted(shlex.join(["python", *signature.program().split(), *sys.argv[1:]])),
+            "command": redacted(f"{signature.program()} {shlex.join(sys.argv[1:])}".rstrip()),
             "versions": signature.versions(),
         }
 

@@ -1,4 +1,4 @@
-"""`python -m figlang reproduce`: which tables there are, and that they go where they went before."""
+"""`figlang reproduce`: which tables there are, and that they go where they went before."""
 
 import re
 import sys
@@ -44,14 +44,16 @@ def test_help_lists_every_table_and_every_preset_of_a_published_result(
     assert code == 0
     assert re.findall(r"^  table=(\w+) ", text, flags=re.MULTILINE) == list(REPRODUCED)
     for preset in (CONF / "experiment").glob("*.yaml"):
-        assert re.search(rf"^  {preset.stem} .*`python .* experiment={preset.stem}`", text, re.MULTILINE)
+        assert re.search(
+            rf"^  {preset.stem} .*`(python|figlang) .* experiment={preset.stem}`", text, re.MULTILINE
+        )
 
 
 @pytest.mark.parametrize("table", OPTIONS)
 def test_help_of_a_table_lists_its_options(
     table: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, text = said(monkeypatch, capsys, f"table={table}", "--help")
+    code, text = said(monkeypatch, capsys, f"table={table}", "--help", "fields")
     assert code == 0
     own = OPTIONS[table].__dataclass_fields__.keys() - ReproduceConfig.__dataclass_fields__.keys()
     assert own

@@ -55,14 +55,14 @@ COMMANDS: dict[str, tuple[str, Any, Callable[[], None]]] = {
     "train.py": ("train", TrainConfig, train_command),
     "evaluate.py": ("evaluate", EvaluateConfig, evaluate_command),
     **{
-        f"-m figlang reproduce table={name}": ("reproduce", options, reproduce_command)
+        f"figlang reproduce table={name}": ("reproduce", options, reproduce_command)
         for name, options in OPTIONS.items()
     },
 }
 
 
 def command_of(name: str) -> str:
-    return re.findall(rf"`python (.+) experiment={name}`", HEADS[name])[0]
+    return re.findall(rf"`(?:python )?(.+) experiment={name}`", HEADS[name])[0]
 
 
 def table_of(name: str) -> list[str]:
@@ -218,7 +218,7 @@ def test_the_published_values_of_a_head_are_in_the_reference_file(name: str) -> 
 def test_every_experiment_is_in_the_table_of_commands() -> None:
     table = (CONF / "experiment" / "README.md").read_text()
     for name in HEADS:
-        assert f"`python {command_of(name)} experiment={name}`" in table
+        assert f"{command_of(name)} experiment={name}`" in table
 
 
 @pytest.mark.parametrize("name", HEADS)

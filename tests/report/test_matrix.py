@@ -192,9 +192,9 @@ def test_a_list_is_one_value() -> None:
 @pytest.mark.parametrize(
     ("file", "typed"),
     [
-        ("evaluate.py", "evaluate.py"),
-        ("/x/figlang/commands/transfer.py", "-m figlang transfer"),
-        ("/x/figlang/commands/report.py", "-m figlang report"),
+        ("evaluate.py", "python evaluate.py"),
+        ("/x/figlang/commands/transfer.py", "figlang transfer"),
+        ("/x/figlang/commands/report.py", "figlang report"),
     ],
 )
 def test_the_command_beside_a_number_can_be_typed_again(

@@ -1,4 +1,4 @@
-"""`python -m figlang report`: the page, tables and figures beside it."""
+"""`figlang report`: the page, tables and figures beside it."""
 
 import csv
 import json

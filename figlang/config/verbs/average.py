@@ -31,6 +31,6 @@ class AverageConfig(Command):
         super().__post_init__()
         if len(self.runs) < (1 if self.start else 2) or not self.output:
             raise FiglangError(
-                "give two runs or more and a folder: python -m figlang average RUN RUN … output=FOLDER; one "
+                "give two runs or more and a folder: figlang average RUN RUN … output=FOLDER; one "
                 "run with start=SHARE"
             )

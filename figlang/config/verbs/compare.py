@@ -19,4 +19,4 @@ class CompareConfig(Command):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.runs) < 2:
-            raise FiglangError("give two runs or more: python -m figlang compare RUN RUN …")
+            raise FiglangError("give two runs or more: figlang compare RUN RUN …")

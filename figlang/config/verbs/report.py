@@ -36,4 +36,4 @@ class ReportConfig(Command):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.runs:
-            raise FiglangError("give at least one run: python -m figlang report RUN …")
+            raise FiglangError("give at least one run: figlang report RUN …")

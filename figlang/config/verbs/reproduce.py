@@ -13,7 +13,7 @@ from figlang.config.verbs.evaluate import EvaluateConfig
 class ReproduceConfig(EvaluateConfig):
     """Reproduce a table or figure of a paper with any model."""
 
-    table: str = option("", "The table or figure. `python -m figlang reproduce --help` lists them.")
+    table: str = option("", "The table or figure. `figlang reproduce --help` lists them.")
 
 
 @dataclass

@@ -137,7 +137,7 @@ def connect(model: ModelConfig, cache: str, needed: str) -> Endpoint:
     log.info("%s, model %s: %s", model.base_url, model.name_or_path, known)
     client.meter.bytes_per_token = known.bytes_per_token
     if needed == "prompts" and not known.prompts:
-        works = "scoring=letter" if known.reply is not None else "python -m figlang generate"
+        works = "scoring=letter" if known.reply is not None else "figlang generate"
         raise FiglangError(
             f"likelihood scoring needs log-probabilities of prompts, but {known.refusals['echo']}; {works} "
             "works with this endpoint"
@@ -146,7 +146,7 @@ def connect(model: ModelConfig, cache: str, needed: str) -> Endpoint:
         works = (
             "scoring=clean works with this endpoint"
             if known.prompts
-            else "python -m figlang generate works with this endpoint"
+            else "figlang generate works with this endpoint"
         )
         raise FiglangError(f"scoring=letter needs a chat, but {known.refusals['chat']}; {works}")
     if needed == "words" and not known.words:

@@ -207,7 +207,7 @@ def test_a_chat_is_asked_in_the_words_it_takes(here: Path, monkeypatch: pytest.M
         (
             {"echo": False, "chats": False},
             ["scoring=clean"],
-            "python -m figlang generate works with this endpoint",
+            "figlang generate works with this endpoint",
         ),
         ({"chats": False}, ["scoring=letter"], "scoring=letter needs a chat, but http"),
         ({"chats": False}, ["scoring=letter"], "scoring=clean works with this endpoint"),

@@ -1,0 +1,11 @@
+"""What each verb is for: the order in which `figlang` lists them."""
+
+from collections.abc import Mapping
+
+PURPOSES: Mapping[str, tuple[str, ...]] = {
+    "Train and evaluate": ("train", "evaluate", "transfer", "reproduce"),
+    "Compare and report": ("compare", "report"),
+    "Answers in free text": ("generate", "rate"),
+    "Data": ("tasks", "describe", "contamination"),
+    "Models and releases": ("models", "merge", "average", "release"),
+}
