@@ -14,7 +14,7 @@ from figlang.config.entry import entry
 from figlang.files import folders
 from figlang.machine import bars
 from figlang.report import differences
-from figlang.runs import systems
+from figlang.runs import names, systems
 from figlang.statistics.comparison import every_pair
 
 MOST = 10  # pairs of systems that the terminal shows; more are in the files
@@ -23,7 +23,9 @@ MOST = 10  # pairs of systems that the terminal shows; more are in the files
 @entry("compare")
 def main(config: CompareConfig) -> None:
     read = systems.across_forms(systems.read(config.runs))
-    pools = systems.pooled(read)
+    rename = names.renaming(config.rename)
+    pools = systems.pooled(read, rename)
+    systems.check_renamed(pools, rename)
     systems.check_data(read)
     compared = every_pair([pool.runs for pool in pools], lambda pairs: bars.track(pairs, "comparing"))
     made = [differences.ranking(pools, compared), differences.table(pools, compared)]

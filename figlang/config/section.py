@@ -62,6 +62,10 @@ BLIND = (
     "Also score the options with the context hidden, and report how much the context adds. Chat models and "
     "endpoints are then asked twice; false asks them once."
 )
+RENAME = (
+    "New names of systems: rename='OLD=NEW', again for each system. OLD is a name that the command shows, or "
+    "the folder of a run."
+)
 RUNS = "Run folders, evaluation folders or predictions files. Words without `=` are taken as runs."
 
 # Bytes of a name: file systems take 255, made names have up to 160, and figures and reports add to them.

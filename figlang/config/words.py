@@ -38,6 +38,8 @@ def readable(root: Root, words: list[str]) -> list[str]:
     typed.check(words, presets)
     if root.schema is not TrainConfig:
         _check_scoring([word.lstrip("+") for word in words])
+    if "rename" in names:
+        words = _with_renames(words)
     if "runs" in names:
         words = _with_runs(words)
     else:
@@ -73,6 +75,15 @@ def _with_runs(words: list[str]) -> list[str]:
     if any(word.startswith("runs=") for word in rest):
         raise FiglangError(f"runs= and {bare[0]} both name runs; give them one way")
     return [*rest, f"runs=[{','.join(map(typed.text, bare))}]"]
+
+
+def _with_renames(words: list[str]) -> list[str]:
+    """Turn each rename=OLD=NEW into an entry of one list. A list in brackets stays as it is."""
+    found = [word.removeprefix("rename=") for word in words if word.startswith("rename=")]
+    if not found or any(word.startswith("[") for word in found):
+        return words
+    rest = [word for word in words if not word.startswith("rename=")]
+    return [*rest, f"rename=[{','.join(map(typed.text, found))}]"]
 
 
 def _quoted(word: str) -> str:

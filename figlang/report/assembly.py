@@ -12,7 +12,7 @@ from figlang.files.whole import LONGEST
 from figlang.machine import bars
 from figlang.report import browser, differences, elsewhere, errors, hardness, overview, page, surface
 from figlang.report.parts import Chapter, Long, Picture, Section
-from figlang.runs import systems
+from figlang.runs import names, spelled, systems
 from figlang.runs.systems import System
 from figlang.statistics import common
 from figlang.tables import Table, drawing
@@ -32,16 +32,18 @@ def write(config: ReportConfig, folder: Path) -> Path:
     """
     data.find(config.paths)
     found = [_chapter(members, config) for members in systems.tasks(systems.read(config.runs))]
+    shown = [pool for chapter in found for pool in chapter.pools]
+    systems.check_renamed(shown, names.renaming(config.rename))
     with folders.replaced(folder, "a report") as new:
         _fill(new, found, config)
     return folder / "report.html"
 
 
 def _fill(folder: Path, found: Sequence[Chapter], config: ReportConfig) -> None:
-    names = overview.unique([overview.slug(chapter.name)[:LONGEST] for chapter in found])
+    stems = overview.unique([overview.slug(chapter.name)[:LONGEST] for chapter in found])
     people = {} if config.people is None else common.people(Path(config.people))
     chapters = []
-    for chapter, name in zip(found, names, strict=True):
+    for chapter, name in zip(found, stems, strict=True):
         attributes, reason = _analysed(chapter, config)
         made = _sections(chapter, attributes, reason, people)
         _files(made, folder, "" if len(found) == 1 else f"{name}/")
@@ -56,7 +58,7 @@ def _fill(folder: Path, found: Sequence[Chapter], config: ReportConfig) -> None:
 def _chapter(members: Sequence[System], config: ReportConfig) -> Chapter:
     first = members[0]
     name = f"{_called(members)}, {len(first.predictions):,} items"
-    pools = tuple(systems.pooled(members))
+    pools = tuple(systems.pooled(members, names.renaming(config.rename)))
     source = next((one for one in members if "data" in one.content), first)
     try:
         settings = config.data or systems.data_of(source)
@@ -86,16 +88,17 @@ def _training(source: System, settings: DataConfig, paths: PathsConfig) -> tuple
 
 
 def _called(members: Sequence[System]) -> str:
-    """Name the data set that the systems were evaluated on.
+    """Name the items that the systems were evaluated on, for example `Fig-QA, dev`.
 
-    If the systems call it by different names, the title of the benchmark is used.
+    If the systems call them by different names, the title of the benchmark is used.
     """
     known = [one.content for one in members if "data_name" in one.content]
     if not known:
         return members[0].name
-    called = {content["data_name"] for content in known}
-    name = known[0]["data_name"] if len(called) == 1 else data.task_of(known[0]).title
-    return f"{name}, {known[0]['split']}"
+    called = list(dict.fromkeys(map(spelled.evaluated, known)))
+    if len(called) == 1:
+        return called[0]
+    return f"{data.task_of(known[0]).title}, {called[0].rpartition(', ')[2]}"
 
 
 def _analysed(chapter: Chapter, config: ReportConfig) -> tuple[Values, str]:

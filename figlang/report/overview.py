@@ -4,7 +4,7 @@ them."""
 import re
 from collections.abc import Sequence
 
-from figlang.report import elsewhere, plots
+from figlang.report import elsewhere, legend, plots
 from figlang.report.figures import training_curves
 from figlang.report.parts import Chapter, Part, Picture, Prose, Section, fitted
 from figlang.report.terminal import BLIND, GAIN, TITLES, cautions, stayed_at_chance
@@ -26,6 +26,8 @@ METRICS = ("accuracy", "pair_accuracy", "consistency", "same_answer", "first_opt
 def summary(chapter: Chapter) -> Section:
     """Every system with its metrics and their intervals, as a table and as a figure; single seeds below."""
     parts: list[Part] = [_results(chapter), *_systems(chapter), *_seeds(chapter)]
+    if found := legend.table(chapter.pools):
+        parts.append(fitted(found))
     if hidden := [pool.name for pool in chapter.pools if pool.systems[0].content["metrics"].get("hidden")]:
         parts.append(
             Prose(f"Labels are hidden in part or whole, and hidden ones not counted: {', '.join(hidden)}.")
@@ -62,8 +64,7 @@ def _columns(chapter: Chapter) -> list[tuple[str, list[Cell]]]:
     if any(gains := [pool.gain for pool in chapter.pools]):
         place = [heading for heading, _ in columns].index(BLIND) + 1
         columns.insert(place, (GAIN, [*gains]))
-    trained: list[Cell] = [_trained(pool) for pool in chapter.pools]
-    return [("trained on", trained), *columns] if any(trained) else columns
+    return columns
 
 
 def _notes(chapter: Chapter) -> list[str]:
@@ -101,15 +102,6 @@ def _systems(chapter: Chapter) -> list[Part]:
     if len(lines) <= NAMED:
         return [Picture("systems", title, plots.systems(lines))]
     return [Picture("systems", f"{title} Systems from the best to the last.", plots.ranked(lines))]
-
-
-def _trained(pool: Pool) -> str | None:
-    """The training data of the systems, and the number of items of the last stage; None for an untrained
-    network."""
-    content = pool.systems[0].content
-    names = str(content.get("facts", {}).get("trained", "nothing@none")).rpartition("@")[0]
-    items = content.get("data", {}).get("train", {}).get("items")
-    return None if names == "nothing" else names + (f", {items:,} items" if items else "")
 
 
 def _metric(pool: Pool, name: str, part: str) -> Cell:
@@ -172,7 +164,7 @@ def reproduction(chapter: Chapter) -> Section:
     for pool in chapter.pools:
         for system in pool.systems:
             content = system.content
-            seed = f" · seed {system.seed}" if len(pool.systems) > 1 else ""
+            seed = f", seed {system.seed}" if len(pool.systems) > 1 else ""
             parts.append(Prose(f"{pool.name}{seed}", "heading"))
             parts.append(Prose(f"from {system.folder}", "note"))
             if "command" in content:

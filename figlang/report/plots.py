@@ -143,8 +143,8 @@ LONGEST = 34  # letters of a name in one line beside a figure
 
 def _wrapped(name: str) -> str:
     lines = [""]
-    for part in name.split(" · "):
-        joined = f"{lines[-1]} · {part}" if lines[-1] else part
+    for part in name.split(", "):
+        joined = f"{lines[-1]}, {part}" if lines[-1] else part
         if len(joined) > LONGEST and lines[-1]:
             lines.append(part)
         else:
@@ -274,7 +274,7 @@ def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
                     (
                         x[-1],
                         y[-1],
-                        _wrapped(f"{name} · {metric}" if len(series) > 1 else metric),
+                        _wrapped(f"{name}, {metric}" if len(series) > 1 else metric),
                         colour(place),
                     )
                 )

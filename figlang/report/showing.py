@@ -9,6 +9,7 @@ from rich.console import Console
 
 from figlang.machine.printing import printable
 from figlang.report import terminal
+from figlang.runs import names, spelled
 from figlang.tasks import registry
 from figlang.tasks.reference import Comparison
 from figlang.tasks.task import Task
@@ -18,13 +19,22 @@ def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
     """Print the tables of a metrics.json, its signature and its folder."""
     compared = compare(content, registry.task_of(content))
     terminal.published(compared, console)
-    terminal.summary(
-        content, compared, f"{content['model']} on {content['data_name']}, {content['split']}", console
-    )
+    terminal.summary(content, compared, title(content), console)
     for line, style in ((f"signature {content['signature']}", "dim"), (str(folder), "bold")):
         console.print(
             printable(line), style=style, soft_wrap=True, highlight=False, markup=False, emoji=False
         )
+
+
+def title(content: Mapping[str, Any]) -> str:
+    """What was evaluated, on which items, and how it was scored."""
+    known = names.properties(content)
+    how = ", ".join(known[key] for key in ("scoring", "norm") if known[key] not in names.SILENT)
+    return f"{known['model']} on {spelled.evaluated(content)}" + (f", scored {_by(how)}" if how else "")
+
+
+def _by(how: str) -> str:
+    return how if how.startswith("by ") else f"by {how}"
 
 
 def compare(content: Mapping[str, Any], task: Task) -> list[Comparison]:

@@ -1,6 +1,5 @@
 """Finished evaluations as systems: with names that tell them apart, and pooled over seeds."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +11,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.files import folders, stored
 from figlang.machine import bars
-from figlang.runs import recomputed
+from figlang.runs import names, recomputed
 from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_measured, read_predictions
 from figlang.statistics import metrics
 from figlang.statistics.comparison import Difference, compare_pooled
@@ -20,9 +19,6 @@ from figlang.tasks import registry
 from figlang.types import Item, Prediction, Split
 
 LOG_PROBABILITIES = "log_probabilities.jsonl"
-# Facts that may tell systems apart in their names, and values that say nothing.
-TELLING = ("model", "method", "trained", "scoring", "prompt", "norm", "text", "precision")
-SILENT = ("none", "as it comes")
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,7 @@ def read(sources: Sequence[str]) -> list[System]:
     if twice := [str(path) for path in paths if paths.count(path) > 1]:
         raise FiglangError(f"{twice[0]} is given twice; give each run once")
     unnamed = [_read(path) for path in bars.track(paths, "reading")]
-    return [replace(system, name=name) for system, name in zip(unnamed, names(unnamed), strict=True)]
+    return [replace(system, name=name) for system, name in zip(unnamed, names.short(unnamed), strict=True)]
 
 
 def check_seeds(systems: Sequence[System]) -> None:
@@ -178,62 +174,17 @@ def _recipe(folder: Path, content: Mapping[str, Any]) -> str:
     return digest([facts, settings, content.get("data_name"), content.get("split")])
 
 
-def names(systems: Sequence[System]) -> list[str]:
-    """A name for each system: its model, and as much of the rest as tells them apart.
-
-    If that is not enough, the names are their folders. Letters in replies are another measure than scores. So
-    if letters are among the systems, every system names its scoring.
-    """
-    facts_of = [_telling(system) for system in systems]
-    mixed = any(facts["scoring"] == "letter" for facts in facts_of)
-    chosen = [_with(facts["model"], facts["scoring"] if mixed else "none") for facts in facts_of]
-    for key in TELLING[1:]:
-        if key == "scoring" and mixed:
-            continue
-        if len(set(chosen)) < len(chosen) and len({facts[key] for facts in facts_of}) > 1:
-            chosen = [_with(name, facts[key]) for name, facts in zip(chosen, facts_of, strict=True)]
-    if len(set(chosen)) < len(chosen):
-        chosen = [
-            name if system.seed is None else f"{name} · seed {system.seed}"
-            for name, system in zip(chosen, systems, strict=True)
-        ]
-    if len(set(chosen)) < len(chosen):
-        return [_folder_name(system, systems) for system in systems]
-    return chosen
-
-
-def _with(name: str, word: str) -> str:
-    return name if word in SILENT else f"{name} · {word}"
-
-
-def _telling(system: System) -> dict[str, str]:
-    facts = system.content.get("facts", {})
-    short = {key: re.sub(r"\(.*\)$", "", str(facts.get(key, "none"))) for key in TELLING}
-    short["model"] = str(system.content["model"])
-    trained = str(facts.get("trained", "none@none"))
-    short["trained"] = "as it comes" if trained.endswith("@none") else trained.rpartition("@")[0]
-    if short["trained"] == "as it comes":
-        short["method"] = "none"
-    # The name of a prompt does not say how many examples it has.
-    k = re.search(r"\bk=(\d+)", str(facts.get("prompt", "")))
-    short["prompt"] += f" k={k[1]}" if k and not re.fullmatch(r"k\d+", short["prompt"]) else ""
-    return short
-
-
-def _folder_name(system: System, systems: Sequence[System]) -> str:
-    parts = [other.folder.parts for other in systems]
-    shared = 0
-    while all(len(path) > shared + 1 for path in parts) and len({path[shared] for path in parts}) == 1:
-        shared += 1
-    name = "/".join(system.folder.parts[shared:])
-    twice = sum(other.folder == system.folder for other in systems) > 1
-    return f"{name}/{system.name}" if twice else name
-
-
-def pooled(systems: Sequence[System]) -> list[Pool]:
+def pooled(systems: Sequence[System], rename: Mapping[str, str] | None = None) -> list[Pool]:
     """Pool systems by recipe, in their order. Each is named after its pool.
 
     The same seed twice is not pooled: it would count one run as two.
+
+    Args:
+        systems: The systems.
+        rename: New names by short name or by folder; those that are of none of the systems have no effect.
+
+    Raises:
+        FiglangError: If a new name is that of another system.
     """
     pools: dict[str, list[System]] = {}
     for system in systems:
@@ -242,17 +193,41 @@ def pooled(systems: Sequence[System]) -> list[Pool]:
             members = pools.setdefault(f"{system.recipe} {system.name}", [])
         members.append(system)
     groups = list(pools.values())
-    return [
-        _pool(name, members)
-        for name, members in zip(names([members[0] for members in groups]), groups, strict=True)
-    ]
+    short = names.short([members[0] for members in groups])
+    called = [_called(name, members, rename or {}) for name, members in zip(short, groups, strict=True)]
+    if twice := [name for name in called if called.count(name) > 1]:
+        raise FiglangError(f"two systems are called {twice[0]}; give them different names by rename=OLD=NEW")
+    return [_pool(*each) for each in zip(called, short, groups, strict=True)]
 
 
-def _pool(name: str, members: Sequence[System]) -> Pool:
+def _called(name: str, members: Sequence[System], rename: Mapping[str, str]) -> str:
+    """The name of a pool: a new one, if it was renamed."""
+    known = {name, _seeds(name, members), *(str(member.folder) for member in members)}
+    new = [given for old, given in rename.items() if old in known or str(Path(old)) in known]
+    return new[0] if new else _seeds(name, members)
+
+
+def _seeds(name: str, members: Sequence[System]) -> str:
+    return name if len(members) == 1 else f"{name}, {len(members)} seeds"
+
+
+def _pool(called: str, short: str, members: Sequence[System]) -> Pool:
     if len(members) == 1:
-        return Pool(name, (replace(members[0], name=name),))
-    seeds = tuple(replace(member, name=f"{name} · seed {member.seed}") for member in members)
-    return Pool(f"{name} · {len(members)} seeds", seeds)
+        return Pool(called, (replace(members[0], name=called),))
+    of = short if called == _seeds(short, members) else called
+    return Pool(called, tuple(replace(member, name=f"{of}, seed {member.seed}") for member in members))
+
+
+def check_renamed(pools: Sequence[Pool], rename: Mapping[str, str]) -> None:
+    """Check that every `rename` was of a system that is shown.
+
+    Raises:
+        FiglangError: If one was not.
+    """
+    shown = [pool.name for pool in pools]
+    for old, new in rename.items():
+        if new not in shown:
+            raise FiglangError(f"rename={old}={new}: no system is called {old}; shown are {'; '.join(shown)}")
 
 
 def tasks(systems: Sequence[System]) -> list[list[System]]:

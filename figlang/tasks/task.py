@@ -15,6 +15,7 @@ model returns log-probabilities of tokens.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
@@ -66,6 +67,8 @@ class Task:
     """Values of `data.question`."""
     sizes: tuple[str, ...] = ()
     """Values of `data.size`, which names a training file; empty if there is one file only."""
+    printed_sizes: Mapping[str, str] = MappingProxyType({})
+    """What the paper calls a size, if it is another word."""
     files: tuple[str, ...] = ()
     """The settings among `data.train`, `data.validation`, `data.test` and `data.test_labels` that the task
     reads."""

@@ -116,14 +116,14 @@ def test_correlations_of_figqa_stand_beside_its_own_items_only(
     assert ("paper" in said, "§6.2" in said, "metaphor" in said) == (beside, beside, beside)
 
 
-def test_the_summary_says_what_systems_were_trained_on(tmp_path: Path, sample: Split) -> None:
+def test_the_legend_says_what_systems_were_trained_on(tmp_path: Path, sample: Split) -> None:
     runs = [
         run(tmp_path / "one", sample, 4, seed=0),
         run(tmp_path / "two", sample, 3, prompt="x", trained="nothing@none"),
     ]
     report(tmp_path / "out", *runs)
-    rows = list(csv.DictReader((tmp_path / "out" / "tables" / "summary.csv").read_text().splitlines()))
-    assert [row["trained on"] for row in rows] == ["sample, 560 items", "", ""]
+    rows = list(csv.DictReader((tmp_path / "out" / "tables" / "legend.csv").read_text().splitlines()))
+    assert [row["trained on"] for row in rows] == ["sample, 560 items", "untrained"]
 
 
 def test_table_6_has_the_number_of_items_and_the_recomputed_rows(written: Path, sample: Split) -> None:
@@ -165,11 +165,11 @@ def test_systems_are_named_as_their_pools_everywhere(tmp_path: Path, sample: Spl
     runs = [run(tmp_path / name, sample, wrong, seed) for name, wrong, seed in (("a", 4, 0), ("b", 3, 1))]
     runs.append(run(tmp_path / "c", sample, 5, prompt="suffix(suffix='x')", trained="nothing@none"))
     pools = systems.pooled(systems.read(runs))
-    assert [pool.name for pool in pools] == ["tiny · contrastive · 2 seeds", "tiny"]
+    assert [pool.name for pool in pools] == ["tiny, 2 seeds", "tiny, untrained"]
     assert [one.name for pool in pools for one in pool.systems] == [
-        "tiny · contrastive · seed 0",
-        "tiny · contrastive · seed 1",
-        "tiny",
+        "tiny, seed 0",
+        "tiny, seed 1",
+        "tiny, untrained",
     ]
 
 
@@ -177,9 +177,7 @@ def test_items_of_data_sets_of_one_benchmark_are_named_after_it(tmp_path: Path, 
     one, two = Path(run(tmp_path / "one", sample, 4)), Path(run(tmp_path / "two", sample, 3, prompt="x"))
     content = json.loads((two / "metrics.json").read_text())
     (two / "metrics.json").write_text(json.dumps(content | {"data_name": "figqa_large"}))
-    assert f"<h1>Fig-QA, validation, {len(sample.items)} items</h1>" in report(
-        tmp_path / "out", str(one), str(two)
-    )
+    assert f"<h1>Fig-QA, dev, {len(sample.items)} items</h1>" in report(tmp_path / "out", str(one), str(two))
 
 
 def test_published_rows_that_are_not_comparable_are_folded(sample: Split) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from figlang.config.section import RUNS, Command, option, words
+from figlang.config.section import RENAME, RUNS, Command, option, words
 from figlang.errors import FiglangError
 
 
@@ -12,6 +12,7 @@ class CompareConfig(Command):
     their seed count as one system."""
 
     runs: list[str] = words(RUNS)
+    rename: list[str] = words(RENAME)
     output: str | None = option(
         None, "Folder of the tables as Markdown, CSV and LaTeX. null: only the terminal shows them."
     )

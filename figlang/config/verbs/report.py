@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from figlang.config.data import DataConfig
 from figlang.config.groups import PathsConfig
-from figlang.config.section import RUNS, Command, option, words
+from figlang.config.section import RENAME, RUNS, Command, option, words
 from figlang.errors import FiglangError
 
 
@@ -14,6 +14,7 @@ class ReportConfig(Command):
     PDF) for a paper."""
 
     runs: list[str] = words(RUNS)
+    rename: list[str] = words(RENAME)
     output: str | None = option(
         None,
         "Folder of the report. null: the folder `report` in the run, or runs/report if there are several "

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
@@ -18,6 +19,7 @@ class FigQa(Task):
     name = "figqa"
     title = "Fig-QA"
     sizes: tuple[str, ...] = ("small", "medium", "large")
+    printed_sizes = MappingProxyType({"small": "S", "medium": "L", "large": "XL"})  # as in Table 4
     files: tuple[str, ...] = ("test_labels",)
     mixed_as: str | None = "both"
     scale = free_text.SCALE

@@ -1,0 +1,185 @@
+"""Short names of systems that are shown together: the model, and only as much more as tells them apart."""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from figlang.errors import FiglangError
+from figlang.runs import spelled
+
+# Properties in the order in which they are tried, with their headings in a legend.
+HEADINGS = {
+    "model": "model",
+    "base": "weights",
+    "trained": "trained on",
+    "before": "before that",
+    "loss": "loss",
+    "tuning": "tuned",
+    "averaged": "averaged",
+    "mixture": "mixture",
+    "scoring": "scoring",
+    "norm": "norm",
+    "prompt": "prompt",
+    "text": "text",
+    "precision": "precision",
+    "scoring_details": "details of the scoring",
+    "prompt_details": "details of the prompt",
+}
+# The model is in every name. Weights and details are long: they are in the legend first.
+TELLING = [key for key in HEADINGS if key not in ("model", "base")] + ["base"]
+# Most systems are alike in these, so that only the others say theirs.
+USUAL = ("trained", "before", "loss", "tuning", "averaged", "text", "precision")
+SILENT = ("", "none")
+LETTER = "letter"
+LONGEST = 40  # characters of a property in a name
+
+
+class Described(Protocol):
+    """What a name is made of."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def content(self) -> Mapping[str, Any]: ...
+    @property
+    def seed(self) -> int | None: ...
+
+
+def properties(content: Mapping[str, Any]) -> dict[str, str]:
+    """The properties of a system in words, by the keys of `HEADINGS`; then its other facts by their own keys.
+
+    Args:
+        content: A metrics.json.
+    """
+    facts = {key: str(value) for key, value in content.get("facts", {}).items()}
+    trained, before, mixture = spelled.trained(content)
+    loss, tuning, averaged = spelled.method(content)
+    scoring, _, scoring_details = facts.get("scoring", "").partition("(")
+    norm, prompt = facts.get("norm", ""), facts.get("prompt", "none")
+    found = {
+        "model": spelled.model(str(content.get("model", ""))),
+        "base": facts.get("base", ""),
+        "trained": trained if facts else "",
+        "before": before,
+        "loss": loss,
+        "tuning": tuning,
+        "averaged": averaged,
+        "mixture": mixture,
+        "scoring": "by letters" if scoring == LETTER else scoring,
+        "norm": spelled.NORMS.get(norm, norm),
+        "prompt": _prompt(prompt),
+        "text": facts.get("text", "").partition("(")[0],
+        "precision": facts.get("precision", ""),
+        "scoring_details": scoring_details.rstrip(")"),
+        "prompt_details": prompt.partition("(")[2].removesuffix(")"),
+    }
+    told = ("model", "trained", "method", "train_seed", "weights", *found)
+    return found | {key.replace("_", " "): value for key, value in facts.items() if key not in told}
+
+
+def _prompt(prompt: str) -> str:
+    name = prompt.partition("(")[0]
+    k = re.search(r"\bk=(\d+)", prompt)  # a name does not say how many examples there are
+    return name + (f" k={k[1]}" if k and not re.fullmatch(r"k\d+", name) else "")
+
+
+def short(systems: Sequence[Described]) -> list[str]:
+    """A name for each system.
+
+    A property is said where the names before it were the same. If most systems are alike in the training,
+    only the others say it. If some reply with letters, which is another measure than scores, each system
+    says its scoring. A name that was given by `name=` is kept. If nothing tells two systems apart, the names
+    are their folders.
+    """
+    found = [properties(system.content) for system in systems]
+    names = [each["model"] for each in found]
+    order = [*TELLING, *dict.fromkeys(key for each in found for key in each if key not in HEADINGS)]
+    if any(each["scoring"] == "by letters" for each in found):
+        names = [_with(name, each["scoring"]) for name, each in zip(names, found, strict=True)]
+        order.remove("scoring")
+    for key in order:
+        names = _told(names, [each.get(key, "") for each in found], key)
+    if len(set(names)) < len(names):
+        names = [
+            name if system.seed is None else f"{name}, seed {system.seed}"
+            for name, system in zip(names, systems, strict=True)
+        ]
+    names = [given(system.content) or name for name, system in zip(names, systems, strict=True)]
+    if len(set(names)) < len(names):
+        return [_folder(system, systems) for system in systems]
+    return names
+
+
+def _told(names: Sequence[str], values: Sequence[str], key: str) -> list[str]:
+    """Names with the value of one property added where it tells equal names apart."""
+    usual = _usual(values) if key in USUAL else ""
+    several = {
+        name
+        for name in names
+        if len({value for other, value in zip(names, values, strict=True) if other == name}) > 1
+    }
+    told = [
+        _with(name, _cut(value)) if name in several and value != usual else name
+        for name, value in zip(names, values, strict=True)
+    ]
+    # Values whose beginnings are alike are no help when they are cut.
+    return told if len(set(told)) > len(set(names)) else list(names)
+
+
+def _usual(values: Sequence[str]) -> str:
+    """The value of more than half of the systems that were trained; empty if there is none."""
+    counts = Counter(value for value in values if value not in (*SILENT, spelled.UNTRAINED))
+    if not counts:
+        return ""
+    value, count = counts.most_common(1)[0]
+    return value if 2 * count > sum(counts.values()) else ""
+
+
+def _with(name: str, word: str) -> str:
+    return name if word in SILENT else f"{name}, {word}"
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= LONGEST else f"{value[: LONGEST - 1]}…"
+
+
+def given(content: Mapping[str, Any]) -> str:
+    """The name that the command of an evaluation gave it by `name=`; empty if it gave none."""
+    try:
+        words = shlex.split(str(content.get("command", "")))
+    except ValueError:  # a quote that is not closed
+        return ""
+    names = [word.removeprefix("name=").strip("'\"") for word in words if word.startswith("name=")]
+    return names[-1] if names and "," not in names[-1] else ""
+
+
+def _folder(system: Described, systems: Sequence[Described]) -> str:
+    parts = [other.folder.parts for other in systems]
+    shared = 0
+    while all(len(path) > shared + 1 for path in parts) and len({path[shared] for path in parts}) == 1:
+        shared += 1
+    name = "/".join(system.folder.parts[shared:])
+    twice = sum(other.folder == system.folder for other in systems) > 1
+    return f"{name}/{system.name}" if twice else name
+
+
+def renaming(words: Sequence[str]) -> dict[str, str]:
+    """The names of `rename=OLD=NEW`, by the old one.
+
+    Raises:
+        FiglangError: If a word is not of this form, or an old name is given twice.
+    """
+    found: dict[str, str] = {}
+    for word in words:
+        old, equals, new = (part.strip() for part in word.rpartition("="))
+        if not (old and equals and new):
+            raise FiglangError(f"rename={word} is not of the form OLD=NEW; write rename='OLD=NEW'")
+        if old in found:
+            raise FiglangError(f"rename= gives {old} two names; give it one")
+        found[old] = new
+    return found

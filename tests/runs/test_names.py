@@ -1,0 +1,121 @@
+"""Short names of systems that are shown together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from figlang.config import CompareConfig, ReportConfig
+from figlang.config.roots import ROOTS
+from figlang.config.words import readable
+from figlang.errors import FiglangError
+from figlang.runs import names, spelled, systems
+
+ROOT = Path(__file__).parents[2]
+FACTS = {"method": "contrastive+lora", "scoring": "dual(scale=20)", "norm": "none", "prompt": "none"}
+
+
+@dataclass(frozen=True)
+class One:
+    content: Mapping[str, Any]
+    folder: Path = Path("runs/a")
+    seed: int | None = None
+    name: str = field(default="a")
+
+
+def one(model: str, trained: str, command: str = "", **facts: str) -> One:
+    content = {"model": model, "facts": {**FACTS, "trained": trained, **facts}, "command": command}
+    return One(content, Path(f"runs/{model}/{trained}/{len(facts)}{command}"))
+
+
+def test_the_released_checkpoints_have_names_that_people_would_give() -> None:
+    folders = sorted(str(path.parent) for path in (ROOT / "checkpoints").glob("*/predictions.jsonl"))
+    assert [one.name for one in systems.read(folders)] == [
+        "MiniLM",
+        "MiniLM, multi-task",
+        "SmolLM2",
+        "SmolLM2, LM loss",
+        "SmolLM2, multi-task",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shown", "wanted"),
+    [
+        ([one("minilm", "figqa_large@1")], ["MiniLM"]),
+        (
+            [one("minilm", "figqa_large@1"), one("minilm", "nothing@none", method="none")],
+            ["MiniLM", "MiniLM, untrained"],
+        ),
+        (
+            [one("minilm", "figqa_small@1"), one("minilm", "figqa_medium@1")],
+            ["MiniLM, Fig-QA S", "MiniLM, Fig-QA L"],
+        ),
+        (
+            [one("smollm2", "figqa_large@1", scoring=each) for each in ("clean(a=1)", "pmi(a=1)")],
+            ["SmolLM2, clean", "SmolLM2, pmi"],
+        ),
+        (
+            [one("tiny", "nothing@none", prompt="none"), one("tiny", "nothing@none", prompt="shots(k=3)")],
+            ["tiny", "tiny, shots k=3"],
+        ),
+        ([one("mine_2", "x@1"), one("Org/Big-1B", "x@1")], ["mine_2", "Big-1B"]),
+        ([one("Org/Big", "x@1", base="Org/Big"), one("big", "x@1", base="big")], ["Big", "big"]),
+        (
+            [one("tiny", "x@1", scoring="letter"), one("tiny", "x@1"), one("minilm", "x@1")],
+            ["tiny, by letters", "tiny, dual", "MiniLM, dual"],
+        ),
+        (
+            [one("tiny", "x@1", command="python evaluate.py name=first"), one("tiny", "x@1")],
+            ["first", "tiny"],
+        ),
+        ([one("tiny", "mix(a=1)@1"), one("tiny", "mix(a=2)@1")], ["tiny, a=1", "tiny, a=2"]),
+    ],
+)
+def test_a_name_says_what_differs_and_no_more(shown: list[One], wanted: list[str]) -> None:
+    assert names.short(shown) == wanted
+
+
+def test_systems_that_nothing_tells_apart_have_the_names_of_their_folders() -> None:
+    shown = [One({"model": "tiny", "facts": FACTS}, Path(f"runs/{name}")) for name in ("a", "b")]
+    assert names.short(shown) == ["a", "b"]
+
+
+def test_titles_are_words_of_the_paper_and_a_mixture_is_titled_by_what_was_evaluated() -> None:
+    dev = {"validation": {"name": "dev"}, "settings": {"dataset": "mix", "mix": {"figqa": 0.5, "munch": 3}}}
+    mixed = {"data_name": "multitask", "split": "validation", "data": dev}
+    assert spelled.evaluated(mixed) == "Fig-QA, dev"
+    assert (
+        spelled.evaluated({"data_name": "figqa_medium", "split": "test", "task": "figqa"}) == "Fig-QA, test"
+    )
+    munch = {"data_name": "munch_word", "split": "validation", "task": "munch"}
+    assert spelled.evaluated(munch) == "MUNCH word, validation"
+    assert [spelled.data(f"figqa_{size}") for size in ("small", "medium", "large")] == [
+        "Fig-QA S",
+        "Fig-QA L",
+        "Fig-QA XL",
+    ]
+
+
+@pytest.mark.parametrize("schema", [ReportConfig, CompareConfig])
+def test_reports_and_comparisons_take_new_names(schema: type) -> None:
+    assert schema(["a", "b"], rename=["a=b"]).rename == ["a=b"]
+    verb = schema.__name__.removesuffix("Config").lower()
+    words = readable(ROOTS[verb], ["x", "rename=SmolLM2, LM loss=LM", "rename=runs/a=B", "y"])
+    assert "rename=['SmolLM2, LM loss=LM','runs/a=B']" in words
+
+
+def test_systems_are_renamed_by_name_or_folder_and_a_name_that_is_not_there_is_refused() -> None:
+    folders = [str(ROOT / "checkpoints" / name) for name in ("minilm-figqa-large", "smollm2-figqa-large")]
+    read = systems.read(folders)
+    rename = names.renaming(["MiniLM=Ours", f"{folders[1]}/=Theirs"])
+    assert [pool.name for pool in systems.pooled(read, rename)] == ["Ours", "Theirs"]
+    with pytest.raises(FiglangError, match="no system is called x; shown are MiniLM; SmolLM2"):
+        systems.check_renamed(systems.pooled(read), {"x": "y"})
+    with pytest.raises(FiglangError, match="two systems are called SmolLM2"):
+        systems.pooled(read, {"MiniLM": "SmolLM2"})
+    for wrong in (["x"], ["=x"], ["x="], ["a=b", "a=c"]):
+        with pytest.raises(FiglangError, match="rename="):
+            names.renaming(wrong)
