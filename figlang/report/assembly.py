@@ -88,7 +88,7 @@ def _training(source: System, settings: DataConfig, paths: PathsConfig) -> tuple
 
 
 def _called(members: Sequence[System]) -> str:
-    """Name the items that the systems were evaluated on, for example `Fig-QA, dev`.
+    """Name the items that the systems were evaluated on.
 
     If the systems call them by different names, the title of the benchmark is used.
     """

@@ -42,7 +42,7 @@ def model(name: str) -> str:
 
 
 def data(name: str) -> str:
-    """A data set as papers write it, from the name of its preset: `figqa_large` is `Fig-QA XL`.
+    """A data set as papers write it, from the name of its preset: the title of the benchmark, and a size as its paper prints it.
 
     A name that begins with no benchmark stays as it is.
     """
@@ -58,7 +58,7 @@ def data(name: str) -> str:
 
 
 def evaluated(content: Mapping[str, Any]) -> str:
-    """The evaluated items in words, for example `Fig-QA, dev`.
+    """The evaluated items in words.
 
     All training sizes of a benchmark have the same items to evaluate, so the size is not said. A mixture
     is evaluated on its first part.
