@@ -42,9 +42,9 @@ def model(name: str) -> str:
 
 
 def data(name: str) -> str:
-    """A data set as papers write it, from the name of its preset: the title of the benchmark, and a size as its paper prints it.
+    """A data set as papers write it: the title of the benchmark, and a size as its paper prints it.
 
-    A name that begins with no benchmark stays as it is.
+    A name of a preset that begins with no benchmark stays as it is.
     """
     if name == "multitask":
         return "multi-task"
