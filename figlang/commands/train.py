@@ -1,7 +1,7 @@
 """Train a model, export it, evaluate the export and report: `model=minilm data=figqa_large`."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from rich.console import Console
 from figlang.config import DataConfig, TrainConfig
 from figlang.config.composing import data_presets, to_yaml
 from figlang.config.entry import entry
-from figlang.evaluation import assessment, predicting, runtime, soundness
+from figlang.evaluation import assessment, cleanness, predicting, runtime, soundness
 from figlang.files.whole import write_text
 from figlang.models import checkpoint
 from figlang.release import card, merging
@@ -48,12 +48,11 @@ def main(config: TrainConfig) -> None:
         # The export is loaded again and evaluated: the numbers are the folder's, not those of the network in
         # memory.
         loaded = checkpoint.load(str(run.model), config.model, config.paths.cache)
-        content = _evaluate(config, loaded, validation, run.folder) | {
+        overlaps, search = _contamination(config, run, loaded, train, validation)
+        content = _evaluate(config, loaded, validation, run.folder, search) | {
             "data": results.about_data(config.data, {"train": train, "validation": validation}, ready.notes),
             "training": fitted.facts(),
-            "contamination": overlap.check(
-                train, overlap_table.evaluated(config.data, [config.data], config.paths)
-            ),
+            "contamination": overlaps,
             "health": fitted.health,
         }
         content |= soundness.texts(loaded, validation.items)
@@ -88,8 +87,23 @@ def _export(config: TrainConfig, run: runs.Run, ready: preparation.Prepared, val
         merging.merge(unmerged, validation, run.model)
 
 
+def _contamination(
+    config: TrainConfig, run: runs.Run, loaded: checkpoint.Loaded, train: Split, validation: Split
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Search all stages for evaluation text. Returns the result, and the part of it for the validation split,
+    which is empty if a stage before this training is not known."""
+    before = cleanness.before_training(run.folder, loaded.manifest, train, config.paths)
+    splits = overlap_table.evaluated(config.data, [config.data], config.paths)
+    overlaps = overlap.check(train, splits, before=before or ())
+    return overlaps, {} if before is None else cleanness.of_overlaps(overlaps, validation)
+
+
 def _evaluate(
-    config: TrainConfig, loaded: checkpoint.Loaded, validation: Split, folder: Path
+    config: TrainConfig,
+    loaded: checkpoint.Loaded,
+    validation: Split,
+    folder: Path,
+    search: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Evaluate the export on the validation split. Returns the content of metrics.json."""
     how = predicting.How(config.trainer.progress, blind=config.blind)
@@ -97,7 +111,7 @@ def _evaluate(
     evaluated = results.Evaluated(
         config.model.name, facts, validation, "validation", config.data.name, config.seed
     )
-    return evaluated.document(folder)
+    return evaluated.document(folder, search)
 
 
 if __name__ == "__main__":

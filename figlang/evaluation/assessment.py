@@ -6,7 +6,7 @@ from typing import Any
 
 from figlang.config import DataConfig, EvaluateConfig, TrainConfig
 from figlang.errors import FiglangError
-from figlang.evaluation import opening, predicting, soundness
+from figlang.evaluation import cleanness, opening, predicting, soundness
 from figlang.evaluation import processes as sharding
 from figlang.evaluation.processes import Processes
 from figlang.files import folders
@@ -137,6 +137,7 @@ def _write(
         task = registry.task(config.data.dataset)
         if config.split in task.submitted:
             task.submit(new, split, read_predictions(new / FORWARD))
-        content = described(config, split, loaded, facts, wanted) | recomputed.measured(new)
+        search = cleanness.of_checkpoint(config, loaded.manifest, split)
+        content = described(config, split, loaded, facts, wanted) | recomputed.measured(new, search)
         results.write(new / "metrics.json", content)
     return content

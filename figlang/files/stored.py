@@ -144,6 +144,17 @@ class GainCell(TypedDict):
     n: Annotated[int, Field(ge=1)]
 
 
+@with_config(ConfigDict(strict=True, extra="allow"))
+class Clean(TypedDict):
+    """Items that share text with training items, and the accuracy without them."""
+
+    stages: Count
+    training_items: Count
+    touched: dict[str, str]
+    accuracy: EstimateCell | None
+    others: EstimateCell | None
+
+
 @with_config(STRICT)
 class Finding(TypedDict):
     code: str
@@ -211,6 +222,7 @@ class Document(TypedDict, total=False):
     backward: Metrics
     blind: Metrics
     gain: GainCell
+    clean: Clean
     three_way: ThreeWay
     replies: Replies
     facts: Facts

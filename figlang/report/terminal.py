@@ -30,6 +30,8 @@ TITLES = {
 
 # The accuracy with the context hidden, and how much more is right with it.
 BLIND, GAIN = "blind accuracy", "gain over blind"
+# The accuracy without the items that share text with training items.
+CLEAN = "accuracy, clean items"
 
 WIDE = 100  # columns of a terminal that have room for published numbers
 
@@ -65,6 +67,8 @@ def summary(
         gain = Difference(**content["gain"])
         points, interval = f"{100 * gain.value:+.2f}", f"{100 * gain.low:+.1f} – {100 * gain.high:+.1f}"
         table.add_row(GAIN, points, interval, str(gain.n), "–", p_value(gain.p))
+    if (estimate := as_row(content.get("clean", {}), "accuracy")) is not None:
+        table.add_row(CLEAN, *_cells(estimate))
     if (estimate := as_row(content.get("three_way", {}), "accuracy")) is not None:
         table.add_row("three-way accuracy", *_cells(estimate))
     if (estimate := as_row(content.get("replies", {}), "invalid")) is not None:
@@ -81,10 +85,19 @@ def summary(
     if metrics["hidden"] == metrics["items"]:
         table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5)
     console.print(table)
-    every = [value for part in content.values() if isinstance(part, Mapping) for value in part.values()]
+    every = [
+        value
+        for part in content.values()
+        if isinstance(part, Mapping)
+        for name, value in part.items()
+        if name != "others"  # those that are not clean: not in the table
+    ]
     cells = [cell for by in metrics["accuracy_by"].values() for cell in by.values()]
     if any(isinstance(cell, Mapping) and (cell.get("clusters") or FEW) < FEW for cell in [*every, *cells]):
         console.print(FEW_CLUSTERS, style="dim", highlight=False, markup=False, soft_wrap=True)
+    if "clean" in content:
+        line = _cleanness(content["clean"])
+        console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
     for line in cautions(content):
         console.print(
             printable(line), style="yellow", highlight=False, markup=False, emoji=False, soft_wrap=True
@@ -116,6 +129,15 @@ def cautions(content: Mapping[str, Any]) -> list[str]:
         scripts = f" Their script: {', '.join(unknown['scripts'])}." if unknown["scripts"] else ""
         lines.append(f"The tokenizer does not know {where}.{scripts}")
     return lines
+
+
+def _cleanness(clean: Mapping[str, Any]) -> str:
+    """A sentence about the items that are not clean."""
+    stages = "" if clean["stages"] == 1 else f", of {clean['stages']} stages"
+    searched = f"{clean['training_items']:,} training items{stages}"
+    if not clean["touched"]:
+        return f"All items are clean: none shares text with the {searched}."
+    return f"Clean items: without {len(clean['touched']):,} that share text with the {searched}."
 
 
 def _cells(estimate: Estimate) -> tuple[str, ...]:

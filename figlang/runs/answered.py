@@ -101,6 +101,21 @@ class Answered:
             content["refused"] = {"n": len(self.forward), "items": self.refused}
         return content
 
+    def clean(self, search: Mapping[str, Any]) -> dict[str, Any]:
+        """The part `clean` of metrics.json: the accuracy on items that share no text with training items.
+
+        Args:
+            search: What was searched, with the ids of the items that share text (`touched`).
+
+        Returns:
+            The search, with `accuracy` on the clean items and on the `others`; None where there is no such
+                item with a label.
+        """
+        touched = search["touched"]
+        parts = [[row for row in self.forward if (row.id in touched) is shared] for shared in (False, True)]
+        accuracy, others = (None if cell is None else asdict(cell) for cell in metrics.accuracies(parts))
+        return {**search, "accuracy": accuracy, "others": others}
+
 
 def read(folder: Path) -> Answered:
     """Read the files of an evaluation back, except its log-probabilities.

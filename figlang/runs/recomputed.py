@@ -21,9 +21,18 @@ SHOWN = 3  # number of differences that a warning names
 EQUAL = 1e-9
 
 
-def measured(folder: Path) -> dict[str, Any]:
-    """Compute the metrics of an evaluation from the predictions files in its folder alone."""
-    return answered.read(folder).numbers()
+def measured(folder: Path, search: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Compute the metrics of an evaluation from the predictions files in its folder alone.
+
+    Args:
+        folder: Its folder.
+        search: Which items share text with training items (`Answered.clean`), if it is known.
+
+    Returns:
+        The part of metrics.json that has numbers.
+    """
+    rows = answered.read(folder)
+    return rows.numbers() | ({"clean": rows.clean(search)} if search else {})
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -47,7 +56,7 @@ def checked(path: Path) -> dict[str, Any]:
             options.
     """
     content = stored.document(path, stored.DOCUMENT, AGAIN)
-    recomputed = measured(path.parent)  # its errors name the line of a damaged file
+    recomputed = measured(path.parent, content.get("clean"))  # its errors name the line of a damaged file
     for part in ("metrics", "backward", "blind"):
         _check_counts(path, part, content, recomputed)
     folders.check_files(path.parent, content.get("files", {}))

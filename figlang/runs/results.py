@@ -43,9 +43,12 @@ class Evaluated:
     data: str
     seed: int
 
-    def document(self, folder: Path) -> dict[str, Any]:
-        """The content of metrics.json. Its numbers come from the predictions files in the folder alone."""
-        return self.about() | recomputed.measured(folder)
+    def document(self, folder: Path, search: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The content of metrics.json. Its numbers come from the predictions files in the folder alone.
+
+        `search` says which items share text with training items, if it is known.
+        """
+        return self.about() | recomputed.measured(folder, search)
 
     def about(self) -> dict[str, Any]:
         """The part of metrics.json without metrics: what was evaluated, how, and by which command."""

@@ -1,20 +1,49 @@
-"""The training items of the stages of a training, read from the folders of its runs."""
+"""The training items of the stages of a training, found through the folders of its runs and checkpoints.
 
+A run says in recipe.json what it was trained on and from which weights. A released checkpoint has no
+recipe.json; its metrics.json and config.yaml say the same.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from figlang.config import PathsConfig, settings_of_data
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, one_line
 from figlang.files import stored
+from figlang.models.manifest import MANIFEST
 from figlang.tasks import registry as readers
 from figlang.types import Split
 
+RECIPE, METRICS, SETTINGS = "recipe.json", "metrics.json", "config.yaml"
+GIVE = "give the folder of a run of train.py"
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """What a folder says about the training of its network.
+
+    Attributes:
+        file: The file that names the data.
+        data: The settings of the data.
+        sha256: Hash of the training file.
+        model: The settings of the model. Their `name_or_path` is where training began.
+    """
+
+    file: Path
+    data: Any
+    sha256: str
+    model: Any
+
 
 def before(run: Path, paths: PathsConfig) -> list[Split]:
-    """The training items of the runs that a run continued from, first stage first.
+    """The training items of the runs and checkpoints that a run continued from, first stage first.
 
     Args:
-        run: Folder of a run.
+        run: Folder of a run or of a released checkpoint.
         paths: Where the data are.
 
     Returns:
@@ -28,29 +57,84 @@ def before(run: Path, paths: PathsConfig) -> list[Split]:
 
 
 def trained(run: Path, paths: PathsConfig) -> Split:
-    """The training items of a run itself."""
-    recipe = _recipe(run)
-    train, _ = readers.for_training(
-        settings_of_data(recipe["settings"].get("data"), str(run / "recipe.json")), paths
-    )
-    if train.sha256 != recipe["data"]["train"]:
+    """The training items of a run or a released checkpoint itself."""
+    stage = _read(run)
+    train, _ = readers.for_training(settings_of_data(stage.data, str(stage.file)), paths)
+    if train.sha256 != stage.sha256:
         raise FiglangError(
             f"{train.source} is not the training data of {run}; set paths.data= to those it was made with"
         )
     return train
 
 
+def folder_of(model: str | Path) -> Path | None:
+    """The run or released checkpoint that a network belongs to: its folder, or the one above it. None if
+    neither is one."""
+    folder = Path(model).expanduser()
+    return next((path for path in (folder, folder.parent) if _is_stage(path)), None)
+
+
+def _is_stage(folder: Path) -> bool:
+    released = all((folder / name).is_file() for name in (MANIFEST, METRICS, SETTINGS))
+    return released or (folder / RECIPE).is_file()
+
+
 def _source(run: Path) -> Path | None:
-    model = _recipe(run)["settings"].get("model")
+    model = _read(run).model
     if (
         not isinstance(model, dict)
         or model.get("init") == "tiny"
         or not isinstance(model.get("name_or_path"), str)
     ):
         return None
-    folder = Path(model["name_or_path"]).expanduser()
-    return next((path for path in (folder, folder.parent) if (path / "recipe.json").is_file()), None)
+    return next((folder for path in _places(run, model["name_or_path"]) if (folder := folder_of(path))), None)
 
 
-def _recipe(run: Path) -> dict[str, Any]:
-    return stored.document(run / "recipe.json", stored.RECIPE, "give the folder of a run of train.py")
+def _places(run: Path, source: str) -> Iterator[Path]:
+    """Where the network that a training began from may be: as it was named, or beside the released checkpoint
+    that was trained from it."""
+    yield Path(source)
+    if not (run / RECIPE).is_file():
+        yield run.resolve().parent / Path(source).name
+
+
+def _read(folder: Path) -> _Stage:
+    if (folder / RECIPE).is_file():
+        recipe = stored.document(folder / RECIPE, stored.RECIPE, GIVE)
+        settings = recipe["settings"]
+        return _Stage(folder / RECIPE, settings.get("data"), recipe["data"]["train"], settings.get("model"))
+    document: Any = stored.document(folder / METRICS, stored.DOCUMENT, GIVE)
+    train = document.get("data", {}).get("train")
+    if train is None:
+        raise FiglangError(f"{folder / METRICS} does not name its training data; {GIVE}")
+    try:
+        settings = yaml.safe_load(stored.text(folder / SETTINGS, GIVE))
+    except yaml.YAMLError as error:
+        raise FiglangError(f"{folder / SETTINGS} cannot be read ({one_line(error)}); {GIVE}") from error
+    model = settings.get("model") if isinstance(settings, dict) else None
+    return _Stage(folder / METRICS, document["data"].get("settings"), train["sha256"], model)
+
+
+def counted(trained_on: str) -> int:
+    """The number of stages that a manifest's `trained_on` names."""
+    return len(trained_on.split(">"))
+
+
+def known(folder: Path, trained_on: str, paths: PathsConfig) -> list[Split]:
+    """The training items of all stages of a network, first stage first.
+
+    Args:
+        folder: Folder of its run or released checkpoint.
+        trained_on: What its manifest says that it was trained on.
+        paths: Where the data are.
+
+    Raises:
+        FiglangError: If the items of a stage are not known.
+    """
+    stages = [*before(folder, paths), trained(folder, paths)]
+    if len(stages) < counted(trained_on):
+        raise FiglangError(
+            f"{folder} was trained on {trained_on}, but only the last {len(stages)} of these "
+            f"{counted(trained_on)} stages are known; put the checkpoint that it began from beside it"
+        )
+    return stages

@@ -1,0 +1,103 @@
+"""Which evaluated items share text with the training items of a model, where these are known."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from figlang.config import EvaluateConfig, PathsConfig
+from figlang.errors import FiglangError
+from figlang.files import stored
+from figlang.models.manifest import UNTRAINED, Manifest
+from figlang.runs import stages
+from figlang.tasks import overlap
+from figlang.types import Split
+
+log = logging.getLogger("figlang")
+
+
+def of_checkpoint(config: EvaluateConfig, manifest: Manifest, split: Split) -> dict[str, Any]:
+    """Look for the items of a split in all stages of a checkpoint's training.
+
+    What the checkpoint's own metrics.json says of the split is used again, if all stages were searched for
+    it. Otherwise the training items are loaded and searched, which takes a second for 10,000 of them.
+
+    Args:
+        config: The options of the evaluation.
+        manifest: The manifest of its model.
+        split: The items.
+
+    Returns:
+        As `of_overlaps`. Empty if the training items are not known.
+    """
+    if config.checkpoint is None or config.split == "train" or manifest.settings == UNTRAINED:
+        return {}
+    folder = stages.folder_of(config.checkpoint)
+    if folder is None:
+        return {}
+    try:
+        if kept := _kept(folder, manifest, split):
+            return kept
+        *before, last = stages.known(folder, manifest.trained_on, config.paths)
+    except FiglangError as error:
+        log.info("no accuracy on clean items: %s", error)
+        return {}
+    return of_overlaps(overlap.check(last, [(config.data.name, config.split, split)], before=before), split)
+
+
+def of_overlaps(overlaps: Mapping[str, Any], split: Split) -> dict[str, Any]:
+    """The items of a split that a search (`overlap.check`) found in training items.
+
+    Args:
+        overlaps: The result of the search.
+        split: The items.
+
+    Returns:
+        `stages` and `training_items` that were searched, and in `touched` the training item that each item
+            shares text with, by id. An item is touched if its context overlaps or has a near-duplicate. Empty
+            if the split was not searched.
+    """
+    wanted = (split.sha256, len(split.items))
+    evaluated = next((one for one in overlaps["evaluated"] if (one["sha256"], one["items"]) == wanted), None)
+    if evaluated is None or "near" not in evaluated:
+        return {}
+    return {
+        "stages": overlaps["stages"],
+        "training_items": overlaps["training_items"],
+        "touched": {**evaluated["near"], **evaluated["context"]},
+    }
+
+
+def before_training(run: Path, manifest: Manifest, train: Split, paths: PathsConfig) -> list[Split] | None:
+    """The training items of the stages before a training; None, with a warning, if they are not known.
+
+    Args:
+        run: Folder of the run.
+        manifest: Manifest of its export.
+        train: Its own training items.
+        paths: Where the data are.
+    """
+    try:
+        before = stages.before(run, paths)
+    except FiglangError as error:
+        before, reason = [], str(error)
+    else:
+        reason = "the checkpoint that it began from is not here"
+    if len(before) + 1 < stages.counted(manifest.trained_on):
+        log.warning(
+            "contamination is searched in %s only, not in the stages before it: %s", train.name, reason
+        )
+        return None
+    return before
+
+
+def _kept(folder: Path, manifest: Manifest, split: Split) -> dict[str, Any]:
+    """What the metrics.json of a checkpoint says of a split. Empty if it does not say it of these items: of a
+    file that is drawn from, others may have been evaluated."""
+    path = folder / stages.METRICS
+    if split.drawn or not path.is_file():
+        return {}
+    document: Any = stored.document(path, stored.DOCUMENT, "evaluate it again")
+    overlaps = document.get("contamination")
+    searched = isinstance(overlaps, Mapping) and overlaps.get("stages") == stages.counted(manifest.trained_on)
+    return of_overlaps(overlaps, split) if searched else {}
