@@ -85,15 +85,7 @@ def summary(
     if metrics["hidden"] == metrics["items"]:
         table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5)
     console.print(table)
-    every = [
-        value
-        for part in content.values()
-        if isinstance(part, Mapping)
-        for name, value in part.items()
-        if name != "others"  # those that are not clean: not in the table
-    ]
-    cells = [cell for by in metrics["accuracy_by"].values() for cell in by.values()]
-    if any(isinstance(cell, Mapping) and (cell.get("clusters") or FEW) < FEW for cell in [*every, *cells]):
+    if _few(content):
         console.print(FEW_CLUSTERS, style="dim", highlight=False, markup=False, soft_wrap=True)
     if "clean" in content:
         line = _cleanness(content["clean"])
@@ -129,6 +121,16 @@ def cautions(content: Mapping[str, Any]) -> list[str]:
         scripts = f" Their script: {', '.join(unknown['scripts'])}." if unknown["scripts"] else ""
         lines.append(f"The tokenizer does not know {where}.{scripts}")
     return lines
+
+
+def _few(content: Mapping[str, Any]) -> bool:
+    """Whether a number of the table has too few clusters."""
+    cells = [cell for by in content["metrics"]["accuracy_by"].values() for cell in by.values()]
+    for part in content.values():
+        if isinstance(part, Mapping):
+            # The items that are not clean are not in the table.
+            cells += [value for name, value in part.items() if name != "others"]
+    return any(isinstance(cell, Mapping) and (cell.get("clusters") or FEW) < FEW for cell in cells)
 
 
 def _cleanness(clean: Mapping[str, Any]) -> str:
