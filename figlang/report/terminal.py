@@ -67,12 +67,14 @@ def summary(
         gain = Difference(**content["gain"])
         points, interval = f"{100 * gain.value:+.2f}", f"{100 * gain.low:+.1f} – {100 * gain.high:+.1f}"
         table.add_row(GAIN, points, interval, str(gain.n), "–", p_value(gain.p))
-    if (estimate := as_row(content.get("clean", {}), "accuracy")) is not None:
-        table.add_row(CLEAN, *_cells(estimate))
-    if (estimate := as_row(content.get("three_way", {}), "accuracy")) is not None:
-        table.add_row("three-way accuracy", *_cells(estimate))
-    if (estimate := as_row(content.get("replies", {}), "invalid")) is not None:
-        table.add_row("invalid replies", *_cells(estimate))
+    others = (
+        ("clean", "accuracy", CLEAN),
+        ("three_way", "accuracy", "three-way accuracy"),
+        ("replies", "invalid", "invalid replies"),
+    )
+    for part, name, heading in others:
+        if (estimate := as_row(content.get(part, {}), name)) is not None:
+            table.add_row(heading, *_cells(estimate))
     if refused := content.get("refused"):
         table.add_row(
             "refused items", f"{100 * refused['items'] / refused['n']:.2f}", "–", str(refused["n"]), "–", "–"
@@ -85,10 +87,9 @@ def summary(
     if metrics["hidden"] == metrics["items"]:
         table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5)
     console.print(table)
-    if _few(content):
-        console.print(FEW_CLUSTERS, style="dim", highlight=False, markup=False, soft_wrap=True)
-    if "clean" in content:
-        line = _cleanness(content["clean"])
+    below = [FEW_CLUSTERS] if _few(content) else []
+    below += [_cleanness(content["clean"])] if "clean" in content else []
+    for line in below:
         console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
     for line in cautions(content):
         console.print(
