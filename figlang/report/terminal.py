@@ -79,11 +79,7 @@ def summary(
         table.add_row(
             "refused items", f"{100 * refused['items'] / refused['n']:.2f}", "–", str(refused["n"]), "–", "–"
         )
-    for attribute, values in metrics["accuracy_by"].items():
-        table.add_section()
-        table.add_row(Text(printable(f"{attribute}:"), style="dim"))
-        for value, cell in values.items():
-            table.add_row(plain(f"  {value}"), *_cells(Estimate(**cell)))
+    _add_parts(table, metrics["accuracy_by"])
     if metrics["hidden"] == metrics["items"]:
         table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5)
     console.print(table)
@@ -122,6 +118,15 @@ def cautions(content: Mapping[str, Any]) -> list[str]:
         scripts = f" Their script: {', '.join(unknown['scripts'])}." if unknown["scripts"] else ""
         lines.append(f"The tokenizer does not know {where}.{scripts}")
     return lines
+
+
+def _add_parts(table: Table, accuracy_by: Mapping[str, Any]) -> None:
+    """Add the accuracy by each value of each attribute."""
+    for attribute, values in accuracy_by.items():
+        table.add_section()
+        table.add_row(Text(printable(f"{attribute}:"), style="dim"))
+        for value, cell in values.items():
+            table.add_row(plain(f"  {value}"), *_cells(Estimate(**cell)))
 
 
 def _few(content: Mapping[str, Any]) -> bool:
