@@ -73,7 +73,9 @@ class DataConfig(Section):
         "Stop with an error if a row has a problem. false: note it, and leave out rows that cannot be used.",
     )
     drop_duplicates: bool = option(
-        True, "Files of your own: leave out labelled rows that repeat an earlier row."
+        True,
+        "Files of your own, and data sets with repeated rows: leave out labelled rows that repeat an earlier "
+        "row.",
     )
     drop_near_duplicates: bool = option(
         True, "Drop training items whose metaphor also occurs in validation or test."

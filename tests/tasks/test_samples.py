@@ -356,3 +356,16 @@ def test_munch_parts_of_speech_are_of_the_targets() -> None:
         [row["i0"], row["idx"], row["sid"], target(row["s0"])] for row in GENERATION
     ]
     assert {row[4] for row in rows} <= {"NOUN", "VERB", "ADJ", "ADV", "ADP", "PROPN"}
+
+
+# MABL
+
+
+@pytest.mark.parametrize("question", ["all", "with_english"])
+def test_mabl_has_two_pairs_or_more_in_every_language(question: str) -> None:
+    data = DataConfig(name="mabl", dataset="mabl", question=question)
+    split = load("validation", data, PathsConfig(data=SOURCE))
+    assert set(pairs(split).values()) == {2}
+    counts = Counter(language for item in split.items for language in item.attributes["language"])
+    assert len(counts) == (7 if question == "all" else 8)
+    assert min(counts.values()) >= 4

@@ -1,0 +1,1 @@
+"""MABL: the question of Fig-QA in seven more languages."""
