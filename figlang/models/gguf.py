@@ -16,6 +16,10 @@ from figlang.models import opening, soundness
 
 log = logging.getLogger("figlang")
 
+# Number of the way in which files are converted. Folders of an earlier one are not used again: before the
+# second, weights that a file lacked were random in its folder.
+CONVERSION = 2
+
 # The end of a GGUF file's name says how most of its weights are stored: Q4_1, IQ2_XS, F16.
 _ENCODED = re.compile(
     r"(?P<name>.+)[.-](?P<encoding>(?:I?Q(?P<few>\d)\w*|B?F(?P<many>16|32)))\.gguf", re.IGNORECASE
@@ -30,9 +34,9 @@ def is_gguf(source: str) -> bool:
 def folder(source: str, cache: str) -> Path:
     """The float32 folder (safetensors, config, tokenizer) of a GGUF file.
 
-    It is `<cache>/gguf/<start of the file's sha256>`. The first call converts the file, and later calls find
-    the folder. A half-written folder never has the name. Quantised weights become the float32 values that
-    they stand for.
+    It is `<cache>/gguf/<start of the file's sha256>-<CONVERSION>`. The first call converts the file, and
+    later calls find the folder. A half-written folder never has the name. Quantised weights become the
+    float32 values that they stand for.
 
     Args:
         source: A local path or package:<module>/<path>.
@@ -47,7 +51,7 @@ def folder(source: str, cache: str) -> Path:
         raise FiglangError(
             f"no such GGUF file: {path}; give a path or package:<module>/<path> that ends in .gguf"
         )
-    target = Path(cache).expanduser() / "gguf" / sha256(path)[:16]
+    target = Path(cache).expanduser() / "gguf" / f"{sha256(path)[:16]}-{CONVERSION}"
     if (target / "config.json").is_file():
         return target
     absent = [name for name in ("gguf", "accelerate") if importlib.util.find_spec(name) is None]

@@ -44,7 +44,8 @@ def begin(
     """A network in float32 with the head that `format` needs, its tokenizer, and its new modules.
 
     Weights that the source has in the same shape are kept, also those of its head. The log says which are
-    new.
+    new. A head may be new, and a pooler, which many published encoders lack. The rest of the body may be new
+    with `model.init=partial` only.
 
     Args:
         model: Settings of the model.
@@ -58,7 +59,8 @@ def begin(
         The network, the tokenizer, and the names of modules whose weights are new.
 
     Raises:
-        FiglangError: If the network cannot be loaded, or if `trained` and the source lacks weights.
+        FiglangError: If the network cannot be loaded, if the source lacks weights of the body, or if
+            `trained` and it lacks any weights.
     """
     needed = FORMATS[format]
     kind = needed.network
@@ -80,6 +82,12 @@ def begin(
             "train it first, or name a model that has them"
         )
     heads = head_modules(network)
+    if (body := _of_body(new, heads)) and model.init != "partial":
+        others = f" and {len(body) - 1} more modules" if body[1:] else ""
+        raise FiglangError(
+            f"{model.name_or_path} has no weights for {body[0]}{others} below its head; take another model, "
+            "or let them begin random with model.init=partial"
+        )
     if not trained:
         kept = ", head included" if heads and not new else ""
         begun = f"; new, since it has none in this shape: {', '.join(new)}" if new else ""
@@ -87,6 +95,11 @@ def begin(
     if needed.classes and {name.split(".")[0] for name in new} & set(heads):
         name_classes(network, needed.classes)
     return network, tokenizer, new
+
+
+def _of_body(modules: Sequence[str], heads: Sequence[str]) -> list[str]:
+    """Those of some modules that are neither in a head nor in a pooler."""
+    return [name for name in modules if name.split(".")[0] not in heads and "pooler" not in name.split(".")]
 
 
 def _padded(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:

@@ -152,10 +152,19 @@ def test_a_missing_or_broken_file_is_one_line(tmp_path: Path) -> None:
     assert not list((tmp_path / "cache" / "gguf").iterdir())
 
 
+def test_a_conversion_of_an_early_version_is_not_used(tiny: Path, tmp_path: Path) -> None:
+    early = tmp_path / "cache" / "gguf" / sha256(tiny)[:16]
+    early.mkdir(parents=True)
+    (early / "config.json").write_text("{}")
+    made = gguf.folder(str(tiny), str(tmp_path / "cache"))
+    assert made != early
+    assert (made / "model.safetensors").is_file()
+
+
 def test_a_damaged_conversion_is_named(tmp_path: Path) -> None:
     file = tmp_path / "mine.gguf"
     file.write_bytes(b"anything")
-    made = tmp_path / "cache" / "gguf" / sha256(file)[:16]
+    made = tmp_path / "cache" / "gguf" / f"{sha256(file)[:16]}-{gguf.CONVERSION}"
     made.mkdir(parents=True)
     (made / "config.json").write_text("{")
     with pytest.raises(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import PreTrainedModel
 
 from figlang.config import ModelConfig
@@ -76,6 +77,24 @@ def test_a_dual_encoder_gets_pooler_and_head(tmp_path: Path, caplog: pytest.LogC
     assert said(caplog) == [
         f"weights of {tmp_path}; new, since it has none in this shape: bert.pooler.dense, classifier"
     ]
+
+
+@pytest.mark.parametrize("format", ["pair", "dual"])
+def test_a_body_that_lacks_weights_begins_random_only_if_that_was_asked_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, format: str
+) -> None:
+    saved(tmp_path, format)
+    kept = load_file(tmp_path / "model.safetensors")
+    (lost,) = (name for name in kept if name.endswith("layer.1.output.dense.weight"))
+    del kept[lost]
+    save_file(kept, tmp_path / "model.safetensors", {"format": "pt"})
+    module = lost.removesuffix(".weight")
+    with pytest.raises(FiglangError, match=rf"has no weights for {module} below its head; .*init=partial"):
+        start(tmp_path, format)
+    model = ModelConfig(name_or_path=str(tmp_path), init="partial")
+    _, _, new = networks.begin(model, format, [], 2)
+    assert new == [module]
+    assert f"new, since it has none in this shape: {module}" in said(caplog)[-1]
 
 
 def test_a_new_nli_head_has_the_names_of_its_classes(tmp_path: Path) -> None:

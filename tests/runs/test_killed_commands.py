@@ -126,11 +126,12 @@ def folder_of(verb: str, number: int) -> tuple[str, ...]:
         return ("figlang.commands.compare", *(("one", "two") if number % 2 else ("two", "one")), "output=out")
     if verb == "rate":
         return ("figlang.commands.rate", "runs=[answers]", "folder=out", f"seed={number}")
-    tasks = {"generate": "miqa_sample", "munch_judge": "munch_sample", "munch_generate": "munch_sample"}
+    task = "miqa_sample" if verb in ("generate", "miqa_table3") else "munch_sample"
     more = {
         "generate": ["sampling.max_tokens=2"],
         "munch_generate": ["data.question=generation", "data.limit=3"],
         "munch_judge": ["data.limit=3"],
+        "miqa_table3": ["data.limit=4", "shots=[0,1]", "questions=[or,qa]"],
     }
     module, table = ("generate", []) if verb == "generate" else ("reproduce", [f"table={verb}"])
     return (
@@ -138,14 +139,15 @@ def folder_of(verb: str, number: int) -> tuple[str, ...]:
         *table,
         *QUIET,
         "model=gpt2",
-        f"data={tasks[verb]}",
+        f"data={task}",
         "output=out",
         f"model.name=w{number}",
         *more[verb],
     )
 
 
-VERBS = ("train", "evaluate", "generate", "rate", "report", "compare", "munch_judge", "munch_generate")
+GRIDS = ("munch_judge", "munch_generate", "miqa_table3")
+VERBS = ("train", "evaluate", "generate", "rate", "report", "compare", *GRIDS)
 
 
 @pytest.mark.faults

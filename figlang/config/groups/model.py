@@ -40,8 +40,9 @@ class ModelConfig(EndpointConfig):
     architecture: str = option("bert", "Model type of transformers. Only init=tiny uses it.")
     init: str = option(
         "pretrained",
-        "pretrained: the weights of name_or_path. tiny: a small random network of the architecture.",
-        ("pretrained", "tiny"),
+        "pretrained: the weights of name_or_path. partial: the same, but weights of an encoder's body that "
+        "its files lack begin random. tiny: a small random network of the architecture.",
+        ("pretrained", "partial", "tiny"),
     )
     revision: str | None = option(None, "Branch, tag or commit of a hub id.")
     max_length: int = option(
@@ -59,7 +60,7 @@ class ModelConfig(EndpointConfig):
         self.check_endpoint(served=self.family == "served")
         if self.family == "served":
             self._name_served()
-        if self.init == "pretrained" and not self.name_or_path:
+        if self.init != "tiny" and not self.name_or_path:
             raise FiglangError(
                 "model.name_or_path is missing; give a hub id, a folder, an earlier run or "
                 "package:<module>/<path>"
