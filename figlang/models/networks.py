@@ -82,12 +82,8 @@ def begin(
             "train it first, or name a model that has them"
         )
     heads = head_modules(network)
-    if (body := _of_body(new, heads)) and model.init != "partial":
-        others = f" and {len(body) - 1} more modules" if body[1:] else ""
-        raise FiglangError(
-            f"{model.name_or_path} has no weights for {body[0]}{others} below its head; take another model, "
-            "or let them begin random with model.init=partial"
-        )
+    if model.init != "partial":
+        _check_body(model.name_or_path, new, heads)
     if not trained:
         kept = ", head included" if heads and not new else ""
         begun = f"; new, since it has none in this shape: {', '.join(new)}" if new else ""
@@ -97,9 +93,19 @@ def begin(
     return network, tokenizer, new
 
 
-def _of_body(modules: Sequence[str], heads: Sequence[str]) -> list[str]:
-    """Those of some modules that are neither in a head nor in a pooler."""
-    return [name for name in modules if name.split(".")[0] not in heads and "pooler" not in name.split(".")]
+def _check_body(source: str, new: Sequence[str], heads: Sequence[str]) -> None:
+    """Check that all modules whose weights are new are in a head or a pooler.
+
+    Raises:
+        FiglangError: If one is not.
+    """
+    body = [name for name in new if name.split(".")[0] not in heads and "pooler" not in name.split(".")]
+    if body:
+        others = f" and {len(body) - 1} more modules" if body[1:] else ""
+        raise FiglangError(
+            f"{source} has no weights for {body[0]}{others} below its head; take another model, or let them "
+            "begin random with model.init=partial"
+        )
 
 
 def _padded(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
