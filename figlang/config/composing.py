@@ -74,6 +74,7 @@ def named(composed: DictConfig, schema: type[T]) -> T:
         naming.name(config, given, preset)
     elif isinstance(data := getattr(config, "data", None), DataConfig):
         naming.name_by_dataset(data, _given())
+        naming.name_by_file(data, _given())
     return config
 
 

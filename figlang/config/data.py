@@ -56,6 +56,11 @@ class DataConfig(Section):
     root: str | None = option(
         None, "Folder that holds the data sets, instead of paths.data; may be package:<module>/<path>."
     )
+    file: str | None = option(
+        None,
+        "A file of your own (.csv, .tsv or .jsonl) with the columns of data.train: all items of the split "
+        "that is evaluated, or the training items. data=FILE is short for it.",
+    )
     train: str | None = option(
         None,
         "Files of your own: training file with startphrase, ending1, ending2, labels (0 for ending1, 1 for "

@@ -10,7 +10,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "model=minilm data=figqa_large",
         "model=roberta data=figqa_medium method.lr=1e-5 seed=1",
         "model=smollm2 data=figqa_large peft=lora",
-        "model=FOLDER data=FILE.csv",
+        "model=FOLDER data=FILE.csv data.validation=FILE.csv",
         "-m model=minilm seed=0,1,2,3,4",
     ),
     "evaluate": (

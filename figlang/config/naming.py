@@ -2,6 +2,7 @@
 preset's name."""
 
 import re
+from pathlib import Path
 
 from figlang.config import idle, placing
 from figlang.config.data import DataConfig
@@ -24,6 +25,7 @@ def name(config: TrainConfig | EvaluateConfig, given: Given, preset: DataConfig 
         FiglangError: An option has no effect, or a multirun would run it several times.
     """
     _name_model(config.model, given)
+    name_by_file(config.data, given)
     name_by_dataset(config.data, given)
     if preset is not None and config.data.size != preset.size:
         config.data.name += f"-{config.data.size}"
@@ -42,6 +44,12 @@ def name_by_dataset(data: DataConfig, given: Given) -> None:
     """Call data by the benchmark that was typed, in place: the preset, and so its name, is of another one."""
     if "data.dataset" in given.names and "data.name" not in given.names:
         data.name = data.dataset
+
+
+def name_by_file(data: DataConfig, given: Given) -> None:
+    """Call data by the name of its file, in place, unless a name was typed."""
+    if data.file is not None and "data.name" not in given.names:
+        data.name = re.sub(r"[^\w.~-]+", "-", Path(data.file).stem, flags=re.ASCII).strip("-.")[:60] or "file"
 
 
 def name_data(data: DataConfig, given: Given) -> None:

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from figlang.config.data import DataConfig
 from figlang.config.given import Given
 from figlang.config.signature import digest
 from figlang.config.verbs.evaluate import EvaluateConfig
@@ -11,7 +12,7 @@ from figlang.config.verbs.train import TrainConfig
 LONGEST = 120
 # Options that are left out of a folder's name: they change no result, or the name holds them already.
 _UNNAMED = re.compile(
-    r"^(data|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|also|blind|trainer|logger)=|^(paths|logger)\."
+    r"^(data|data\.file|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|also|blind|trainer|logger)=|^(paths|logger)\."
     r"|^model\.(endpoint|key_env|concurrency|timeout|retries|input_price|output_price|max_cost)="
     r"|^(checkpoint|split|name|output|table|batch_size|blind|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
 )
@@ -23,7 +24,7 @@ def place_run(config: TrainConfig, given: Given) -> None:
     # finished.
     config.skip_finished = config.skip_finished or given.multirun
     if config.run is None:
-        folder = _folder(given, config.model.name, config.data.name)
+        folder = _folder(given, config.model.name, config.data.name) + _of_file(given, config.data)
         config.run = str(Path(config.paths.runs) / folder / f"seed{config.seed}")
 
 
@@ -31,12 +32,18 @@ def place_evaluation(config: EvaluateConfig, given: Given) -> None:
     """Fill in the name of the folder of an evaluation, in place."""
     if config.name is None:
         config.name = _folder(given, config.data.name, config.kept_as or config.split)
+        config.name += _of_file(given, config.data)
         if "model.name_or_path" in given.names:
             config.name += f"-{digest(config.model.name_or_path)}"  # model.name is only the end of it
         if "model.endpoint" in given.names:
             config.name += f"-{digest(config.model.endpoint)}"  # an address may hold a key
         if "seed" in given.names:
             config.name += f"-seed{config.seed}"
+
+
+def _of_file(given: Given, data: DataConfig) -> str:
+    """What tells files of one name in several folders apart."""
+    return f"-{digest(data.file)}" if "data.file" in given.names else ""
 
 
 def _folder(given: Given, *parts: str) -> str:

@@ -8,6 +8,7 @@ from hydra.errors import HydraException
 from figlang.config import typed
 from figlang.config.composing import CONF
 from figlang.config.roots import Root
+from figlang.config.shorthand import expanded
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
 
@@ -34,6 +35,7 @@ def readable(root: Root, words: list[str]) -> list[str]:
         if folder.is_dir()
     }
     names = [spec.name for spec in fields(root.schema)]
+    words = expanded(root, words, CONF)
     words = typed.without_configuration(words, presets, names)
     typed.check(words, presets)
     if root.schema is not TrainConfig:

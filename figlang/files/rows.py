@@ -237,9 +237,7 @@ def _lines(path: Path, problems: Problems, newline: str = "\n") -> Iterator[str]
                     continue
                 if not noted:
                     noted = True
-                    problems.add(
-                        None, "has CRLF line ends, which were read as line ends", "convert it with dos2unix"
-                    )
+                    problems.note(f"{path.name}: has CRLF line ends, which were read as line ends")
                 yield line[:-2] + "\n"
         except UnicodeDecodeError:
             raise _not_utf8(path) from None

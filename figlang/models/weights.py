@@ -12,9 +12,10 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerB
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError, damage
+from figlang.files import hub
 from figlang.files.sources import PACKAGE, local_path
 from figlang.machine.faults import explain
-from figlang.models import gguf, hub, layout, lora, opening, soundness
+from figlang.models import gguf, layout, lora, opening, soundness
 from figlang.models.manifest import Manifest, stored
 
 # Adapters of other tools have no config.json. Their task type names the class of the network below them.

@@ -31,7 +31,7 @@ FREE_OF_MODEL = (
     *("name_or_path", "allow_bin", "trust_remote_code", "key_env", "concurrency", "timeout", "retries"),
     *("input_price", "output_price", "max_cost", "device_map"),
 )
-FREE_OF_DATA = ("root", "train", "validation", "test", "test_labels")
+FREE_OF_DATA = ("root", "file", "train", "validation", "test", "test_labels")
 
 
 def place(config: EvaluateConfig) -> Path:

@@ -75,6 +75,7 @@ def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, An
     if config.model.family != "causal":
         # An encoder has no bos. Finished runs of versions before model.bos=auto have "none" here.
         settings["model"]["bos"] = "none"
+    del settings["data"]["file"]  # the hash of its items stands for it
     settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
     items = {
         name: digest([item.id for item in split.items])

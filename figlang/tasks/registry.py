@@ -33,7 +33,7 @@ REPRODUCED: Mapping[str, type[Reproduced[Any]]] = {
     table.table: table for each in TASKS.values() for table in each.reproduced
 }
 # Settings of the group data that name a file, which some tasks do not read.
-FILES = ("train", "validation", "test", "test_labels")
+FILES = ("file", "train", "validation", "test", "test_labels")
 # Ids that a note names. metrics.json has them all, under contamination.dropped.
 LISTED = 50
 

@@ -60,9 +60,9 @@ def test_strict_reaches_the_reader(own: DataConfig, tmp_path: Path) -> None:
 
 
 def test_strict_reaches_the_reader_of_labels(own: DataConfig, tmp_path: Path) -> None:
-    (tmp_path / "labels.csv").write_bytes(b"labels\r\n1\r\n0\r\n")
+    (tmp_path / "labels.csv").write_bytes(b"\xef\xbb\xbflabels\n1\n0\n")
     own.strict, own.test_labels = True, str(tmp_path / "labels.csv")
-    with pytest.raises(FiglangError, match=r"labels\.csv: has CRLF"):
+    with pytest.raises(FiglangError, match=r"labels\.csv: starts with a byte-order mark"):
         load("test", own, PathsConfig())
 
 

@@ -14,6 +14,7 @@ from figlang.config.groups import (
     TrainerConfig,
 )
 from figlang.config.section import BLIND, SEED, Command, option, words
+from figlang.errors import FiglangError
 
 
 @dataclass
@@ -45,3 +46,11 @@ class TrainConfig(Command):
         "Presets of data= on which the export is evaluated too. The results are in evaluations/ of the run."
     )
     blind: bool = option(True, BLIND)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.data.file is not None and self.data.validation is None:
+            raise FiglangError(
+                f"data={self.data.file} has the training items; give data.validation=FILE too, with other "
+                "items"
+            )

@@ -7,7 +7,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 from figlang.errors import FiglangError
-from figlang.files.rows import Problems, csv_rows
+from figlang.files.rows import Problems, csv_rows, read_json_lines
+from figlang.files.rows import Row as FileRow
 from figlang.text.tidying import plain, same
 from figlang.types import Item
 
@@ -65,7 +66,7 @@ def usable(path: Path, problems: Problems, distinct: bool | None) -> Iterator[Ro
     ids: set[str] = set()
     labels: set[int | None] = set()
     repeats = None if distinct is None else _Repeats(problems, distinct)
-    for number, cells in csv_rows(path, COLUMNS, problems):
+    for number, cells in _table(path, problems):
         if number == 1:
             _check_columns(cells, problems)
         empty = [name for name in COLUMNS if not cells[name].strip()]
@@ -173,6 +174,21 @@ class _Repeats:
 
 def _digest(*texts: str) -> bytes:
     return blake2b("\0".join(texts).encode(), digest_size=16).digest()
+
+
+def _table(path: Path, problems: Problems) -> Iterator[FileRow]:
+    """The rows of a table (.csv, .tsv), or of a file with a JSON object on each line (.jsonl)."""
+    if path.suffix.lower() != ".jsonl":
+        yield from csv_rows(path, COLUMNS, problems)
+        return
+    for number, cells in read_json_lines(path, problems):
+        if missing := [name for name in COLUMNS if name not in cells]:
+            keys = ", ".join(COLUMNS)
+            problems.add(
+                number, f"no {', '.join(missing)}, row left out", f"give every object the keys {keys}"
+            )
+        else:
+            yield number, cells
 
 
 def _check_columns(cells: Mapping[str, str], problems: Problems) -> None:

@@ -14,11 +14,11 @@ class OwnFiles(FigQa):
 
     name = "figqa_csv"
     sizes = ()
-    files = ("train", "validation", "test", "test_labels")
+    files = ("file", "train", "validation", "test", "test_labels")
     mixed_as = None
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
-        file = {"train": data.train, "validation": data.validation, "test": data.test}[split]
+        file = {"train": data.train, "validation": data.validation, "test": data.test}[split] or data.file
         if file is None:
             raise FiglangError(
                 f"data.{split} is not set; give data.{split}=FILE.csv with the columns "

@@ -1,4 +1,4 @@
-"""A hub that does not answer is asked once (figlang/models/hub.py), and a misspelt folder never."""
+"""A hub that does not answer is asked once (figlang/files/hub.py), and a misspelt folder never."""
 
 import socket
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import constants
 
 from figlang.errors import FiglangError
-from figlang.models import hub
+from figlang.files import hub
 from figlang.models.weights import locate
 
 

@@ -1,0 +1,121 @@
+"""Short ways to name models, data and splits: `model=ORG/NAME`, `model=FOLDER`, `model=FILE.gguf`,
+`data=FILE.csv`, `split=dev`."""
+
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+import yaml
+
+from figlang.config.kinds import Kind, kind_of
+from figlang.config.roots import Root
+from figlang.config.typed import text
+from figlang.config.verbs.train import TrainConfig
+from figlang.errors import FiglangError
+from figlang.files.sources import PACKAGE
+
+log = logging.getLogger("figlang")
+
+TABLES = (".csv", ".tsv", ".jsonl")
+SPLITS = {"dev": "validation", "val": "validation", "valid": "validation"}
+
+
+def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
+    """Replace short names by the words that they stand for.
+
+    Args:
+        root: The options of the verb.
+        words: The words behind the verb.
+        folder: The folder with a folder of presets for each group.
+
+    Returns:
+        The words. Those without a short name are as they were.
+
+    Raises:
+        FiglangError: A model cannot be looked into, or its kind cannot be found.
+    """
+    names = {spec.name for spec in fields(root.schema)}
+    ways: dict[str, Callable[[str], list[str]]] = {}
+    if "split" in names:
+        ways["split"] = _split
+    if "data" in root.presets:
+        ways["data"] = _data
+    if "model" in root.presets:
+        ways["model"] = lambda value: _model(value, words, root, folder / "model")
+    made: list[str] = []
+    for word in words:
+        key, equals, value = word.partition("=")
+        made += ways[key](value) if equals and key in ways and value else [word]
+    return made
+
+
+def _split(value: str) -> list[str]:
+    return [f"split={','.join(SPLITS.get(part, part) for part in value.split(','))}"]
+
+
+def _data(value: str) -> list[str]:
+    parts = _parts(value)
+    if not any(part.lower().endswith(TABLES) for part in parts):
+        return [f"data={value}"]
+    _check_single("data", parts)
+    return ["data=figqa_csv", f"data.file={text(parts[0])}"]
+
+
+def _model(value: str, words: Sequence[str], root: Root, folder: Path) -> list[str]:
+    parts = _parts(value)
+    if not any(_names_files(part, folder) for part in parts):
+        return [f"model={value}"]
+    _check_single("model", parts)
+    source = parts[0]
+    if preset := _preset_of(source, folder):
+        log.info("model=%s: the settings of model=%s are used", source, preset)
+        return [f"model={preset}"]
+    revision = next((word.partition("=")[2] for word in words if word.startswith("model.revision=")), None)
+    kind = kind_of(source, revision)
+    made = [f"model={'causal' if kind is Kind.CAUSAL else 'encoder'}", f"model.name_or_path={text(source)}"]
+    formatted = any(word.startswith("method.format=") for word in words)
+    if kind is Kind.SENTENCES and root.schema is TrainConfig and not formatted:
+        made.append("method.format=dual")
+    log.info("model=%s is read as %s: %s", source, kind.value, " ".join(made))
+    return made
+
+
+def _parts(value: str) -> list[str]:
+    """The values of a word: one in quotes, or several between commas."""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        return [value[1:-1]]
+    return [value] if Path(value).exists() else value.split(",")
+
+
+def _check_single(group: str, parts: Sequence[str]) -> None:
+    if len(parts) > 1:
+        raise FiglangError(
+            f"{group}={','.join(parts)}: several values have to be presets; run the command once for each"
+        )
+
+
+def _names_files(value: str, folder: Path) -> bool:
+    """Whether a value of model= names files and is not a preset."""
+    if (folder / f"{value}.yaml").is_file() or value in ("", "null") or value[0] in "[{$":
+        return False
+    return bool(
+        "/" in value
+        or value.startswith((".", "~", PACKAGE))
+        or value.endswith(".gguf")
+        or Path(value).is_dir()
+    )
+
+
+def _preset_of(source: str, folder: Path) -> str | None:
+    """The preset of a hub id, which knows for example its token before a text. None: there is no preset, or
+    only one with adapters."""
+    known: dict[str, str] = {}
+    for file in sorted(folder.glob("*.yaml"), reverse=True):
+        content: Mapping[str, Mapping[str, str]] = yaml.safe_load(file.read_text(encoding="utf-8"))
+        if "defaults" not in content:
+            known[content["model"]["name_or_path"]] = file.stem
+    return (
+        known.get(source) if re.fullmatch(r"[\w.-]+/[\w.-]+", source) and not Path(source).exists() else None
+    )

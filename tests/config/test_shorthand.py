@@ -1,0 +1,172 @@
+"""Short names: `model=ORG/NAME`, `model=FOLDER`, `model=FILE.gguf`, `data=FILE.csv`, `split=dev`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from huggingface_hub import constants
+
+from figlang.config import EvaluateConfig, calling
+from figlang.config.composing import CONF
+from figlang.config.kinds import Kind, kind_of
+from figlang.config.roots import ROOTS
+from figlang.config.shorthand import expanded
+from figlang.errors import FiglangError
+from figlang.types import Split
+from tests.running import run, train
+
+HEADER = "startphrase,ending1,ending2,labels\n"
+PAIR = "Her voice was velvet,It was soft,It was rough,0\nHer voice was gravel,It was soft,It was rough,1\n"
+
+
+def words(verb: str, *given: str) -> list[str]:
+    return expanded(ROOTS[verb], given, CONF)
+
+
+def model(folder: Path, **config: Any) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("classes", "kind"),
+    [
+        (["LlamaForCausalLM"], Kind.CAUSAL),
+        (["GPT2LMHeadModel"], Kind.CAUSAL),
+        (["RobertaForSequenceClassification"], Kind.NLI),
+        (["RobertaForMaskedLM"], Kind.ENCODER),
+        (["BertLMHeadModel"], Kind.ENCODER),
+        (None, Kind.ENCODER),
+    ],
+)
+def test_the_kind_is_in_config_json(tmp_path: Path, classes: list[str] | None, kind: Kind) -> None:
+    assert kind_of(str(model(tmp_path / "m", architectures=classes))) is kind
+    # An exported run has its network in the folder model.
+    model(tmp_path / "run" / "model", architectures=classes)
+    assert kind_of(str(tmp_path / "run")) is kind
+
+
+def test_sentence_encoders_and_adapters(tmp_path: Path) -> None:
+    folder = model(tmp_path / "sentences", architectures=["MPNetForMaskedLM"])
+    (folder / "modules.json").write_text("[]")
+    assert kind_of(str(folder)) is Kind.SENTENCES
+    adapters = tmp_path / "adapters"
+    adapters.mkdir()
+    (adapters / "adapter_config.json").write_text('{"task_type": "CAUSAL_LM"}')
+    assert kind_of(str(adapters)) is Kind.CAUSAL
+
+
+def test_a_hub_id_is_read_from_the_hub_s_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    kept = tmp_path / "models--org--name"
+    model(kept / "snapshots" / "abc", architectures=["LlamaForCausalLM"])
+    (kept / "refs").mkdir()
+    (kept / "refs" / "main").write_text("abc")
+    assert kind_of("org/name") is Kind.CAUSAL
+    with pytest.raises(FiglangError, match=r"model=org/other: there is no config\.json of it on the hub"):
+        kind_of("org/other")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no config.json in it"),
+        ("{", "its config.json cannot be"),
+        ("[]", "is not a JSON obj"),
+    ],
+)
+def test_a_folder_that_is_not_a_model(tmp_path: Path, content: str | None, message: str) -> None:
+    if content is not None:
+        (tmp_path / "config.json").write_text(content)
+    with pytest.raises(FiglangError, match=message):
+        kind_of(str(tmp_path))
+
+
+def test_names_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    model(Path("my model, big"), architectures=["GPT2LMHeadModel"])
+    assert words("evaluate", "model=my model, big") == ["model=causal", "model.name_or_path='my model, big'"]
+    Path("x.gguf").touch()
+    assert words("train", "model=x.gguf") == ["model=causal", "model.name_or_path='x.gguf'"]
+    # The preset of a hub id knows its token before a text.
+    assert words("evaluate", "model=EleutherAI/pythia-160m") == ["model=pythia"]
+    for plain in ("model=roberta", "model=roberta,gpt2", "model=nosuch", "model="):
+        assert words("evaluate", plain) == [plain]
+    assert words("compare", "model=a/b", "split=dev") == ["model=a/b", "split=dev"]
+
+
+def test_a_sentence_encoder_is_trained_as_one(tmp_path: Path) -> None:
+    folder = model(tmp_path / "s")
+    (folder / "modules.json").write_text("[]")
+    own = ["model=encoder", f"model.name_or_path={folder}"]
+    assert words("train", f"model={folder}") == [*own, "method.format=dual"]
+    asked = [f"model={folder}", "method.format=pair"]
+    assert words("train", *asked) == [*own, "method.format=pair"]
+    assert words("evaluate", f"model={folder}") == own
+
+
+@pytest.mark.parametrize("word", ["model=a/b,c/d", "data=a.csv,miqa"])
+def test_several_values_are_presets(word: str) -> None:
+    with pytest.raises(FiglangError, match="several values have to be presets"):
+        words("evaluate", word)
+
+
+def test_dev_is_the_validation_split() -> None:
+    assert words("evaluate", "split=dev") == ["split=validation"]
+    assert words("transfer", "split=dev,test") == ["split=validation,test"]
+    assert calling.evaluation(["split=dev"]).split == "validation"
+
+
+def composed(*given: str) -> EvaluateConfig:
+    return calling.evaluation(list(given))
+
+
+def test_names_of_files_are_readable_safe_and_told_apart() -> None:
+    one, other = composed("data=a/my file (2).csv"), composed("data=b/my file (2).csv")
+    assert (one.data.dataset, one.data.file, one.data.name) == ("figqa_csv", "a/my file (2).csv", "my-file-2")
+    assert other.data.name == one.data.name
+    assert one.name is not None
+    assert one.name.startswith("my-file-2-validation-")
+    assert one.name != other.name
+    assert composed("data=../../x;rm.tsv").data.name == "x-rm"
+    assert composed("data=a.csv", "data.name=mine").data.name == "mine"
+
+
+def items_of(folder: Path, file: str) -> Split:
+    from figlang.tasks import registry
+
+    config = composed(f"data={folder / file}")
+    return registry.load("validation", config.data, config.paths)
+
+
+def test_the_same_items_from_three_forms_of_file(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(HEADER + PAIR)
+    (tmp_path / "b.tsv").write_text((HEADER + PAIR).replace(",", "\t"))
+    names = HEADER.strip().split(",")
+    objects = [dict(zip(names, row.split(","), strict=True)) for row in PAIR.splitlines()]
+    lines = [json.dumps({**each, "labels": int(each["labels"])}) + "\n" for each in objects]
+    (tmp_path / "c.jsonl").write_text("".join(lines) + '{"startphrase": "x"}\n')
+    read = [items_of(tmp_path, file) for file in ("a.csv", "b.tsv", "c.jsonl")]
+    plain = [[(item.context, item.options, item.gold) for item in split.items] for split in read]
+    assert plain[0] == plain[1] == plain[2]
+    assert len(plain[0]) == 2
+    assert any("c.jsonl row 3: no ending1, ending2, labels, row left out" in note for note in read[2].notes)
+
+
+def test_a_training_on_a_file_needs_another_one_to_validate_on(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text(HEADER + PAIR)
+    ended = train(tmp_path, f"data={tmp_path}/mine.csv")
+    assert ended.returncode == 2
+    assert "give data.validation=FILE too, with other items" in ended.stderr
+
+
+def test_an_evaluation_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text(HEADER + PAIR)
+    ended = run(tmp_path, "evaluate.py", "data=mine.csv", "split=dev", "blind=false")
+    assert ended.returncode == 0, ended.stderr
+    (made,) = (tmp_path / "runs" / "evaluations" / "minilm").iterdir()
+    assert made.name.startswith("mine-validation-")
+    assert json.loads((made / "metrics.json").read_text())["metrics"]["accuracy"]["n"] == 2
