@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 CLASSES = ("entailment", "neutral", "contradiction")
+TWO_CLASSES = ("entailment", "not_entailment")
 # Attributes whose value is a number: their means are compared, and no category is made of a value.
 QUANTITIES = frozenset({"novelty"})
 
@@ -50,7 +51,7 @@ class Item:
 class Inference(Item):
     """Natural language inference: does the context, the premise, entail the hypothesis?
 
-    The options are names of classes, CLASSES in that order or two of a two-class model. So an Inference has
+    The options are names of classes, CLASSES or TWO_CLASSES in that order. So an Inference has
     scores, predictions and an accuracy like any item, but only NLI networks read it. `group` is the premise.
     """
 

@@ -8,7 +8,7 @@ from figlang.evaluation import choosing
 from figlang.evaluation.how import Answering, How, Rows, Share, origin
 from figlang.models.checkpoint import Loaded
 from figlang.scoring import nli
-from figlang.types import CLASSES, Item, Prediction
+from figlang.types import Item, Prediction
 
 
 class Entailment(Answering):
@@ -18,21 +18,22 @@ class Entailment(Answering):
         self._loaded = loaded
 
     def answer(self, share: Share, how: How) -> tuple[Rows, dict[str, Any]]:
-        loaded, task, own = self._loaded, share.task, share.questions.classified
+        loaded, task, own = self._loaded, share.task, share.questions.classes
         manifest = loaded.manifest
         order = nli.label_order(loaded.network.config, how.nli.labels, manifest.base)
-        if own and len(order) != len(CLASSES):
+        if len(order) < len(own):
             raise FiglangError(
                 f"{manifest.base} has two classes, and {share.split.source} has three; evaluate it on items "
                 "with answers"
             )
+        width = len(own) or len(order)
         encoder = choosing.encoder(loaded, how)
         score = how.nli.score or task.entailment_score
 
         def judge(items: Sequence[Item]) -> list[Prediction]:
             rows = items if own else nli.judgements(items, len(order), task.premises, task.contradicts)
             return choosing.predict(
-                loaded.network, nli.classes(order), encoder, rows, how.batch_size, how.progress
+                loaded.network, nli.classes(order, width), encoder, rows, how.batch_size, how.progress
             )
 
         def choose(items: Sequence[Item], judged: list[Prediction]) -> list[Prediction]:

@@ -83,7 +83,7 @@ def _check(loaded: Loaded | Served, share: Share, how: How) -> None:
             f"{idle} is for other models: {manifest.name} reads its inputs as {manifest.format}; leave it out"
         )
     ability = manifest.input_format.ability
-    if questions.classified and ability is not Ability.ENTAIL:
+    if questions.classes and ability is not Ability.ENTAIL:
         raise FiglangError(
             f"{split.source} has premises with hypotheses, which only NLI networks read, but "
             f"{manifest.name} reads its inputs as "

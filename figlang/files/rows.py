@@ -139,13 +139,26 @@ def csv_rows(path: Path, required: Sequence[str], problems: Problems) -> Iterato
         ) from error
 
 
-def read_tabs(path: Path, required: Sequence[str], problems: Problems) -> Iterator[Row]:
+def read_tabs(
+    path: Path,
+    required: Sequence[str],
+    problems: Problems,
+    columns: Sequence[str] | None = None,
+    encoding: str = "utf-8-sig",
+) -> Iterator[Row]:
     """Read the rows of a tab-separated file without quotes, as `csv_rows` gives them.
 
     A row may end early if it has the required cells. In some files, rows name one to five annotators.
+
+    Args:
+        path: The file.
+        required: Columns that every row has.
+        problems: Collects what is wrong with rows.
+        columns: The columns of a file without a header; None: they stand in its first line.
+        encoding: The encoding of the file, if it is known to be another than UTF-8.
     """
-    lines = (line.removesuffix("\n") for line in _lines(path, problems))
-    header = _header(path, next(lines, "").split("\t"), required)
+    lines = (line.removesuffix("\n") for line in _lines(path, problems, encoding=encoding))
+    header = list(columns) if columns else _header(path, next(lines, "").split("\t"), required)
     for number, line in enumerate((line for line in lines if line), start=1):
         cells = line.split("\t")
         row = dict(zip(header, cells, strict=False))
@@ -208,8 +221,8 @@ def read_aligned(paths: Mapping[str, Path], problems: Problems) -> Iterator[Row]
         yield number, dict(zip(columns, cells, strict=True))
 
 
-def _lines(path: Path, problems: Problems, newline: str = "\n") -> Iterator[str]:
-    """Read the lines of a text file, with their ends. `newline` is the argument of `open`.
+def _lines(path: Path, problems: Problems, newline: str = "\n", encoding: str = "utf-8-sig") -> Iterator[str]:
+    """Read the lines of a text file, with their ends. `newline` and `encoding` are arguments of `open`.
 
     A large file shows a progress bar on a terminal.
     """
@@ -231,7 +244,7 @@ def _lines(path: Path, problems: Problems, newline: str = "\n") -> Iterator[str]
         path, "rb", description=path.name, console=console, transient=True, disable=quiet
     ) as binary:
         try:
-            for line in io.TextIOWrapper(binary, encoding="utf-8-sig", newline=newline):
+            for line in io.TextIOWrapper(binary, encoding=encoding, newline=newline):
                 if not line.endswith("\r\n"):
                     yield line
                     continue

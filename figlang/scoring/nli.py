@@ -19,11 +19,10 @@ from transformers import PreTrainedConfig
 from figlang.errors import FiglangError
 from figlang.scoring.encode import Batch
 from figlang.scoring.head import HeadScorer
-from figlang.types import CLASSES, Inference, Item, Prediction
+from figlang.types import CLASSES, TWO_CLASSES, Inference, Item, Prediction
 
 log = logging.getLogger("figlang")
 
-TWO_CLASSES = ("entailment", "not_entailment")
 SPELLINGS = {
     "entailment": {"entailment", "entail", "entails", "entailed"},
     "neutral": {"neutral"},
@@ -79,12 +78,22 @@ def _order(names: Sequence[str]) -> tuple[int, ...] | None:
     return None if known is None else tuple(classes.index(name) for name in known)
 
 
-def classes(order: Sequence[int]) -> HeadScorer:
-    """Logits (B, C) of premise–hypothesis sequences, columns in the order of CLASSES (or TWO_CLASSES)."""
+def classes(order: Sequence[int], width: int | None = None) -> HeadScorer:
+    """Logits (B, C) of premise–hypothesis sequences, columns in the order of CLASSES (or TWO_CLASSES).
+
+    Args:
+        order: The output of the network for each class, see `label_order`.
+        width: The number of classes of the items; None: the network's. If they have two and the network has
+            three, not_entailment gets the probability of neutral and contradiction together.
+    """
+    merged = width is not None and width < len(order)
 
     def score(network: nn.Module, batch: Batch) -> Tensor:
         logits_BC: Tensor = network(**batch.inputs).logits
-        return logits_BC.float()[:, torch.tensor(order, device=logits_BC.device)]
+        ordered_BC = logits_BC.float()[:, torch.tensor(order, device=logits_BC.device)]
+        if not merged:
+            return ordered_BC
+        return torch.stack((ordered_BC[:, 0], ordered_BC[:, 1:].logsumexp(1)), dim=1)
 
     return score
 

@@ -29,8 +29,9 @@ class Questions:
     """Whether the answers that continue a prompt are letters. Every form of a letter counts."""
     orders: str | None = None
     """The orders of options that a chat is asked in; None: `scoring.orders` decides."""
-    classified: bool = False
-    """Whether items are premises with hypotheses, which only NLI networks read."""
+    classes: tuple[str, ...] = ()
+    """The classes of items that are premises with hypotheses, which only NLI networks read; none for other
+    items."""
     fills: bool = False
     """Whether items have a blank and no options to choose from."""
     instead: str = ""

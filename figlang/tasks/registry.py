@@ -12,6 +12,7 @@ from figlang.errors import FiglangError
 from figlang.tasks import mix, outside
 from figlang.tasks.figqa.task import FigQa
 from figlang.tasks.grid import Reproduced
+from figlang.tasks.impli.task import Impli
 from figlang.tasks.mabl.task import Mabl
 from figlang.tasks.miqa.task import MiQa
 from figlang.tasks.munch.task import Munch
@@ -24,7 +25,17 @@ from figlang.types import Split
 
 TASKS: dict[str, Task] = {
     each.name: each
-    for each in (FigQa(), OwnFiles(), Mabl(), WinoGrande(), MiQa(), Munch(), *map(Nli, TITLES), mix.Mixture())
+    for each in (
+        FigQa(),
+        OwnFiles(),
+        Mabl(),
+        Impli(),
+        WinoGrande(),
+        MiQa(),
+        Munch(),
+        *map(Nli, TITLES),
+        mix.Mixture(),
+    )
 }
 # The task of items of the user's own.
 OWN = OwnFiles.name

@@ -151,7 +151,9 @@ def _start(config: TrainConfig) -> ModelConfig:
 def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tuple[Item, ...]) -> Prepared:
     model, method = _start(config), config.method
     items = (*train.items, *validation.items, *selected)
-    options = max(len(item.options) for item in items)
+    width = max(len(item.options) for item in items)
+    # A network for inference has three classes. Items of two classes train it too.
+    options = len(CLASSES) if method.name == "nli" else width
     texts = [text for item in items for text in item.texts]
     format = "nli" if method.name == "nli" else method.format
     network, tokenizer, new = networks.begin(model, format, texts, options, cache=config.paths.cache)
@@ -162,7 +164,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         named = weights.classes_of(config.model) if continues(config) else network.config
         order = label_order(named, config.nli.labels, model.name_or_path)
         networks.name_classes(network, [CLASSES[order.index(output)] for output in range(len(order))])
-        score = classes(order)
+        score = classes(order, width)
     encoder = Encoder(tokenizer, format, method.text, model.max_length, vectors)
     examples, notes = encode_all(encoder, train.items)
     rehearse(network, score, encoder, examples)

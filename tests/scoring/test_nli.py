@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 import torch
+from scipy.special import softmax
 from transformers import BertConfig, PreTrainedConfig, PreTrainedModel
 
 from figlang.config import MethodConfig, ModelConfig
@@ -12,11 +13,11 @@ from figlang.errors import FiglangError
 from figlang.evaluation.choosing import predict
 from figlang.models import networks
 from figlang.scoring.encode import Encoder
-from figlang.scoring.nli import TWO_CLASSES, choices, classes, judgements, label_order, option_scores
+from figlang.scoring.nli import choices, classes, judgements, label_order, option_scores
 from figlang.statistics.metrics import accuracy
 from figlang.tasks.miqa.task import MiQa
 from figlang.training.cross_entropy import CrossEntropyModule
-from figlang.types import CLASSES, Inference, Item, Prediction
+from figlang.types import CLASSES, TWO_CLASSES, Inference, Item, Prediction
 
 PAIR = [
     Item("a", "p", "Her word was titanium.", ("It holds.", "It breaks."), 0, {"commonsense": ("objects",)}),
@@ -155,6 +156,15 @@ def test_scores_are_those_of_plain_transformers() -> None:
     with torch.no_grad():
         plain = network.eval()(**inputs).logits[0].tolist()
     assert class_scores(network, encoder)[0] == pytest.approx([plain[1], plain[2], plain[0]], abs=1e-6)
+
+
+def test_for_items_of_two_classes_neutral_and_contradiction_are_one() -> None:
+    network, encoder = network_in_order((1, 2, 0))
+    order = label_order(network.config, None, "x")
+    merged = predict(network, classes(order, len(TWO_CLASSES)), encoder, PREMISES)
+    for row, logits in zip(merged, class_scores(network, encoder), strict=True):
+        three, two = softmax(logits), softmax(row.scores)
+        assert two == pytest.approx([three[0], three[1] + three[2]], abs=1e-6)
 
 
 # From judgements to both protocols

@@ -97,40 +97,55 @@ def load(split: str, dataset: str, root: str | None, strict: bool = False) -> Sp
     return _corpus(dataset, split, root, strict)
 
 
-def choices(split: Split) -> Split:
+def choices(split: Split, wrong: int = CLASSES.index("contradiction")) -> Split:
     """Make choices: which hypothesis follows from the premise?
 
-    The options are an entailed and a contradicted hypothesis of the same premise, paired in file order. A
-    note counts the other rows, such as neutral ones. Options are in alphabetical order, so that their order
-    does not show the right one.
+    The options are an entailed hypothesis and another one of the same premise, paired in file order. A note
+    counts the other rows, such as neutral ones. Options are in alphabetical order, so that their order does
+    not show the right one.
+
+    Args:
+        split: Premises with hypotheses.
+        wrong: The class of the other hypothesis.
     """
     premises: dict[str, dict[int | None, list[Inference]]] = {}
     for row in split.items:
         assert isinstance(row, Inference)
         premises.setdefault(row.group, {}).setdefault(row.gold, []).append(row)
     items = tuple(
-        _consequence(entailed, contradicted)
+        _consequence(entailed, other)
         for by_class in premises.values()
-        for entailed, contradicted in zip(by_class.get(0, ()), by_class.get(2, ()), strict=False)
-        if entailed.hypothesis != contradicted.hypothesis
+        for entailed, other in zip(by_class.get(0, ()), by_class.get(wrong, ()), strict=False)
+        if entailed.hypothesis != other.hypothesis
     )
+    other_class = split.items[0].options[wrong]
     if not items:
         raise FiglangError(
-            f"{split.source}: no premise has both an entailed and a contradicted hypothesis; use other files"
+            f"{split.source}: no premise has both a hypothesis of the class entailment and one of the class "
+            f"{other_class}; use other files"
         )
     left = len(split.items) - 2 * len(items)
     note = (
-        f"{split.name}: {len(items)} choices between an entailed and a contradicted hypothesis, {left} "
-        "rows left over"
+        f"{split.name}: {len(items)} choices between a hypothesis of the class entailment and one of the "
+        f"class {other_class}, {left} rows left over"
     )
     return replace(split, items=items, notes=(*split.notes, note))
 
 
-def _consequence(entailed: Inference, contradicted: Inference) -> Item:
-    options = sorted((entailed.hypothesis, contradicted.hypothesis))
-    identifier = f"{entailed.id}+{contradicted.id}"
+def _consequence(entailed: Inference, other: Inference) -> Item:
+    options = sorted((entailed.hypothesis, other.hypothesis))
     gold = options.index(entailed.hypothesis)
-    return Item(identifier, entailed.group, entailed.context, tuple(options), gold, paired=False)
+    # How the wrong hypothesis was made tells choices apart.
+    kept = {name: values for name, values in other.attributes.items() if name != "class"}
+    return Item(
+        f"{entailed.id}+{other.id}",
+        entailed.group,
+        entailed.context,
+        tuple(options),
+        gold,
+        kept,
+        paired=False,
+    )
 
 
 def _dev_test(split: str, dev: Split, test: Split) -> Split:

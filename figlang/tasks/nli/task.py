@@ -4,7 +4,7 @@ from figlang.config import DataConfig, PathsConfig
 from figlang.tasks.nli import reading
 from figlang.tasks.questions import Questions
 from figlang.tasks.task import Task
-from figlang.types import Split
+from figlang.types import CLASSES, Split
 
 # data.dataset: the name in tables and sentences
 TITLES = {
@@ -20,7 +20,7 @@ TITLES = {
 class Inferences(Questions):
     """Premises with hypotheses, as they are."""
 
-    classified = True
+    classes = CLASSES
 
 
 class Nli(Task):

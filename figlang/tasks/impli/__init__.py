@@ -1,0 +1,1 @@
+"""IMPLI: inference with idioms and metaphors, in two classes."""
