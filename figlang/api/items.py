@@ -29,6 +29,7 @@ class Items(Sequence[Item], Shown):
         data: The options that the items were loaded with; None if they are the caller's own.
         role: `train`, `validation` or `test`.
         paths: Where the files of `data` are; None if the items are the caller's own.
+        words: The words by which `figlang evaluate` gets the same items; none if no words do.
     """
 
     _left = ("context", "options")
@@ -39,8 +40,10 @@ class Items(Sequence[Item], Shown):
         data: DataConfig | None = None,
         role: str = "validation",
         paths: PathsConfig | None = None,
+        words: Sequence[str] = (),
     ) -> None:
         self.split, self.data, self.role, self.paths = split, data, role, paths
+        self.words = tuple(words)
 
     @property
     def name(self) -> str:
@@ -191,7 +194,7 @@ def load(name: str, split: str = "validation", *, folder: str | None = None, **o
     config = calling.evaluation(words)
     with quietly():
         split_read = registry.load(config.split, config.data, config.paths)
-    return Items(split_read, config.data, config.split, config.paths)
+    return Items(split_read, config.data, config.split, config.paths, words)
 
 
 def items(

@@ -1,5 +1,6 @@
 """Models that predict and score, opened once and asked as often as wanted."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
@@ -14,6 +15,7 @@ from figlang.config import EvaluateConfig, calling
 from figlang.config.composing import CONF
 from figlang.errors import FiglangError
 from figlang.evaluation import assessment, opening, predicting, runtime
+from figlang.models import weights
 from figlang.models.checkpoint import Loaded, Served
 from figlang.models.formats import Ability
 from figlang.models.manifest import MANIFEST
@@ -21,6 +23,8 @@ from figlang.runs import outputs
 from figlang.tables import Cell, Number, Table
 from figlang.tasks import prompting
 from figlang.tasks.examples import Pool
+
+BATCH = EvaluateConfig.batch_size
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,14 +72,16 @@ class Model:
     """
 
     def __init__(self, words: Sequence[str]) -> None:
-        self._words = [*words, "trainer.progress=false"]
+        self._words = [*words]
         self._opened: dict[str, Loaded | Served] = {}
         config = calling.evaluation(self._words)
         self.name = config.model.name
-        # Which ability a served model needs is known once it is asked.
-        if config.model.family != "served" or config.checkpoint is not None:
-            with quietly():
+        with quietly():
+            # The scoring decides which ability of a server is needed, and which network an encoder is.
+            if config.checkpoint is not None or config.model.family == "causal":
                 self.name = self._open(config).manifest.name
+            elif config.model.family == "encoder" and config.model.init != "tiny":
+                weights.locate(config.model.name_or_path)
 
     def __repr__(self) -> str:
         kinds = sorted({loaded.manifest.format for loaded in self._opened.values()})
@@ -89,7 +95,7 @@ class Model:
         prompt: str | None = None,
         examples: Items | None = None,
         blind: bool = True,
-        batch_size: int = 64,
+        batch_size: int = BATCH,
         progress: bool = False,
     ) -> Predictions:
         """Choose an option of every item.
@@ -120,10 +126,13 @@ class Model:
             >>> len(predictions), len(predictions[0].scores)
             (4, 2)
         """
-        given = [*words, f"blind={blind}".lower(), f"batch_size={batch_size}"]
+        given = [*words, *([] if blind else ["blind=false"])]
+        given += [] if batch_size == BATCH else [f"batch_size={batch_size}"]
         given += [] if scoring is None else [calling.word("scoring", scoring)]
         given += [] if prompt is None else [calling.word("prompt", prompt)]
-        return self._predict(data, self._config(given, data, progress), examples)
+        found = self._predict(data, self._config(given, data, progress), examples)
+        found.about["command"] = self._command(given, data, examples)
+        return found
 
     def score(self, context: str, options: Sequence[str], *words: str, scoring: str | None = None) -> Scores:
         """Score the options of one context. Nothing is written.
@@ -175,6 +184,12 @@ class Model:
             config, data=settings, split=data.role, paths=data.paths or config.paths, trainer=trainer
         )
 
+    def _command(self, words: Sequence[str], data: Items, examples: Items | None) -> str:
+        """The command that gives the same numbers or, for items of the caller's own, what was called."""
+        if not data.words or examples is not None:
+            return f"figlang.open_model(…).predict(…)  # {' '.join([*self._words, *words])}"
+        return shlex.join(["figlang", "evaluate", *self._words, *data.words, *words])
+
     def _predict(self, data: Items, config: EvaluateConfig, examples: Items | None) -> Predictions:
         with quietly(config.trainer.progress) as notes:
             runtime.start(config.seed, config.trainer)
@@ -215,7 +230,9 @@ def _log_shares(scores: Sequence[float]) -> tuple[float, ...]:
     return tuple(score - total for score in scores)
 
 
-def open_model(source: str | Path, *, device: str = "auto", seed: int = 0, **options: Any) -> Model:
+def open_model(
+    source: str | Path, *, device: str = "auto", seed: int = EvaluateConfig.seed, **options: Any
+) -> Model:
     """Open a model.
 
     Args:
@@ -226,20 +243,21 @@ def open_model(source: str | Path, *, device: str = "auto", seed: int = 0, **opt
         options: Options of the group model, for example `dtype="bfloat16"` or `revision="main"`.
 
     Returns:
-        The model, ready to predict. A served model is connected to when it is first asked.
+        The model, ready to predict. A server is connected to, and an encoder that was not trained here is
+        read, when it is first asked: the scoring decides what is needed.
 
     Raises:
         FiglangError: There is no such model, or it cannot be read.
 
     Example:
         >>> import figlang
-        >>> figlang.open_model("minilm", init="tiny")
-        Model minilm, read as dual
+        >>> figlang.open_model("smollm2", init="tiny")
+        Model smollm2, read as causal
     """
     words = _named(str(source), options)
     words += [calling.word(f"model.{key}", value) for key, value in options.items()]
     words += [] if device == "auto" else [calling.word("trainer.accelerator", device)]
-    return Model([*words, f"seed={seed}"])
+    return Model([*words, *([] if seed == EvaluateConfig.seed else [f"seed={seed}"])])
 
 
 def _named(source: str, options: dict[str, Any]) -> list[str]:

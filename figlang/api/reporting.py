@@ -15,7 +15,8 @@ def report(sources: Source | Sequence[Source], folder: str | Path, **options: An
 
     Args:
         sources: Predictions, or paths of runs, of evaluations or of predictions files.
-        folder: The folder of the report. A report in it is replaced.
+        folder: The folder of the report. A report in it is replaced. Predictions from memory are kept in its
+            folder `predictions`.
         options: Options of `figlang report`, for example `title="Metaphors"`.
 
     Returns:
@@ -26,5 +27,6 @@ def report(sources: Source | Sequence[Source], folder: str | Path, **options: An
             written to.
     """
     several = [sources] if isinstance(sources, Source) else list(sources)
-    with quietly(), placed(several) as paths:
-        return assembly.write(ReportConfig(runs=paths, **options), Path(folder).expanduser())
+    place = Path(folder).expanduser()
+    with quietly(), placed(several, place / "predictions") as paths:
+        return assembly.write(ReportConfig(runs=paths, **options), place)

@@ -1,7 +1,7 @@
 """What is measured and compared: predictions in memory, and folders and files by their paths."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,13 +14,14 @@ Source = str | Path | Predictions
 
 
 @contextmanager
-def placed(sources: Sequence[Source]) -> Iterator[list[str]]:
+def placed(sources: Sequence[Source], kept: Path | None = None) -> Iterator[list[str]]:
     """The paths of several systems, which `figlang compare` and `figlang report` take too.
 
-    Predictions in memory are written to a folder that is removed at the end.
+    Predictions in memory are written to a folder.
 
     Args:
         sources: Paths and predictions.
+        kept: The folder; what an earlier call wrote there is replaced. None: one that is removed at the end.
 
     Yields:
         A path for each of them.
@@ -28,11 +29,13 @@ def placed(sources: Sequence[Source]) -> Iterator[list[str]]:
     Raises:
         FiglangError: One is something else.
     """
-    with TemporaryDirectory(prefix="figlang-") as folder:
+    with ExitStack() as stack:
+        folder = kept or Path(stack.enter_context(TemporaryDirectory(prefix="figlang-")))
         paths: list[str] = []
         for source in sources:
             if isinstance(source, Predictions):
-                paths.append(str(source.save(_free(Path(folder), slug(source.name)))))
+                place = _free(folder, slug(source.name), paths)
+                paths.append(str(source.save(place, overwrite=kept is not None)))
             elif isinstance(source, str | Path):
                 paths.append(str(Path(source).expanduser()))
             else:
@@ -43,7 +46,7 @@ def placed(sources: Sequence[Source]) -> Iterator[list[str]]:
         yield paths
 
 
-def _free(folder: Path, name: str) -> Path:
-    """A folder that is not there yet. Its name is shown if nothing else tells two systems apart."""
+def _free(folder: Path, name: str, taken: Sequence[str]) -> Path:
+    """A folder for a system; its name is shown if nothing else tells two systems apart."""
     places = (folder / (name if number == 1 else f"{name}-{number}") for number in count(1))
-    return next(place for place in places if not place.exists())
+    return next(place for place in places if not any(Path(path).is_relative_to(place) for path in taken))
