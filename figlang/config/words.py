@@ -1,8 +1,10 @@
 """The words of a command line as Hydra can read them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Glob, RangeSweep
 from hydra.errors import HydraException
 
 from figlang.config import typed
@@ -46,7 +48,9 @@ def readable(root: Root, words: list[str]) -> list[str]:
         words = _with_runs(words)
     else:
         typed.check_bare(words, {*presets, *names})
-    return [_quoted(word) for word in words]
+    words = [_quoted(word) for word in words]
+    _check_several(words, presets)
+    return words
 
 
 def unreadable(words: list[str]) -> str | None:
@@ -58,6 +62,23 @@ def unreadable(words: list[str]) -> str | None:
             if not word.startswith("-"):
                 return word
     return None
+
+
+def _check_several(words: Sequence[str], presets: Mapping[str, Sequence[str]]) -> None:
+    """Check that a range or pattern of values has at least one: with none, Hydra runs nothing and says
+    nothing."""
+    for word in words:
+        try:
+            override = OverridesParser.create().parse_override(word)
+        except (HydraException, ValueError):
+            continue  # Hydra's own error follows
+        value = override.value()
+        if isinstance(value, Glob):
+            empty = not value.filter(list(presets.get(override.get_key_element(), ())))
+        else:
+            empty = isinstance(value, RangeSweep) and next(iter(value.range()), None) is None
+        if empty:
+            raise FiglangError(f"{word} has no values, so nothing would run; give at least one")
 
 
 def _check_scoring(words: list[str]) -> None:

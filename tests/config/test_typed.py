@@ -11,7 +11,10 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from figlang.commands import describe
+from figlang.config.roots import ROOTS
 from figlang.config.typed import advice, without_configuration
+from figlang.config.words import readable
+from figlang.errors import FiglangError
 from tests.running import ROOT
 
 PRESETS = {
@@ -52,6 +55,19 @@ def test_a_command_names_the_argument_that_cannot_be_read(
     assert ended.value.code == 2
     assert said == f"error: {advice(word)}\n"
     assert not re.search("mismatched|viable|Lexer", said)
+
+
+@pytest.mark.parametrize(
+    "word", ["seed=range(0)", "seed=range(3,1)", "seed=range(1,2,-1)", "data=glob(nothing*)"]
+)
+@pytest.mark.parametrize("verb", ["train", "transfer"])
+def test_a_range_or_pattern_without_values_is_one_line(verb: str, word: str) -> None:
+    with pytest.raises(FiglangError, match=f"^{re.escape(word)} has no values, so nothing would run"):
+        readable(ROOTS[verb], ["-m", word])
+    assert readable(ROOTS[verb], ["seed=range(3)", "data=glob(figqa*)"]) == [
+        "seed=range(3)",
+        "data=glob(figqa*)",
+    ]
 
 
 def test_the_configuration_that_an_agent_gives_back_becomes_presets_and_swept_keys() -> None:
