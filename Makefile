@@ -9,10 +9,7 @@ TORCH_INDEX := $(if $(filter cpu,$(TORCH)),--extra-index-url https://download.py
 TORCH_BUILD := $(if $(filter cpu,$(TORCH)),+cpu)
 PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 
-# The tests that need no marker of their own: some minutes together.
-FAST := "not served and not slow and not faults and not installed"
-
-.PHONY: train test test-wheel test-kernels test-pythons test-slow test-faults test-distributed test-large test-served bench-train bench-score clean
+.PHONY: train test test-kernels test-pythons test-slow test-faults test-distributed test-large test-served bench-train bench-score docs clean
 
 train: $(READY)
 	$(BIN)/python train.py $(ARGS) skip_finished=true
@@ -21,18 +18,14 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m $(FAST) -n auto --maxprocesses 4 $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not served and not slow and not faults" -n auto --maxprocesses 4 $(ARGS)
 
 # The tests of numbers with the plain kernels of torch, which round in another way than those of this processor.
 NUMERIC := tests/scoring tests/cpu tests/statistics/test_metrics.py tests/runs/test_recomputed.py $(addprefix tests/evaluation/test_,\
   choosing.py zero_shot.py)
 test-kernels: $(READY)
-	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m $(FAST) \
+	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not served and not slow and not faults" \
 	  -n auto --maxprocesses 4 $(NUMERIC) $(ARGS)
-
-# The wheel in an environment of its own: every verb in an empty folder, and a training of two processes.
-test-wheel: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 0 tests/test_wheel.py $(ARGS)
 
 # `make test` by every Python from 3.11 on that is found, each in an environment of its own.
 test-pythons:
@@ -73,6 +66,11 @@ test-served: $(READY)
 	  CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF -DCMAKE_CXX_FLAGS_RELEASE=-O2" CMAKE_BUILD_PARALLEL_LEVEL=2 \
 	  nice $(SERVERS)/pip install -q -c constraints.txt "llama-cpp-python[server]==0.3.2"; }
 	FIGLANG_SERVERS=$(SERVERS)/python $(BIN)/python -m pytest -n 0 -m served -s $(ARGS)
+
+# The site, into build/site; a warning is an error. `make docs ARGS=serve` shows it while pages are written.
+docs: $(READY)
+	@$(BIN)/python -c "import material, mkdocstrings" 2> /dev/null || $(BIN)/pip install -q -c constraints.txt -e ".[docs]"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs $(if $(filter serve,$(ARGS)),serve,build --strict)
 
 # figlang's training side by side with the Trainer of transformers.
 bench-train: $(READY)

@@ -1,0 +1,1 @@
+"""What makes the site's tables from files: measured and published results, options, presets."""

@@ -1,0 +1,63 @@
+"""What mkdocs calls: lines such as `{{ measured figqa_dev }}` become tables, `$$ … $$` becomes MathML."""
+
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from latex2mathml.converter import convert
+
+sys.path[:0] = [place for place in [str(Path(__file__).parents[2])] if place not in sys.path]
+
+from docs.making import measured, options, published, released  # noqa: E402
+from docs.making.rows import ROOT  # noqa: E402
+
+MADE: dict[str, Callable[..., str]] = {
+    "measured": measured.measured,
+    "published": published.published,
+    "released": released.released,
+    "across": released.across,
+    "gains": released.gains,
+    "six": released.six,
+    "options": options.options,
+    "groups": options.groups,
+    "file": lambda name: shown(name),
+}
+LINE = re.compile(r"^\{\{ (.+) \}\}$", flags=re.MULTILINE)
+INLINE = re.compile(r"\\\((.+?)\\\)")
+FORMULA = re.compile(r"^\$\$(.+?)\$\$$", flags=re.MULTILINE | re.DOTALL)
+SOURCE = "https://github.com/figlang/figlang/blob/main"
+
+
+def shown(name: str) -> str:
+    """A Markdown file of the repository without its title, with links to other files as addresses."""
+    text = re.sub(r"\A# .*\n", "", (ROOT / name).read_text(encoding="utf-8"))
+    return re.sub(r"\]\((?!https?:|#)([^)]+)\)", rf"]({SOURCE}/\1)", text)
+
+
+def made(text: str) -> str:
+    """A page with its tables and formulas.
+
+    Args:
+        text: The Markdown of a page.
+
+    Returns:
+        The Markdown with every `{{ … }}` on a line of its own replaced.
+    """
+
+    def line(found: re.Match[str]) -> str:
+        name, *words = shlex.split(found[1])
+        return MADE[name](*words)
+
+    def formula(found: re.Match[str]) -> str:
+        return f'<div class="formula">{convert(found[1].strip(), display="block")}</div>'
+
+    text = FORMULA.sub(formula, LINE.sub(line, text))
+    return INLINE.sub(lambda found: convert(found[1]), text)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Called by mkdocs for every page."""
+    return made(markdown)

@@ -1,0 +1,154 @@
+"""Tables of the released checkpoints, from the metrics.json in each of their folders."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from docs.making.measured import cell, read
+from docs.making.rows import ROOT, interval, percent, table
+
+CHECKPOINTS = ROOT / "checkpoints"
+SITE = "https://github.com/figlang/figlang"
+BENCHMARKS = {"figqa_large": "Fig-QA dev", "miqa": "MiQA", "munch_paraphrase": "MUNCH"}
+BASES = {"minilm": "MiniLM as it comes", "smollm2": "SmolLM2-135M-Instruct (Q4_1) as it comes"}
+
+
+@cache
+def content() -> dict[str, dict[str, Any]]:
+    """The metrics.json of every released checkpoint, by name."""
+    return {
+        file.parent.name: json.loads(file.read_text(encoding="utf-8"))
+        for file in sorted(CHECKPOINTS.glob("*/metrics.json"))
+    }
+
+
+def estimate(found: Mapping[str, Any] | None) -> str:
+    """An estimate of a metrics.json as a reader sees it; empty if there is none."""
+    if found is None:
+        return ""
+    return interval(percent(found["value"]), percent(found["low"]), percent(found["high"]))
+
+
+def kept(name: str) -> str:
+    """What of the seeds is released, and the size."""
+    manifest = content()[name]
+    files = (CHECKPOINTS / name).glob("*.safetensors")
+    size = sum(file.stat().st_size for file in files) / 1e6
+    averaged = manifest.get("averaged") or ()
+    what = f"mean of {len(averaged)} seeds" if len(averaged) > 1 else f"seed {manifest['seed']}"
+    share = manifest.get("start_share")
+    return f"{what}{f', {1 - share:g} of it' if share else ''}, {size:.1f} MB"
+
+
+def released(folder: str = f"{SITE}/tree/main/checkpoints") -> str:
+    """The released checkpoints on Fig-QA dev, each with its blind accuracy and its five seeds."""
+    rows = []
+    for name, manifest in content().items():
+        metrics, backward = manifest["metrics"], manifest.get("backward") or {}
+        seeds = [seed["accuracy"] for seed in manifest["release"]["seeds"]]
+        mean = sum(seeds) / len(seeds)
+        deviation = (sum((seed - mean) ** 2 for seed in seeds) / (len(seeds) - 1)) ** 0.5
+        beside = manifest["release"]["beside"][0]
+        rows.append(
+            [
+                f"[{name}]({folder}/{name})",
+                kept(name),
+                beside["scoring"],
+                estimate(metrics["accuracy"]),
+                estimate(metrics["pair_accuracy"]),
+                percent(beside["blind"]["value"]),
+                estimate(backward.get("accuracy")),
+                f"{percent(mean)} ± {percent(deviation)}",
+            ]
+        )
+    heads = [
+        "checkpoint",
+        "released",
+        "scoring",
+        "accuracy",
+        "pairs",
+        "blind",
+        "backward accuracy",
+        "its seeds",
+    ]
+    return table(heads, rows, texts=3)
+
+
+def across() -> str:
+    """Released checkpoints and their bases on the three benchmarks: accuracy, blind accuracy and gain."""
+    rows: list[list[str]] = []
+    bases: dict[tuple[str, str, str], list[str]] = {}
+    for name, manifest in content().items():
+        for beside in manifest["release"]["beside"]:
+            data = BENCHMARKS[beside["data_name"]]
+            rows.append([name, data, beside["scoring"], *_three(beside), estimate(beside["difference"])])
+            base = BASES[manifest["model"]]
+            bases[base, data, beside["scoring"]] = [
+                base,
+                data,
+                beside["scoring"],
+                *_three(beside["base"]),
+                "",
+            ]
+    heads = [
+        "system",
+        "data",
+        "scoring",
+        "accuracy",
+        "blind",
+        "gain over blind",
+        "won or lost against its base",
+    ]
+    rows += bases.values()
+    rows.sort(key=_order)
+    return table(heads, rows, texts=3)
+
+
+def _three(found: Mapping[str, Any]) -> list[str]:
+    return [estimate(found["accuracy"]), estimate(found["blind"]), estimate(found["gain"])]
+
+
+def _order(row: list[str]) -> tuple[int, bool, str]:
+    return list(BENCHMARKS.values()).index(row[1]), row[0] in BASES.values(), row[0]
+
+
+def gains() -> str:
+    """The mean of the gains over the three benchmarks, by system, with an interval.
+
+    The interval is normal: the three are about different items, so that their variances add up.
+    """
+    found: dict[str, list[Mapping[str, float]]] = {}
+    for name, manifest in content().items():
+        found[name] = [beside["gain"] for beside in manifest["release"]["beside"]]
+    rows = []
+    for name, three in found.items():
+        mean = sum(gain["value"] for gain in three) / len(three)
+        half = sum(((gain["high"] - gain["low"]) / 2) ** 2 for gain in three) ** 0.5 / len(three)
+        rows.append([name, interval(percent(mean), percent(mean - half), percent(mean + half))])
+    return table(["checkpoint", "mean gain over blind"], rows)
+
+
+def six() -> str:
+    """The six rows of the README: accuracy and pairs with intervals, and blind accuracy, on Fig-QA dev."""
+    rows = []
+    for name in ("minilm-figqa-large", "smollm2-figqa-large", "smollm2-multitask", "smollm2-figqa-large-lm"):
+        manifest = content()[name]
+        beside = manifest["release"]["beside"][0]
+        rows.append(
+            [
+                f"[{name}]({SITE}/tree/main/checkpoints/{name})",
+                estimate(manifest["metrics"]["accuracy"]),
+                estimate(manifest["metrics"]["pair_accuracy"]),
+                percent(beside["blind"]["value"]),
+            ]
+        )
+    for row in read("figqa_dev"):
+        untrained = row["trained on"] == "nothing"
+        if untrained and (row["system"].startswith("MiniLM") or row["scoring"] == "pmi"):
+            parts = [cell(row, "accuracy"), cell(row, "pairs")]
+            label = "MiniLM, untrained" if row["scoring"] == "dual" else "SmolLM2-135M, zero-shot, PMI"
+            after = "minilm-figqa-large" if row["scoring"] == "dual" else "smollm2-multitask"
+            blind = content()[after]["release"]["beside"][0]["base"]["blind"]["value"]
+            rows.append([label, *parts, percent(blind)])
+    return table(["system", "accuracy (95 % CI)", "pairs (95 % CI)", "blind"], rows)

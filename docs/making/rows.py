@@ -1,0 +1,41 @@
+"""Rows as Markdown: every made table of the site and of the README goes through here."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from figlang.tables import markdown_text
+
+ROOT = Path(__file__).parents[2]
+
+
+def percent(share: float) -> str:
+    """A share as per cent with one digit, with a true minus."""
+    return signed(f"{100 * share:.1f}")
+
+
+def signed(number: str) -> str:
+    """A number as a reader sees it: with a true minus."""
+    return f"−{number[1:]}" if number.startswith("-") else number
+
+
+def interval(value: str, low: str, high: str) -> str:
+    """A value with its interval; the value alone without one."""
+    return f"{signed(value)} ({signed(low)} – {signed(high)})" if low and high else signed(value)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> str:
+    """A Markdown table.
+
+    Args:
+        columns: The headings.
+        rows: The cells, already Markdown.
+        texts: How many columns at the left are text; the rest is aligned to the right.
+
+    Returns:
+        The lines of the table. A column in which every cell is empty is left out.
+    """
+    kept = [place for place in range(len(columns)) if place == 0 or any(row[place] for row in rows)]
+    rule = ["---" if place < texts else "---:" for place in kept]
+    lines = [[markdown_text(columns[place]) for place in kept], rule]
+    lines += [[row[place] for place in kept] for row in rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

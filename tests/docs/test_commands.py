@@ -1,0 +1,116 @@
+"""Commands in the README and on the site are real: every value of every one of them composes."""
+
+import importlib
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hydra.errors import HydraException
+
+from figlang.config.composing import compose
+from figlang.config.roots import ROOTS
+from tests.docs.blocks import ROOT, commands, every_command
+from tests.reproducing import OPTIONS
+
+COMMANDS = every_command()
+# Commands of others, of which only the words that name something of figlang are checked.
+OTHERS = ("apt-get", "export", "make", "pip", "transformers", "wandb")
+MAP = (ROOT / "conf" / "experiment" / "README.md").read_text(encoding="utf-8")
+MAPPED = [
+    command.replace("RUN RUN", "RUN other")
+    for command in re.findall(r"`((?:figlang|python) [^`]* [^`]+)`", MAP)
+]
+OURS = [*dict.fromkeys([*(line for line in COMMANDS if line.split()[0] not in OTHERS), *MAPPED])]
+
+
+def verb_and_options(command: str) -> tuple[str, list[str]]:
+    """The verb of a command and the words after it, whoever starts it."""
+    words = shlex.split(command)
+    if words[0] == "figlang":
+        return words[1], words[2:]
+    # The words of torchrun and sbatch come before the script.
+    place = next(n for n, word in enumerate(words) if re.search(r"\.py$|\.sbatch$|^figlang$", word))
+    if words[place] == "figlang":
+        return words[place + 1], words[place + 2 :]
+    assert (ROOT / words[place]).is_file(), f"{words[place]} is not there"
+    return re.split(r"[/.]", words[place])[-2], words[place + 1 :]
+
+
+def values(verb: str, words: Sequence[str]) -> list[list[str]]:
+    """The settings that a command makes: with -m, or for a verb that takes several values, one after the
+    other."""
+    several = "-m" in words or ROOTS[verb].together
+    runs = [word for word in words if "=" not in word and word != "-m"]
+    kept = [
+        word
+        for word in words
+        if "=" in word and not word.startswith(("hydra/", "hydra.")) and "interval(" not in word
+    ]
+    given = [
+        (key, value.split(",") if several else [value])
+        for key, _, value in (word.partition("=") for word in kept)
+    ]
+    lasting = [f"runs=[{','.join(runs)}]"] if runs else []
+    longest = max((len(choices) for _, choices in given), default=1)
+    return [
+        [f"{key}={choices[min(place, len(choices) - 1)]}" for key, choices in given] + lasting
+        for place in range(longest)
+    ]
+
+
+@pytest.mark.parametrize("command", OURS)
+def test_commands_compose(command: str) -> None:
+    verb, words = verb_and_options(command)
+    for word in words:
+        if word.startswith("hydra.sweeper.file="):
+            assert (ROOT / word.partition("=")[2]).is_file()
+    # What transfer tabulates is what evaluate takes.
+    name = "evaluate" if verb == "transfer" else verb
+    for settings in values(verb, words):
+        table = [word.partition("=")[2] for word in settings if word.startswith("table=")]
+        schema = OPTIONS[table[0]] if table else ROOTS[verb].schema
+        compose(name, schema, settings)
+
+
+@pytest.mark.parametrize("command", [line for line in COMMANDS if line.split()[0] in OTHERS])
+def test_commands_of_others_name_what_is_there(command: str) -> None:
+    first, second, *rest = shlex.split(command)
+    if first == "make":
+        assert re.search(rf"^{second}:", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    if first == "wandb" and second == "sweep":
+        assert (ROOT / rest[0]).is_file()
+    if first == "pip":
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        named = {name for word in rest for name in re.findall(r"figlang\[([\w,]+)\]", word)}
+        assert named <= extras["optional-dependencies"].keys()
+
+
+def test_a_command_that_is_wrong_would_be_found() -> None:
+    for wrong in ("figlang train model=no_such_preset", "figlang evaluate method.no_such_field=1"):
+        verb, words = verb_and_options(wrong)
+        with pytest.raises(HydraException, match="no_such"):
+            compose(verb, ROOTS[verb].schema, values(verb, words)[0])
+
+
+def test_from_zero_to_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Every command of the section in its order, with a tiny network in place of the real one.
+    page = ROOT / "docs" / "start" / "paper-table.md"
+    lines = [line for line in commands(page) if line.startswith("figlang ")]
+    monkeypatch.chdir(tmp_path)
+    for line in lines[: lines.index("figlang describe data=figqa_sample split=train") + 1]:
+        verb, *given = shlex.split(line)[1:]
+        if verb in ("train", "evaluate"):
+            given += ["debug=fast", "trainer=cpu", "trainer.progress=false"]
+        if verb == "train":
+            given.append(f"run=runs/minilm-figqa_sample/{given[0].replace('=', '')}")
+        monkeypatch.setattr(sys, "argv", [f"{verb}.py", *given])
+        importlib.import_module(f"figlang.commands.{verb}").main()
+        assert capsys.readouterr().out, line
+    assert {"report.html", "tables", "figures"} <= {path.name for path in (tmp_path / "paper").iterdir()}
+    assert (tmp_path / "paper" / "tables" / "comparison.tex").is_file()

@@ -1,0 +1,89 @@
+"""Measured rows say how they were measured, and the tables that readers see are made of them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.making import measured, options, published, released
+from figlang.errors import FiglangError
+
+TABLES = sorted(path.stem for path in measured.RESULTS.glob("*.csv"))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_row_has_its_command_data_and_version(name: str) -> None:
+    rows = measured.read(name)
+    assert rows
+    for row in rows:
+        assert None not in row, "a row has more cells than there are columns"
+        assert all(row[column] for column in ("command", "seed", "data", "figlang", "recorded")), row
+        assert re.match(r"(figlang|python|make) ", row["command"])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_value_lies_in_its_interval(name: str) -> None:
+    for row in measured.read(name):
+        for low in (column for column in row if column.endswith(" low") and row[column]):
+            column = low.removesuffix(" low")
+            assert float(row[low]) - 0.5 <= float(row[column]) <= float(row[f"{column} high"]) + 0.5, row
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_shows_every_row_and_its_file(name: str) -> None:
+    text = measured.measured(name)
+    first = text.split("\n\n")[0]
+    assert len(first.splitlines()) == 2 + len(measured.read(name))
+    assert f"/results/{name}.csv" in text
+
+
+def test_every_table_is_on_a_page() -> None:
+    pages = "".join(path.read_text(encoding="utf-8") for path in (measured.ROOT / "docs").rglob("*.md"))
+    assert {name for name in TABLES if f"{{{{ measured {name} }}}}" not in pages} == set()
+
+
+def test_released_rows_are_those_of_their_files() -> None:
+    content = json.loads(
+        (released.CHECKPOINTS / "minilm-figqa-large" / "metrics.json").read_text(encoding="utf-8")
+    )
+    found = content["metrics"]["accuracy"]
+    text = f"{100 * found['value']:.1f} ({100 * found['low']:.1f} – {100 * found['high']:.1f})"
+    row = next(line for line in released.released().splitlines() if line.startswith("| [minilm-figqa-large]"))
+    assert text in row
+    assert len(released.six().splitlines()) == 8
+
+
+def test_an_evaluation_becomes_a_row(tmp_path: Path) -> None:
+    estimate = {"value": 0.5, "low": 0.25, "high": 0.75}
+    content = {
+        "metrics": {"accuracy": estimate},
+        "blind": estimate,
+        "gain": {"value": -0.01, "low": -0.02, "high": 0.0},
+        "signature": "data:miqa@0b0a4c2a|split:validation",
+        "command": "figlang evaluate",
+        "seed": 3,
+        "versions": {"figlang": "9.9"},
+    }
+    (tmp_path / "metrics.json").write_text(json.dumps(content))
+    known = list(measured.read("gemma")[0])
+    row = measured.row_of(tmp_path, {"data set": "MiQA"}, known)
+    assert row["accuracy low"] == "25.0"
+    assert row["gain"] == "-1.0"
+    assert row["pairs"] == ""
+    assert [row[column] for column in ("data", "figlang", "seed")] == ["miqa@0b0a4c2a", "9.9", "3"]
+    assert measured.cell(row, "gain") == "−1.0 (−2.0 – 0.0)"
+    with pytest.raises(FiglangError, match="colour= is not a column"):
+        measured.row_of(tmp_path, {"colour": "red"}, known)
+
+
+def test_published_rows_are_those_of_the_file() -> None:
+    text = published.published("figqa", "Table 11")
+    assert "| RoBERTa-large | split test, finetuned | pair accuracy | 80.4 |" in text
+
+
+def test_options_are_those_of_the_schema() -> None:
+    text = options.options("train")
+    assert "| `method.lr` |" in text
+    assert "`table=munch_judge`" in options.options("reproduce")
+    assert "| `model=minilm` |" in options.groups()
