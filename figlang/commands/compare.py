@@ -22,7 +22,7 @@ MOST = 10  # pairs of systems that the terminal shows; more are in the files
 
 @entry("compare")
 def main(config: CompareConfig) -> None:
-    read = systems.across_forms(systems.read(config.runs))
+    read = systems.across_forms(systems.read(config.runs, config.join))
     rename = names.renaming(config.rename)
     pools = systems.pooled(read, rename)
     systems.check_renamed(pools, rename)

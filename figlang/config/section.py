@@ -66,7 +66,15 @@ RENAME = (
     "New names of systems: rename='OLD=NEW', again for each system. OLD is a name that the command shows, or "
     "the folder of a run."
 )
-RUNS = "Run folders, evaluation folders or predictions files. Words without `=` are taken as runs."
+RUNS = (
+    "Run folders, evaluation folders or predictions files. Also results of other tools: samples_*.jsonl of "
+    "lm-evaluation-harness, .eval or .json logs of inspect_ai, and CSV, TSV or JSONL files with the columns "
+    "id, gold, and choice or scores. Words without `=` are taken as runs."
+)
+JOIN = (
+    "Results of other tools: the column that holds the id of an item, for example doc.name. null: id, or "
+    "doc_id of lm-evaluation-harness."
+)
 
 # Bytes of a name: file systems take 255, made names have up to 160, and figures and reports add to them.
 LONGEST = 200

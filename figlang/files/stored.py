@@ -266,6 +266,7 @@ ANSWER = TypeAdapter(AnswerRow)
 RANKING = TypeAdapter(RankingRow)
 DOCUMENT = TypeAdapter(Document)
 RECIPE = TypeAdapter(RunRecipe)
+OBJECT = TypeAdapter(dict[str, Any])
 # What cards and means need to know of a training.
 TRAINED = (
     *("data.train", "data.validation", "data.settings", "health", "command", "facts"),

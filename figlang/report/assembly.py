@@ -31,7 +31,7 @@ def write(config: ReportConfig, folder: Path) -> Path:
     Raises FiglangError for runs that cannot be read, and for a folder that cannot be written to.
     """
     data.find(config.paths)
-    found = [_chapter(members, config) for members in systems.tasks(systems.read(config.runs))]
+    found = [_chapter(members, config) for members in systems.tasks(systems.read(config.runs, config.join))]
     shown = [pool for chapter in found for pool in chapter.pools]
     systems.check_renamed(shown, names.renaming(config.rename))
     with folders.replaced(folder, "a report") as new:

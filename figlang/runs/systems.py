@@ -11,7 +11,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.files import folders, stored
 from figlang.machine import bars
-from figlang.runs import names, recomputed
+from figlang.runs import foreign, names, recomputed
 from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_measured, read_predictions
 from figlang.statistics import metrics
 from figlang.statistics.comparison import Difference, compare_pooled
@@ -94,10 +94,14 @@ class Pool:
         return compare_pooled(self.runs, [system.blind for system in self.systems])[0]
 
 
-def read(sources: Sequence[str]) -> list[System]:
-    """Read the systems of run folders, evaluation folders or predictions files.
+def read(sources: Sequence[str], join: str | None = None) -> list[System]:
+    """Read the systems of run folders, evaluation folders, predictions files, or results of other tools.
 
     Each gets a name that tells it from the others.
+
+    Args:
+        sources: Folders and files.
+        join: The column of ids in results of other tools; None: the tool's own.
 
     Raises:
         FiglangError: If a folder has no predictions, or is given twice.
@@ -105,7 +109,7 @@ def read(sources: Sequence[str]) -> list[System]:
     paths = [Path(source) for source in sources]
     if twice := [str(path) for path in paths if paths.count(path) > 1]:
         raise FiglangError(f"{twice[0]} is given twice; give each run once")
-    unnamed = [_read(path) for path in bars.track(paths, "reading")]
+    unnamed = _adopting([_read(path, join) for path in bars.track(paths, "reading")])
     return [replace(system, name=name) for system, name in zip(unnamed, names.short(unnamed), strict=True)]
 
 
@@ -123,7 +127,35 @@ def check_seeds(systems: Sequence[System]) -> None:
             )
 
 
-def _read(path: Path) -> System:
+def _adopting(systems: Sequence[System]) -> list[System]:
+    """Results of other tools get the clusters of the evaluation by figlang that has most of their items."""
+    own = [{row.id: row for row in system.predictions} for system in systems if "tool" not in system.content]
+    return [
+        replace(system, predictions=_adopted(system, own)) if "tool" in system.content and own else system
+        for system in systems
+    ]
+
+
+def _adopted(system: System, own: Sequence[Mapping[str, Prediction]]) -> tuple[Prediction, ...]:
+    ids = {row.id for row in system.predictions}
+    return foreign.adopted(system.predictions, max(own, key=lambda known: len(ids & known.keys())))
+
+
+def _read_foreign(path: Path, join: str | None) -> System:
+    results = foreign.read(path, join)
+    content = {
+        "metrics": metrics.measure(results.predictions),
+        "model": results.model,
+        "facts": {},
+        "task": "",
+        "tool": results.tool,
+    }
+    return System(path.name, path.parent, content, results.predictions, str(path))
+
+
+def _read(path: Path, join: str | None) -> System:
+    if path.is_file() and foreign.foreign(path):
+        return _read_foreign(path, join)
     file = path / FORWARD if path.is_dir() else path
     if path.is_dir() and not file.exists() and (cells := sorted((path / "predictions").glob("*.jsonl"))):
         raise FiglangError(

@@ -83,6 +83,8 @@ def task_of(content: Mapping[str, Any]) -> Task:
     Returns:
         The task. If it is not installed, a task with all defaults, with which numbers can be read.
     """
+    if content.get("task") == "":
+        return Task()  # results of another tool
     settings = content.get("data", {}).get("settings", {})
     mixture = [name for name, proportion in settings.get("mix", {}).items() if proportion]
     name = content.get("task") or next(iter(mixture), settings.get("dataset"))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from figlang.config.section import RENAME, RUNS, Command, option, words
+from figlang.config.section import JOIN, RENAME, RUNS, Command, option, words
 from figlang.errors import FiglangError
 
 
@@ -13,6 +13,7 @@ class CompareConfig(Command):
 
     runs: list[str] = words(RUNS)
     rename: list[str] = words(RENAME)
+    join: str | None = option(None, JOIN)
     output: str | None = option(
         None, "Folder of the tables as Markdown, CSV and LaTeX. null: only the terminal shows them."
     )

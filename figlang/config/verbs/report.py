@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from figlang.config.data import DataConfig
 from figlang.config.groups import PathsConfig
-from figlang.config.section import RENAME, RUNS, Command, option, words
+from figlang.config.section import JOIN, RENAME, RUNS, Command, option, words
 from figlang.errors import FiglangError
 
 
@@ -15,6 +15,7 @@ class ReportConfig(Command):
 
     runs: list[str] = words(RUNS)
     rename: list[str] = words(RENAME)
+    join: str | None = option(None, JOIN)
     output: str | None = option(
         None,
         "Folder of the report. null: the folder `report` in the run, or runs/report if there are several "
