@@ -9,7 +9,10 @@ TORCH_INDEX := $(if $(filter cpu,$(TORCH)),--extra-index-url https://download.py
 TORCH_BUILD := $(if $(filter cpu,$(TORCH)),+cpu)
 PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 
-.PHONY: train test test-kernels test-pythons test-slow test-faults test-distributed test-large test-served bench-train bench-score docs clean
+# The tests that need no marker of their own: some minutes together.
+FAST := "not served and not slow and not faults and not installed"
+
+.PHONY: train test test-wheel test-kernels test-pythons test-slow test-faults test-distributed test-large test-served bench-train bench-score docs clean
 
 train: $(READY)
 	$(BIN)/python train.py $(ARGS) skip_finished=true
@@ -18,14 +21,18 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not served and not slow and not faults" -n auto --maxprocesses 4 $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m $(FAST) -n auto --maxprocesses 4 $(ARGS)
 
 # The tests of numbers with the plain kernels of torch, which round in another way than those of this processor.
 NUMERIC := tests/scoring tests/cpu tests/statistics/test_metrics.py tests/runs/test_recomputed.py $(addprefix tests/evaluation/test_,\
   choosing.py zero_shot.py)
 test-kernels: $(READY)
-	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not served and not slow and not faults" \
+	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m $(FAST) \
 	  -n auto --maxprocesses 4 $(NUMERIC) $(ARGS)
+
+# The wheel in an environment of its own: every verb in an empty folder, and a training of two processes.
+test-wheel: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 0 tests/test_wheel.py $(ARGS)
 
 # `make test` by every Python from 3.11 on that is found, each in an environment of its own.
 test-pythons:

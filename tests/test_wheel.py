@@ -1,18 +1,28 @@
-"""What people install: the wheel has all files of the package and nothing else, and finds its presets."""
+"""What people install: the wheel has all files of the package and nothing else, and every verb works from
+it."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import sysconfig
+import venv
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from email import message_from_string
 from pathlib import Path
+from runpy import run_path
 from zipfile import ZipFile
 
 import pytest
 
+from figlang.__main__ import VERBS
 from figlang.config.composing import CONF
-from tests.running import ROOT
+from tests.running import ROOT, TINY, environment
 
 PARTS = ("figlang", "hydra_plugins", "conf", "checkpoints", "tests")
+PIP = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
 NOT_CARRIED = shutil.ignore_patterns("__pycache__", "*.safetensors", "build", "*.egg-info")
 
 
@@ -25,8 +35,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in ROOT.iterdir():
         if path.is_file():
             shutil.copy(path, folder / path.name)
-    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-    build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder / "dist"), str(folder)]
+    build = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder / "dist"), str(folder)]
     subprocess.run(build, check=True, timeout=120, env={**os.environ, "PIP_NO_INDEX": "1"})
     (built,) = (folder / "dist").glob("*.whl")
     return built
@@ -52,8 +61,143 @@ def test_the_wheel_has_the_files_of_the_package_and_nothing_else(wheel: Path) ->
     assert "figlang/py.typed" in carried
 
 
+def test_links_of_the_registrys_page_lead_somewhere(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        (about,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        page = message_from_string(archive.read(about).decode())
+    text = str(page.get_payload())
+    assert page["Description-Content-Type"] == "text/markdown"
+    assert page["Author"] == "The figlang developers"
+    assert text.startswith("# figlang\n")
+    assert [place for place in re.findall(r"\]\(([^)\s]*)\)", text) if not place.startswith("https://")] == []
+
+
+README = "![A page](docs/a.png) [A](b.md) [![p](c.png)](d.md#e) [G](https://g) [H](#h)"
+
+
+@pytest.mark.parametrize(
+    ("repository", "page"),
+    [
+        (None, " A  [G](https://g) H"),
+        (
+            "https://r",
+            "![A page](https://r/raw/HEAD/docs/a.png) [A](https://r/blob/HEAD/b.md) "
+            "[![p](https://r/raw/HEAD/c.png)](https://r/blob/HEAD/d.md#e) [G](https://g) H",
+        ),
+    ],
+)
+def test_links_into_the_project_lead_into_the_repository_or_stay_text(
+    repository: str | None, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("setuptools.setup", lambda **_: None)
+    assert run_path(str(ROOT / "setup.py"))["page"](README, repository) == page
+
+
 def test_the_wheel_has_the_licence_and_the_command(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         about = {name.partition(".dist-info/")[2]: name for name in archive.namelist()}
         assert archive.read(about["licenses/LICENSE"]) == (ROOT / "LICENSE").read_bytes()
         assert "figlang = figlang.__main__:main" in archive.read(about["entry_points.txt"]).decode()
+
+
+@pytest.fixture(scope="module")
+def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command `figlang` of an environment that has the wheel, and other libraries from this one."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, symlinks=True)
+    python = folder / "bin" / "python"
+    script = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    asked = subprocess.run([python, "-c", script], check=True, capture_output=True, text=True, timeout=60)
+    # Python does not read the .pth files of that folder, so this environment has no editable figlang.
+    Path(asked.stdout.strip(), "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    install = [*PIP, "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run(install, check=True, timeout=120)
+    return folder / "bin" / "figlang"
+
+
+# The words after each verb, and files that it leaves. {0} and {1} are the runs of two seeds.
+ANSWERS = "runs/evaluations/smollm2/miqa_sample-answers-data.limit_4-model.init_tiny"
+ON_CPU = ["trainer=cpu", "trainer.progress=false"]
+FEW = " ".join(["data.limit=4", *ON_CPU])
+EACH = {
+    "evaluate": (f"checkpoint={{0}} data=miqa_sample output=evaluated {FEW}", "evaluated/metrics.json"),
+    "transfer": (f"checkpoint={{0}},{{1}} data=figqa_sample,miqa_sample {FEW}", "runs/transfer/*/matrix.md"),
+    "compare": ("{0} {1} output=compared", "compared/*.tex"),
+    "report": ("{0} {1} output=page", "page/report.html"),
+    "describe": ("data=figqa_sample output=described", "described/*.tex"),
+    "contamination": ("data=figqa_sample against=[miqa_sample] output=shared", "shared/*"),
+    "merge": ("checkpoint={0} output=merged trainer=cpu", "merged/model.safetensors"),
+    "average": ("{0} {1} output=averaged trainer=cpu", "averaged/metrics.json"),
+    "release": ("run={0} name=tiny against=[figqa_sample] trainer=cpu", "checkpoints/tiny/README.md"),
+    "reproduce": (f"table=miqa_table3 data=miqa_sample model.init=tiny {FEW}", "runs/*/*/*table3*/table3.md"),
+    "generate": (f"data=miqa_sample model.init=tiny {FEW}", f"{ANSWERS}/sheet.csv"),
+}
+
+
+def apart(home: Path) -> dict[str, str]:
+    """Variables without those by which Python would find this checkout."""
+    kept = environment(home)
+    return {name: value for name, value in kept.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+
+
+# Two seeds of adapters over one network, as `merge` and `average` need them.
+TRAINED = [
+    "-m",
+    "peft=lora",
+    "data.limit=16",
+    "method.epochs=1",
+    "seed=0,1",
+    "trainer=cpu",
+    "trainer.progress=false",
+]
+
+
+@pytest.mark.installed
+def test_every_verb_works_from_the_wheel_in_an_empty_folder(command: Path, tmp_path: Path) -> None:
+
+    def left(verb: str, words: Sequence[str], files: str) -> str:
+        """What is wrong with a verb's end: its exit code, warnings or missing files."""
+        ended = subprocess.run(
+            [command, verb, *words],
+            cwd=tmp_path,
+            env=apart(tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        found = list(tmp_path.glob(files))
+        return "" if ended.returncode == 0 and found else f"{verb}: {ended.stderr[-2000:]}{ended.stdout}"
+
+    assert not left("train", TRAINED, "runs/*/seed1/metrics.json")
+    runs = sorted(str(path.parent.relative_to(tmp_path)) for path in tmp_path.glob("runs/*/*/metrics.json"))
+    assert len(runs) == 2
+    with ThreadPoolExecutor(2) as pool:
+        ended = pool.map(
+            lambda verb: (
+                left(verb, EACH[verb][0].format(*runs).split(), EACH[verb][1])
+                if verb in EACH
+                else left(verb, ["--help"], "*")
+            ),
+            VERBS,
+        )
+        assert not [text for text in ended if text]
+    assert not left("rate", [f"runs=[{ANSWERS}]", "folder=sheet"], "sheet/rate.html")
+    assert set(EACH) < set(VERBS)
+
+
+@pytest.mark.installed
+def test_two_processes_train_one_run_from_the_wheel(command: Path, tmp_path: Path) -> None:
+    """Lightning starts the second process as `python FILE words…`."""
+    words = [*TINY, "trainer.strategy=ddp", "trainer.devices=2", "run=two"]
+    ended = subprocess.run(
+        [command, "train", *words],
+        cwd=tmp_path,
+        env=apart(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / "two" / "metrics.json").is_file()

@@ -28,6 +28,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "table=miqa_table3 model=smollm2",
         "table=munch_judge model=smollm2 data=munch_sample",
     ),
+    "completion": ("bash",),
     "compare": (_TWO, f"{_TWO} output=tables"),
     "report": ("runs/minilm/seed0", f"{_TWO} output=paper"),
     "generate": ("model=smollm2 data=miqa name=answers", "model=gpt2 data=figqa_medium sampling=liu2022"),

@@ -8,4 +8,5 @@ PURPOSES: Mapping[str, tuple[str, ...]] = {
     "Answers in free text": ("generate", "rate"),
     "Data": ("tasks", "describe", "contamination"),
     "Models and releases": ("models", "merge", "average", "release"),
+    "This terminal": ("completion",),
 }

@@ -13,6 +13,7 @@ from hydra.core.config_store import ConfigStore
 
 from figlang.config.verbs.average import AverageConfig
 from figlang.config.verbs.compare import CompareConfig
+from figlang.config.verbs.completion import CompletionConfig
 from figlang.config.verbs.contamination import ContaminationConfig
 from figlang.config.verbs.describe import DescribeConfig
 from figlang.config.verbs.evaluate import EvaluateConfig
@@ -92,6 +93,7 @@ ROOTS: Mapping[str, Root] = {
     "average": Root(AverageConfig, {"trainer": "auto"}),
     "tasks": Root(TasksConfig),
     "models": Root(ModelsConfig),
+    "completion": Root(CompletionConfig),
 }
 
 

@@ -52,7 +52,7 @@ def topic(asked: str, root: Root, folder: Path) -> str:
     name = asked.partition("=")[0].lstrip("+")
     if name in chapters(root):
         return "\n".join([*_options(name, folder), *_fields(name, root)])
-    known = dict(_every(root))
+    known = dict(every(root))
     found = [full for full in known if name in (full, full.rpartition(".")[2])]
     if not found:
         names = [*chapters(root), *known]
@@ -89,15 +89,15 @@ def _options(group: str, folder: Path) -> list[str]:
 def _fields(group: str, root: Root) -> list[str]:
     own = [
         line
-        for full, (spec, kind) in _every(root)
+        for full, (spec, kind) in every(root)
         if full.partition(".")[0] == group or (group == "fields" and "." not in full)
         for line in _field(full, spec, kind)
     ]
     return ["", "Fields:", *own] if own and group != "fields" else own
 
 
-def _every(root: Root) -> Iterator[tuple[str, tuple[Field[Any], Any]]]:
-    """Every field by its full name, with its type."""
+def every(root: Root) -> Iterator[tuple[str, tuple[Field[Any], Any]]]:
+    """Every field of a verb by its full name, with its type."""
     hints = get_type_hints(root.schema)
     for spec in fields(root.schema):
         section = _section(root.schema, spec.name)

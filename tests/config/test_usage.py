@@ -10,6 +10,7 @@ from figlang.config.examples import EXAMPLES
 from figlang.config.roots import ROOTS, Root, chosen
 from figlang.config.topics import chapters, headline, presets_of, topic
 from figlang.config.usage import COLUMNS, LINES, overview
+from figlang.config.words import readable
 from figlang.errors import FiglangError
 
 TABLE = {"reproduce": ["table=munch_judge"]}
@@ -80,7 +81,6 @@ def test_a_topic_with_a_typo(asked: str, meant: str) -> None:
 def test_every_example_composes(verb: str, example: str) -> None:
     words = [word for word in shlex.split(example) if word != "-m" and "FILE" not in word]
     words = ["model=minilm" if word in ("model=FOLDER", "model=ORG/NAME") else word for word in words]
-    bare = [word for word in words if "=" not in word]
-    words = [word.split(",")[0] if "[" not in word else word for word in words if "=" in word]
-    several = [f"runs=[{','.join(bare)}]"] if bare else []
-    compose(verb, chosen(verb, words)[1].schema, [*words, *several])
+    words = [word if "[" in word else word.split(",")[0] for word in words]
+    root = chosen(verb, words)[1]
+    compose(verb, root.schema, readable(root, words))

@@ -76,10 +76,6 @@ def test_an_encoder_is_scored_by_its_masked_head(
             ["model=causal", "model.name_or_path=./bert", "scoring=clean"],
             "BertLMHeadModel as loaded is not a causal language model",
         ),
-        (
-            ["model=google/bert"],
-            "model=google/bert: there is no config.json of it on the hub (or in its cache",
-        ),
         (["model=berd"], "model=berd is not a preset; did you mean bert? choose one of"),
         (
             ["model=bert", "scoring=cleen"],

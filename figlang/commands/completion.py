@@ -1,0 +1,17 @@
+"""Print a script for the tab key of bash or zsh: `figlang completion bash`."""
+
+import sys
+
+from figlang.config.completing import script
+from figlang.config.composing import CONF
+from figlang.config.entry import entry
+from figlang.config.verbs.completion import CompletionConfig
+
+
+@entry("completion")
+def main(config: CompletionConfig) -> None:
+    sys.stdout.write(script(config.shell, CONF))
+
+
+if __name__ == "__main__":
+    main()
