@@ -15,7 +15,7 @@ from tests.running import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-OWN = {"figlang", "hydra_plugins", "tests", "benchmarks", "train", "evaluate"}
+OWN = {"figlang", "hydra_plugins", "tests", "benchmarks", "docs", "train", "evaluate"}
 # Imported names whose package may not be installed here, so that their distribution cannot be asked for.
 NAMES = {"deepspeed": "deepspeed", "hydra_plugins.hydra_submitit_launcher": "hydra-submitit-launcher"}
 # Declared, and used by their command, by another library, or by nothing but a name.
@@ -23,6 +23,9 @@ UNIMPORTED = {
     "accelerate": "transformers takes it to lay a network out over devices",
     "bitsandbytes": "transformers takes it for weights in 8 and 4 bits",
     "hydra-submitit-launcher": "hydra finds it as a plugin",
+    "latex2mathml": "docs/making writes formulas with it",
+    "mkdocs-material": "mkdocs finds it as a theme",
+    "mkdocstrings": "mkdocs finds it as a plugin",
 }
 # The environments of `make bench-score` and `make test-served` have these.
 ELSEWHERE = {"lm_eval", "llama_cpp"}
@@ -102,6 +105,7 @@ def test_nothing_is_declared_twice(extra: str | None) -> None:
 def test_messages_and_documents_name_the_extras_there_are() -> None:
     files = [
         *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "conf").rglob("*.*"),
         *(path for place in ("figlang", "hydra_plugins") for path in (ROOT / place).rglob("*.py")),
     ]
