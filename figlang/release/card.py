@@ -5,7 +5,7 @@ from typing import Any
 
 from figlang.models import gguf
 from figlang.models.manifest import Manifest
-from figlang.release import using
+from figlang.release import matter, using
 from figlang.report.terminal import BLIND, GAIN, TITLES, percent
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, as_row
@@ -19,7 +19,6 @@ from figlang.tables import (
     markdown,
     markdown_code,
     markdown_text,
-    yaml_text,
 )
 from figlang.tables import text as shown
 from figlang.tasks import overlap_table
@@ -48,7 +47,7 @@ def card(manifest: Manifest, document: Mapping[str, Any]) -> str:
     titled = f" ({markdown_text(title)})" if title else ""
     seeded = "" if manifest.seed is None else f", seed {manifest.seed}"
     return f"""---
-{_matter(manifest)}---
+{matter.front(manifest, document)}---
 
 # {markdown_text(f"{manifest.name} trained on {manifest.trained_on}")}
 
@@ -87,14 +86,6 @@ Or `python evaluate.py checkpoint=<this folder> data=figqa_medium`.
 
 {chr(10).join(_health(document["health"]))}
 {_released(document)}{_contamination(document, manifest.trained_on)}"""
-
-
-def _matter(manifest: Manifest) -> str:
-    """The front matter, which hubs read."""
-    library = "transformers" if manifest.base_sha256 is None else "peft"
-    return yaml_text(
-        {"library_name": library, "base_model": manifest.base, "tags": ["figurative-language", "figlang"]}
-    )
 
 
 def _results(document: Mapping[str, Any]) -> list[str]:

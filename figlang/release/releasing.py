@@ -107,7 +107,8 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
 
 
 def annotate(config: ReleaseConfig) -> Path:
-    """Write the card of a released checkpoint again, with the evaluations of `config.beside` on it.
+    """Write the card of a released checkpoint again, with `config.licence` and the evaluations of
+    `config.beside` on it if they are given.
 
     Returns:
         Its folder.
@@ -124,7 +125,10 @@ def annotate(config: ReleaseConfig) -> Path:
     )
     if not isinstance(content.get("release"), dict):
         raise FiglangError(f"{folder} was not made by figlang release; give run=FOLDER to release one")
-    content["release"]["beside"] = beside_base.rows(config.beside, manifest)
+    if config.beside:
+        content["release"]["beside"] = beside_base.rows(config.beside, manifest)
+    if config.licence is not None:
+        content["release"]["licence"] = config.licence
     results.write(folder / "metrics.json", content)
     write_text(folder / "README.md", card.card(manifest, content))
     return folder
@@ -241,6 +245,7 @@ def _history(
     """What was measured of the run before it was released, beside its other seeds and its base."""
     return {
         **({} if config.note is None else {"note": config.note}),
+        **({} if config.licence is None else {"licence": config.licence}),
         "run": _values(content),
         "seeds": [_values(system.content) for system in seeds],
         "evaluations": _evaluations(Path(config.run)),

@@ -5,7 +5,7 @@ from figlang.tables.files import comma_separated, document, latex, markdown, wri
 from figlang.tables.html import html
 from figlang.tables.screen import show
 from figlang.tables.table import Table
-from figlang.tables.writing import cell_of_csv, latex_text, markdown_code, markdown_text, yaml_text
+from figlang.tables.writing import cell_of_csv, latex_text, markdown_code, markdown_text
 
 __all__ = [
     "FEW_CLUSTERS",
@@ -30,5 +30,4 @@ __all__ = [
     "show",
     "text",
     "write",
-    "yaml_text",
 ]

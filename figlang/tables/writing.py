@@ -1,10 +1,6 @@
 """Text in the formats that other programs read, one function each. Any character in a name stays text."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
-
-import yaml
 
 from figlang.machine.printing import printable
 
@@ -86,11 +82,3 @@ def latex_row(cells: list[str]) -> str:
     """
     row = " & ".join(map(latex_text, cells))
     return ("{}" if row.lstrip().startswith(("[", "*")) else "") + row + r" \\"
-
-
-def yaml_text(content: Mapping[str, Any]) -> str:
-    """A mapping as YAML, in its own order."""
-    text: str = yaml.safe_dump(
-        dict(content), allow_unicode=True, sort_keys=False, default_flow_style=None, width=10_000
-    )
-    return text

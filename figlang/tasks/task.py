@@ -63,6 +63,10 @@ class Task:
     """The value of `data.dataset`."""
     title: str = "items of one's own"
     """The name in tables and sentences."""
+    hub: tuple[str, ...] = ()
+    """The ids of its data sets on the Hugging Face hub."""
+    languages: tuple[str, ...] = ()
+    """Language codes of the training items (ISO 639); empty if they are not known."""
     questions: tuple[str, ...] = ("both",)
     """Values of `data.question`."""
     sizes: tuple[str, ...] = ()

@@ -22,6 +22,7 @@ from figlang.config import PathsConfig
 from figlang.machine.printing import printable
 from figlang.models.manifest import Manifest
 from figlang.release import card
+from figlang.release.matter import front
 from figlang.report import terminal
 from figlang.runs import recomputed
 from figlang.tables import Code, Table, drawing
@@ -111,12 +112,6 @@ def test_code_in_markdown_is_one_span(name: str) -> None:
     assert "| ``x`y`` | 1 |" in cell
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_front_matter_is_yaml(name: str) -> None:
-    matter = {"base_model": name, "tags": ["a", name]}
-    assert yaml.safe_load(tables.yaml_text(matter)) == matter
-
-
 def document(metrics: dict[str, Any]) -> dict[str, Any]:
     side = {"items": 2, "sha256": "0"}
     return {
@@ -137,12 +132,21 @@ def document(metrics: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_front_matter_is_yaml(name: str) -> None:
+    made = Manifest(name, name, "contrastive", "pair", "clean", 80, 20.0, 2, name, "0", 0)
+    released = document({}) | {"release": {"name": name, "licence": name}}
+    matter = yaml.safe_load(front(made, released))
+    assert [matter[key] for key in ("base_model_source", "license")] == [name, name]
+    assert matter["library_name"] == "transformers"
+
+
 @pytest.mark.parametrize("name", ["m: [x] # y", "- item", "a\nb: c", "<script>", "[x](y)"])
 def test_a_card_has_valid_front_matter_and_no_foreign_marks(name: str) -> None:
     made = Manifest(name, name, "contrastive", "pair", "clean", 80, 20.0, 2, name, "0", 0)
     text = card.card(made, document({}))
     _, matter, body = text.split("---\n", 2)
-    assert yaml.safe_load(matter)["base_model"] == name
+    assert yaml.safe_load(matter)["base_model_source"] == name
     assert body.splitlines()[1].startswith("# ")
     assert "\n<script>" not in body
     assert not re.search(r"(?<!\\)\[x\]\(y\)", re.sub(r"`+[^`]*`+", "", body))

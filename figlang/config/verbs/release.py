@@ -28,6 +28,15 @@ class ReleaseConfig(Command):
         None,
         "A further sentence on the card, for example about a setting that was chosen by evaluation items.",
     )
+    licence: str | None = option(
+        None,
+        "Licence of the checkpoint as the hub names it, for example apache-2.0. null: that of the base "
+        "network, if figlang knows it.",
+    )
+    card: bool = option(
+        False,
+        "Write the card of the released checkpoint name= again from its files, without a new evaluation.",
+    )
     beside: list[str] = words(
         "Evaluation folders of the run and of its base model without training. The card then says what the "
         "training improved and what it worsened. Without run=: evaluations of the released checkpoint."
@@ -45,8 +54,8 @@ class ReleaseConfig(Command):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (self.run or self.beside) or not self.name:
+        if not (self.run or self.beside or self.card) or not self.name:
             raise FiglangError(
                 "give run=FOLDER, a finished run, and name=NAME for the checkpoint; or name= and "
-                "beside=[FOLDER,…] for its card"
+                "beside=[FOLDER,…] or card=true for its card"
             )

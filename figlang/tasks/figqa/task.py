@@ -18,6 +18,8 @@ from figlang.types import Item, Open, Prediction, Split
 class FigQa(Task):
     name = "figqa"
     title = "Fig-QA"
+    hub: tuple[str, ...] = ("nightingal3/fig-qa",)
+    languages: tuple[str, ...] = ("en",)
     sizes: tuple[str, ...] = ("small", "medium", "large")
     printed_sizes = MappingProxyType({"small": "S", "medium": "L", "large": "XL"})  # as in Table 4
     files: tuple[str, ...] = ("test_labels",)

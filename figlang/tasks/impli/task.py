@@ -27,6 +27,7 @@ class Impli(Task):
 
     name = "impli"
     title = "IMPLI"
+    languages: tuple[str, ...] = ("en",)
     questions = (
         "both",
         *reading.FIGURES,

@@ -18,6 +18,7 @@ class Mabl(Task):
 
     name = "mabl"
     title = "MABL"
+    languages: tuple[str, ...] = ("en",)
     questions = (ALL, WITH_ENGLISH, *reading.NAMES)
     context = "metaphor"
 

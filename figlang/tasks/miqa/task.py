@@ -16,6 +16,7 @@ from figlang.types import Item, Open, Split
 class MiQa(Task):
     name = "miqa"
     title = "MiQA"
+    languages: tuple[str, ...] = ("en",)
     questions = ("both", *reading.QUESTIONS)
     # There is one set, so that examples come from the other rows of what is evaluated.
     examples = "validation"

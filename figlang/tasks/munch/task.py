@@ -18,6 +18,7 @@ from figlang.types import Prediction, Split
 class Munch(Task):
     name = "munch"
     title = "MUNCH"
+    languages: tuple[str, ...] = ("en",)
     questions = ("both", *reading.FORMS, "generation", "paraphrase")
     mixed_as = "paraphrase"
     divided = True

@@ -97,6 +97,13 @@ def load(split: str, dataset: str, root: str | None, strict: bool = False) -> Sp
     return _corpus(dataset, split, root, strict)
 
 
+def on_hub(dataset: str) -> tuple[str, ...]:
+    """The ids on the hub of the corpora in a data set."""
+    return tuple(
+        corpus.hub for name, corpus in CORPORA.items() if dataset in (name, f"{name}_dev_test", "nli_mix")
+    )
+
+
 def choices(split: Split, wrong: int = CLASSES.index("contradiction")) -> Split:
     """Make choices: which hypothesis follows from the premise?
 

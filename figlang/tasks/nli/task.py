@@ -29,9 +29,11 @@ class Nli(Task):
 
     questions = ("both", "choice")
     mixed_as = "choice"
+    languages: tuple[str, ...] = ("en",)
 
     def __init__(self, name: str) -> None:
         self.name, self.title = name, TITLES[name]
+        self.hub = reading.on_hub(name)
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
         loaded = reading.load(split, self.name, data.root or paths.data, data.strict)

