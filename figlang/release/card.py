@@ -74,13 +74,19 @@ Method {markdown_text(manifest.method)}, input format `{manifest.format}`, from 
 
 ## Use
 
-`folder` is where this card lies; metaphor and answers are worded as: {WORDED.get(manifest.text, "text as it is")}.
+The model reads texts that are worded like this: {WORDED.get(manifest.text, "text as it is")}. With figlang, from the folder of this card:
+
+```python
+{using.use(manifest)}
+```
+
+With plain {"transformers and peft" if manifest.base_sha256 else "transformers"}:
 
 ```python
 {using.lines(manifest)}
 ```
 
-Or `python evaluate.py checkpoint=<this folder> data=figqa_medium`.
+On a benchmark: `figlang evaluate checkpoint=. data=figqa_medium`.
 
 ## Health of the training
 

@@ -11,6 +11,25 @@ from figlang.models.manifest import Manifest
 from figlang.models.weights import address
 from figlang.types import SentenceVectors
 
+# What comes before the lines of a format, so that they run as they are printed. `{quiet}` is for libraries
+# that would print while they load.
+BEGIN = """from transformers.utils import logging
+
+logging.set_verbosity_error()
+logging.disable_progress_bar()
+folder = "."  # the folder of this card
+metaphor = "Her voice was velvet."
+answer1, answer2 = "Her voice was soft.", "Her voice was rough."
+"""
+END = "print(dict(zip((answer1, answer2), scores.tolist())))"
+PROGRESS = """import os
+
+os.environ["TQDM_DISABLE"] = "1"  # no progress lines
+"""
+WARNINGS = """import warnings
+
+warnings.simplefilter("ignore", FutureWarning)  # of peft, about a name in transformers
+"""
 LOAD = {
     "pair": """from transformers import AutoModelForMultipleChoice, AutoTokenizer
 
@@ -22,9 +41,10 @@ scores = network(**{name: tensor[None] for name, tensor in inputs.items()}).logi
 
 network = AutoModelForSequenceClassification.from_pretrained(folder)
 tokenizer = AutoTokenizer.from_pretrained(folder)
-first, second = sorted([answer1, answer2])  # options enter in alphabetical order; so do the scores
+first, second = sorted([answer1, answer2])  # options enter in alphabetical order
 between = tokenizer.sep_token or tokenizer.eos_token
-scores = network(**tokenizer(metaphor, f"{first} {between} {second}", return_tensors="pt")).logits[0]""",
+scores = network(**tokenizer(metaphor, f"{first} {between} {second}", return_tensors="pt")).logits[0]
+scores = scores if first == answer1 else scores.flip(0)""",
     "dual": """{imports}from torch.nn.functional import cosine_similarity
 from transformers import AutoModel, AutoTokenizer
 
@@ -48,23 +68,17 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 network = AutoModelForCausalLM.from_pretrained(folder)
 tokenizer = AutoTokenizer.from_pretrained(folder)
 first = {bos}  # the token before every string
-before, string = ({texts})
-ids = first + tokenizer(before + string, add_special_tokens=False).input_ids
-start = {start}
-log_probs = network(torch.tensor([ids])).logits[0, :-1].log_softmax(-1).gather(1, torch.tensor(ids[1:])[:, None])[:, 0]
-score = {score}""",
-    "causal, minus alone": """import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
-network = AutoModelForCausalLM.from_pretrained(folder)
-tokenizer = AutoTokenizer.from_pretrained(folder)
-first = {bos}  # the token before every string
-def log_prob(before, string):  # of a string after what stands before it
+
+def score(before, string):  # of a string after what stands before it
     ids = first + tokenizer(before + string, add_special_tokens=False).input_ids
-    start = len(first + tokenizer(before, add_special_tokens=False).input_ids) - 1
-    log_probs = network(torch.tensor([ids])).logits[0, :-1].log_softmax(-1).gather(1, torch.tensor(ids[1:])[:, None])[:, 0]
+    start = {start}
+    log_probs = network(torch.tensor([ids])).logits[0, :-1].log_softmax(-1)
+    log_probs = log_probs.gather(1, torch.tensor(ids[1:])[:, None])[:, 0]
     return {score}
-score = log_prob({texts}) - log_prob("", {alone})""",
+
+
+scores = torch.stack([{stacked} for answer in (answer1, answer2)])""",
 }
 POOLED = {
     "cls": "states[:, 0]",
@@ -77,32 +91,75 @@ POOLED = {
 
 
 def lines(manifest: Manifest) -> str:
-    """The lines by which plain transformers scores with the export."""
-    filled = {"{scale:g}": f"{manifest.scale:g}", **_vectors(manifest.sentence_vectors)}
-    if manifest.scoring is not None:
-        scoring = manifest.scoring
-        bos = {"none": "[]", "add": "[tokenizer.bos_token_id]"}.get(manifest.bos, f"[{manifest.bos}]")
-        before, after = scoring["template"].split("{answer}")
-        whole = scoring["span"] == "whole"
-        score = {"sum": "log_probs[start:].sum()", "mean": "log_probs[start:].mean()"}.get(
-            scoring["norm"], "log_probs[start:].sum() / len(string.encode())"
-        )
-        filled |= {
-            "{bos}": bos,
-            "{texts}": f'"", f"{before}{{answer}}{after}"'
-            if whole
-            else f'f"{before.rstrip()}", f"{before[len(before.rstrip()) :]}{{answer}}{after}"',
-            "{start}": "max(len(first), 1) - 1"
-            if whole
-            else "len(first + tokenizer(before, add_special_tokens=False).input_ids) - 1",
-            "{score}": score,
-            "{alone}": f'f"{{answer}}{after}"',
-        }
-    alone = manifest.scoring is not None and manifest.scoring["minus_alone"]
-    text = LOAD[f"{manifest.format}, minus alone" if alone else manifest.format]
+    """The lines by which plain transformers scores with the export. They run as they are printed.
+
+    Args:
+        manifest: The manifest of the export.
+
+    Returns:
+        Python that scores two answers, and prints the scores.
+    """
+    filled = {"{scale:g}": f"{manifest.scale:g}", **_vectors(manifest.sentence_vectors), **_strings(manifest)}
+    text = LOAD[manifest.format]
     for name, value in filled.items():
         text = text.replace(name, value)
-    return text if manifest.base_sha256 is None else _over_base(text, manifest)
+    if manifest.base_sha256 is not None:
+        text = _over_base(text, manifest)
+    return _whole(text, manifest)
+
+
+def use(manifest: Manifest) -> str:
+    """The lines by which figlang scores with the export.
+
+    Args:
+        manifest: The manifest of the export.
+    """
+    called = "scores = model.score(metaphor, [answer1, answer2])"
+    if manifest.input_format.classes:
+        called = 'scores = model.score(metaphor, [answer1, answer2], scoring="nli")'
+    begin = BEGIN[BEGIN.index("folder =") :]
+    return f"import figlang\n\n{begin}\nmodel = figlang.open_model(folder)\n{called}\nprint(scores.text)"
+
+
+def _whole(text: str, manifest: Manifest) -> str:
+    """Lines with what they need before and behind them. Imports stand together, below what silences them."""
+    imports, _, body = text.partition("\n\nbase =" if "\n\nbase =" in text else "\n\nnetwork =")
+    body = text[len(imports) :].lstrip("\n")
+    below, adapted = BEGIN.split("\n\n", 1), manifest.base_sha256 is not None
+    quiet = PROGRESS if adapted and gguf.is_gguf(manifest.base) else ""
+    quiet += WARNINGS if adapted else ""
+    if quiet:
+        named = [line for line in quiet.splitlines() if line.startswith("import ")]
+        done = [line for line in quiet.splitlines() if line and not line.startswith("import ")]
+        quiet = "\n".join([*named, "", *done, "", ""])
+    return f"{quiet}{imports}\n{below[0]}\n\n{below[1]}\n{body}\n{END}"
+
+
+def _strings(manifest: Manifest) -> dict[str, str]:
+    """How the log-probabilities of a causal model become scores, as text for its lines."""
+    if manifest.scoring is None:
+        return {}
+    scoring = manifest.scoring
+    bos = {"none": "[]", "add": "[tokenizer.bos_token_id]"}.get(manifest.bos, f"[{manifest.bos}]")
+    before, after = scoring["template"].split("{answer}")
+    whole = scoring["span"] == "whole"
+    score = {"sum": "log_probs[start:].sum()", "mean": "log_probs[start:].mean()"}.get(
+        scoring["norm"], "log_probs[start:].sum() / len(string.encode())"
+    )
+    texts = (
+        f'"", f"{before}{{answer}}{after}"'
+        if whole
+        else f'f"{before.rstrip()}", f"{before[len(before.rstrip()) :]}{{answer}}{after}"'
+    )
+    alone = f' - score("", f"{{answer}}{after}")' if scoring["minus_alone"] else ""
+    return {
+        "{bos}": bos,
+        "{stacked}": f"score({texts}){alone}",
+        "{start}": "max(len(first), 1) - 1"
+        if whole
+        else "len(first + tokenizer(before, add_special_tokens=False).input_ids) - 1",
+        "{score}": score,
+    }
 
 
 def _vectors(vectors: SentenceVectors) -> dict[str, str]:

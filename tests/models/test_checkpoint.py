@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from figlang.release import card
 from figlang.scoring.encode import Encoder, word
 from figlang.scoring.head import scorer
 from figlang.types import Item
+from tests import cards
 
 ITEM = Item(
     "a", "a", "The room was an oven", ("It was hot.", "It was cold and rather dark in every corner."), 0
@@ -75,22 +75,9 @@ def test_an_export_scores_as_the_network_did(tmp_path: Path, format: str, archit
 @pytest.mark.parametrize("format", ["pair", "joint", "dual"])
 def test_the_lines_on_the_card_give_the_same_scores(tmp_path: Path, format: str) -> None:
     before, manifest = exported(tmp_path / "model", format)
-    found = re.search(r"```python\n(.*?)```", card.card(manifest, DOCUMENT), flags=re.DOTALL)
-    assert found is not None
-    sentences = [word(text, "clean") for text in TEXTS]
-    names: dict[str, object] = {
-        "folder": str(tmp_path / "model"),
-        **dict(zip(("metaphor", "answer1", "answer2"), sentences, strict=True)),
-    }
-    exec(found[1], names)
-    scores = names["scores"]
-    assert isinstance(scores, torch.Tensor)
-    expected = (
-        [before[ITEM.options.index(option)] for option in sorted(ITEM.options)]
-        if format == "joint"
-        else before
-    )
-    assert scores.tolist() == pytest.approx(expected, abs=1e-5)
+    context, *options = (word(text, "clean") for text in TEXTS)
+    found = cards.scores(card.card(manifest, DOCUMENT), tmp_path / "model", context, options)
+    assert found == pytest.approx(before, abs=1e-5)
 
 
 def test_a_folder_without_figlang_json_is_taken_by_its_class(tmp_path: Path) -> None:

@@ -1,7 +1,10 @@
 """Figlang's own checkpoints: each fits its files, loads by its card alone and gives its numbers again."""
 
+import ast
 import json
+import os
 import re
+import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -19,9 +22,10 @@ from figlang.runs.predictions import read_predictions
 from figlang.scoring.encode import word
 from figlang.statistics.metrics import METRICS, accuracy, pair_accuracy, spread
 from figlang.tasks import registry as data
-from tests.conftest import published
+from tests import cards
+from tests.conftest import ROOT, published
 
-FOLDERS = sorted(path.parent for path in (Path(__file__).parents[2] / "checkpoints").glob("*/figlang.json"))
+FOLDERS = sorted(path.parent for path in (ROOT / "checkpoints").glob("*/figlang.json"))
 every = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 
 
@@ -122,17 +126,27 @@ def test_the_lines_of_its_card_score_as_it_does(folder: Path) -> None:
     item = data.load(
         "validation", DataConfig(name="figqa_large", size="large"), PathsConfig(data=root)
     ).items[0]
-    found = re.search(r"```python\n(.*?)```", (folder / "README.md").read_text(), flags=re.DOTALL)
-    assert found is not None
-    names: dict[str, Any] = {"folder": str(folder), "metaphor": word(item.context, "clean")}
     options = [word(option, "clean") for option in item.options]
-    if "answer1" in found[1]:
-        names["answer1"], names["answer2"] = options
-        exec(found[1], names)
-        scores = names["scores"].tolist()
-    else:  # of a causal model, one answer at a time
-        scores = []
-        for option in options:
-            exec(found[1], made := names | {"answer": option})
-            scores.append(float(made["score"].detach()))
-    assert scores == pytest.approx(read_predictions(folder / "predictions.jsonl")[0].scores, abs=1e-2)
+    found = cards.scores((folder / "README.md").read_text(), folder, word(item.context, "clean"), options)
+    assert found == pytest.approx(read_predictions(folder / "predictions.jsonl")[0].scores, abs=1e-2)
+
+
+@every
+@pytest.mark.parametrize("library", ["figlang", "transformers"])
+def test_the_code_of_its_card_runs_as_it_is_printed(folder: Path, library: str) -> None:
+    with_base(folder)
+    code = cards.blocks((folder / "README.md").read_text())[library]
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    (line,) = ended.stdout.splitlines()
+    if library == "transformers":
+        scores = ast.literal_eval(line)
+        line = max(scores, key=scores.get)
+    assert line == "Her voice was soft."

@@ -20,6 +20,7 @@ from figlang.scoring.encode import word
 from figlang.statistics.comparison import compare
 from figlang.statistics.metrics import measure
 from figlang.tasks import registry as data
+from tests import cards
 from train import main as train_command
 
 FIXED = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
@@ -119,15 +120,11 @@ def test_metrics_and_card_name_training_seeds_and_contamination(home: Path, rele
 )  # by peft 0.21, which the lines call
 def test_the_lines_on_the_card_need_no_figlang(released: Path) -> None:
     first = data.load("validation", DataConfig(root=SAMPLES), PathsConfig()).items[0]
-    found = re.search(r"```python\n(.*?)```", (released / "README.md").read_text(), flags=re.DOTALL)
-    assert found is not None
-    assert "figlang" not in found[1]
-    names: dict[str, Any] = {"folder": str(released), "metaphor": word(first.context, "clean")}
-    names["answer1"], names["answer2"] = (word(option, "clean") for option in first.options)
-    exec(found[1], names)
-    assert names["scores"].tolist() == pytest.approx(
-        read_predictions(released / "predictions.jsonl")[0].scores, abs=1e-4
+    options = [word(option, "clean") for option in first.options]
+    found = cards.scores(
+        (released / "README.md").read_text(), released, word(first.context, "clean"), options
     )
+    assert found == pytest.approx(read_predictions(released / "predictions.jsonl")[0].scores, abs=1e-4)
 
 
 def test_neither_text_of_a_data_set_nor_a_folder_of_this_machine_is_released(

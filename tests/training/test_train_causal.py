@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from figlang.models.manifest import Manifest
 from figlang.release import card
 from figlang.report.figures import prompt_bars, prompt_series
 from figlang.scoring.encode import word
+from tests import cards
 from tests.running import ROOT, TINY, environment, run, train
 from train import main as train_command
 
@@ -75,21 +75,14 @@ def test_the_lines_on_the_card_give_the_same_score(trained: Path, minus_alone: b
     manifest = replace(manifest, scoring={**manifest.scoring, "minus_alone": minus_alone})
     text = card.card(manifest, json.loads((trained / "metrics.json").read_text()))
     assert minus_alone or text == (trained / "model" / "README.md").read_text()
-    found = re.search(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    assert found is not None
     measured = rows(trained / "log_probabilities.jsonl")[0]
     with (ROOT / "figlang/samples/figqa/filtered/dev.csv").open(encoding="utf-8") as file:
         item = next(csv.DictReader(file))
-    names: dict[str, object] = {
-        "folder": str(trained / "model"),
-        "metaphor": word(item["startphrase"], "clean"),
-        "answer": word(item["ending1"], "clean"),
-    }
-    exec(found[1], names)
-    assert isinstance(names["score"], torch.Tensor)
-    sums = [measured[name][0][0] for name in ("answer", "answer_alone")]  # type: ignore[index]
-    expected = sums[0] - sums[1] if minus_alone else sums[0]
-    assert float(names["score"].detach()) == pytest.approx(expected, abs=1e-4)
+    options = [word(item[name], "clean") for name in ("ending1", "ending2")]
+    found = cards.scores(text, trained / "model", word(item["startphrase"], "clean"), options)
+    for place, score in enumerate(found):
+        sums = [measured[name][place][0] for name in ("answer", "answer_alone")]  # type: ignore[index]
+        assert score == pytest.approx(sums[0] - sums[1] if minus_alone else sums[0], abs=1e-4)
 
 
 def test_prompts_are_compared_in_a_figure(trained: Path) -> None:
