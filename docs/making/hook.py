@@ -12,7 +12,7 @@ from latex2mathml.converter import convert
 sys.path[:0] = [place for place in [str(Path(__file__).parents[2])] if place not in sys.path]
 
 from docs.making import measured, options, published, released  # noqa: E402
-from docs.making.rows import ROOT  # noqa: E402
+from docs.making.rows import REPOSITORY, ROOT, in_repository  # noqa: E402
 
 MADE: dict[str, Callable[..., str]] = {
     "measured": measured.measured,
@@ -28,13 +28,13 @@ MADE: dict[str, Callable[..., str]] = {
 LINE = re.compile(r"^\{\{ (.+) \}\}$", flags=re.MULTILINE)
 INLINE = re.compile(r"\\\((.+?)\\\)")
 FORMULA = re.compile(r"^\$\$(.+?)\$\$$", flags=re.MULTILINE | re.DOTALL)
-SOURCE = "https://github.com/figlang/figlang/blob/main"
 
 
 def shown(name: str) -> str:
-    """A Markdown file of the repository without its title, with links to other files as addresses."""
+    """A Markdown file of the repository without its title. Links to other files lead into the repository."""
     text = re.sub(r"\A# .*\n", "", (ROOT / name).read_text(encoding="utf-8"))
-    return re.sub(r"\]\((?!https?:|#)([^)]+)\)", rf"]({SOURCE}/\1)", text)
+    link = r"\[([^\]]+)\]\((?!https?:|#)([^)]+)\)"
+    return re.sub(link, lambda found: in_repository(found[1], found[2]), text)
 
 
 def made(text: str) -> str:
@@ -56,6 +56,11 @@ def made(text: str) -> str:
 
     text = FORMULA.sub(formula, LINE.sub(line, text))
     return INLINE.sub(lambda found: convert(found[1]), text)
+
+
+def on_config(config: Any, **_: Any) -> None:
+    """Called by mkdocs once: the site leads to the repository if it has an address."""
+    config.repo_url = REPOSITORY
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

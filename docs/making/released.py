@@ -6,10 +6,9 @@ from functools import cache
 from typing import Any
 
 from docs.making.measured import cell, read
-from docs.making.rows import ROOT, interval, percent, table
+from docs.making.rows import ROOT, in_repository, interval, percent, table
 
 CHECKPOINTS = ROOT / "checkpoints"
-SITE = "https://github.com/figlang/figlang"
 BENCHMARKS = {"figqa_large": "Fig-QA dev", "miqa": "MiQA", "munch_paraphrase": "MUNCH"}
 BASES = {"minilm": "MiniLM as it comes", "smollm2": "SmolLM2-135M-Instruct (Q4_1) as it comes"}
 
@@ -41,8 +40,22 @@ def kept(name: str) -> str:
     return f"{what}{f', {1 - share:g} of it' if share else ''}, {size:.1f} MB"
 
 
-def released(folder: str = f"{SITE}/tree/main/checkpoints") -> str:
-    """The released checkpoints on Fig-QA dev, each with its blind accuracy and its five seeds."""
+def named(name: str, folder: str | None) -> str:
+    """The name of a checkpoint that leads to its card."""
+    if folder is None:
+        return in_repository(name, f"checkpoints/{name}/README.md")
+    return f"[{name}]({folder}/{name}/README.md)"
+
+
+def released(folder: str | None = None) -> str:
+    """The released checkpoints on Fig-QA dev, each with its blind accuracy and its five seeds.
+
+    Args:
+        folder: Where their folders lie, seen from the document. None: in the repository.
+
+    Returns:
+        Markdown.
+    """
     rows = []
     for name, manifest in content().items():
         metrics, backward = manifest["metrics"], manifest.get("backward") or {}
@@ -52,7 +65,7 @@ def released(folder: str = f"{SITE}/tree/main/checkpoints") -> str:
         beside = manifest["release"]["beside"][0]
         rows.append(
             [
-                f"[{name}]({folder}/{name})",
+                named(name, folder),
                 kept(name),
                 beside["scoring"],
                 estimate(metrics["accuracy"]),
@@ -129,15 +142,15 @@ def gains() -> str:
     return table(["checkpoint", "mean gain over blind"], rows)
 
 
-def six() -> str:
-    """The six rows of the README: accuracy and pairs with intervals, and blind accuracy, on Fig-QA dev."""
+def six(readme: bool = False) -> str:
+    """Six rows on Fig-QA dev: accuracy and pairs with intervals, and blind accuracy."""
     rows = []
     for name in ("minilm-figqa-large", "smollm2-figqa-large", "smollm2-multitask", "smollm2-figqa-large-lm"):
         manifest = content()[name]
         beside = manifest["release"]["beside"][0]
         rows.append(
             [
-                f"[{name}]({SITE}/tree/main/checkpoints/{name})",
+                named(name, "checkpoints" if readme else None),
                 estimate(manifest["metrics"]["accuracy"]),
                 estimate(manifest["metrics"]["pair_accuracy"]),
                 percent(beside["blind"]["value"]),

@@ -1,11 +1,15 @@
 """Rows as Markdown: every made table of the site and of the README goes through here."""
 
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 from figlang.tables import markdown_text
 
 ROOT = Path(__file__).parents[2]
+URLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {})
+REPOSITORY: str | None = URLS.get("Repository")
+"""The address of the public repository; None as long as pyproject.toml has none."""
 
 
 def percent(share: float) -> str:
@@ -39,3 +43,8 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1)
     lines = [[markdown_text(columns[place]) for place in kept], rule]
     lines += [[row[place] for place in kept] for row in rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def in_repository(text: str, place: str) -> str:
+    """A text that leads to a file of the repository; the text alone if the repository has no address."""
+    return f"[{text}]({REPOSITORY}/blob/HEAD/{place})" if REPOSITORY else text

@@ -47,7 +47,7 @@ def values(verb: str, words: Sequence[str]) -> list[list[str]]:
     runs = [word for word in words if "=" not in word and word != "-m"]
     kept = [
         word
-        for word in words
+        for word in _spelled_out(words)
         if "=" in word and not word.startswith(("hydra/", "hydra.")) and "interval(" not in word
     ]
     given = [
@@ -60,6 +60,19 @@ def values(verb: str, words: Sequence[str]) -> list[list[str]]:
         [f"{key}={choices[min(place, len(choices) - 1)]}" for key, choices in given] + lasting
         for place in range(longest)
     ]
+
+
+def _spelled_out(words: Sequence[str]) -> list[str]:
+    """Short names as the presets that they stand for: those of models would be looked up on the hub."""
+    made: list[str] = []
+    for word in words:
+        if re.match(r"model=.*[/.]", word):
+            made += ["model=causal", f"model.name_or_path={word.partition('=')[2]}"]
+        elif re.match(r"data=.*\.(csv|tsv|jsonl)$", word):
+            made += ["data=figqa_csv", f"data.file={word.partition('=')[2]}"]
+        else:
+            made.append(word)
+    return made
 
 
 @pytest.mark.parametrize("command", OURS)

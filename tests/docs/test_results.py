@@ -49,7 +49,7 @@ def test_released_rows_are_those_of_their_files() -> None:
     )
     found = content["metrics"]["accuracy"]
     text = f"{100 * found['value']:.1f} ({100 * found['low']:.1f} – {100 * found['high']:.1f})"
-    row = next(line for line in released.released().splitlines() if line.startswith("| [minilm-figqa-large]"))
+    row = next(line for line in released.released().splitlines() if "minilm-figqa-large" in line)
     assert text in row
     assert len(released.six().splitlines()) == 8
 
