@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from figlang.machine import bars
 from figlang.report import learning, plots
 from figlang.report.figures import prompt_bars, prompt_series
 from figlang.report.parts import Chapter, Long, Part, Picture, Section, fitted
@@ -14,7 +13,6 @@ from figlang.statistics.clustered import LEVEL
 from figlang.statistics.comparison import (
     Compared,
     Difference,
-    every_pair,
     mean_accuracies,
     mean_accuracy,
     mean_pair_accuracy,
@@ -39,10 +37,9 @@ NOTES = (
 
 def compared(chapter: Chapter) -> Section | None:
     """Compare every two systems of the chapter; None if there is only one, or if labels are hidden."""
-    labelled = any(row.gold is not None for row in chapter.systems[0].predictions)
-    if len(chapter.pools) < 2 or not labelled:
+    found = chapter.compared
+    if not found:
         return None
-    found = every_pair([pool.runs for pool in chapter.pools], lambda pairs: bars.track(pairs, "comparing"))
     every = table(chapter.pools, found)
     if len(found) == 1:
         return Section("Comparison", (every,))
@@ -104,10 +101,7 @@ def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
     accuracies = mean_accuracies([pool.runs for pool in pools])
     shares = [0.0 if one is None else one.value for one in accuracies]
     order = sorted(range(len(pools)), key=lambda place: -shares[place])
-    apart = np.zeros((len(pools), len(pools)), bool)
-    for one in found:
-        apart[one.first, one.second] = apart[one.second, one.first] = one.items_holm < LEVEL
-    groups = letters(apart, order)
+    groups = grouped(len(pools), found, order)
     columns: list[tuple[str, list[Cell]]] = [
         ("system", [pool.name for pool in pools]),
         ("runs", [len(pool.systems) for pool in pools]),
@@ -120,6 +114,14 @@ def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
     rows = list(zip(*(cells for _, cells in columns), strict=True))
     names = tuple(name for name, _ in columns)
     return Table("systems", "Systems", names, tuple(rows[place] for place in order), (GROUPS,))
+
+
+def grouped(count: int, found: Sequence[Compared], order: Sequence[int]) -> list[str]:
+    """The letters of `count` systems: those that share one do not differ in accuracy."""
+    apart = np.zeros((count, count), bool)
+    for one in found:
+        apart[one.first, one.second] = apart[one.second, one.first] = one.items_holm < LEVEL
+    return letters(apart, order)
 
 
 def _blind(pool: Pool) -> Cell:

@@ -5,18 +5,21 @@ from typing import Any
 
 from figlang.report import showing
 from figlang.report.parts import Chapter, Part, Prose, Section
+from figlang.report.ranked import Line
 from figlang.report.terminal import TITLES
 from figlang.statistics.metrics import Estimate
 from figlang.tables import Cell, Mean, Table
 from figlang.tasks.reference import Comparison, share
 
+SHOWN = (TITLES["accuracy"], TITLES["pair_accuracy"])  # metrics in the figure
 COLUMNS = ("model", "training", "metric", "value", "where", "note")
 
 
 def beside(
     chapter: Chapter, columns: Sequence[tuple[str, Sequence[Cell]]]
 ) -> tuple[list[tuple[Cell, ...]], list[str]]:
-    """Rows to add to a summary, with notes: chance, people, and the best comparable published system.
+    """Rows to add to a summary, with notes: chance, the best rule without a model, people, and the best
+    published systems.
 
     `columns` are the metrics of the summary, each with a heading and a cell for each system. A row has a
     name, an empty n and a cell for each metric.
@@ -27,14 +30,11 @@ def beside(
     rows: list[tuple[Cell, ...]] = []
     if any(chance is not None for chance in chances):
         rows.append(("chance", None, *(None if chance is None else Mean(chance) for chance in chances)))
-    found = _compared(chapter)
-    usable = [
-        one for one in found if one.comparable and one.published.metric == "accuracy" and not _people(one)
-    ]
-    best = max(usable, key=lambda one: one.published.value or 0, default=None)
-    people = [one for one in found if one.published.model == "Human" and _known(chapter)["published_file"]]
+    if rule := next(iter(chapter.rules), None):
+        cells = (rule.accuracy if heading == TITLES["accuracy"] else None for heading, _ in columns)
+        rows.append((f"best rule without a model: {rule.rule}", rule.accuracy.n, *cells))
     notes = []
-    for name, members in (("people, published", people), ("best published", [best] if best else [])):
+    for name, members in orienting(chapter):
         by_heading = {heading: _of(members, heading) for heading, _ in columns}
         if any(by_heading.values()):
             rows.append(
@@ -42,6 +42,46 @@ def beside(
             )
             notes += [_about(name, one) for one in by_heading.values() if one]
     return rows, notes
+
+
+def orienting(chapter: Chapter) -> list[tuple[str, list[Comparison]]]:
+    """Published numbers that say what can be reached: those of people, and the best of a system.
+
+    The best one that was measured on these items is first; a better one that was measured on others follows.
+    """
+    found = [one for one in _compared(chapter) if one.published.value is not None and one.orients]
+    people = [one for one in found if one.published.model == "Human"]
+    systems = [one for one in found if one.published.metric == "accuracy" and not _people(one)]
+    here = _best([one for one in systems if one.comparable])
+    other = _best([one for one in systems if not one.comparable])
+    better = other and (here is None or (other.published.value or 0) > (here.published.value or 0))
+    return [
+        ("people, published", people),
+        ("best published", [here] if here else []),
+        ("best published, other items", [other] if other and better else []),
+    ]
+
+
+def _best(some: Sequence[Comparison]) -> Comparison | None:
+    return max(some, key=lambda one: one.published.value or 0, default=None)
+
+
+def lines(chapter: Chapter) -> list[Line]:
+    """Lines of the figure of systems for the published numbers, with the metrics that the systems have."""
+    made = []
+    for name, members in orienting(chapter):
+        found = {metric: one for metric in SHOWN if (one := _of(members, metric))}
+        if found:
+            made.append(
+                Line(
+                    name if name.startswith("people") else f"best published: {members[0].published.model}",
+                    {metric: Mean((one.published.value or 0) / 100) for metric, one in found.items()},
+                    "people" if name.startswith("people") else "published",
+                    elsewhere=not all(one.comparable for one in found.values()),
+                    note=" ".join(dict.fromkeys(_about(name, one) for one in found.values())),
+                )
+            )
+    return made
 
 
 def _of(members: Sequence[Comparison], heading: str) -> Comparison | None:

@@ -11,7 +11,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.files import stored
 from figlang.statistics.metrics import Estimate, as_row
-from figlang.tables import drawing
+from figlang.tables import drawing, lettering
 from figlang.tables.drawing import MARKERS, MUTED, SERIES
 
 LINES = {
@@ -124,37 +124,50 @@ def _prompt_title(content: Mapping[str, Any]) -> str:
 
 
 def prompt_bars(bars: Sequence[tuple[str, Estimate, Estimate | None]], title: str) -> Any:
-    """Accuracy and pair accuracy by prompt, each with its interval; dotted lines are chance."""
+    """Accuracy and pair accuracy by prompt, each with its interval; dotted lines are chance.
 
-    def paint(_: Any, axes: Any) -> None:
-        shown = (
-            (
-                "accuracy",
-                SERIES[0],
-                [(place - 0.19, accuracy) for place, (_, accuracy, _) in enumerate(bars)],
-            ),
-            (
-                "pair accuracy",
-                SERIES[1],
-                [(place + 0.19, pairs) for place, (*_, pairs) in enumerate(bars) if pairs],
-            ),
-        )
+    The figure grows with the number of bars and the width of their labels.
+    """
+    shown = (
+        ("accuracy", SERIES[0], [(place - 0.19, accuracy) for place, (_, accuracy, _) in enumerate(bars)]),
+        (
+            "pair accuracy",
+            SERIES[1],
+            [(place + 0.19, pairs) for place, (*_, pairs) in enumerate(bars) if pairs],
+        ),
+    )
+    ends = []
+    for label, colour, placed in shown:
+        if placed:
+            chance = placed[0][1].chance or 0.0
+            ends.append((len(bars) - 0.4, chance, f"chance, {label}", colour))
+            ends.append((len(bars) - 0.4, placed[-1][1].value, label, colour))
+    labels = [label for label, *_ in bars]
+    each = max(BAR, lettering.widest(labels) + 8)
+    left, right = 44.0, lettering.widest([name for *_, name, _ in ends]) + 14
+    width = left + each * (len(bars) + 0.2) + right
+    heading = "\n".join(lettering.wrapped(line, width - 16, 7) for line in title.split("\n"))
+    above = 12 + 9.5 * (heading.count("\n") + 1) + 6
+    below = 14 + 10.5 * max(label.count("\n") + 1 for label in labels)
+    height = above + 190 + below
+
+    def paint(figure: Any) -> None:
+        axes = figure.add_axes((left / width, below / height, (width - left - right) / width, 190 / height))
         axes.set_xlim(-0.6, len(bars) - 0.4)
         axes.set_ylim(0, 1)
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-        ends = []
-        for label, colour, placed in shown:
+        for _, colour, placed in shown:
             if placed:
                 _bars(axes, placed, colour)
-                chance = placed[0][1].chance or 0.0
-                axes.axhline(chance, color=colour, linewidth=0.9, linestyle=":")
-                ends.append((len(bars) - 0.4, chance, f"chance, {label}", colour))
-                ends.append((len(bars) - 0.4, placed[-1][1].value, label, colour))
-        axes.set_xticks(range(len(bars)), [label for label, *_ in bars], fontsize=8)
-        axes.set_title(title, fontsize=7, loc="left")
+                axes.axhline(placed[0][1].chance or 0.0, color=colour, linewidth=0.9, linestyle=":")
+        axes.set_xticks(range(len(bars)), labels, fontsize=8)
+        figure.text(8 / width, 1 - 8 / height, heading, fontsize=7, va="top", linespacing=1.2)
         drawing.label_ends(axes, ends)
 
-    return drawing.drawn(1.8 + 0.75 * len(bars), 3.4, paint)
+    return drawing.placed(width, height, paint)
+
+
+BAR = 56.0  # points of the width of a prompt's two bars
 
 
 def _bars(axes: Any, bars: Sequence[tuple[float, Estimate]], colour: str) -> None:
@@ -228,32 +241,85 @@ def heat_map(
     title: str,
     path: Path,
 ) -> None:
-    """Draw shares with their 95 % intervals. The colour is the distance from chance (white), so that columns
-    can be compared."""
-    above = [[nan if cell is None else _above_chance(cell) for cell in row] for row in rows]
+    """Draw a heat map (`heat`) as SVG and PNG."""
+    drawing.save(heat(rows, names, columns, title), path, ("svg", "png"))
 
-    def paint(figure: Any, axes: Any) -> None:
+
+def heat(
+    rows: Sequence[Sequence[Estimate | None]],
+    names: Sequence[str],
+    columns: Sequence[str],
+    title: str,
+    across: str = "tested on",
+    down: str = "trained on",
+) -> Any:
+    """Draw shares with their 95 % intervals. The colour is the distance from chance (white), so that columns
+    can be compared.
+
+    Args:
+        rows: Shares by row and column; None where there is none.
+        names: Names of the rows.
+        columns: Names of the columns.
+        title: Title above the map.
+        across: What the columns are.
+        down: What the rows are.
+    """
+    above = [[nan if cell is None else _above_chance(cell) for cell in row] for row in rows]
+    left_names = [lettering.wrapped(name, 150, 8) for name in names]
+    top_names = [lettering.wrapped(name, CELL - 8, 8, lines=4) for name in columns]
+    line = 10.5
+    left = 12 + 14 + lettering.widest(left_names) + 6
+    below = 12 + line * (1 + max((name.count("\n") + 1 for name in top_names), default=1)) + 10
+    tall = [max(30.0, line * (name.count("\n") + 1) + 4) for name in left_names]
+    cell = max(tall, default=30.0)
+    width = left + CELL * len(columns) + 74
+    heading = lettering.wrapped(f"{title}, per cent", width - 16, 10)
+    over = 10 + 13 * (heading.count("\n") + 1) + 4
+    high = max(cell * len(rows), 130.0)
+    height = over + high + below
+
+    def paint(figure: Any) -> None:
+        room = CELL * len(columns) / width
+        axes = figure.add_axes((left / width, below / height, room, high / height))
         image = axes.imshow(above, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
         for y, row in enumerate(rows):
-            for x, cell in enumerate(row):
-                value = (
+            for x, one in enumerate(row):
+                said = (
                     "–"
-                    if cell is None
-                    else f"{100 * cell.value:.1f}\n{100 * cell.low:.1f} – {100 * cell.high:.1f}"
+                    if one is None
+                    else f"{100 * one.value:.1f}\n{100 * one.low:.1f} – {100 * one.high:.1f}"
                 )
                 dark = abs(above[y][x]) > 0.6
                 axes.text(
-                    x, y, value, ha="center", va="center", fontsize=8, color="white" if dark else "black"
+                    x, y, said, ha="center", va="center", fontsize=8, color="white" if dark else "black"
                 )
-        axes.set_xticks(range(len(columns)), columns)
-        axes.set_yticks(range(len(names)), names)
-        axes.set_xlabel("tested on")
-        axes.set_ylabel("trained on")
-        axes.set_title(f"{title}, per cent", loc="left", fontsize=10)
+        axes.set_xticks(range(len(columns)), top_names, fontsize=8)
+        axes.set_yticks(range(len(names)), left_names, fontsize=8)
         axes.spines[:].set_visible(False)
-        figure.colorbar(image, ax=axes, label="0 = chance, 1 = all right")
+        figure.text(left / width, 8 / height, across, fontsize=8, va="bottom", color=MUTED)
+        figure.text(
+            12 / width,
+            (below + high / 2) / height,
+            down,
+            fontsize=8,
+            rotation=90,
+            va="center",
+            ha="center",
+            color=MUTED,
+        )
+        figure.text(8 / width, 1 - 8 / height, heading, fontsize=10, va="top")
+        beside = figure.add_axes(
+            ((left + CELL * len(columns) + 10) / width, below / height, 10 / width, high / height)
+        )
+        figure.colorbar(image, cax=beside)
+        beside.set_yticks([-1, 0, 1], ["none right", "chance", "all right"], fontsize=7)
+        for label, side in zip(beside.get_yticklabels(), ("bottom", "center", "top"), strict=True):
+            label.set_verticalalignment(side)
 
-    drawing.save(drawing.drawn(2.6 + 1.7 * len(columns), 1.1 + 0.55 * len(rows), paint), path, ("svg", "png"))
+    return drawing.placed(width, height, paint)
+
+
+CELL = 84.0  # points of the width of a cell
 
 
 def _above_chance(estimate: Estimate) -> float:

@@ -1,6 +1,6 @@
 """The legend of short names: settings in which the systems that are shown differ, and those they share."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from figlang.runs import names, spelled
@@ -9,6 +9,7 @@ from figlang.tables import Cell, Table
 
 LONG = 60  # characters of a value in a table; longer ones are cut
 # Settings that stand in the signature of each run, and say nothing to most readers.
+DETAILS = {"base": "model", "scoring_details": "scoring", "prompt_details": "prompt"}
 LEFT_OUT = ("max length", "bos")
 
 
@@ -26,6 +27,7 @@ def table(pools: Sequence[Pool]) -> Table | None:
         for key in keys
     }
     differing = [key for key in keys if any(one != other for one, other in pairwise(values[key]))]
+    differing = [key for key in differing if not _follows(key, differing, found)]
     columns = ("system", *(names.HEADINGS.get(key, key) for key in differing))
     rows: list[tuple[Cell, ...]] = [
         (pool.name, *(values[key][place] or None for key in differing)) for place, pool in enumerate(pools)
@@ -44,6 +46,15 @@ def table(pools: Sequence[Pool]) -> Table | None:
         ]
         columns = ("setting", pools[0].name)
     return Table("legend", "The systems and their settings", columns, tuple(rows), notes)
+
+
+def _follows(key: str, differing: Sequence[str], found: Sequence[Mapping[str, str]]) -> bool:
+    """Whether a long setting says nothing that the short one of the same kind does not say."""
+    short = DETAILS.get(key)
+    if short not in differing:
+        return False
+    pairs = {(each.get(short, ""), each.get(key, "")) for each in found}
+    return len(pairs) == len({one for one, _ in pairs})
 
 
 def _said(key: str, value: str, pool: Pool) -> str:

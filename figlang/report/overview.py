@@ -4,10 +4,13 @@ them."""
 import re
 from collections.abc import Sequence
 
-from figlang.report import elsewhere, legend, plots
+from figlang.report import differences, elsewhere, legend, plots, ranked
 from figlang.report.figures import training_curves
 from figlang.report.parts import Chapter, Part, Picture, Prose, Section, fitted
+from figlang.report.ranked import Line
 from figlang.report.terminal import BLIND, GAIN, TITLES, cautions, stayed_at_chance
+from figlang.runs import spelled
+from figlang.runs.spelled import UNTRAINED
 from figlang.runs.systems import Pool
 from figlang.statistics.comparison import mean_accuracy, mean_pair_accuracy
 from figlang.statistics.metrics import Estimate, as_row
@@ -18,7 +21,7 @@ HIDDEN = (
     "is what the context "
     "adds, paired, in points."
 )
-NAMED = 30  # systems that a figure has room for the names of
+NAMED = 60  # systems that a figure has room for the names of
 TRAININGS = 8  # whose curves are shown
 METRICS = ("accuracy", "pair_accuracy", "consistency", "same_answer", "first_option")
 
@@ -85,23 +88,41 @@ def _notes(chapter: Chapter) -> list[str]:
 
 def _systems(chapter: Chapter) -> list[Part]:
     """The figure of the systems; without their names where these are too many."""
-    lines = [
-        (
-            pool.name,
-            {
-                TITLES[name]: cell
-                for name in METRICS[:2]
-                if isinstance(cell := _metric(pool, name, "metrics"), Estimate)
-            },
-        )
-        for pool in chapter.pools
-    ]
-    if not any(found for _, found in lines):
+    found = lines(chapter)
+    if not found:
         return []
     title = "Accuracy and pair accuracy with 95 % intervals; dotted: chance."
-    if len(lines) <= NAMED:
-        return [Picture("systems", title, plots.systems(lines))]
-    return [Picture("systems", f"{title} Systems from the best to the last.", plots.ranked(lines))]
+    if len(chapter.pools) <= NAMED:
+        hollow = any(line.elsewhere for line in found)
+        more = " Hollow marks were measured on other items." if hollow else ""
+        return [Picture("systems", f"{title}{more}", ranked.systems(found))]
+    measured = [(line.name, line.marks) for line in found if line.kind in ("system", "untrained")]
+    return [Picture("systems", f"{title} Systems from the best to the last.", plots.ranked(measured))]
+
+
+def lines(chapter: Chapter) -> list[Line]:
+    """The systems of the figure, with people and published systems for orientation; none without labels."""
+    shares = [_metric(pool, "accuracy", "metrics") for pool in chapter.pools]
+    values = [share.value if isinstance(share, Estimate | Mean) else 0.0 for share in shares]
+    order = sorted(range(len(values)), key=lambda place: -values[place])
+    compared = chapter.compared
+    groups = differences.grouped(len(values), compared, order) if compared else [""] * len(values)
+    made = []
+    for pool, group in zip(chapter.pools, groups, strict=True):
+        cells = {TITLES[name]: _metric(pool, name, "metrics") for name in METRICS[:2]}
+        marks = {name: cell for name, cell in cells.items() if isinstance(cell, Estimate | Mean)}
+        blind = _metric(pool, "accuracy", "blind")
+        if marks:
+            made.append(
+                Line(
+                    pool.name,
+                    marks,
+                    "untrained" if spelled.trained(pool.systems[0].content)[0] == UNTRAINED else "system",
+                    group,
+                    blind if isinstance(blind, Estimate | Mean) else None,
+                )
+            )
+    return [*made, *elsewhere.lines(chapter)] if made else []
 
 
 def _metric(pool: Pool, name: str, part: str) -> Cell:

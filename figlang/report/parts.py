@@ -3,11 +3,14 @@ them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
+from figlang.machine import bars
 from figlang.runs.systems import Pool, System
+from figlang.statistics.comparison import Compared, every_pair
 from figlang.tables import Table
-from figlang.tasks import registry
+from figlang.tasks import registry, surface
 from figlang.tasks.task import Task
 from figlang.types import Item
 
@@ -72,6 +75,21 @@ class Chapter:
     task: Task = field(default_factory=registry.unknown)
     reason: str = ""
     training: tuple[Item, ...] = ()
+
+    @cached_property
+    def compared(self) -> list[Compared]:
+        """Every two systems, compared; empty if there is only one, or if labels are hidden."""
+        labelled = any(row.gold is not None for row in self.pools[0].systems[0].predictions)
+        if len(self.pools) < 2 or not labelled:
+            return []
+        return every_pair([pool.runs for pool in self.pools], lambda pairs: bars.track(pairs, "comparing"))
+
+    @cached_property
+    def rules(self) -> list[surface.Baseline]:
+        """Rules without a model on the items whose label the systems were measured by, the best first."""
+        rows = self.pools[0].systems[0].predictions
+        known = [item for row in rows if row.gold is not None and (item := self.items.get(row.id))]
+        return surface.measure(known, self.training)
 
     @property
     def systems(self) -> list[System]:

@@ -9,11 +9,12 @@ import numpy as np
 
 from figlang.report import learning
 from figlang.report.learning import Point
+from figlang.report.ranked import Share
 from figlang.statistics.calibration import Calibration
 from figlang.statistics.clustered import Array
 from figlang.statistics.metrics import Estimate
 from figlang.statistics.reliance import Reliance
-from figlang.tables import drawing, text
+from figlang.tables import drawing, lettering
 from figlang.tables.drawing import FAINT, INK, MARKERS, MUTED, SERIES
 
 # Log odds of the answers alone as in the paper's Figure 3, whose log-probabilities are means over tokens;
@@ -26,86 +27,7 @@ def colour(place: int) -> str:
     return SERIES[place % len(SERIES)]
 
 
-def systems(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
-    """A dot and an interval for each metric below each system's name; dotted lines are chance. The figure
-    fits a phone or a column."""
-    metrics = list(dict.fromkeys(metric for _, found in rows for metric in found))
-    lines = len(metrics) + 1.5  # of a system: its name, its metrics, and room to the next
-
-    def paint(_: Any, axes: Any) -> None:
-        for row, (name, _found) in enumerate(rows):
-            axes.annotate(
-                name, (0, row * lines), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=INK
-            )
-        for place, metric in enumerate(metrics):
-            marked = [
-                (row * lines + place + 1, found[metric])
-                for row, (_, found) in enumerate(rows)
-                if metric in found
-            ]
-            _intervals(axes, place, marked)
-            chance = next((estimate.chance for _, estimate in marked if estimate.chance is not None), None)
-            if chance is not None:
-                tops = [row * lines + 0.5 for row in range(len(rows))]
-                _chance(axes, place, chance, [(top, top + len(metrics)) for top in tops])
-            _key(axes, place, metric, len(metrics) - 1 - place)
-        axes.set_xlim(0, 1)
-        axes.set_ylim(len(rows) * lines - 0.75, -0.75)
-        axes.set_yticks([])
-        axes.set_xticks(np.linspace(0, 1, 6), [f"{share}" for share in range(0, 101, 20)])
-        axes.set_xlabel("% (bars: 95 % intervals over pairs)")
-        axes.spines["left"].set_visible(False)
-
-    return drawing.drawn(4.6, 0.9 + 0.17 * lines * len(rows), paint)
-
-
-def _intervals(axes: Any, place: int, marked: Sequence[tuple[float, Estimate]]) -> None:
-    """Draw the estimates of one metric: a dot and its interval at a height, and the numbers at the right."""
-    for y, estimate in marked:
-        axes.plot((estimate.low, estimate.high), (y, y), color=colour(place), linewidth=1.6)
-        axes.plot(estimate.value, y, MARKERS[place], color=colour(place), markersize=5)
-        axes.annotate(
-            text(estimate),
-            (1, y),
-            (6, 0),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-            color=colour(place),
-            annotation_clip=False,
-        )
-
-
-def _chance(axes: Any, place: int, chance: float, spans: Sequence[tuple[float, float]]) -> None:
-    """Draw the chance of one metric as a dotted line over the height of every system, and name it above."""
-    tops, ends = zip(*spans, strict=True)
-    axes.vlines([chance] * len(spans), tops, ends, colour(place), ":", linewidth=0.9)
-    axes.annotate(
-        f"chance {100 * chance:.0f}",
-        (chance, 1),
-        xycoords=("data", "axes fraction"),
-        xytext=(2, 2),
-        textcoords="offset points",
-        fontsize=7,
-        color=colour(place),
-    )
-
-
-def _key(axes: Any, place: int, metric: str, below: int) -> None:
-    """Write the mark and the name of one metric above the figure, with room for `below` more lines."""
-    axes.annotate(
-        f"{MARKS[place % len(MARKS)]} {metric}",
-        (0, 1),
-        xycoords="axes fraction",
-        xytext=(0, 14 + 11 * below),
-        textcoords="offset points",
-        fontsize=8,
-        color=colour(place),
-    )
-
-
-def ranked(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
+def ranked(rows: Sequence[tuple[str, Mapping[str, Share]]]) -> Any:
     """Many systems side by side, from the best to the last, without their names: a dot and an interval for
     each metric."""
     metrics = list(dict.fromkeys(metric for _, found in rows for metric in found))
@@ -119,14 +41,14 @@ def ranked(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
             ranks, shares = [rank for rank, _ in marked], [one.value for _, one in marked]
             axes.vlines(
                 ranks,
-                [one.low for _, one in marked],
-                [one.high for _, one in marked],
+                [one.value if one.low is None else one.low for _, one in marked],
+                [one.value if one.high is None else one.high for _, one in marked],
                 colour(place),
                 linewidth=0.8,
             )
             axes.plot(ranks, shares, MARKERS[place], color=colour(place), markersize=2.5)
             ends.append((len(rows), shares[-1], metric, colour(place)))
-            if (chance := marked[0][1].chance) is not None:
+            if (chance := getattr(marked[0][1], "chance", None)) is not None:
                 axes.axhline(chance, color=colour(place), linewidth=0.9, linestyle=":")
         axes.set_xlim(0, len(rows) + 1)
         axes.set_ylim(0, 1)
@@ -137,19 +59,12 @@ def ranked(rows: Sequence[tuple[str, Mapping[str, Estimate]]]) -> Any:
     return drawing.drawn(6.4, 3.6, paint)
 
 
-MARKS = ("●", "■", "▲", "◆")
-LONGEST = 34  # letters of a name in one line beside a figure
+PANEL = 2.7  # inches of the width of a panel among several
+TITLE = 150.0  # points that a line of a title above a panel may have
 
 
 def _wrapped(name: str) -> str:
-    lines = [""]
-    for part in name.split(", "):
-        joined = f"{lines[-1]}, {part}" if lines[-1] else part
-        if len(joined) > LONGEST and lines[-1]:
-            lines.append(part)
-        else:
-            lines[-1] = joined
-    return "\n".join(lines)
+    return lettering.wrapped(name, TITLE)
 
 
 def apart(plot: Callable[..., Any], found: Sequence[Any]) -> tuple[Any, ...]:
@@ -190,7 +105,7 @@ def calibration(found: Sequence[tuple[str, Calibration]], first: int = 0) -> Any
             axes.set_xlabel("probability of the choice")
         np.atleast_1d(all_axes)[0].set_ylabel("accuracy")
 
-    return drawing.drawn(max(3.4, 2.7 * len(found)), 3.0, paint, panels=len(found))
+    return drawing.drawn(max(3.4, PANEL * len(found)), 3.2, paint, panels=len(found))
 
 
 def reliance(found: Sequence[tuple[str, Reliance]], first: int = 0) -> Any:
@@ -222,7 +137,7 @@ def reliance(found: Sequence[tuple[str, Reliance]], first: int = 0) -> Any:
             axes.set_xlabel("log(P(y₁)/P(y₂))")
         np.atleast_1d(all_axes)[0].set_ylabel("P(y₁|x₁)")
 
-    return drawing.drawn(max(3.4, 2.7 * len(found)), 3.0, paint, panels=len(found))
+    return drawing.drawn(max(3.4, PANEL * len(found)), 3.2, paint, panels=len(found))
 
 
 def limits(x: Array) -> tuple[float, float]:
@@ -239,6 +154,8 @@ def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
 
     Bars are 95 % intervals over pairs for one seed, and ± one standard deviation for several seeds.
     """
+
+    count = len(series) * 2
 
     def paint(_: Any, axes: Any) -> None:
         ends, place = [], 0
@@ -291,7 +208,8 @@ def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
         axes.set_ylabel("share right")
         drawing.label_ends(axes, ends)
 
-    return drawing.drawn(4.9, 3.4, paint)
+    named = max((_wrapped(f"{name}, pair accuracy").count("\n") + 1 for name in series), default=1)
+    return drawing.drawn(5.4, max(3.4, 1 + 0.16 * named * count), paint)
 
 
 def learning_curve_beside(folder: Path) -> None:
@@ -311,6 +229,12 @@ def _reach(estimates: Sequence[Estimate]) -> tuple[float, float]:
 
 def frequencies(counts: Mapping[str, Mapping[str, int]], most: int = 25) -> Any:
     """Figure 1 of Liu et al. 2022: the most frequent subjects, relations and objects."""
+    widths = [
+        lettering.widest([f"{_cut(words)}  {found[words]}" for words in list(found)[:most]], 7)
+        for found in counts.values()
+    ]
+    # A bar has two fifths of a panel, its words the rest.
+    panel = max(2.2, 0.35 + max(widths, default=0.0) / 72 / 0.6)
 
     def paint(_: Any, all_axes: Any) -> None:
         for place, (axes, (part, found)) in enumerate(zip(all_axes, counts.items(), strict=True)):
@@ -318,7 +242,7 @@ def frequencies(counts: Mapping[str, Mapping[str, int]], most: int = 25) -> Any:
             axes.barh(range(len(shown)), [count for _, count in shown], color=colour(place), height=0.7)
             for y, (words, count) in enumerate(shown):
                 axes.annotate(
-                    f"{words}  {count}",
+                    f"{_cut(words)}  {count}",
                     (count, y),
                     (3, 0),
                     textcoords="offset points",
@@ -326,9 +250,13 @@ def frequencies(counts: Mapping[str, Mapping[str, int]], most: int = 25) -> Any:
                     fontsize=7,
                 )
             axes.set_ylim(len(shown) - 0.5, -0.5)
-            axes.set_xlim(0, 1.6 * max((count for _, count in shown), default=1))
+            axes.set_xlim(0, 2.5 * max((count for _, count in shown), default=1))
             axes.set_yticks([])
             axes.set_title(f"{part}s, {len(found):,} different", fontsize=9, loc="left", color=colour(place))
             axes.spines["left"].set_visible(False)
 
-    return drawing.drawn(7.0, 0.8 + 0.17 * most, paint, panels=len(counts))
+    return drawing.drawn(panel * len(counts), 0.8 + 0.17 * most, paint, panels=len(counts))
+
+
+def _cut(words: str) -> str:
+    return lettering.wrapped(words, 110, 7, lines=1)

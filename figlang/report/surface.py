@@ -10,18 +10,16 @@ from figlang.types import Item
 
 def section(chapter: Chapter) -> Section | None:
     """The surface baselines of a report's items; None where their texts or labels are not known."""
-    rows = chapter.systems[0].predictions
-    # The labels that the systems were measured by.
-    found = table(
-        [item for row in rows if row.gold is not None and (item := chapter.items.get(row.id))],
-        chapter.training,
-    )
+    found = _table(chapter.rules, bool(chapter.training))
     return None if found is None else Section("Without a model", (found,), folded=True)
 
 
 def table(items: Sequence[Item], training: Sequence[Item]) -> Table | None:
     """The accuracy of every rule, best first; None if no item has a known answer."""
-    found = surface.measure(items, training)
+    return _table(surface.measure(items, training), bool(training))
+
+
+def _table(found: Sequence[surface.Baseline], trained: bool) -> Table | None:
     if not found:
         return None
     chance = found[0].accuracy.chance
@@ -31,7 +29,7 @@ def table(items: Sequence[Item], training: Sequence[Item]) -> Table | None:
         "ties out.",
         *([] if chance is None else [f"Guessing gets {100 * chance:.1f}."]),
     ]
-    if not training:
+    if not trained:
         notes.append("Without the rule that goes by the training split: it was not read.")
     return Table(
         "surface", "Surface baselines", ("rule", "n", "accuracy", "ties", "without ties"), rows, tuple(notes)

@@ -68,9 +68,26 @@ def drawn(width: float, height: float, paint: Callable[[Any, Any], None], panels
     return figure
 
 
+def placed(width: float, height: float, paint: Callable[[Any], None]) -> Any:
+    """Make a matplotlib figure whose axes are placed by hand, so that its size is that of its content.
+
+    Args:
+        width: In points.
+        height: In points.
+        paint: Is called with the figure.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(width / 72, height / 72))
+        paint(figure)
+    return figure
+
+
 @contextmanager
-def _letters_without_font() -> Iterator[None]:
-    """Log once which letters no font of this machine has.
+def letters_without_font() -> Iterator[None]:
+    """Log once if no font of this machine has some of the letters.
 
     matplotlib warns for every letter in every figure.
     """
@@ -122,7 +139,7 @@ def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
             text.set_text(plainly)
     # fontTools embeds letters into a PDF and logs each of its steps.
     logging.getLogger("fontTools").setLevel(logging.WARNING)
-    with matplotlib.rc_context(STYLE), _letters_without_font():
+    with matplotlib.rc_context(STYLE), letters_without_font():
         for suffix in suffixes:
             plain = {"CreationDate": None} if suffix == "pdf" else {}
             ground = {"facecolor": "white"} if suffix == "png" else {}
@@ -198,7 +215,14 @@ def label_ends(axes: Any, ends: Sequence[tuple[float, float, str, str]]) -> None
     """Write the names of lines at their right ends (x, y, name, colour), moved apart if they would touch."""
     low, high = axes.get_ylim()
     height = axes.get_position().height * axes.figure.get_figheight()
-    placed = apart([y for _, y, _, _ in ends], 0.15 * (high - low) / max(height, 0.1))
+    lines = max((name.count("\n") + 1 for _, _, name, _ in ends), default=1)
+    distance = 0.155 * lines * (high - low) / max(height, 0.1)
+    placed = apart([y for _, y, _, _ in ends], distance)
+    if lines > 1:  # a label of several lines would reach the labels of the axis below
+        floor = low + distance / 2
+        for place in sorted(range(len(placed)), key=lambda place: placed[place]):
+            placed[place] = max(placed[place], floor)
+            floor = placed[place] + distance
     right = max((x for x, *_ in ends), default=0)
     for (_, _, name, colour), y in zip(ends, placed, strict=True):
         axes.annotate(

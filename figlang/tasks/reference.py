@@ -40,6 +40,11 @@ class Comparison:
     comparable: bool
     reason: str
 
+    @property
+    def orients(self) -> bool:
+        """Whether the number says what can be reached: also one that was measured on other items."""
+        return self.comparable or self.reason.startswith("measured ")
+
 
 @cache
 def results(folder: Path) -> tuple[Published, ...]:
