@@ -50,7 +50,7 @@ def table(pools: Sequence[Pool]) -> Table | None:
 
 def _follows(key: str, differing: Sequence[str], found: Sequence[Mapping[str, str]]) -> bool:
     """Whether a long setting says nothing that the short one of the same kind does not say."""
-    short = DETAILS.get(key)
+    short = DETAILS.get(key, "")
     if short not in differing:
         return False
     pairs = {(each.get(short, ""), each.get(key, "")) for each in found}
