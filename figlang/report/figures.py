@@ -3,7 +3,6 @@
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -232,96 +231,3 @@ def _prompt_name(prompt: str) -> str:
     parts += [f"k = {k[1]}"] if k else []
     parts += [f"draw {seed[1]}"] if seed and seed[1] != "0" else []
     return "\n".join(parts) or prompt
-
-
-def heat_map(
-    rows: Sequence[Sequence[Estimate | None]],
-    names: Sequence[str],
-    columns: Sequence[str],
-    title: str,
-    path: Path,
-) -> None:
-    """Draw a heat map (`heat`) as SVG and PNG."""
-    drawing.save(heat(rows, names, columns, title), path, ("svg", "png"))
-
-
-def heat(
-    rows: Sequence[Sequence[Estimate | None]],
-    names: Sequence[str],
-    columns: Sequence[str],
-    title: str,
-    across: str = "tested on",
-    down: str = "trained on",
-) -> Any:
-    """Draw shares with their 95 % intervals. The colour is the distance from chance (white), so that columns
-    can be compared.
-
-    Args:
-        rows: Shares by row and column; None where there is none.
-        names: Names of the rows.
-        columns: Names of the columns.
-        title: Title above the map.
-        across: What the columns are.
-        down: What the rows are.
-    """
-    above = [[nan if cell is None else _above_chance(cell) for cell in row] for row in rows]
-    left_names = [lettering.wrapped(name, 150, 8) for name in names]
-    top_names = [lettering.wrapped(name, CELL - 8, 8, lines=4) for name in columns]
-    line = 10.5
-    left = 12 + 14 + lettering.widest(left_names) + 6
-    below = 12 + line * (1 + max((name.count("\n") + 1 for name in top_names), default=1)) + 10
-    tall = [max(30.0, line * (name.count("\n") + 1) + 4) for name in left_names]
-    cell = max(tall, default=30.0)
-    width = left + CELL * len(columns) + 74
-    heading = lettering.wrapped(f"{title}, per cent", width - 16, 10)
-    over = 10 + 13 * (heading.count("\n") + 1) + 4
-    high = max(cell * len(rows), 130.0)
-    height = over + high + below
-
-    def paint(figure: Any) -> None:
-        room = CELL * len(columns) / width
-        axes = figure.add_axes((left / width, below / height, room, high / height))
-        image = axes.imshow(above, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
-        for y, row in enumerate(rows):
-            for x, one in enumerate(row):
-                said = (
-                    "–"
-                    if one is None
-                    else f"{100 * one.value:.1f}\n{100 * one.low:.1f} – {100 * one.high:.1f}"
-                )
-                dark = abs(above[y][x]) > 0.6
-                axes.text(
-                    x, y, said, ha="center", va="center", fontsize=8, color="white" if dark else "black"
-                )
-        axes.set_xticks(range(len(columns)), top_names, fontsize=8)
-        axes.set_yticks(range(len(names)), left_names, fontsize=8)
-        axes.spines[:].set_visible(False)
-        figure.text(left / width, 8 / height, across, fontsize=8, va="bottom", color=MUTED)
-        figure.text(
-            12 / width,
-            (below + high / 2) / height,
-            down,
-            fontsize=8,
-            rotation=90,
-            va="center",
-            ha="center",
-            color=MUTED,
-        )
-        figure.text(8 / width, 1 - 8 / height, heading, fontsize=10, va="top")
-        beside = figure.add_axes(
-            ((left + CELL * len(columns) + 10) / width, below / height, 10 / width, high / height)
-        )
-        figure.colorbar(image, cax=beside)
-        beside.set_yticks([-1, 0, 1], ["none right", "chance", "all right"], fontsize=7)
-        for label, side in zip(beside.get_yticklabels(), ("bottom", "center", "top"), strict=True):
-            label.set_verticalalignment(side)
-
-    return drawing.placed(width, height, paint)
-
-
-CELL = 84.0  # points of the width of a cell
-
-
-def _above_chance(estimate: Estimate) -> float:
-    chance = estimate.chance or 0.0
-    return (estimate.value - chance) / (1 - chance)

@@ -12,7 +12,7 @@ from figlang import tables
 from figlang.config.signature import digest
 from figlang.files.folders import whole_folder
 from figlang.files.whole import write_text
-from figlang.report import figures
+from figlang.report import heat
 from figlang.report.terminal import BLIND, GAIN, TITLES
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, as_row
@@ -151,7 +151,7 @@ def write(matrix: Matrix, parent: Path) -> Path:
         tables.write(tables_made, beside / "tables")
         for table in (one for one in tables_made if one.name in SHOWN):
             estimates = matrix.estimates(table.name)
-            figures.heat_map(
+            heat.heat_map(
                 estimates, list(matrix.rows.values()), matrix.columns, TITLES[table.name], beside / table.name
             )
     return folder

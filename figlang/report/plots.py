@@ -155,50 +155,15 @@ def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
     Bars are 95 % intervals over pairs for one seed, and ± one standard deviation for several seeds.
     """
 
-    count = len(series) * 2
-
     def paint(_: Any, axes: Any) -> None:
-        ends, place = [], 0
+        ends = []
         for name, points in series.items():
             for metric in ("accuracy", "pair accuracy"):
                 measured = [(point, point.metrics[metric]) for point in points if metric in point.metrics]
-                if not measured:
-                    continue
-                x = [point.items for point, _ in measured]
-                y = [float(np.mean([one.value for one in each])) for _, each in measured]
-                bars = np.array([_reach(each) for _, each in measured]).T
-                axes.errorbar(
-                    x,
-                    y,
-                    bars,
-                    color=colour(place),
-                    marker=MARKERS[place % len(MARKERS)],
-                    markersize=5,
-                    linewidth=1.6,
-                    elinewidth=0.9,
-                    capsize=2,
-                )
-                for point, each in measured:
-                    if len(each) > 1:
-                        axes.plot(
-                            [point.items] * len(each),
-                            [one.value for one in each],
-                            ".",
-                            color=colour(place),
-                            markersize=3,
-                        )
-                ends.append(
-                    (
-                        x[-1],
-                        y[-1],
-                        _wrapped(f"{name}, {metric}" if len(series) > 1 else metric),
-                        colour(place),
-                    )
-                )
-                chance = measured[0][1][0].chance
-                if chance is not None:
-                    axes.axhline(chance, color=colour(place), linewidth=0.8, linestyle=":")
-                place += 1
+                if measured:
+                    place, label = len(ends), f"{name}, {metric}" if len(series) > 1 else metric
+                    end = _curve(axes, measured, place)
+                    ends.append((*end, _wrapped(label), colour(place)))
         ticks = sorted({point.items for points in series.values() for point in points})
         axes.set_xscale("log")
         axes.set_xticks(ticks, [f"{items:,}" for items in ticks])
@@ -209,7 +174,33 @@ def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
         drawing.label_ends(axes, ends)
 
     named = max((_wrapped(f"{name}, pair accuracy").count("\n") + 1 for name in series), default=1)
-    return drawing.drawn(5.4, max(3.4, 1 + 0.16 * named * count), paint)
+    return drawing.drawn(5.4, max(3.4, 1 + 0.32 * named * len(series)), paint)
+
+
+def _curve(axes: Any, measured: Sequence[tuple[Point, Sequence[Estimate]]], place: int) -> tuple[int, float]:
+    """Draw one metric of one model, and return the end of its line."""
+    x = [point.items for point, _ in measured]
+    y = [float(np.mean([one.value for one in each])) for _, each in measured]
+    bars = np.array([_reach(each) for _, each in measured]).T
+    axes.errorbar(
+        x,
+        y,
+        bars,
+        color=colour(place),
+        marker=MARKERS[place % len(MARKERS)],
+        markersize=5,
+        linewidth=1.6,
+        elinewidth=0.9,
+        capsize=2,
+    )
+    for point, each in measured:
+        if len(each) > 1:
+            shares = [one.value for one in each]
+            axes.plot([point.items] * len(each), shares, ".", color=colour(place), markersize=3)
+    chance = measured[0][1][0].chance
+    if chance is not None:
+        axes.axhline(chance, color=colour(place), linewidth=0.8, linestyle=":")
+    return x[-1], y[-1]
 
 
 def learning_curve_beside(folder: Path) -> None:

@@ -6,7 +6,7 @@ import string
 import pytest
 from matplotlib.figure import Figure
 
-from figlang.report import figures, plots, ranked
+from figlang.report import figures, heat, plots, ranked
 from figlang.report.learning import Point
 from figlang.report.ranked import Line
 from figlang.statistics.calibration import Calibration
@@ -113,7 +113,7 @@ def test_learning_curves_with_long_names_are_apart(count: int) -> None:
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (3, 9), (20, 4)])
 def test_heat_maps_with_long_names_are_neither_cut_nor_crowded(rows: int, columns: int) -> None:
     cells = [[share(row, rows, 0.5) for _ in range(columns)] for row in range(rows)]
-    figure = figures.heat(
+    figure = heat.heat(
         cells, [name(row) for row in range(rows)], [name(9 + one) for one in range(columns)], name(3)
     )
     assert faults(figure) == []
