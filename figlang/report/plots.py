@@ -156,7 +156,7 @@ def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
     """
 
     def paint(_: Any, axes: Any) -> None:
-        ends = []
+        ends: list[tuple[float, float, str, str]] = []
         for name, points in series.items():
             for metric in ("accuracy", "pair accuracy"):
                 measured = [(point, point.metrics[metric]) for point in points if metric in point.metrics]
