@@ -12,7 +12,7 @@ PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 # The tests that need no marker of their own: some minutes together.
 FAST := "not served and not slow and not faults and not installed"
 
-.PHONY: train test test-wheel test-kernels test-pythons test-slow test-faults test-distributed test-large test-served bench-train bench-score docs clean
+.PHONY: train test test-paper test-wheel test-kernels test-pythons test-slow test-faults test-distributed test-large test-served bench-train bench-score docs clean
 
 train: $(READY)
 	$(BIN)/python train.py $(ARGS) skip_finished=true
@@ -41,6 +41,11 @@ test-pythons:
 	    $(MAKE) test PYTHON=python$$version VENV=.venv-$$version || failed="$$failed $$version"; \
 	  else echo "Python $$version is not here"; fi; \
 	done; test -z "$$failed" || { echo "failed with Python$$failed"; exit 1; }
+
+# Every table of a report over all tasks by the real pdflatex, in a page and in a column: errors and overfull boxes are counted.
+# Debian: texlive-latex-base and texlive-latex-recommended. FIGLANG_DATA adds the tasks that are not bundled.
+test-paper: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/report/test_paper.py -rs $(ARGS)
 
 # Real data and real training: set FIGLANG_DATA to a folder that holds figqa/ in upstream layout.
 test-slow: $(READY)

@@ -33,8 +33,6 @@ class Comparison(Shown):
         notes: Sentences that a reader of the tables needs.
     """
 
-    _left = ("against",)
-
     def __init__(
         self,
         names: tuple[str, ...],

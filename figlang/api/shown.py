@@ -2,7 +2,6 @@
 
 import io
 from abc import ABC, abstractmethod
-from typing import ClassVar
 
 from rich.console import Console
 
@@ -19,9 +18,6 @@ class Shown(ABC):
     `repr` gives text. A notebook shows the tables as HTML, in which all text is escaped.
     """
 
-    _left: ClassVar[tuple[str, ...]] = ()
-    """Columns that hold texts, besides the first one; they may be folded."""
-
     @abstractmethod
     def tables(self) -> list[Table]:
         """The tables of the result, with typed cells."""
@@ -33,7 +29,7 @@ class Shown(ABC):
     def __repr__(self) -> str:
         file = io.StringIO()
         console = Console(file=file, width=WIDTH, color_system=None)
-        tables.show(self.tables(), self.lines(), console, self._left)
+        tables.show(self.tables(), self.lines(), console)
         return "\n".join(line.rstrip() for line in file.getvalue().strip("\n").splitlines())
 
     def _repr_html_(self) -> str:

@@ -34,7 +34,7 @@ def main(config: CompareConfig) -> None:
     below = (*differences.notes(pools), differences.GROUPS)
     where = f"the tables in {config.output}" if config.output else "output=FOLDER, which writes them"
     pointer = () if few else (f"{len(compared):,} pairs of systems: see {where}.",)
-    tables.show(made if few else made[:1], (*below, *pointer), console, left=("against",))
+    tables.show(made if few else made[:1], (*below, *pointer), console)
     if config.output is not None:
         with folders.replaced(Path(config.output), "a comparison") as new:
             tables.write(made, new)

@@ -26,12 +26,24 @@ MOST = 45  # pairs of systems on the page, those of ten; more are in the files
 PICTURES = 8  # of prompts; more sets of prompts have tables only
 BARS = 24  # prompts of a picture; more have no room for their labels
 GROUPS = "Group: systems that share a letter do not differ in accuracy (p by Holm at .05 or above)."
+DIFFERENCE = "difference"
+TESTED = ("only A right / only B right", "p", "p (Holm)")
+PAIRS, AGREEMENT = "pairs", ("same choice", "κ")
+# What a narrow comparison can do without, the first to the last.
+OPTIONAL = (
+    f"{PAIRS}: p (Holm)",
+    f"{PAIRS}: {DIFFERENCE}",
+    TESTED[0],
+    TESTED[1],
+    f"{PAIRS}: {TESTED[0]}",
+    *AGREEMENT,
+    f"{PAIRS}: p",
+)
 NOTES = (
-    "Differences are paired, in points. Interval (95 %) and p come from one test, which takes pairs "
-    "(clusters of items that "
-    "depend on each other) as independent, and seeds too, where several are pooled. Where every item is a "
-    "cluster it is McNemar's "
-    "test. Only one right: how many items each. p (Holm): corrected for all comparisons of the table.",
+    "Differences are A minus B, paired, in points. Interval (95 %) and p come from one test, which takes "
+    "pairs (clusters of items that depend on each other) as independent, and seeds too, where several are "
+    "pooled. Where every item is a cluster it is McNemar's test. Only A right / only B right: the number of "
+    "items or pairs. p (Holm): corrected for all comparisons of the table.",
 )
 
 
@@ -68,16 +80,15 @@ def _by_likelihood(system: System) -> bool:
 
 def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
     """One row for every two systems."""
-    tested = ("only one right", "p", "p (Holm)")
+    pairs = f"{PAIRS}: "
     columns = [
-        "system",
-        "against",
-        "accuracy",
-        *tested,
-        "pairs",
-        *(f"pairs: {name}" for name in tested),
-        "same choice",
-        "κ",
+        "system A",
+        "system B",
+        DIFFERENCE,
+        *TESTED,
+        f"{pairs}{DIFFERENCE}",
+        *(f"{pairs}{name}" for name in TESTED),
+        *AGREEMENT,
     ]
     rows = [
         (
@@ -93,7 +104,9 @@ def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
     if all(one.pairs is None for one in found):
         columns = columns[:6] + columns[10:]
         rows = [(*row[:6], *row[10:]) for row in rows]
-    return Table("comparison", "Every two systems", tuple(columns), tuple(rows), notes(pools))
+    return Table(
+        "comparison", "Every two systems", tuple(columns), tuple(rows), notes(pools), optional=OPTIONAL
+    )
 
 
 def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
@@ -133,7 +146,7 @@ def _blind(pool: Pool) -> Cell:
 def _cells(difference: Difference | None, corrected: float | None) -> tuple[Cell, ...]:
     if difference is None or corrected is None:
         return None, None, None, None
-    discordant = None if difference.won is None else f"{difference.won} : {difference.lost}"
+    discordant = None if difference.won is None else f"{difference.won} / {difference.lost}"
     return difference, discordant, PValue(difference.p), PValue(corrected)
 
 

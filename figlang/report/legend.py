@@ -27,10 +27,10 @@ def table(pools: Sequence[Pool]) -> Table | None:
         for key in keys
     }
     differing = [key for key in keys if any(one != other for one, other in pairwise(values[key]))]
-    differing = [key for key in differing if not _follows(key, differing, found)]
-    columns = ("system", *(names.HEADINGS.get(key, key) for key in differing))
+    shown = [key for key in differing if not _follows(key, differing, found)]
+    columns = ("system", *(names.HEADINGS.get(key, key) for key in shown))
     rows: list[tuple[Cell, ...]] = [
-        (pool.name, *(values[key][place] or None for key in differing)) for place, pool in enumerate(pools)
+        (pool.name, *(values[key][place] or None for key in shown)) for place, pool in enumerate(pools)
     ]
     shared = [
         f"{names.HEADINGS.get(key, key)}: {values[key][0]}"

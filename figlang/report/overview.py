@@ -23,7 +23,9 @@ HIDDEN = (
 )
 NAMED = 60  # systems that a figure has room for the names of
 TRAININGS = 8  # whose curves are shown
-METRICS = ("accuracy", "pair_accuracy", "consistency", "same_answer", "first_option")
+METRICS = ("accuracy", "pair_accuracy", "same_answer", "first_option")
+# What a narrow table can do without, the first to the last.
+OPTIONAL = ("backward accuracy", "backward pair accuracy", TITLES["first_option"], TITLES["same_answer"])
 
 
 def summary(chapter: Chapter) -> Section:
@@ -49,7 +51,9 @@ def _results(chapter: Chapter) -> Table:
     headings = ("system", "n", *(heading for heading, _ in columns))
     ruled = (len(rows),) if beside else ()
     notes = (*_notes(chapter), *about)
-    return Table("summary", f"Results on {chapter.name}", headings, (*rows, *beside), notes, ruled)
+    return Table(
+        "summary", f"Results on {chapter.name}", headings, (*rows, *beside), notes, ruled, optional=OPTIONAL
+    )
 
 
 def _columns(chapter: Chapter) -> list[tuple[str, list[Cell]]]:

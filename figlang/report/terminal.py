@@ -23,7 +23,6 @@ from figlang.tasks.reference import Comparison
 TITLES = {
     "accuracy": "accuracy",
     "pair_accuracy": "pair accuracy",
-    "consistency": "consistency",
     "same_answer": "same answer",
     "first_option": "first option",
 }

@@ -1,16 +1,18 @@
-"""Tables in files: Markdown, CSV for further computing, LaTeX (booktabs)."""
+"""Tables in files: Markdown, CSV for further computing, LaTeX."""
 
 import csv
 import io
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from figlang.files.whole import slug, write_text
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate
 from figlang.tables.cells import Cell, Code, Mean, Range
+from figlang.tables.latex import COLUMN, latex
 from figlang.tables.table import Table
-from figlang.tables.writing import cell_of_csv, latex_row, latex_text, markdown_code, markdown_text
+from figlang.tables.writing import cell_of_csv, markdown_code, markdown_text
 
 
 def markdown(table: Table) -> str:
@@ -87,33 +89,19 @@ def _values(cell: Cell, parts: Sequence[str]) -> list[str | float | int]:
     return ["" if cell is None else cell, *[""] * (len(parts) - 1)]
 
 
-def latex(table: Table) -> str:
-    """A LaTeX table environment that needs only the package booktabs."""
-    rows = []
-    for place, row in enumerate(table.texts):
-        rows += [r"\midrule"] * (place in table.ruled) + [latex_row(row)]
-    notes = [rf"\\[2pt] {{\footnotesize {latex_text(' '.join(table.footnotes))}}}"] if table.footnotes else []
-    lines = [
-        r"\begin{table}[t]",
-        r"\centering",
-        rf"\caption{{{latex_text(table.title)}}}",
-        rf"\label{{tab:{table.name}}}",
-        rf"\begin{{tabular}}{{l{'r' * (len(table.columns) - 1)}}}",
-        r"\toprule",
-        latex_row(list(table.columns)),
-        r"\midrule",
-        *rows,
-        r"\bottomrule",
-        r"\end{tabular}",
-        *notes,
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def write(tables: Sequence[Table], folder: Path) -> None:
-    """Write every table as NAME.md, NAME.csv and NAME.tex. NAME is its name, by `files.slug`."""
+    """Write every table as NAME.md, NAME.csv, NAME.tex and NAME-column.tex. NAME is its name, by
+    `files.slug`.
+
+    The first LaTeX file is as wide as a page, the second as one of two columns.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    forms = (
+        (".md", markdown),
+        (".csv", comma_separated),
+        (".tex", latex),
+        ("-column.tex", partial(latex, room=COLUMN)),
+    )
     for table in tables:
-        for suffix, form in (("md", markdown), ("csv", comma_separated), ("tex", latex)):
-            write_text(folder / f"{slug(table.name)}.{suffix}", form(table))
+        for suffix, form in forms:
+            write_text(folder / f"{slug(table.name)}{suffix}", form(table))

@@ -9,31 +9,35 @@ from rich.table import Table as Screen
 from rich.text import Text
 
 from figlang.machine.printing import printable
+from figlang.tables import fitting
 from figlang.tables.cells import FEW_CLUSTERS
+from figlang.tables.fitting import Attempt, Panel
 from figlang.tables.table import Table
 
-NAME = 12  # smallest width, in characters, of a column whose names are folded
+NAME = 12  # smallest width, in characters, of a column whose texts are folded
 BETWEEN, EDGES = 3, 2  # characters between columns, and at the ends of a line
 
 
-def show(tables: Sequence[Table], below: Sequence[str], console: Console, left: Sequence[str] = ()) -> None:
+def show(tables: Sequence[Table], below: Sequence[str], console: Console) -> None:
     """Print tables, and lines below them.
 
-    A table that is too wide is shown row by row, with a line for each column.
+    A table that is too wide is set as in a paper: texts are folded, intervals stand below their values,
+    columns that can be missed are left out, and the rest goes below.
 
     Args:
         tables: The tables.
         below: Lines below them.
         console: Where to print.
-        left: Columns that hold names, besides the first one. Names may be folded.
     """
     for table in tables:
-        console.print(_screen(table, left) if _width(table, left) <= console.width else _by_rows(table))
+        _print(table, console)
     marked = [FEW_CLUSTERS] if any(FEW_CLUSTERS in table.footnotes for table in tables) else []
     for line in (*below, *marked):
-        console.print(
-            printable(line), style="dim", highlight=False, markup=False, emoji=False, soft_wrap=True
-        )
+        _say(line, console)
+
+
+def _say(line: str, console: Console) -> None:
+    console.print(printable(line), style="dim", highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def plain(text: str) -> Text:
@@ -41,45 +45,44 @@ def plain(text: str) -> Text:
     return Text(printable(text, lines=True))
 
 
-def _is_name(place: int, column: str, left: Sequence[str]) -> bool:
-    return place == 0 or column in left
+def _print(table: Table, console: Console) -> None:
+    room = max(console.width - EDGES, 2 * NAME + BETWEEN)
+    attempts = [Attempt(cell_len, stacked) for stacked in (False, True)]
+    found = fitting.fit(table, room, BETWEEN, attempts, NAME)
+    for number, panel in enumerate(found.panels):
+        console.print(_screen(table, panel, found.attempt, table.title if number == 0 else None))
+    if found.left_out:
+        _say(f"Not shown for want of room: {', '.join(found.left_out)}.", console)
 
 
-def _width(table: Table, left: Sequence[str]) -> int:
-    """The smallest width at which names can be read and nothing else is folded."""
-    longest = [
-        max(map(cell_len, (column, *(row[place] for row in table.texts))))
-        for place, column in enumerate(table.columns)
-    ]
-    widths = (
-        min(size, NAME) if _is_name(place, table.columns[place], left) else size
-        for place, size in enumerate(longest)
-    )
-    return sum(widths) + BETWEEN * (len(longest) - 1) + EDGES
-
-
-def _screen(table: Table, left: Sequence[str]) -> Screen:
-    screen = Screen(title=plain(table.title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for place, column in enumerate(table.columns):
-        name = _is_name(place, column, left)
-        screen.add_column(
-            plain(column), justify="left" if name else "right", no_wrap=not name, overflow="fold"
-        )
-    for place, row in enumerate(table.texts):
-        if place in table.ruled:
-            screen.add_section()
-        screen.add_row(*map(plain, row))
-    return screen
-
-
-def _by_rows(table: Table) -> Screen:
+def _screen(table: Table, panel: Panel, attempt: Attempt, title: str | None) -> Screen:
     screen = Screen(
-        title=plain(table.title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_header=False
+        title=None if title is None else plain(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False
     )
-    screen.add_column()
-    screen.add_column(overflow="fold")
-    for row in table.texts:
-        for column, text in zip(table.columns, row, strict=True):
-            screen.add_row(plain(column), plain(text))
-        screen.add_section()
+    texts = {
+        place: place == 0 or fitting.is_text([row[place] for row in table.rows]) for place in panel.columns
+    }
+    widths = {place: int(width) for place, width in zip(panel.columns, panel.widths, strict=True)}
+
+    def folded(text: str, place: int) -> Text:
+        return plain("\n".join(fitting.wrapped(text, widths[place], cell_len)))
+
+    for place in panel.columns:
+        screen.add_column(
+            folded(table.columns[place], place),
+            justify="left" if texts[place] else "right",
+            no_wrap=True,
+            overflow="fold",
+        )
+    for number, (row, said) in enumerate(zip(table.rows, table.texts, strict=True)):
+        if number in table.ruled:
+            screen.add_section()
+        screen.add_row(
+            *(
+                folded(said[place], place)
+                if texts[place]
+                else plain("\n".join(fitting.stacked(row[place], said[place], attempt.stacked)))
+                for place in panel.columns
+            )
+        )
     return screen

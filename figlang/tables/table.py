@@ -18,6 +18,7 @@ class Table:
         notes: Notes that a reader needs.
         ruled: Numbers of the rows (from 0) that begin a new block.
         brief: Write intervals in whole per cents, for tables with many columns.
+        optional: Headings of columns that may be left out where there is no room, the last one first.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Table:
     notes: tuple[str, ...] = ()
     ruled: tuple[int, ...] = ()
     brief: bool = False
+    optional: tuple[str, ...] = ()
 
     @classmethod
     def of_blocks(

@@ -68,17 +68,27 @@ _LATEX = {
 }
 
 
+# Runs of letters that pdflatex cannot print with its usual fonts.
+_PRINTED = "\\x00-\\x7f\u00a0-\u017f\u2018\u2019\u201c\u201d\u2026\u20ac\u2400-\u2421\ufffd"
+_OTHER = re.compile(f"[^{_PRINTED}{''.join(char for char in _LATEX if ord(char) > 127)}]+")
+OTHER_SCRIPT = (
+    r"\providecommand{\otherscript}[1]{\ifdefined\XeTeXversion#1\else\ifdefined\directlua#1\else?\fi\fi}"
+)
+
+
 def latex_text(plain: str) -> str:
-    """Text that LaTeX prints as it is."""
-    return "".join(
-        _LATEX.get(char, "?" if "\u2400" <= char <= "\u2421" else char) for char in printable(plain)
-    )
+    """Text that LaTeX prints as it is.
 
-
-def latex_row(cells: list[str]) -> str:
-    """A row of a tabular.
-
-    A first cell that begins with a bracket or a star would be an argument of the command before it.
+    Letters of other scripts are the argument of `\\otherscript` (`OTHER_SCRIPT`). XeLaTeX and LuaLaTeX print
+    them, and pdflatex prints a question mark.
     """
-    row = " & ".join(map(latex_text, cells))
-    return ("{}" if row.lstrip().startswith(("[", "*")) else "") + row + r" \\"
+    text = printable(plain)
+    made, end = [], 0
+    for other in _OTHER.finditer(text):
+        made += [_known(text[end : other.start()]), rf"\otherscript{{{other[0]}}}"]
+        end = other.end()
+    return "".join([*made, _known(text[end:])])
+
+
+def _known(text: str) -> str:
+    return "".join(_LATEX.get(char, "?" if "\u2400" <= char <= "\u2421" else char) for char in text)
