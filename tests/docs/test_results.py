@@ -20,6 +20,7 @@ def test_every_row_has_its_command_data_and_version(name: str) -> None:
         assert None not in row, "a row has more cells than there are columns"
         assert all(row[column] for column in ("command", "seed", "data", "figlang", "recorded")), row
         assert re.match(r"(figlang|python|make) ", row["command"])
+        assert re.search(r"@[0-9a-f]{8}", row["data"]), "data have the beginning of their sha256"
 
 
 @pytest.mark.parametrize("name", TABLES)
