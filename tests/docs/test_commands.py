@@ -70,6 +70,9 @@ def _spelled_out(words: Sequence[str]) -> list[str]:
             made += ["model=causal", f"model.name_or_path={word.partition('=')[2]}"]
         elif re.match(r"data=.*\.(csv|tsv|jsonl)$", word):
             made += ["data=figqa_csv", f"data.file={word.partition('=')[2]}"]
+        elif "{" in word:  # the command line quotes such a text for Hydra
+            key, _, value = word.partition("=")
+            made.append(f'{key}="{value}"')
         else:
             made.append(word)
     return made
