@@ -182,6 +182,7 @@ def test_every_verb_works_from_the_wheel_in_an_empty_folder(command: Path, tmp_p
             VERBS,
         )
         assert not [text for text in ended if text]
+    assert not left("push", ["checkpoints/tiny", "repo=ann/tiny"], "checkpoints/tiny/README.md")
     assert not left("rate", [f"runs=[{ANSWERS}]", "folder=sheet"], "sheet/rate.html")
     assert set(EACH) < set(VERBS)
 

@@ -39,5 +39,9 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "models": ("", "kind=causal"),
     "merge": (f"{_TRAINED} output=merged",),
     "average": ("runs/a/seed0 runs/a/seed1 output=runs/a/mean", "runs/a/seed0 start=0.5 output=runs/a/mean"),
+    "push": (
+        "checkpoints/minilm-figqa repo=ORG/NAME",
+        "checkpoints/minilm-figqa repo=ORG/NAME dry_run=false",
+    ),
     "release": ("run=runs/minilm/seed0 name=minilm-figqa",),
 }

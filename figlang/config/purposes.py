@@ -7,6 +7,6 @@ PURPOSES: Mapping[str, tuple[str, ...]] = {
     "Compare and report": ("compare", "report"),
     "Answers in free text": ("generate", "rate"),
     "Data": ("tasks", "describe", "contamination"),
-    "Models and releases": ("models", "merge", "average", "release"),
+    "Models and releases": ("models", "merge", "average", "release", "push"),
     "This terminal": ("completion",),
 }

@@ -20,6 +20,7 @@ from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.generate import GenerateConfig
 from figlang.config.verbs.merge import MergeConfig
 from figlang.config.verbs.models import ModelsConfig
+from figlang.config.verbs.push import PushConfig
 from figlang.config.verbs.rate import RateConfig
 from figlang.config.verbs.release import ReleaseConfig
 from figlang.config.verbs.report import ReportConfig
@@ -92,6 +93,7 @@ ROOTS: Mapping[str, Root] = {
     "release": Root(ReleaseConfig, {"trainer": "auto"}),
     "average": Root(AverageConfig, {"trainer": "auto"}),
     "tasks": Root(TasksConfig),
+    "push": Root(PushConfig),
     "models": Root(ModelsConfig),
     "completion": Root(CompletionConfig),
 }

@@ -46,8 +46,10 @@ def readable(root: Root, words: list[str]) -> list[str]:
         words = _with_renames(words)
     if "runs" in names:
         words = _with_runs(words)
-    elif "shell" in names:
-        words = [word if "=" in word or word.startswith("-") else f"shell={word}" for word in words]
+    elif single := next((name for name in ("shell", "folder") if name in names), None):
+        words = [
+            word if "=" in word or word.startswith("-") else f"{single}={typed.text(word)}" for word in words
+        ]
     else:
         typed.check_bare(words, {*presets, *names})
     words = [_quoted(word) for word in words]

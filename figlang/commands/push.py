@@ -1,0 +1,35 @@
+"""Upload a released checkpoint to the Hugging Face hub: `checkpoints/minilm-figqa repo=ORG/NAME`.
+
+Without dry_run=false it only lists what would be uploaded.
+"""
+
+from rich.console import Console
+
+from figlang import tables
+from figlang.config.entry import entry
+from figlang.config.verbs.push import PushConfig
+from figlang.release import pushing
+from figlang.tables import Cell, Table
+
+MEGABYTE = 1e6
+
+
+@entry("push")
+def main(config: PushConfig) -> None:
+    upload = pushing.plan(config)
+    rows: list[tuple[Cell, ...]] = [
+        (file.as_posix(), f"{(upload.folder / file).stat().st_size / MEGABYTE:.2f}") for file in upload.files
+    ]
+    rows.append((f"{len(upload.files)} files", f"{upload.size / MEGABYTE:.2f}"))
+    private = "private if it is new" if config.private else "public if it is new"
+    title = f"{upload.folder} to {config.repo}, branch {config.branch} ({private})"
+    console = Console()
+    tables.show([Table("upload", title, ("file", "MB"), tuple(rows))], upload.remarks, console)
+    if config.dry_run:
+        console.print("nothing was uploaded; dry_run=false uploads these files", soft_wrap=True)
+        return
+    console.print(pushing.push(config, upload), style="bold", soft_wrap=True, highlight=False, markup=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""`figlang push` against a stub of the hub on loopback."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from figlang.commands.push import main
+from tests.running import ROOT, Ended, environment
+from tests.stub_hub import TOKEN, hub
+
+RELEASED = ROOT / "checkpoints" / "minilm-figqa-large"
+REPO = "repo=ann/minilm-figqa"
+UPLOAD = "dry_run=false"
+NAME = "minilm [5 seeds]"
+NOWHERE = "http://127.0.0.1:9"
+# hf_xet sends large files to servers of another kind, whose protocol the stub does not know.
+BY_HTTP = "HF_HUB_DISABLE_XET"
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    folder = tmp_path / NAME
+    shutil.copytree(RELEASED, folder)
+    (folder / ".lock").touch()
+    (folder / "link").symlink_to("/etc/hostname")
+    return folder
+
+
+@pytest.fixture
+def push(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> "Push":
+    monkeypatch.chdir(tmp_path)
+    return Push(monkeypatch, capsys)
+
+
+class Push:
+    """The command in this process."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.monkeypatch, self.capsys = monkeypatch, capsys
+
+    def __call__(self, *words: str, hub: str = NOWHERE, token: str = TOKEN, offline: bool = False) -> Ended:
+        self.monkeypatch.setenv("HF_TOKEN", token)
+        self.monkeypatch.setenv("COLUMNS", "160")
+        self.monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub)
+        self.monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", offline)
+        self.monkeypatch.setattr(f"huggingface_hub.constants.{BY_HTTP}", True)
+        self.monkeypatch.setattr(sys, "argv", ["figlang/commands/push.py", *words])
+        code = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        return Ended(code, *self.capsys.readouterr())
+
+
+def test_a_dry_run_lists_the_files_and_asks_no_server(checkpoint: Path, push: Push) -> None:
+    with hub() as server:
+        ended = push(NAME, REPO, hub=server.address)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    for file in RELEASED.iterdir():
+        assert f" {file.name} " in ended.stdout
+    assert ".lock" not in ended.stdout
+    assert "link" not in ended.stdout
+    assert "nothing was uploaded" in ended.stdout
+    assert (server.asked, server.files, server.made) == ([], {}, {})
+
+
+def test_an_upload_brings_every_file_whole(checkpoint: Path, tmp_path: Path) -> None:
+    with hub() as server:
+        outside = {"HF_ENDPOINT": server.address, "HF_TOKEN": TOKEN, "HF_HUB_OFFLINE": "0", BY_HTTP: "1"}
+        ended = subprocess.run(
+            [sys.executable, "-m", "figlang", "push", NAME, REPO, UPLOAD, "message='First, best'"],
+            cwd=tmp_path,
+            env=environment(tmp_path) | {"PYTHONPATH": str(ROOT), **outside},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+    assert ended.returncode == 0, ended.stderr
+    assert server.files == {file.name: file.read_bytes() for file in RELEASED.iterdir()}
+    assert len(server.stored) == 1
+    assert server.messages == ["First, best"]
+    assert server.made["ann/minilm-figqa"]["visibility"] == "private"
+    assert ended.stdout.splitlines()[-1] == f"{server.address}/ann/minilm-figqa"
+    assert "HTTP" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((NAME,), "give a folder and a repository: figlang push FOLDER repo=OWNER/NAME"),
+        ((".", REPO), ". is not a released checkpoint; make one by `figlang release run=RUN name=NAME`"),
+        ((NAME, "repo=ann"), "repo=ann names no owner; give repo=OWNER/NAME"),
+        ((NAME, "repo=a/b/c"), "repo=a/b/c is not a name on the hub: "),
+        ((NAME, REPO, UPLOAD), f"the hub {NOWHERE} cannot be reached ("),
+    ],
+)
+def test_what_cannot_be_uploaded_is_one_line(
+    words: tuple[str, ...], said: str, checkpoint: Path, push: Push
+) -> None:
+    ended = push(*words)
+    assert ended.returncode == 2
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith(f"error: {said}")
+
+
+def test_the_hubs_refusals_are_one_line(checkpoint: Path, push: Push) -> None:
+    with hub() as server:
+        refused = push(NAME, REPO, UPLOAD, hub=server.address, token="hf_wrong")
+        offline = push(NAME, REPO, UPLOAD, hub=server.address, offline=True)
+    assert refused.stderr == (
+        "error: the hub refuses repo=ann/minilm-figqa (401: Invalid username or password.); log in by "
+        "`hf auth login`, or set HF_TOKEN\n"
+    )
+    assert offline.stderr == "error: HF_HUB_OFFLINE is set, so nothing is uploaded; unset it\n"
+
+
+def test_a_card_without_licence_or_with_broken_front_matter(checkpoint: Path, push: Push) -> None:
+    card = checkpoint / "README.md"
+    text = card.read_text(encoding="utf-8")
+    card.write_text(text.replace("license: apache-2.0\n", ""), encoding="utf-8")
+    assert "the card names no licence" in push(NAME, REPO).stdout
+    card.write_text(text.replace("license: apache-2.0\n", "license: [\n"), encoding="utf-8")
+    (line,) = push(NAME, REPO).stderr.splitlines()
+    assert line.startswith(f"error: the front matter of {NAME}/README.md cannot be read (")
