@@ -69,14 +69,14 @@ def plan(config: PushConfig) -> Upload:
 def _remarks(folder: Path) -> list[str]:
     text = stored.text(folder / CARD, "write the card again by `figlang release name=NAME card=true`")
     try:
-        card = ModelCard(text, ignore_metadata_errors=True).data.to_dict()
+        card = ModelCard(text, ignore_metadata_errors=True).data
     except (ValueError, yaml.YAMLError) as error:
         raise FiglangError(
             f"the front matter of {folder / CARD} cannot be read ({one_line(error)}); write the card again "
             f"by `figlang release output={folder.parent} name={folder.name} card=true`"
         ) from error
     remarks = []
-    if "license" not in card:
+    if card.get("license") is None:
         remarks.append("the card names no licence; `figlang release name=NAME card=true licence=…` adds one")
     if (folder / ADAPTERS).is_file():
         base = stored.plain(folder / ADAPTERS, "release the run again").get("base_model_name_or_path")
