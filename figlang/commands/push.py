@@ -1,4 +1,4 @@
-"""Upload a released checkpoint to the Hugging Face hub: `checkpoints/minilm-figqa repo=ORG/NAME`.
+"""Upload a released checkpoint to the Hugging Face hub: `checkpoints/mine repo=ORG/NAME`.
 
 Without dry_run=false it only lists what would be uploaded.
 """
