@@ -6,6 +6,7 @@ The Python API is here: `load` or `items` give items, `open_model` a model, and 
 
 import os
 import sys
+import warnings
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -62,6 +63,8 @@ def __getattr__(name: str) -> Any:
         return import_module("figlang.report")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # A notebook is asked for its own progress bars when libraries are imported. None are shown here.
+    warnings.filterwarnings("ignore", message="IProgress not found")
     globals()[name] = value = getattr(import_module(_MODULES[name]), name)
     return value
 

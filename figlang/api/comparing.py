@@ -1,5 +1,6 @@
 """Systems set beside each other on the same items, with paired tests."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,12 +109,16 @@ class Comparison(Shown):
         return [*self.notes, differences.GROUPS]
 
 
-def compare(*sources: Source, progress: bool = False) -> Comparison:
+def compare(
+    *sources: Source, rename: Mapping[str, str] | None = None, join: str | None = None, progress: bool = False
+) -> Comparison:
     """Compare systems on the same items.
 
     Args:
-        sources: Two systems or more: predictions, or paths of runs, of evaluations or of predictions files.
-            Runs that differ only in their seed count as one system.
+        sources: Two systems or more: predictions, or paths of runs, of evaluations, of predictions files or
+            of results of other tools. Runs that differ only in their seed count as one system.
+        rename: New names of systems by their old ones.
+        join: The column of ids in results of other tools. None: the tool's own.
         progress: Show a bar in a terminal.
 
     Returns:
@@ -133,16 +138,32 @@ def compare(*sources: Source, progress: bool = False) -> Comparison:
         >>> figlang.compare(a, b).difference.value
         0.5
     """
+    if len(sources) < 2:
+        raise FiglangError("give two systems or more: figlang.compare(predictions, other)")
     with quietly(progress), placed(sources) as paths:
-        read = systems.across_forms(systems.read(paths))
-        pools = systems.pooled(read)
-        systems.check_data(read)
-        compared = every_pair([pool.runs for pool in pools], lambda pairs: bars.track(pairs, "comparing"))
-        return Comparison(
-            tuple(pool.name for pool in pools),
-            tuple(row.id for row in read[0].predictions) if read else (),
-            tuple(compared),
-            differences.ranking(pools, compared),
-            differences.table(pools, compared),
-            differences.notes(pools),
-        )
+        return of_paths(paths, rename, join)
+
+
+def of_paths(
+    paths: Sequence[str], rename: Mapping[str, str] | None = None, join: str | None = None
+) -> Comparison:
+    """Compare the systems of folders and files; arguments and errors are those of `compare`.
+
+    Args:
+        paths: The folders and files.
+        rename: New names of systems by their old ones.
+        join: The column of ids in results of other tools.
+    """
+    read = systems.across_forms(systems.read(paths, join))
+    pools = systems.pooled(read, rename)
+    systems.check_renamed(pools, rename or {})
+    systems.check_data(read)
+    compared = every_pair([pool.runs for pool in pools], lambda pairs: bars.track(pairs, "comparing"))
+    return Comparison(
+        tuple(pool.name for pool in pools),
+        tuple(row.id for row in read[0].predictions),
+        tuple(compared),
+        differences.ranking(pools, compared),
+        differences.table(pools, compared),
+        differences.notes(pools),
+    )

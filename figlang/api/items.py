@@ -32,8 +32,6 @@ class Items(Sequence[Item], Shown):
         words: The words by which `figlang evaluate` gets the same items; none if no words do.
     """
 
-    _left = ("context", "options")
-
     def __init__(
         self,
         split: Split,

@@ -8,6 +8,7 @@ from figlang.api.predictions import Predictions
 from figlang.api.quiet import quietly
 from figlang.api.shown import Shown
 from figlang.api.tabular import to_pandas
+from figlang.report.showing import title
 from figlang.report.terminal import BLIND, GAIN, TITLES, cautions
 from figlang.runs import systems
 from figlang.runs.answered import Answered
@@ -102,9 +103,8 @@ class Metrics(Shown):
             chance = getattr(number, "chance", None)
             p = None if number.p is None else PValue(number.p)
             lines.append((name, number, number.n, None if chance is None else Mean(chance), p))
-        where = f" on {self.content['data_name']}, {self.content['split']}" if "split" in self.content else ""
-        title = f"{self.name}{where}, in % with 95 % intervals"
-        return [Table("metrics", title, ("metric", "value", "n", "chance", "p"), tuple(lines))]
+        named = title(self.content) if "data_name" in self.content else self.name
+        return [Table("metrics", named, ("metric", "% (95 % interval)", "n", "chance", "p"), tuple(lines))]
 
     def lines(self) -> list[str]:
         hidden = self.content["metrics"]["hidden"]

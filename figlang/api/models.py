@@ -14,7 +14,7 @@ from figlang.api.shown import Shown, clipped
 from figlang.config import EvaluateConfig, calling
 from figlang.config.composing import CONF
 from figlang.errors import FiglangError
-from figlang.evaluation import assessment, opening, predicting, runtime
+from figlang.evaluation import assessment, cleanness, opening, predicting, runtime
 from figlang.models import weights
 from figlang.models.checkpoint import Loaded, Served
 from figlang.models.formats import Ability
@@ -95,6 +95,7 @@ class Model:
         prompt: str | None = None,
         examples: Items | None = None,
         blind: bool = True,
+        name: str | None = None,
         batch_size: int = BATCH,
         progress: bool = False,
     ) -> Predictions:
@@ -109,6 +110,7 @@ class Model:
             examples: The items that the examples of a prompt are drawn from. None: the training items of the
                 benchmark.
             blind: Also choose with the context hidden.
+            name: The name of these predictions in comparisons and reports. None: one made of what differs.
             batch_size: Items that an encoder reads at a time.
             progress: Show a bar.
 
@@ -130,6 +132,7 @@ class Model:
         given += [] if batch_size == BATCH else [f"batch_size={batch_size}"]
         given += [] if scoring is None else [calling.word("scoring", scoring)]
         given += [] if prompt is None else [calling.word("prompt", prompt)]
+        given += [] if name is None else [calling.word("name", name)]
         found = self._predict(data, self._config(given, data, progress), examples)
         found.about["command"] = self._command(given, data, examples)
         return found
@@ -200,6 +203,9 @@ class Model:
             answers, facts = predicting.answer(loaded, split, assessment.how(config, pool))
             assert answers is not None, "one process alone predicts"
             about = assessment.described(config, split, loaded, facts, wanted)
+            # As the command does; a part of the items or items of the caller's own are not searched for.
+            if data.words and (search := cleanness.of_checkpoint(config, loaded.manifest, split)):
+                about["clean"] = answers.clean(search)
         return Predictions(answers, about, notes=notes)
 
     def _open(self, config: EvaluateConfig) -> Loaded | Served:

@@ -80,7 +80,8 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
     """Predictions from dictionaries with `id`, `scores` and the other keys of `of_prediction`.
 
     Args:
-        records: A dictionary for each prediction. `choice` and `correct` follow from the scores.
+        records: A dictionary for each prediction. `choice` and `correct` follow from the scores. Fields of
+            the item, for example its context, are passed over.
 
     Returns:
         The predictions, in their order.
@@ -105,7 +106,7 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
                 _text(record, "group", place, name),
                 _gold(record, place, len(numbers)),
                 numbers,
-                tabular.attributes(record, PREDICTION),
+                tabular.attributes(record, (*PREDICTION, *ITEM)),
                 _paired(record),
             )
         )

@@ -28,7 +28,8 @@ class Shown(ABC):
 
     def __repr__(self) -> str:
         file = io.StringIO()
-        console = Console(file=file, width=WIDTH, color_system=None)
+        # In a notebook rich would show the tables itself, and leave the text empty.
+        console = Console(file=file, width=WIDTH, color_system=None, force_jupyter=False)
         tables.show(self.tables(), self.lines(), console)
         return "\n".join(line.rstrip() for line in file.getvalue().strip("\n").splitlines())
 

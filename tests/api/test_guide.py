@@ -28,6 +28,6 @@ def test_the_blocks_of_the_guide_run_one_after_the_other_and_say_nothing_else(tm
         timeout=300,
     )
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.count("minilm on figqa_sample, validation") == 1
+    assert ended.stdout.count("MiniLM on Fig-QA sample, dev") == 1
     assert (tmp_path / "paper" / "report.html").is_file()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["paper", "runs"]
