@@ -153,7 +153,7 @@ def test_other_things_are_refused() -> None:
     ("asked", "said"),
     [
         ({"name": "figqa_smple"}, "did you mean figqa_sample"),
-        ({"name": "figqa_sample", "limt": 3}, "did you mean limit"),
+        ({"name": "figqa_sample", "limt": 3}, "did you mean data.limit"),
         ({"name": "figqa_sample", "limit": 0}, "limit"),
         ({"name": "figqa_sample", "split": "tst"}, "split"),
     ],
