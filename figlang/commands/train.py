@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -13,14 +13,17 @@ from figlang.config.entry import entry
 from figlang.evaluation import assessment, cleanness, predicting, runtime, soundness
 from figlang.files.whole import write_text
 from figlang.models import checkpoint
-from figlang.release import card, merging
+from figlang.release import card
 from figlang.report import figures, plots, showing, terminal
 from figlang.runs import recomputed, results
 from figlang.runs import training as runs
 from figlang.tasks import overlap, overlap_table
 from figlang.tasks import registry as data
-from figlang.training import agreement, fitting, preparation, tracking
+from figlang.training import agreement
 from figlang.types import Split
+
+if TYPE_CHECKING:
+    from figlang.training.preparation import Prepared
 
 log = logging.getLogger("figlang")
 
@@ -36,6 +39,9 @@ def main(config: TrainConfig) -> None:
     ]
     if runs.finished(config, train, validation):
         return _show_again(config, others, console)
+    # Lightning takes a second to import, and a finished run is shown without it.
+    from figlang.training import fitting, preparation, tracking
+
     runtime.start(config.seed, config.trainer)
     ready = preparation.prepare(config, train, validation)
     runtime.log_notes(ready.notes)
@@ -78,11 +84,13 @@ def _show_again(config: TrainConfig, others: Sequence[tuple[DataConfig, Split]],
     terminal.seeds(folder, console)
 
 
-def _export(config: TrainConfig, run: runs.Run, ready: preparation.Prepared, validation: Split) -> None:
+def _export(config: TrainConfig, run: runs.Run, ready: "Prepared", validation: Split) -> None:
     """Write the settings and the network. Merge adapters into it if peft.merge=true."""
     write_text(run.folder / "config.yaml", to_yaml(config))
     checkpoint.export(ready.network, ready.tokenizer, ready.manifest, run.model)
     if ready.merges:
+        from figlang.release import merging  # needs peft
+
         unmerged = checkpoint.load_unmerged(str(run.model), config.model, config.paths.cache)
         merging.merge(unmerged, validation, run.model)
 

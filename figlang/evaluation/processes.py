@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import TypeVar
 
 import torch
-from pytorch_lightning.plugins.environments import SLURMEnvironment
 from torch import distributed
 
 from figlang.errors import FiglangError, one_line
@@ -51,15 +50,8 @@ def join() -> Processes:
 
     Raises FiglangError if they do not find each other.
     """
-    if "WORLD_SIZE" not in os.environ and SLURMEnvironment.detect():
-        place = SLURMEnvironment()
-        names = {
-            "RANK": place.global_rank(),
-            "LOCAL_RANK": place.local_rank(),
-            "WORLD_SIZE": place.world_size(),
-        }
-        os.environ.update({name: str(value) for name, value in names.items()})
-        os.environ.update(MASTER_ADDR=place.main_address, MASTER_PORT=str(place.main_port))
+    if "WORLD_SIZE" not in os.environ and "SLURM_NTASKS" in os.environ:
+        _join_slurm()
     if os.environ.get("WORLD_SIZE", "1") == "1":
         return Processes()
     try:
@@ -77,6 +69,23 @@ def join() -> Processes:
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
     return Processes(distributed.get_rank(), distributed.get_world_size())
+
+
+def _join_slurm() -> None:
+    """Name the processes of srun as torchrun does."""
+    # Lightning takes seconds to import, and only a job of SLURM needs it here.
+    from pytorch_lightning.plugins.environments import SLURMEnvironment
+
+    if not SLURMEnvironment.detect():
+        return
+    place = SLURMEnvironment()
+    names = {
+        "RANK": place.global_rank(),
+        "LOCAL_RANK": place.local_rank(),
+        "WORLD_SIZE": place.world_size(),
+    }
+    os.environ.update({name: str(value) for name, value in names.items()})
+    os.environ.update(MASTER_ADDR=place.main_address, MASTER_PORT=str(place.main_port))
 
 
 def _leave() -> None:

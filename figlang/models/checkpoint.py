@@ -10,22 +10,26 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from peft import PeftModel
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import EvaluateConfig, ModelConfig, PathsConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.files.folders import whole_folder
 from figlang.files.whole import write_text
-from figlang.models import gguf, lora, networks, sentences, weights
+from figlang.models import adapters, gguf, networks, sentences, weights
 from figlang.models import manifest as manifests
 from figlang.models.fingerprint import fingerprint
 from figlang.models.formats import CAUSAL, LETTER, MASKED, NLI, Format
 from figlang.models.manifest import MANIFEST, UNTRAINED, Manifest
 from figlang.models.served.endpoint import Endpoint, connect
+from figlang.scoring.adapted import adapted
 from figlang.scoring.requests import resolved_bos
 from figlang.types import SentenceVectors
+
+if TYPE_CHECKING:
+    from peft import PeftModel
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ def local(loaded: Loaded | Served) -> Loaded:
 
 
 def export(
-    network: PreTrainedModel | PeftModel,
+    network: "PreTrainedModel | PeftModel",
     tokenizer: PreTrainedTokenizerBase,
     manifest: Manifest,
     folder: Path,
@@ -88,9 +92,11 @@ def export(
     """
     with whole_folder(folder) as beside:
         whole = beside  # folder of a whole network; adapters use the tokenizer of the network below
-        if isinstance(network, PeftModel):
+        if adapted(network):
+            from figlang.models import lora
+
             lora.save(network, beside)
-            whole = beside / lora.OWN
+            whole = beside / adapters.OWN
         else:
             network.save_pretrained(beside)
         if whole.is_dir():

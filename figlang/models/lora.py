@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import torch
 from peft import (
@@ -31,16 +31,14 @@ from safetensors import SafetensorError
 from torch import nn
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
-from transformers.utils import cached_file
 from typing_extensions import TypedDict
 
 from figlang import config
 from figlang.errors import FiglangError, damage, one_line
 from figlang.machine.limits import within as in_time
+from figlang.models.adapters import OWN, file_of
 from figlang.models.soundness import validate
 
-# The base of an adapter folder that holds its own base, for example a tiny random network.
-OWN = "base"
 PATIENCE = 10.0  # seconds; a usual pattern takes milliseconds
 
 
@@ -159,7 +157,7 @@ def settings_of(source: str, revision: str | None) -> LoraConfig | None:
     Raises:
         FiglangError: If the adapters are of a kind that cannot be merged.
     """
-    path = _file(source, CONFIG_NAME, revision)
+    path = file_of(source, CONFIG_NAME, revision)
     if path is None:
         return None
     try:
@@ -220,7 +218,7 @@ def fill(
         raise FiglangError(
             f"{source} holds adapters of {stored}, not of {expected_kind}; give the settings that they have"
         )
-    if not allow_bin and _file(source, SAFETENSORS_WEIGHTS_NAME, revision) is None:
+    if not allow_bin and file_of(source, SAFETENSORS_WEIGHTS_NAME, revision) is None:
         raise FiglangError(
             f"{source} holds no {SAFETENSORS_WEIGHTS_NAME}; model.allow_bin=true also takes pickled .bin "
             "weights, read with weights_only=True"
@@ -268,14 +266,6 @@ def _unfit(source: str, settings: LoraConfig, error: Exception) -> FiglangError:
         f"{source}: its adapters do not fit {settings.base_model_name_or_path} or are damaged "
         f"({damage(error)})"
     )
-
-
-def _file(source: str, name: str, revision: str | None) -> str | None:
-    quiet = {
-        f"_raise_exceptions_for_{what}": False
-        for what in ("missing_entries", "connection_errors", "gated_repo")
-    }
-    return cast(str | None, cached_file(source, name, revision=revision, **quiet))
 
 
 def _check_patterns(network: PreTrainedModel, settings: LoraConfig, source: str) -> None:

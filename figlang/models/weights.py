@@ -3,11 +3,11 @@
 import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import torch
 import transformers
-from peft import LoraConfig, PeftModel, TaskType
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import ModelConfig
@@ -15,15 +15,34 @@ from figlang.errors import FiglangError, damage
 from figlang.files import hub
 from figlang.files.sources import PACKAGE, local_path
 from figlang.machine.faults import explain
-from figlang.models import gguf, layout, lora, opening, soundness
+from figlang.models import adapters, gguf, layout, opening, soundness
 from figlang.models.manifest import Manifest, stored
+
+if TYPE_CHECKING:
+    from peft import LoraConfig, PeftModel
 
 # Adapters of other tools have no config.json. Their task type names the class of the network below them.
 TASKS: dict[Any, Any] = {
-    TaskType.CAUSAL_LM: transformers.AutoModelForCausalLM,
-    TaskType.SEQ_CLS: transformers.AutoModelForSequenceClassification,
-    TaskType.FEATURE_EXTRACTION: transformers.AutoModel,
+    "CAUSAL_LM": transformers.AutoModelForCausalLM,
+    "SEQ_CLS": transformers.AutoModelForSequenceClassification,
+    "FEATURE_EXTRACTION": transformers.AutoModel,
 }
+
+
+def _lora() -> ModuleType:
+    """The module of adapters. A network without them does not wait for peft, which takes a second to
+    import."""
+    from figlang.models import lora
+
+    return lora
+
+
+def _settings_of(source: str, revision: str | None) -> "LoraConfig | None":
+    """As `lora.settings_of`."""
+    if adapters.file_of(source, adapters.SETTINGS, revision) is None:
+        return None
+    settings: LoraConfig | None = _lora().settings_of(source, revision)
+    return settings
 
 
 def locate(name_or_path: str) -> str:
@@ -67,7 +86,7 @@ def has_adapters(model: ModelConfig) -> bool:
     """Whether the source of a network holds adapters over another one."""
     if model.init == "tiny" or gguf.is_gguf(model.name_or_path):
         return False
-    return lora.settings_of(locate(model.name_or_path), model.revision) is not None
+    return _settings_of(locate(model.name_or_path), model.revision) is not None
 
 
 def below(model: ModelConfig) -> ModelConfig:
@@ -89,7 +108,7 @@ def classes_of(model: ModelConfig) -> PreTrainedConfig:
     return opening.read_config(locate(model.name_or_path), model.revision, model.trust_remote_code)
 
 
-def resume(adapted: PeftModel, model: ModelConfig, format: str, base_sha256: str | None) -> None:
+def resume(adapted: "PeftModel", model: ModelConfig, format: str, base_sha256: str | None) -> None:
     """Load the weights of earlier adapters and their heads into new ones.
 
     Args:
@@ -115,7 +134,7 @@ def resume(adapted: PeftModel, model: ModelConfig, format: str, base_sha256: str
             f"{source}: its adapters were trained over other weights, of {manifest.base_precision}; take "
             "the network as it was then, and its model.dtype"
         )
-    lora.fill(adapted, settings, source, model.revision, model.allow_bin)
+    _lora().fill(adapted, settings, source, model.revision, model.allow_bin)
 
 
 def load(
@@ -149,10 +168,10 @@ def load(
     common = (model.revision, model.trust_remote_code)
     try:
         _check_depth(model, source)
-        if settings := lora.settings_of(source, model.revision):
+        if settings := _settings_of(source, model.revision):
             _check_mergeable(model, more)
             adapted, tokenizer = _adapted(model, source, settings, kind, cache, above)
-            network, missing = _as(lora.merge(adapted), kind, dtype, more, model.trust_remote_code)
+            network, missing = _as(_lora().merge(adapted), kind, dtype, more, model.trust_remote_code)
             return network, tokenizer, missing
         tokenizer = opening.read_tokenizer(source, *common)
         safetensors = None if model.allow_bin else True
@@ -189,7 +208,7 @@ def _check_depth(model: ModelConfig, source: str) -> None:
     try:
         soundness.check_depth(source, opening.read_config(source, model.revision, model.trust_remote_code))
     except OSError:
-        if lora.settings_of(source, model.revision) is None:
+        if _settings_of(source, model.revision) is None:
             raise
 
 
@@ -207,7 +226,7 @@ def _check_mergeable(model: ModelConfig, more: dict[str, Any]) -> None:
         )
 
 
-def unmerged(model: ModelConfig, cache: str) -> tuple[PeftModel, PreTrainedTokenizerBase]:
+def unmerged(model: ModelConfig, cache: str) -> tuple["PeftModel", PreTrainedTokenizerBase]:
     """Adapters in float32 over the network on which they were trained, and the tokenizer.
 
     Raises:
@@ -217,8 +236,8 @@ def unmerged(model: ModelConfig, cache: str) -> tuple[PeftModel, PreTrainedToken
     return _adapted(model, source, _settings(model, source), transformers.AutoModel, cache)
 
 
-def _settings(model: ModelConfig, source: str) -> LoraConfig:
-    settings = lora.settings_of(source, model.revision)
+def _settings(model: ModelConfig, source: str) -> "LoraConfig":
+    settings = _settings_of(source, model.revision)
     if settings is None:
         raise FiglangError(
             f"{model.name_or_path} holds no adapters, or cannot be reached; give a run with peft=lora or "
@@ -228,8 +247,13 @@ def _settings(model: ModelConfig, source: str) -> LoraConfig:
 
 
 def _adapted(
-    model: ModelConfig, source: str, settings: LoraConfig, kind: Any, cache: str, above: tuple[str, ...] = ()
-) -> tuple[PeftModel, PreTrainedTokenizerBase]:
+    model: ModelConfig,
+    source: str,
+    settings: "LoraConfig",
+    kind: Any,
+    cache: str,
+    above: tuple[str, ...] = (),
+) -> tuple["PeftModel", PreTrainedTokenizerBase]:
     manifest = stored(source, model.revision)
     here = _identity(source)
     if here in above:
@@ -256,32 +280,34 @@ def _adapted(
     if network.base_model is network and getattr(network, "pooler", None) is not None:
         network.pooler = None  # adapters of a bare encoder belong to a dual encoder
     random = [
-        name for name in missing if name in dict(network.named_parameters()) and not lora.within(name, kept)
+        name
+        for name in missing
+        if name in dict(network.named_parameters()) and not _lora().within(name, kept)
     ]
     if random:
         raise FiglangError(
             f"{source}: {base.name_or_path} has no weights for {random[0]}, nor have its adapters"
         )
-    if manifest is not None and manifest.base_sha256 not in (None, lora.fingerprint(network, kept)):
+    if manifest is not None and manifest.base_sha256 not in (None, _lora().fingerprint(network, kept)):
         raise FiglangError(
             f"{source}: {base.name_or_path} has other weights than the network on which its adapters "
             "were trained; take the version that it had then"
         )
     if bits:
         network = network.dequantize()
-    adapted = lora.attach(network.float(), settings, source, model.revision, model.allow_bin)
+    adapted = _lora().attach(network.float(), settings, source, model.revision, model.allow_bin)
     if (Path(source) / "tokenizer_config.json").is_file():
         tokenizer = opening.read_tokenizer(source, None, model.trust_remote_code)
     return adapted, tokenizer
 
 
-def _below(model: ModelConfig, source: str, settings: LoraConfig, manifest: Manifest | None) -> ModelConfig:
+def _below(model: ModelConfig, source: str, settings: "LoraConfig", manifest: Manifest | None) -> ModelConfig:
     """The network on which the adapters in `source` were trained."""
     reference = settings.base_model_name_or_path
     dtype, _, bits = ((manifest and manifest.base_precision) or "float32").partition("+")
     return replace(
         model,
-        name_or_path=str(Path(source) / lora.OWN) if reference == lora.OWN else reference,
+        name_or_path=str(Path(source) / adapters.OWN) if reference == adapters.OWN else reference,
         revision=settings.revision,
         family="causal" if bits else model.family,
         dtype=dtype,

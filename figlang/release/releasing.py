@@ -25,7 +25,7 @@ from figlang.files import stored
 from figlang.files.folders import whole_folder
 from figlang.files.sources import PACKAGE
 from figlang.files.whole import write_text
-from figlang.models import checkpoint, lora
+from figlang.models import adapters, checkpoint
 from figlang.models import manifest as manifests
 from figlang.models.manifest import MANIFEST, Manifest
 from figlang.release import beside as beside_base
@@ -159,7 +159,7 @@ def _check_base(run: Path) -> None:
     if not path.is_file():
         return
     base = str(stored.plain(path, "put the file of the run back").get("base_model_name_or_path"))
-    if base != lora.OWN and not base.startswith(PACKAGE) and Path(base).exists():
+    if base != adapters.OWN and not base.startswith(PACKAGE) and Path(base).exists():
         raise FiglangError(
             f"the adapters of {run} lie over the network in {base}, which nobody else has; train them "
             "over a hub id or a package: source"

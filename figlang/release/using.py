@@ -6,7 +6,7 @@ from pathlib import Path
 
 from figlang.files.sources import PACKAGE
 from figlang.models import gguf
-from figlang.models.lora import OWN
+from figlang.models.adapters import OWN
 from figlang.models.manifest import Manifest
 from figlang.models.weights import address
 from figlang.types import SentenceVectors

@@ -8,14 +8,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pytorch_lightning.utilities import rank_zero_only
-
 from figlang.config import TrainConfig
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.files import folders, stored
 from figlang.files.redaction import redacted_values
 from figlang.files.whole import write_text
+from figlang.machine.rank import rank
 from figlang.models.checkpoint import ancestry
 from figlang.runs import outputs
 from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, MEASURED, REPLIES
@@ -123,7 +122,7 @@ def claim(config: TrainConfig, train: Split, validation: Split) -> Iterator[Run]
         FiglangError: If another process works in it, or if it holds an unfinished run with other settings.
     """
     run = Run(Path(config.run or ""))
-    if rank_zero_only.rank != 0:  # a process that the first one started; the folder is already locked
+    if rank() != 0:  # a process that the first one started; the folder is already locked
         yield run
         return
     with folders.locked(run.folder, "run=FOLDER"):

@@ -12,7 +12,7 @@ from figlang.config import MethodConfig, ModelConfig, PromptConfig, TrainConfig
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation.choosing import encode_all
-from figlang.models import layout, lora, networks, sentences, weights
+from figlang.models import adapters, layout, lora, networks, sentences, weights
 from figlang.models.checkpoint import ancestry, beginning, causal_manifest, sentence_vectors
 from figlang.models.formats import FORMATS
 from figlang.models.manifest import Manifest
@@ -287,7 +287,7 @@ def _adapt(
     if config.peft.name == "none":
         return network, manifest
     model = _start(config)
-    base = lora.OWN if model.init == "tiny" else weights.address(model.name_or_path)
+    base = adapters.OWN if model.init == "tiny" else weights.address(model.name_or_path)
     manifest = replace(
         manifest, base_precision=layout.precision(network), base_sha256=lora.fingerprint(network, kept)
     )

@@ -18,7 +18,7 @@ from figlang.config import ModelConfig, PeftConfig
 from figlang.errors import FiglangError
 from figlang.evaluation.choosing import predict
 from figlang.files.folders import OWN
-from figlang.models import checkpoint, layout, lora, networks, weights
+from figlang.models import adapters, checkpoint, layout, lora, networks, weights
 from figlang.models.manifest import Manifest
 from figlang.release import card, merging
 from figlang.scoring.encode import Encoder
@@ -58,7 +58,7 @@ def trained(
         network, tokenizer, new = networks.begin(model, format, TEXTS, options)
         heads = networks.head_modules(network)
         kept = [*heads, *(name for name in new if not lora.within(name, heads))]
-    where = lora.OWN if model.init == "tiny" else model.name_or_path
+    where = adapters.OWN if model.init == "tiny" else model.name_or_path
     manifest = Manifest(
         "tiny",
         networks.describe(model),

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import torch
-from peft import PeftModel
 from torch import Tensor, nn
 from torch.nn.functional import linear
 from transformers import PreTrainedModel
@@ -18,6 +17,7 @@ from figlang.cpu.packed import PackedLinear
 from figlang.cpu.sliced import sliced
 from figlang.errors import FiglangError, one_line
 from figlang.machine.faults import explain
+from figlang.scoring.adapted import adapted
 from figlang.scoring.requests import Tokens
 from figlang.scoring.tree.rounding import Reference, reference
 from figlang.scoring.tree.states import padded, tree_reads, tree_states
@@ -60,7 +60,8 @@ class Anatomy:
 
     def of(self, network: nn.Module) -> "Anatomy":
         """The same findings about another network of the same layers, for example a copy of this one."""
-        inside = network.get_base_model() if isinstance(network, PeftModel) else network
+        whole: Any = network
+        inside = whole.get_base_model() if adapted(network) else network
         assert isinstance(inside, PreTrainedModel)
         return replace(self, network=inside, body=inside.base_model)
 
@@ -136,7 +137,7 @@ def dissect(network: PreTrainedModel) -> Anatomy:
     Raises:
         FiglangError: If the network is not causal. A quantised network is not checked for that.
     """
-    if isinstance(network, PeftModel):
+    if adapted(network):
         if network.active_peft_config.is_prompt_learning:
             raise FiglangError("causal scoring takes LoRA-like adapters, not learnt prompts")
         network = network.get_base_model()  # the layers of the adapter are inside it
