@@ -120,13 +120,13 @@ def _sections(
 ) -> list[Section]:
     made = [
         overview.summary(chapter),
+        hardness.attributes(chapter, attributes, reason),
         differences.compared(chapter),
         *elsewhere.sections(chapter),
         differences.sizes(chapter),
         differences.prompts(chapter),
         surface.section(chapter),
         errors.common(chapter, people),
-        hardness.attributes(chapter, attributes, reason),
         hardness.likelihood(chapter),
         hardness.confidence(chapter),
         overview.curves(chapter),

@@ -8,6 +8,7 @@ from figlang.report import plots
 from figlang.report.parts import Chapter, Long, Part, Picture, Prose, Section, fitted
 from figlang.statistics import breakdown
 from figlang.statistics.calibration import calibration
+from figlang.statistics.comparison import mean_accuracies
 from figlang.statistics.correlation import Correlation, replied
 from figlang.statistics.metrics import Estimate
 from figlang.statistics.reliance import Alone, Reliance, alone, factors, reliance
@@ -29,14 +30,15 @@ def attributes(chapter: Chapter, linguistic: Values, reason: str) -> Section | N
     parts: list[Part] = []
     for name, values in {**own, **linguistic}.items():
         if table := _breakdown(chapter, name, values):
-            parts += [table] if len(chapter.pools) <= SYSTEMS else [_over_systems(table), Long(table)]
+            parts.append(fitted(_heat(table, chapter)))
+            parts += [Long(table)] if len(chapter.pools) <= SYSTEMS else [_over_systems(table), Long(table)]
     measured = [(pool.name, pool.runs) for pool in chapter.pools]
     parts += [fitted(table) for table in chapter.task.breakdowns(measured, own)]
     if linguistic:
         parts += [Prose(note) for note in chapter.task.analysis_notes()]
     if reason:
         parts.append(Prose(f"No linguistic analyses: {reason}"))
-    return Section("Accuracy by attribute", tuple(parts)) if parts else None
+    return Section("Where systems differ", tuple(parts)) if parts else None
 
 
 def _breakdown(chapter: Chapter, name: str, values: Mapping[str, Sequence[str]]) -> Table | None:
@@ -59,6 +61,23 @@ def _breakdown(chapter: Chapter, name: str, values: Mapping[str, Sequence[str]])
         )
     columns = (name, "n", *(pool.name for pool in chapter.pools))
     return Table(f"by_{name.replace(' ', '_')}", f"Accuracy by {name}", columns, rows, tuple(notes))
+
+
+def _heat(table: Table, chapter: Chapter) -> Table:
+    """Turn a table by attribute into one with a row for each system, the best first, and coloured shares."""
+    accuracies = mean_accuracies([pool.runs for pool in chapter.pools])
+    order = sorted(range(len(accuracies)), key=lambda place: -_value(accuracies[place]))
+    columns = [f"{row[0]} (n = {row[1]})" for row in table.rows[:COLUMNS]]
+    rows = tuple(
+        (table.columns[2 + place], *(row[2 + place] for row in table.rows[:COLUMNS])) for place in order
+    )
+    return Table(
+        f"{table.name}_heat", table.title, ("system", *columns), rows, table.notes, brief=True, heat=True
+    )
+
+
+def _value(share: Estimate | Mean | None) -> float:
+    return 0.0 if share is None else share.value
 
 
 def _over_systems(table: Table) -> Table:
@@ -84,6 +103,7 @@ def _over_systems(table: Table) -> Table:
     )
 
 
+COLUMNS = 12  # values of an attribute in a heat map
 SYSTEMS = 10  # columns of a table on the page
 MOST = 100  # an attribute with more values than this is an id, not a category
 

@@ -4,7 +4,7 @@ them."""
 import re
 from collections.abc import Sequence
 
-from figlang.report import differences, elsewhere, legend, plots, ranked
+from figlang.report import differences, elsewhere, legend, plots, ranked, verdict
 from figlang.report.figures import training_curves
 from figlang.report.parts import Chapter, Part, Picture, Prose, Section, fitted
 from figlang.report.ranked import Line
@@ -30,7 +30,8 @@ OPTIONAL = ("backward accuracy", "backward pair accuracy", TITLES["first_option"
 
 def summary(chapter: Chapter) -> Section:
     """Every system with its metrics and their intervals, as a table and as a figure; single seeds below."""
-    parts: list[Part] = [_results(chapter), *_systems(chapter), *_seeds(chapter)]
+    said = [Prose(sentence, "answer") for sentence in verdict.sentences(chapter, lines(chapter))]
+    parts: list[Part] = [*said, *_systems(chapter), _results(chapter), *_seeds(chapter)]
     if found := legend.table(chapter.pools):
         parts.append(fitted(found))
     if hidden := [pool.name for pool in chapter.pools if pool.systems[0].content["metrics"].get("hidden")]:
@@ -99,9 +100,10 @@ def _systems(chapter: Chapter) -> list[Part]:
     if len(chapter.pools) <= NAMED:
         hollow = any(line.elsewhere for line in found)
         more = " Hollow marks were measured on other items." if hollow else ""
-        return [Picture("systems", f"{title}{more}", ranked.systems(found))]
+        return [Picture("systems", f"{title}{more}", ranked.systems(found), lines=tuple(found))]
     measured = [(line.name, line.marks) for line in found if line.kind in ("system", "untrained")]
-    return [Picture("systems", f"{title} Systems from the best to the last.", plots.ranked(measured))]
+    picture = plots.ranked(measured)
+    return [Picture("systems", f"{title} Systems from the best to the last.", picture, lines=tuple(found))]
 
 
 def lines(chapter: Chapter) -> list[Line]:

@@ -22,16 +22,20 @@ class Browser {
     if (this.largest === 1) this.find("pairs").closest("label").hidden = true;
     this.numbered = d.systems.length > 3 && !this.many;
     if (this.numbered) this.find("legend").textContent = d.systems.map((name, place) => `${place + 1}: ${name}`).join(", ");
-    if (d.systems.length === 1) this.find("outcome").querySelector("[value=differ]").remove();
+    if (d.systems.length === 1) for (const name of ["differ", "all-wrong", "only-wrong", "only-right"]) this.find("outcome").querySelector(`[value=${name}]`).remove();
     for (const name of ["system", "outcome", "value", "order", "pairs"]) this.find(name).addEventListener("change", () => this.update());
     this.find("attribute").addEventListener("change", () => { this.values(); this.update(); });
     let waiting;
     this.find("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => this.update(), 120); });
     this.list.addEventListener("scroll", () => this.paint(), { passive: true });
     this.list.addEventListener("keydown", (event) => this.key(event));
-    addEventListener("resize", () => this.paint());
+    this.wide = matchMedia("(min-width: 48rem)");
+    addEventListener("resize", () => this.measure());
+    addEventListener("hashchange", () => this.linked());
+    this.prefix = root.id + "=";
     this.values();
     this.update();
+    this.linked();
   }
 
   fill(select, pairs) {
@@ -85,6 +89,10 @@ class Browser {
     const keeps = (row) => {
       if (wanted === "differ") {
         if (this.choices.every((choices) => choices[row] === this.choices[0][row])) return false;
+      } else if (wanted === "all-wrong" || wanted.startsWith("only")) {
+        if (d.gold[row] < 0) return false;
+        const right = (one) => this.choices[one][row] === d.gold[row], sign = wanted === "only-right";
+        if (wanted === "all-wrong" ? d.systems.some((_, one) => right(one)) : d.systems.some((_, one) => right(one) !== (one === system ? sign : !sign))) return false;
       } else if (wanted !== "all") {
         const found = this.outcome(system, row);
         if (found !== wanted && !(wanted === "wrong" && found === "tie")) return false;
@@ -106,10 +114,28 @@ class Browser {
     this.shown = this.paired ? [...new Set(rows.map((row) => d.groups[row]))].map((group) => this.members[group]) : rows.map((row) => [row]);
     const n = (count) => count.toLocaleString("en");
     this.find("count").textContent = `${n(items)} of ${n(d.ids.length)} items` + (this.paired ? `, in ${n(this.shown.length)} whole pairs or groups` : "");
-    this.height = 18 + (this.paired ? this.largest : 1) * (22 * (2 + this.options));
-    this.spacer.style.height = this.shown.length * this.height + "px";
     this.list.scrollTop = 0;
+    this.measure();
+  }
+
+  // The members of a pair stand side by side where there is room.
+  measure() {
+    this.beside = this.paired && this.wide.matches ? Math.min(this.largest, 2) : 1;
+    const lines = Math.ceil((this.paired ? this.largest : 1) / this.beside);
+    this.height = 18 + lines * (22 * (2 + this.options));
+    this.spacer.style.height = this.shown.length * this.height + "px";
+    this.list.style.setProperty("--beside", this.beside);
     this.paint(true);
+  }
+
+  // An address that ends with #c1-items=ID shows that item.
+  linked() {
+    const hash = decodeURIComponent(location.hash.slice(1));
+    if (!hash.startsWith(this.prefix)) return;
+    const row = this.data.ids.indexOf(hash.slice(this.prefix.length));
+    if (row < 0 || this.find("detail").open) return;
+    this.root.scrollIntoView();
+    this.open(this.members[this.data.groups[row]].length > 2 ? [row] : this.members[this.data.groups[row]], row);
   }
 
   paint(fresh) {
@@ -131,12 +157,16 @@ class Browser {
   }
 
   row(place) {
-    const made = this.element("div", "row");
+    const made = this.element("div", this.beside > 1 ? "row pair" : "row");
     made.setAttribute("role", "listitem");
     made.tabIndex = 0;
     made.style.top = place * this.height + "px";
     made.style.height = this.height + "px";
-    for (const row of this.shown[place]) made.append(...this.lines(row));
+    for (const row of this.shown[place]) {
+      const item = this.element("div", "item");
+      item.append(...this.lines(row));
+      made.append(item);
+    }
     made.addEventListener("click", () => this.detail(place));
     return made;
   }
@@ -178,7 +208,7 @@ class Browser {
     const found = this.outcome(system, row), sign = { right: "✓", wrong: "✗", tie: "=", hidden: "·" }[found];
     const name = this.data.systems.length > 1 && !this.many ? ` ${this.numbered ? system + 1 : this.data.systems[system]}` : "";
     const made = this.element("span", found === "right" ? "ok" : "bad", sign + name);
-    made.title = this.data.systems[system];
+    made.title = this.data.systems[system] + ": " + this.places(row).map((place) => `${this.option(row, place)} ${this.score(system, row, place) ?? "–"}`).join(" · ");
     return made;
   }
 
@@ -216,15 +246,27 @@ class Browser {
     return table;
   }
 
+  // The two members of a pair are shown together.
   detail(place) {
+    const rows = this.shown[place], members = this.members[this.data.groups[rows[0]]];
+    this.open(members.length === 2 ? members : rows, rows[0]);
+  }
+
+  // Shows items; the address of the page becomes a link to one of them.
+  open(rows, first) {
     const d = this.data, content = this.find("content"), blocks = [];
-    for (const row of this.shown[place]) {
-      blocks.push(this.element("h4", "", this.context(row) || d.ids[row]), this.element("p", "note", d.ids[row]));
+    for (const row of rows) {
+      const block = this.element("div", "item"), about = this.element("p", "note", d.ids[row] + " · "), link = this.element("a", "", "link to this item");
+      link.href = "#" + this.prefix + encodeURIComponent(d.ids[row]);
+      about.append(link);
       const scroll = this.element("div", "scroll");
       scroll.append(this.scores(row));
-      blocks.push(scroll, this.all(row));
+      block.append(this.element("h4", "", this.context(row) || d.ids[row]), about, scroll, this.all(row));
+      blocks.push(block);
     }
+    content.classList.toggle("pair", rows.length > 1);
     content.replaceChildren(...blocks);
+    history.replaceState(null, "", "#" + this.prefix + encodeURIComponent(d.ids[first]));
     this.find("detail").showModal();
   }
 }

@@ -13,10 +13,11 @@ from figlang.files import whole as files
 from figlang.files.whole import write_text
 from figlang.machine.printing import printable
 from figlang.report.overview import slug
-from figlang.report.parts import Long, Picture, Prose, Section
+from figlang.report.parts import ROWS, Long, Picture, Prose, Section
+from figlang.report.ranked import Line, ordered
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate
-from figlang.tables import Cell, Table, drawing, text
+from figlang.tables import Cell, Mean, Table, drawing, text
 
 FOLDER = Path(__file__).parent
 
@@ -36,6 +37,9 @@ def write(
         "numeric": _numeric,
         "reach": reach,
         "strip": strip,
+        "warmth": warmth,
+        "metrics": _metrics,
+        "ranked": lambda lines: ordered(lines, _metrics(lines)[0]),
         "slug": slug,
         "stem": _stem,
     }
@@ -44,6 +48,7 @@ def write(
         "long": _is(Long),
         "picture": _is(Picture),
         "prose": _is(Prose),
+        "mean": _is(Mean),
     }
     template = environment.from_string((FOLDER / "page.html").read_text(encoding="utf-8"))
     page = template.render(
@@ -55,6 +60,7 @@ def write(
         ],
         style=Markup((FOLDER / "page.css").read_text(encoding="utf-8")),
         script=Markup((FOLDER / "page.js").read_text(encoding="utf-8")),
+        most=ROWS,
         inline=lambda picture: Markup(
             "".join(drawing.inline(figure, picture.title) for figure in picture.panels or (picture.figure,))
         ),
@@ -93,6 +99,19 @@ def reach(table: Table) -> float:
     return max((max(abs(one.low), abs(one.high)) for one in differences), default=1.0) or 1.0
 
 
+def _metrics(lines: Sequence[Line]) -> list[str]:
+    return list(dict.fromkeys(metric for line in lines for metric in line.marks))
+
+
+def warmth(cell: Cell) -> str | None:
+    """The distance of a share from chance in per cent of the way to all right (below chance: to none right);
+    None if it is not known."""
+    if not isinstance(cell, Estimate) or cell.chance is None or not 0 < cell.chance < 1:
+        return None
+    above = cell.value - cell.chance
+    return f"{100 * above / (1 - cell.chance if above > 0 else cell.chance):.0f}"
+
+
 def strip(cell: Cell, reach: float) -> dict[str, float] | None:
     """Places of the interval, the value and chance in a cell's bar, in per cent of its width.
 
@@ -106,6 +125,9 @@ def strip(cell: Cell, reach: float) -> dict[str, float] | None:
             "value": 100 * cell.value,
             **chance,
         }
+    if isinstance(cell, Mean):
+        low, high = (cell.value if end is None else end for end in (cell.low, cell.high))
+        return {"low": 100 * low, "width": 100 * (high - low), "value": 100 * cell.value}
     if isinstance(cell, Difference):
         low, value, high = (50 + 50 * share / reach for share in (cell.low, cell.value, cell.high))
         return {"low": low, "width": high - low, "value": value, "chance": 50}

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from figlang.machine import bars
+from figlang.report.ranked import Line
 from figlang.runs.systems import Pool, System
 from figlang.statistics.comparison import Compared, every_pair
 from figlang.tables import Table
@@ -19,13 +20,15 @@ from figlang.types import Item
 class Picture:
     """A matplotlib figure; `name` is the stem of its files, `title` says what it shows and how to read it.
 
-    `panels` are its panels as separate figures, for narrow pages.
+    `panels` are its panels as separate figures, for narrow pages. `lines` are those of a figure of systems,
+    which the page sets as a table with bars.
     """
 
     name: str
     title: str
     figure: Any
     panels: tuple[Any, ...] = ()
+    lines: tuple[Line, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Prose:
     """A sentence. `kind` can make it a line to be copied, a small remark, or a heading in the section."""
 
     text: str
-    kind: Literal["text", "code", "note", "heading"] = "text"
+    kind: Literal["text", "answer", "code", "note", "heading"] = "text"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ class Table:
         ruled: Numbers of the rows (from 0) that begin a new block.
         brief: Write intervals in whole per cents, for tables with many columns.
         optional: Headings of columns that may be left out where there is no room, the last one first.
+        heat: The page colours shares by their distance from chance.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Table:
     ruled: tuple[int, ...] = ()
     brief: bool = False
     optional: tuple[str, ...] = ()
+    heat: bool = False
 
     @classmethod
     def of_blocks(

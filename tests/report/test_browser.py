@@ -156,3 +156,45 @@ def test_a_report_over_100_000_rows_opens_in_under_three_seconds(tmp_path: Path,
     print(f"100,000 rows, {len(whole) / 1e6:.1f} MB, open after {seconds:.2f} s of CPU time")
     assert chromium.find_element("css selector", ".count").text == "100,000 of 100,000 items"
     assert seconds < 3
+
+
+def test_a_pair_stands_side_by_side_and_each_item_has_a_link(
+    written: Path, sample: Split, chromium: Any
+) -> None:
+    chromium.set_window_size(1200, 900)
+    item = sample.items[3]
+    chromium.get("about:blank")
+    chromium.get(f"file://{written}/report.html#c1-items={item.id}")
+    shown = chromium.find_elements("css selector", "dialog[open] .content > .item")
+    pair = [other.context for other in sample.items if other.group == item.group]
+    assert [one.find_element("css selector", "h4").text for one in shown] == pair
+    assert len({one.rect["y"] for one in shown}) == 1, "one below the other"
+    assert (
+        shown[0]
+        .find_element("css selector", "a")
+        .get_attribute("href")
+        .endswith(f"#c1-items={sample.items[2].id}")
+    )
+    chromium.find_element("css selector", "dialog button").click()
+    choose = "const one = document.querySelector('.outcome'); one.value = arguments[0]; one.dispatchEvent(new Event('change'));"
+    for wanted, both in (("all-wrong", lambda a, b: a and b), ("only-wrong", lambda a, b: a and not b)):
+        chromium.execute_script(choose, wanted)
+        count = sum(both(place % 4 == 0, place % 3 == 0) for place in range(len(sample.items)))
+        assert chromium.find_element("css selector", ".count").text.startswith(f"{count} of")
+
+
+@pytest.mark.parametrize("width", [390, 1600])
+def test_the_first_screen_answers_who_is_best(written: Path, chromium: Any, width: int) -> None:
+    size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": width < 500}
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        chromium.get(f"file://{written}/report.html")
+        bottom = "return document.querySelectorAll('.standing tbody tr')[1].getBoundingClientRect().bottom"
+        assert chromium.execute_script(bottom) < 1000
+        assert chromium.execute_script("return document.documentElement.scrollWidth") <= width
+        reach = "return [...document.querySelectorAll('.standing, .picture')].map((one) => one.getBoundingClientRect().width)"
+        assert max(chromium.execute_script(reach)) <= 16 * 60
+        said = chromium.find_element("css selector", ".answer").text
+        assert said.startswith("Best of 2: ")
+    finally:
+        chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -13,7 +13,7 @@ from figlang.commands.report import main
 from figlang.config import PathsConfig
 from figlang.errors import FiglangError
 from figlang.report import elsewhere, figures, hardness, learning, page, plots
-from figlang.report.parts import Chapter, Prose, Section
+from figlang.report.parts import Chapter, Long, Prose, Section
 from figlang.runs import recomputed, results, systems
 from figlang.runs.predictions import write_predictions
 from figlang.runs.systems import Pool, System
@@ -51,11 +51,11 @@ def test_the_page_is_alone(written: Path) -> None:
 
 def test_the_page_has_every_section(written: Path) -> None:
     headings = re.findall(r"<h3>([^<]+)</h3>", (written / "report.html").read_text())
-    assert headings[:2] == ["Summary", "Comparison"]
+    assert headings[:2] == ["Summary", "Where systems differ"]
     assert {
         "Published results",
+        "Comparison",
         "Prompts",
-        "Accuracy by attribute",
         "Calibration",
         "How to make it again",
         "Items",
@@ -163,7 +163,7 @@ def test_numbers_are_broken_down_from_the_lowest_quarter_on(sample: Split) -> No
         Chapter("t", (Pool("s", (System("s", Path(), {}, rows, ""),)),), {}), {}, ""
     )
     assert section is not None
-    (table,) = (part for part in section.parts if isinstance(part, Table))
+    (table,) = (part.table for part in section.parts if isinstance(part, Long))
     starts = [float(str(row[0]).partition(" – ")[0]) for row in table.rows]
     assert len(starts) == 4
     assert starts == sorted(starts)
