@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from statistics import mean
 from typing import Any, cast
 
 from filelock import FileLock, Timeout
@@ -23,11 +24,14 @@ from omegaconf import DictConfig, OmegaConf
 
 from figlang.config.section import plain
 from figlang.errors import FiglangError, one_line
+from figlang.report.concluding import conclude_multirun
 
 log = logging.getLogger("figlang")
 # What a sweep file says to W&B's agent only.
 AGENTS = ("logger", "run")
 HOPELESS = 3
+# Between the folders of a trial's runs. No path holds it.
+SEPARATOR = "\n"
 # The exit code of errors, about which one line has been said: a loss that is not a number, say.
 FAULT = 2
 
@@ -80,10 +84,11 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
             raise FiglangError("hydra/sweeper=optuna needs Optuna: `pip install figlang[search]`") from error
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         fixed, space = self._space(arguments)
+        self.seeds = self._seeds(space)
         if not space:
             raise FiglangError(
                 "nothing to search: give hydra.sweeper.file=conf/sweep/….yaml, or several values for an "
-                "option"
+                "option other than seed"
             )
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{self.study}.db"
@@ -142,6 +147,7 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
                 words,
                 best.user_attrs["run"],
             )
+            conclude_multirun([run for trial in done for run in trial.user_attrs["run"].split(SEPARATOR)])
 
     def _run(
         self, study: Any, state: Any, number: int, params: Mapping[str, Any], fixed: Sequence[str]
@@ -149,11 +155,12 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
         words = _words(params)
         log.info("trial %d: %s", number, " ".join(words))
         try:
-            (returned,) = self.launcher.launch([[*fixed, *words]], initial_job_idx=number)
-            run = Path(returned.return_value)
+            jobs = [[*fixed, *words, *seed] for seed in self.seeds]
+            returned = self.launcher.launch(jobs, initial_job_idx=number * len(jobs))
+            runs = [str(job.return_value) for job in returned]
             trial = study._storage.get_trial_id_from_study_id_trial_number(study._study_id, number)
-            study._storage.set_trial_user_attr(trial, "run", str(run))
-            value = self._value(run)
+            study._storage.set_trial_user_attr(trial, "run", SEPARATOR.join(runs))
+            value = mean(self._value(Path(run)) for run in runs)
         except SystemExit as stop:
             if (
                 stop.code != FAULT
@@ -185,6 +192,13 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
                 "validation"
             )
         return min(values) if self.goal == "minimize" else max(values)
+
+    def _seeds(self, space: dict[str, Any]) -> list[list[str]]:
+        """Take the seeds out of the space. They are not searched: a trial is the mean over all of them."""
+        seeds = space.pop("seed", None)
+        if isinstance(seeds, Mapping):
+            raise FiglangError("seed= takes a list of seeds, not an interval; a trial is the mean over them")
+        return [[]] if seeds is None else [[f"seed={seed}"] for seed in seeds]
 
     def _space(self, arguments: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
         """Overrides that all trials have, and the values of the others: a list, or an interval as W&B writes

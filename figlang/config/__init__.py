@@ -27,6 +27,7 @@ from figlang.config.verbs.rate import RateConfig
 from figlang.config.verbs.release import ReleaseConfig
 from figlang.config.verbs.report import ReportConfig
 from figlang.config.verbs.reproduce import RankingConfig, ReproduceConfig
+from figlang.config.verbs.sweep import SweepConfig
 from figlang.config.verbs.train import TrainConfig
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "ReproduceConfig",
     "SamplingConfig",
     "ScoringConfig",
+    "SweepConfig",
     "TrainConfig",
     "TrainerConfig",
     "settings_of_data",

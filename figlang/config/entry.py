@@ -26,19 +26,22 @@ from figlang.errors import INTERRUPTED, FiglangError
 from figlang.files.redaction import nothing_secret_said
 
 Task = Callable[[Any], None]
+Conclude = Callable[[list[str]], None]
 OURS = (HydraException, OmegaConfBaseException, FiglangError)
 FAULTS = (OSError, MemoryError, RuntimeError)
+SWEEPER = "hydra/sweeper="
 
 
 class Entry:
     """A verb as a command without arguments: it reads sys.argv.
 
     It prints help, or composes and checks the options and calls `task` with them. If the root is `together`,
-    the task gets all combinations of several values.
+    the task gets all combinations of several values. After several trainings, `conclude` gets their folders.
     """
 
-    def __init__(self, verb: str, task: Task) -> None:
-        self.verb, self.task = verb, task
+    def __init__(self, verb: str, task: Task, conclude: Conclude | None = None) -> None:
+        self.verb, self.task, self.conclude = verb, task, conclude
+        self.trained: list[str] = []
 
     def __call__(self) -> None:
         with _door():
@@ -94,6 +97,10 @@ class Entry:
         os.environ["HYDRA_FULL_ERROR"] = "1"
         try:
             hydra.main(config_path=str(CONF), config_name=name, version_base="1.3")(job)()
+            # A search shows its own conclusion, which has the trials of earlier starts too.
+            searched = any(word.startswith(SWEEPER) for word in sys.argv[1:])
+            if self.conclude is not None and len(self.trained) > 1 and not searched:
+                self.conclude(self.trained)
         except OURS as error:
             if traceback_wanted:
                 raise
@@ -116,23 +123,27 @@ class Entry:
         try:
             config = named(composed, root.schema)
             self.task(config)
-            return config.run if isinstance(config, TrainConfig) else None
+            if not isinstance(config, TrainConfig):
+                return None
+            self.trained.append(str(config.run))
+            return config.run
         except (FiglangError, OmegaConfBaseException) as error:
             refuse(error)
         except FAULTS as error:
             refuse_fault(error, root.schema is TrainConfig, getattr(config, "run", None))
 
 
-def entry(verb: str) -> Callable[[Task], Entry]:
+def entry(verb: str, conclude: Conclude | None = None) -> Callable[[Task], Entry]:
     """Turn `task(options)` into the command of a verb.
 
     Args:
         verb: A verb of `ROOTS`.
+        conclude: Gets the folders of all trainings, after several of them.
 
     Returns:
         The decorator.
     """
-    return lambda task: Entry(verb, task)
+    return lambda task: Entry(verb, task, conclude)
 
 
 def lazy(verb: str) -> Entry:
@@ -150,7 +161,12 @@ def lazy(verb: str) -> Entry:
     def task(options: Any) -> None:
         _imported(f"figlang.commands.{verb}").main.task(options)
 
-    return Entry(verb, task)
+    def conclude(trained: list[str]) -> None:
+        concludes = import_module(f"figlang.commands.{verb}").main.conclude
+        if concludes is not None:
+            concludes(trained)
+
+    return Entry(verb, task, conclude)
 
 
 def _imported(name: str) -> ModuleType:

@@ -31,6 +31,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "completion": ("bash",),
     "compare": (_TWO, f"{_TWO} output=tables"),
     "report": ("runs/minilm/seed0", f"{_TWO} output=paper"),
+    "sweep": ("runs", "runs/minilm-figqa_medium output=lr"),
     "generate": ("model=smollm2 data=miqa name=answers", "model=gpt2 data=figqa_medium sampling=liu2022"),
     "rate": ("runs=[runs/smollm2/answers]", "ratings=[ann.csv,ben.csv]", "texts=[answers.csv] limit=50"),
     "tasks": ("", "task=figqa"),

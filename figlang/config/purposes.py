@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 PURPOSES: Mapping[str, tuple[str, ...]] = {
     "Train and evaluate": ("train", "evaluate", "transfer", "reproduce"),
-    "Compare and report": ("compare", "report"),
+    "Compare and report": ("compare", "report", "sweep"),
     "Answers in free text": ("generate", "rate"),
     "Data": ("tasks", "describe", "contamination"),
     "Models and releases": ("models", "merge", "average", "release", "push"),

@@ -25,6 +25,7 @@ from figlang.config.verbs.rate import RateConfig
 from figlang.config.verbs.release import ReleaseConfig
 from figlang.config.verbs.report import ReportConfig
 from figlang.config.verbs.reproduce import ReproduceConfig
+from figlang.config.verbs.sweep import SweepConfig
 from figlang.config.verbs.tasks import TasksConfig
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
@@ -87,6 +88,7 @@ ROOTS: Mapping[str, Root] = {
     "merge": Root(MergeConfig, {"data": "figqa_sample", "trainer": "auto"}),
     "compare": Root(CompareConfig),
     "report": Root(ReportConfig, {"data": None}),
+    "sweep": Root(SweepConfig),
     "rate": Root(RateConfig),
     "describe": Root(DescribeConfig, {"data": "figqa_medium"}),
     "contamination": Root(ContaminationConfig, {"data": "figqa_large"}),

@@ -232,6 +232,7 @@ class Training(TypedDict, total=False):
     steps: Count
     precision: str
     selection: Literal["none", "heldout", "validation"]
+    selected: dict[Literal["loss", "accuracy", "groups"], Amount]
     exported_epoch: Count
     seconds: Amount
     tokens_per_second: Amount | None

@@ -18,6 +18,7 @@ from figlang.training.layers import groups
 from figlang.training.sharded import shard, whole
 
 SELECTION = "selection/loss"
+SELECTION_ACCURACY = "selection/accuracy"
 Score = Callable[[nn.Module, Any], Tensor]
 
 
@@ -113,13 +114,12 @@ class ChoiceModule(LightningModule, ABC):
     def validation_step(self, batch: Any, _: int, dataloader_idx: int = 0) -> dict[str, Any]:
         if dataloader_idx:  # these items decide which epoch is exported
             result = self.loss(batch)
-            self.log(
-                SELECTION,
-                result["loss"],
-                batch_size=int(result["cases"]),
-                add_dataloader_idx=False,
-                sync_dist=True,
-            )
+            cases = int(result["cases"])
+            measured = {SELECTION: result["loss"]}
+            if "correct" in result:
+                measured[SELECTION_ACCURACY] = result["correct"] / cases
+            for name, value in measured.items():
+                self.log(name, value, batch_size=cases, add_dataloader_idx=False, sync_dist=True)
             return result
         return {"scores": self.score(self.network, batch), "positions": batch.positions}
 

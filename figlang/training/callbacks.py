@@ -21,7 +21,7 @@ from figlang.evaluation.choosing import prediction
 from figlang.files.whole import whole_file
 from figlang.runs.predictions import check_finite
 from figlang.statistics.metrics import accuracy, pair_accuracy
-from figlang.training.base import SELECTION
+from figlang.training.base import SELECTION, SELECTION_ACCURACY
 from figlang.training.sharded import local
 from figlang.types import Item
 
@@ -149,6 +149,9 @@ class History(Callback):
                 epoch = f"validation after epoch {trainer.current_epoch + 1}"
                 raise FiglangError(f"{epoch}: the loss on held-out items is {selection_loss}; {DIVERGED}")
             self._add(trainer, "selection", "loss", selection_loss)
+            if SELECTION_ACCURACY in trainer.callback_metrics:
+                share = float(trainer.callback_metrics[SELECTION_ACCURACY])
+                self._add(trainer, "selection", "accuracy", share)
         if not trainer.is_global_zero:
             return
         latest = {row[2:4]: row[4] for row in self.rows}

@@ -3,6 +3,7 @@
 import copy
 import logging
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
@@ -52,6 +53,8 @@ class Fitted:
         epochs: Number of epochs.
         exported_epoch: The epoch whose weights are exported, from 1.
         selection: How it was selected.
+        selected: Loss and, if there are choices, accuracy of the exported epoch on the items that select, and
+            the number of their groups. Empty without a selection.
         health: Findings about the training.
         history: Rows of log.csv.
     """
@@ -69,6 +72,7 @@ class Fitted:
     epochs: int
     exported_epoch: int
     selection: str
+    selected: dict[str, float]
     health: list[dict[str, Any]]
     history: list[tuple[int, int, str, str, float]]
 
@@ -132,9 +136,22 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         epochs=epochs,
         exported_epoch=exported,
         selection=method.selection,
+        selected=_selected(history.rows, exported, ready),
         health=health.findings,
         history=history.rows,
     )
+
+
+def _selected(
+    rows: Sequence[tuple[int, int, str, str, float]], exported: int, ready: Prepared
+) -> dict[str, float]:
+    """What the exported epoch (from 1) had on the items that select."""
+    values = {
+        metric: value
+        for _, epoch, split, metric, value in rows
+        if (split, epoch) == ("selection", exported - 1)
+    }
+    return {**values, "groups": ready.selection_groups} if values else {}
 
 
 def _sizes(network: nn.Module) -> tuple[int, int]:

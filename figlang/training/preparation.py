@@ -54,6 +54,7 @@ class Prepared:
         manifest: What the exported network says of itself.
         notes: Sentences about the data, for the log and metrics.json.
         merges: Whether adapters are exported merged.
+        selection_groups: Number of groups (pairs) of the items that select.
     """
 
     train: Split
@@ -70,6 +71,7 @@ class Prepared:
     manifest: Manifest
     notes: list[str]
     merges: bool = False
+    selection_groups: int = 0
 
     @property
     def share(self) -> float:
@@ -97,7 +99,12 @@ def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
     # Adapters over adapters: plain peft could not load them.
     stacked = config.peft.stack == "merge" and weights.has_adapters(config.model)
     merges = config.peft.name != "none" and (config.peft.merge or stacked)
-    return replace(ready, notes=[*train.notes, *validation.notes, *notes, *ready.notes], merges=merges)
+    return replace(
+        ready,
+        notes=[*train.notes, *validation.notes, *notes, *ready.notes],
+        merges=merges,
+        selection_groups=len({original(item.group) for item in selected}),
+    )
 
 
 def select(

@@ -213,3 +213,22 @@ def test_sweeps_are_over_the_published_values() -> None:
         for name in ("lm", "mlm")
     )
     assert (min(lm), max(lm), min(mlm), max(mlm)) == (1e-5, 5e-5, 5e-6, 2e-5)
+
+
+def test_seeds_are_not_searched_but_averaged_within_a_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["method.lr=1e-4,1e-3", "seed=0,1", "method.selection=heldout", "hydra.sweeper.method=grid"]
+    search(tmp_path, monkeypatch, *words)
+    done = trials(tmp_path, "search")
+    assert [trial.params["method.lr"] for trial in done] == ["0.0001", "0.001"]
+    for trial in done:
+        runs = [Path(run) for run in trial.user_attrs["run"].split("\n")]
+        assert [run.name for run in runs] == ["seed0", "seed1"]
+        selected = [
+            json.loads((run / "metrics.json").read_text())["training"]["selected"]["loss"] for run in runs
+        ]
+        assert trial.value == pytest.approx(sum(selected) / 2)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "4 runs, evaluated on" in shown
+    assert "The best setting is trained by:" in shown

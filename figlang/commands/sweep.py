@@ -1,0 +1,16 @@
+"""Show the conclusion of a sweep: the settings that vary, means over seeds, the best by held-out loss."""
+
+from pathlib import Path
+
+from figlang.config import SweepConfig
+from figlang.config.entry import entry
+from figlang.report.concluding import conclude
+
+
+@entry("sweep")
+def main(config: SweepConfig) -> None:
+    conclude([Path(run) for run in config.runs], None if config.output is None else Path(config.output))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""The conclusion of a sweep: a row for each setting, means over seeds, and the command for the best one.
+
+The best setting has the lowest loss on held-out training pairs. Accuracy on the evaluated items is shown, but
+never decides: it would then be optimistic.
+"""
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from figlang.errors import FiglangError
+from figlang.runs import recomputed, systems
+from figlang.statistics.metrics import as_row, spread
+from figlang.tables import Cell, Mean, Table
+
+# Groups of held-out items below which a difference in loss is mostly chance.
+ENOUGH = 50
+LOSS, ACCURACY = "held-out loss", "held-out accuracy"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished training.
+
+    Attributes:
+        folder: Its folder.
+        settings: Its settings without the seed, `group.name` to value.
+        seed: Its seed.
+        selected: The exported epoch on the held-out items: loss, accuracy and number of groups; empty without
+            a selection.
+        content: Its metrics.json.
+    """
+
+    folder: Path
+    settings: Mapping[str, str]
+    seed: int
+    selected: Mapping[str, float]
+    content: Mapping[str, Any]
+
+
+def below(folders: Iterable[Path]) -> tuple[list[Run], int]:
+    """The finished trainings in folders and below them, and how many others are unfinished.
+
+    Raises:
+        FiglangError: A file of a run is damaged, or a folder does not exist.
+    """
+    runs: dict[Path, Run] = {}
+    unfinished = 0
+    for folder in folders:
+        if not folder.is_dir():
+            raise FiglangError(f"there is no folder {folder}; give run folders, or a folder that holds them")
+        for recipe in sorted(folder.glob("**/recipe.json")):
+            if (recipe.parent / "metrics.json").is_file():
+                runs[recipe.parent.resolve()] = _read(recipe.parent)
+            else:
+                unfinished += 1
+    return list(runs.values()), unfinished
+
+
+def _read(folder: Path) -> Run:
+    content = recomputed.checked(folder / "metrics.json")
+    settings = systems.read_recipe(folder)["settings"]
+    return Run(
+        folder,
+        _flat({name: value for name, value in settings.items() if name != "seed"}),
+        int(settings["seed"]),
+        content.get("training", {}).get("selected") or {},
+        content,
+    )
+
+
+def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, str]:
+    flat: dict[str, str] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{above}{name}.")
+        else:
+            flat[f"{above}{name}"] = f"{value:g}" if isinstance(value, float) else str(value)
+    return flat
+
+
+def varying(runs: Sequence[Run]) -> list[str]:
+    """The settings that differ between runs. The name of a preset stands for all settings that it
+    determines."""
+    names = list(dict.fromkeys(name for run in runs for name in run.settings))
+    differ = [name for name in names if len({run.settings.get(name) for run in runs}) > 1]
+    kept = []
+    for name in differ:
+        preset = f"{name.partition('.')[0]}.name"
+        pairs = {(run.settings.get(preset), run.settings.get(name)) for run in runs}
+        told = preset in differ and len(pairs) == len({first for first, _ in pairs})
+        if name == preset or not told:
+            kept.append(name)
+    return kept
+
+
+def grouped(runs: Sequence[Run]) -> dict[tuple[str, ...], list[Run]]:
+    """The runs by the values of their varying settings, in the order of their first run."""
+    names = varying(runs)
+    groups: dict[tuple[str, ...], list[Run]] = {}
+    for run in runs:
+        groups.setdefault(tuple(run.settings.get(name, "–") for name in names), []).append(run)
+    return groups
+
+
+def best(groups: Mapping[tuple[str, ...], Sequence[Run]]) -> tuple[str, ...] | None:
+    """The setting with the lowest mean held-out loss; None if a run has no such loss."""
+    if not all("loss" in run.selected for members in groups.values() for run in members):
+        return None
+    return min(groups, key=lambda setting: spread([run.selected["loss"] for run in groups[setting]])[0])
+
+
+def table(runs: Sequence[Run]) -> Table:
+    """A row for each setting: means and standard deviations over its seeds.
+
+    Args:
+        runs: Finished trainings.
+    """
+    groups, names = grouped(runs), varying(runs)
+    chosen = best(groups)
+    rows = [_row(setting, members, setting == chosen) for setting, members in groups.items()]
+    evaluated = ", ".join(dict.fromkeys(str(run.content.get("data_name")) for run in runs))
+    columns = (*names, "seeds", LOSS, ACCURACY, "accuracy", "pair accuracy", "")
+    title = f"{len(runs)} runs, evaluated on {evaluated}"
+    return Table("sweep", title, columns, tuple(rows), notes=tuple(_notes(groups, chosen)))
+
+
+def _row(setting: tuple[str, ...], runs: Sequence[Run], chosen: bool) -> tuple[Cell, ...]:
+    seeds = ", ".join(map(str, sorted(run.seed for run in runs)))
+    losses = [run.selected["loss"] for run in runs if "loss" in run.selected]
+    held = [run.selected["accuracy"] for run in runs if "accuracy" in run.selected]
+    measured = [
+        [row.value for run in runs if (row := as_row(run.content["metrics"], name)) is not None]
+        for name in ("accuracy", "pair_accuracy")
+    ]
+    return (
+        *setting,
+        seeds,
+        _loss(losses),
+        *(Mean.over(values) if values else None for values in (held, *measured)),
+        "best" if chosen else "",
+    )
+
+
+def _loss(values: Sequence[float]) -> str | None:
+    if not values:
+        return None
+    mean, deviation = spread(values)
+    return f"{mean:.4f}" if deviation is None else f"{mean:.4f} ± {deviation:.4f}"
+
+
+def _notes(groups: Mapping[tuple[str, ...], Sequence[Run]], chosen: tuple[str, ...] | None) -> list[str]:
+    notes = ["Mean ± standard deviation over seeds."]
+    every = [run for members in groups.values() for run in members]
+    if chosen is None:
+        notes.append(
+            "No setting is marked: not every run has a held-out loss. method.selection=heldout measures one "
+            "on training pairs; the accuracy on evaluated items must not choose a setting."
+        )
+        return notes
+    notes.append("Best: the lowest held-out loss. The accuracies on the right had no part in the choice.")
+    if any(run.content["training"]["selection"] == "validation" for run in every):
+        notes.append(
+            "Some runs selected by the evaluated items themselves (method.selection=validation): their "
+            "accuracies are optimistic."
+        )
+    fewest = min(int(run.selected.get("groups", ENOUGH)) for run in every)
+    if fewest < ENOUGH:
+        notes.append(
+            f"The held-out part has only {fewest} groups of items. With fewer than {ENOUGH}, small "
+            "differences in loss are chance; a larger method.held_out helps."
+        )
+    return notes
+
+
+def command(runs: Sequence[Run]) -> str | None:
+    """The command that trains the best setting with all its seeds; None if none is best."""
+    groups = grouped(runs)
+    chosen = best(groups)
+    if chosen is None:
+        return None
+    members = groups[chosen]
+    seeds = ",".join(str(seed) for seed in sorted({run.seed for run in members}))
+    words = _words(members[0], varying(runs))
+    return shlex.join([*words, *(["-m"] if "," in seeds else []), f"seed={seeds}"])
+
+
+def _words(run: Run, names: Sequence[str]) -> list[str]:
+    """The command of a run, with its own values in the place of lists of values."""
+    words = []
+    given = dict.fromkeys(names)
+    for word in shlex.split(str(run.content.get("command", "figlang train"))):
+        key, equals, _ = word.partition("=")
+        if word in ("-m", "--multirun") or key in ("seed", "run", "name", "overwrite", "skip_finished"):
+            continue
+        if key.startswith("hydra"):
+            continue
+        name = next((name for name in names if key in (name, name.removesuffix(".name"))), None)
+        words.append(word if name is None or not equals else f"{key}={run.settings[name]}")
+        if name is not None:
+            given.pop(name, None)
+    return [*words, *(f"{name}={run.settings[name]}" for name in given if name in run.settings)]
