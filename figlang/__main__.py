@@ -8,6 +8,7 @@ from pathlib import Path
 
 from figlang.config.entry import lazy
 from figlang.config.purposes import PURPOSES
+from figlang.machine.printing import legible
 
 COMMANDS = Path(__file__).parent / "commands"
 VERBS = sorted(path.stem for path in COMMANDS.glob("[a-z]*.py"))
@@ -25,6 +26,7 @@ def main() -> None:
     Raises:
         SystemExit: With exit code 2 if there is no such verb.
     """
+    legible()
     words = sys.argv[1:]
     if words[:1] == ["help"]:  # as other commands take it: figlang help train
         words = [*words[1:2], "--help", *words[2:]]

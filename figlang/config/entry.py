@@ -24,6 +24,7 @@ from figlang.config.verbs.train import TrainConfig
 from figlang.config.words import HELP, SEVERAL, readable
 from figlang.errors import INTERRUPTED, FiglangError
 from figlang.files.redaction import nothing_secret_said
+from figlang.machine.printing import legible
 
 Task = Callable[[Any], None]
 Conclude = Callable[[list[str]], None]
@@ -44,6 +45,7 @@ class Entry:
         self.trained: list[str] = []
 
     def __call__(self) -> None:
+        legible()
         with _door():
             if set(HELP) & set(sys.argv[1:]):
                 self._help([word for word in sys.argv[1:] if word not in HELP])

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from rich.progress import Progress, TimeElapsedColumn
 from torch import Tensor, nn
 
 from figlang.cpu.hasten import hastened
 from figlang.evaluation.how import Answering, How, Rows, Share, origin
+from figlang.machine import bars
 from figlang.models import networks
 from figlang.models.checkpoint import Loaded
 from figlang.scoring.encode import Batch, Encoded, Encoder
@@ -120,7 +120,7 @@ def predict(
         )
     order = sorted(encoded, key=lambda example: example.longest)
     scores: dict[int, list[float]] = {}
-    bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress)
+    bar = bars.progress(progress)
     with hastened(network), bar:
         task = bar.add_task("evaluating", total=len(order))
         for start in range(0, len(order), batch_size):

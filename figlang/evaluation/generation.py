@@ -7,7 +7,6 @@ from typing import Any
 
 import regex
 import torch
-from rich.progress import track
 from torch import Tensor
 from transformers import (
     GenerationConfig,
@@ -20,6 +19,7 @@ from transformers import (
 from figlang.config import SamplingConfig
 from figlang.config.signature import digest
 from figlang.errors import FiglangError, NonFiniteError, one_line, owned
+from figlang.machine import bars
 from figlang.machine.limits import within
 from figlang.models.checkpoint import Loaded, Served
 from figlang.models.served.abilities import opening
@@ -88,7 +88,7 @@ class Writer:
             bos_token_id=own.bos_token_id, eos_token_id=own.eos_token_id
         )
         try:
-            for batch in track(batches, "writing", disable=not progress):
+            for batch in bars.track(batches, "writing") if progress else batches:
                 try:
                     texts = self._continue([ids[place] for place in batch], sampling)
                 except NonFiniteError as error:

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 from rich.console import Console
-from rich.progress import Progress, TimeElapsedColumn
+from rich.progress import Progress, ProgressColumn, TimeElapsedColumn
 
 T = TypeVar("T")
 _shown: ContextVar[bool] = ContextVar("shown", default=True)
@@ -30,9 +30,21 @@ def track(steps: Iterable[T], what: str, total: int | None = None) -> Iterator[T
         what: What is done, in a word or two.
         total: Number of steps, if `steps` does not know its length.
     """
-    console = Console(stderr=True)
-    columns = (*Progress.get_default_columns(), TimeElapsedColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not (_shown.get() and console.is_terminal)
-    ) as bar:
+    with progress(True) as bar:
         yield from bar.track(steps, total=total, description=what)
+
+
+def progress(wanted: bool, *more: ProgressColumn) -> Progress:
+    """A bar on standard error, which disappears at its end.
+
+    Args:
+        wanted: Show it, if standard error is a terminal. A file or pipe gets no lines of it.
+        more: Columns before the time.
+
+    Returns:
+        A context manager.
+    """
+    console = Console(stderr=True)
+    columns = (*Progress.get_default_columns(), *more, TimeElapsedColumn())
+    shown = wanted and _shown.get() and console.is_terminal
+    return Progress(*columns, console=console, transient=True, disable=not shown)

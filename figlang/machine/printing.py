@@ -1,5 +1,8 @@
 """Make names and messages safe: they neither control a terminal nor damage a file."""
 
+import codecs
+import io
+import sys
 import unicodedata
 
 
@@ -27,3 +30,48 @@ def _shown(char: str) -> str:
         case "Cf" if char in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff":
             return "\ufffd"
     return "\ufffd" if char in "\ufffe\uffff" else char
+
+
+# What stands for characters that a terminal of few characters cannot show.
+_PLAIN = {
+    **dict.fromkeys("–‒‐‑−━─╸╺", "-"),
+    **dict.fromkeys("“”„«»", '"'),
+    **dict.fromkeys("‘’‚", "'"),
+    **{
+        "—": "--",
+        "…": "...",
+        "×": "x",
+        "·": ".",
+        "•": "*",
+        "†": "+",
+        "±": "+-",
+        "→": "->",
+        "≤": "<=",
+        "≥": ">=",
+    },
+    **{"§": "section ", "½": "1/2", "\u00a0": " ", "\u202f": " "},
+}
+
+
+def _plainer(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    wrong = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(char) or _without_marks(char) for char in wrong), error.end
+
+
+def _without_marks(char: str) -> str:
+    """A letter without its accent, or a question mark."""
+    letters = unicodedata.normalize("NFKD", char).encode("ascii", "ignore").decode()
+    return letters or "?"
+
+
+def legible() -> None:
+    """Let the terminal show something like every character, so that no command ends in UnicodeEncodeError.
+
+    Streams that say what to do with such characters are left as they are.
+    """
+    codecs.register_error("figlang.plainer", _plainer)
+    for stream, own in ((sys.stdout, ("strict",)), (sys.stderr, ("strict", "backslashreplace"))):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in own:
+            stream.reconfigure(errors="figlang.plainer")

@@ -10,13 +10,13 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 import torch
-from rich.progress import Progress, TimeElapsedColumn
 from torch import Tensor, nn
 from torch.nn.functional import pad
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.cpu.hasten import hastened
 from figlang.errors import FiglangError, one_line
+from figlang.machine import bars
 from figlang.scoring.requests import Request, RequestError, Scored, SpanFinder
 from figlang.scoring.tree.rounding import reference
 from figlang.scoring.window import window
@@ -97,7 +97,7 @@ class MaskedScorer:
                 spans[-1].append(tokens[token])
                 alone += len(cloze.ids)
         values = torch.empty(count)
-        bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress)
+        bar = bars.progress(progress)
         with bar:
             task = bar.add_task("scoring", total=len(answers))
             for batch, logits_NV in self.read(answers):

@@ -14,11 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import MofNCompleteColumn, TextColumn
 
 from figlang.config import ModelConfig
 from figlang.config.signature import digest
 from figlang.errors import FiglangError, one_line
+from figlang.machine import bars
 from figlang.models.served.cost import Meter
 from figlang.models.served.refusal import FILTER, FILTERED, Answer, EndpointError, refusal, refused
 from figlang.models.served.store import Call, Store
@@ -163,13 +164,7 @@ class Client:
 
     async def _all(self, calls: Sequence[Call], unusable: Unusable, progress: bool, task: str) -> None:
         run = _Run(self, calls, unusable)
-        columns = (
-            *Progress.get_default_columns(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeElapsedColumn(),
-        )
-        with Progress(*columns, disable=not progress) as bar:
+        with bars.progress(progress, MofNCompleteColumn(), TextColumn("{task.fields[rate]}")) as bar:
             number = bar.add_task(task, total=len(calls), rate="")
 
             def arrived() -> None:

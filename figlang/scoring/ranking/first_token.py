@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from math import inf
 
 import torch
-from rich.progress import Progress, TimeElapsedColumn
 from torch import Tensor
 
 from figlang.errors import NonFiniteError
+from figlang.machine import bars
 from figlang.scoring.ranking.words import JOINERS, REPLACEMENT, Comparison, TokenTexts, leading_word
 from figlang.scoring.tree.continuing import Chunk, Continuation
 
@@ -114,7 +114,7 @@ class FirstTokenRanker:
             NonFiniteError: If its scores after a prompt are not numbers.
         """
         ranked: dict[int, Ranked] = {}
-        with Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress) as bar:
+        with bars.progress(progress) as bar:
             task = bar.add_task("ranking", total=len(prompts))
             for chunk in self._continuation.chunks(prompts):
                 ranked.update(self._search(chunk, [answers[number] for number in chunk.prompts]))

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from math import inf, isnan
 from typing import Protocol
 
-from rich.progress import Progress, TimeElapsedColumn
-
 from figlang.errors import NonFiniteError
+from figlang.machine import bars
 from figlang.scoring.ranking.first_token import SHOWN, Ranked
 from figlang.types import Blank
 
@@ -112,7 +111,7 @@ class WordRanker:
             NonFiniteError: If the network's log-probabilities at a blank are not numbers.
         """
         ranked: dict[int, Ranked] = {}
-        with Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress) as bar:
+        with bars.progress(progress) as bar:
             task = bar.add_task("ranking", total=len(blanks))
             for together in self._reader.blanks(blanks):
                 ranked.update(self._search(together))

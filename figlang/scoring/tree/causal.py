@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 
 import torch
-from rich.progress import Progress, TimeElapsedColumn
+from rich.progress import Progress
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -14,6 +14,7 @@ from figlang.cpu.hasten import hastened
 from figlang.cpu.packed import lay_out
 from figlang.cpu.parts import untouched
 from figlang.cpu.side_by_side import side_by_side
+from figlang.machine import bars
 from figlang.scoring.requests import Request, RequestEncoder, Scored, Tokens
 from figlang.scoring.tree.anatomy import STATELESS, dissect, others
 from figlang.scoring.tree.states import States, for_threads, tree_reads, tree_states, whole_states
@@ -116,7 +117,7 @@ class CausalScorer:
         log_probs: list[Tensor] = [torch.empty(0)] * len(sequences)
         read = positions = 0
         in_threads = self._bears_threads()
-        bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), disable=not progress)
+        bar = bars.progress(progress)
         matrix = self.anatomy.matrix()
         with hastened(self.anatomy.network), hastened(matrix), bar:
             # Sequences that are too long do not keep the others from sharing.
