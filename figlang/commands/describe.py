@@ -14,10 +14,11 @@ from figlang.config import DescribeConfig
 from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.files import folders
+from figlang.machine.printing import printable
 from figlang.report import plots, surface
 from figlang.tables import Cell, Table, drawing
 from figlang.tasks import registry as data
-from figlang.tasks.task import Frequencies
+from figlang.tasks.task import Explained, Frequencies
 from figlang.types import Item, Split
 
 log = logging.getLogger("figlang")
@@ -30,6 +31,7 @@ def main(config: DescribeConfig) -> None:
     split = data.load(config.split, config.data, config.paths)
     console = Console()
     folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-{config.split}")
+    explained = data.task(config.data.dataset).explained(config.split, config.data)
     made, frequencies = [counts(split)], _frequencies(config, split)
     if beside := surface.table(split.items, _training(config)):
         made.append(beside)
@@ -39,9 +41,21 @@ def main(config: DescribeConfig) -> None:
         tables.write(made, new)
         if frequencies is not None:
             drawing.save(plots.frequencies(frequencies.counts), new / "segments", ("svg", "pdf"))
+        if explained is not None:
+            (new / f"{config.data.name}.yaml").write_text(explained.document, encoding="utf-8")
+    if explained is not None:
+        _show(explained, folder / f"{config.data.name}.yaml", console)
     for table in made:
         console.print(tables.markdown(table), highlight=False, markup=False, emoji=False, soft_wrap=True)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def _show(explained: Explained, file: Path, console: Console) -> None:
+    """How a file was read, and the YAML to use it."""
+    shown = [tables.markdown(explained.parts), explained.examples, explained.document]
+    shown.append(f"Use it by data={file}")
+    for line in "\n".join(shown).splitlines():
+        console.print(printable(line), highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def _frequencies(config: DescribeConfig, split: Split) -> Frequencies | None:

@@ -5,6 +5,7 @@ Every field has a sentence, which `--help` prints. Values enter through `figlang
 
 from figlang.config.data import DataConfig, settings_of_data
 from figlang.config.groups import (
+    ColumnsConfig,
     LoggerConfig,
     MethodConfig,
     ModelConfig,
@@ -32,6 +33,7 @@ from figlang.config.verbs.train import TrainConfig
 
 __all__ = [
     "AverageConfig",
+    "ColumnsConfig",
     "CompareConfig",
     "ContaminationConfig",
     "DataConfig",

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from figlang.config.groups.columns import ColumnsConfig
 from figlang.config.section import COUNT, SEED, Range, Section, option
 from figlang.errors import FiglangError
 
@@ -58,13 +59,26 @@ class DataConfig(Section):
     )
     file: str | None = option(
         None,
-        "A file of your own (.csv, .tsv or .jsonl) with the columns of data.train: all items of the split "
-        "that is evaluated, or the training items. data=FILE is short for it.",
+        "A file of your own: all items of the split that is evaluated, or the training items if data.train "
+        "is not set. .csv, .tsv, .jsonl, .json, .parquet, or a .yaml that figlang describe wrote. data=FILE "
+        "is short for it.",
+    )
+    columns: ColumnsConfig = field(
+        default_factory=ColumnsConfig,
+        metadata={"help": "data=own: the columns of an item's parts.", "choices": ()},
+    )
+    hub: str | None = option(
+        None, "data=own: data set on the Hugging Face hub, ORG/NAME or ORG/NAME:CONFIGURATION."
+    )
+    published: str | None = option(
+        None,
+        "data=own: CSV file with published numbers: system, split, metric, value (in per cent), source. "
+        "null: NAME.published.csv beside the file NAME.*, if there is one.",
     )
     train: str | None = option(
         None,
-        "Files of your own: training file with startphrase, ending1, ending2, labels (0 for ending1, 1 for "
-        "ending2).",
+        "Files of your own: training file, with the columns of the evaluated file. With data=figqa_csv: "
+        "startphrase, ending1, ending2, labels (0 for ending1, 1 for ending2).",
     )
     validation: str | None = option(None, "Files of your own: validation file with the same columns.")
     test: str | None = option(

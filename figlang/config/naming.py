@@ -54,6 +54,8 @@ def name_by_file(data: DataConfig, given: Given) -> None:
 
 def name_data(data: DataConfig, given: Given) -> None:
     """Mark the name of a data set, in place, if debug= puts the bundled samples in place of its files."""
+    if data.file is not None or data.hub is not None:
+        return
     if "debug" in given.choices and data.root and data.root.endswith("samples") and "sample" not in data.name:
         data.name += "_sample"
 

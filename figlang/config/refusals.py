@@ -150,7 +150,5 @@ def _schema(name: str) -> Any:
     return next((each for each in classes if each.__name__ == name), None)
 
 
-def _name(section: type) -> str:
-    return (
-        "the top level" if issubclass(section, Command) else section.__name__.removesuffix("Config").lower()
-    )
+def _name(section: type[Section]) -> str:
+    return "the top level" if issubclass(section, Command) else section.named("").removesuffix(".")

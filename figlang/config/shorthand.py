@@ -12,13 +12,17 @@ import yaml
 from figlang.config.kinds import Kind, kind_of
 from figlang.config.roots import Root
 from figlang.config.typed import text
+from figlang.config.verbs.describe import DescribeConfig
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
 from figlang.files.sources import PACKAGE
+from figlang.files.tables import FORMS, columns
 
 log = logging.getLogger("figlang")
 
-TABLES = (".csv", ".tsv", ".jsonl")
+TABLES = (*FORMS, ".yaml", ".yml")
+# A table with these columns needs no names for its columns.
+KNOWN = {"startphrase", "ending1", "ending2"}
 SPLITS = {"dev": "validation", "val": "validation", "valid": "validation"}
 
 
@@ -45,7 +49,7 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
     if "model" in root.presets:
         ways["model"] = lambda value: _model(value, words, root, folder / "model")
     made: list[str] = []
-    for word in words:
+    for word in _with_file(root, words):
         key, equals, value = word.partition("=")
         made += ways[key](value) if equals and key in ways and value else [word]
     return made
@@ -60,7 +64,30 @@ def _data(value: str) -> list[str]:
     if not any(part.lower().endswith(TABLES) for part in parts):
         return [f"data={value}"]
     _check_single("data", parts)
-    return ["data=figqa_csv", f"data.file={text(parts[0])}"]
+    return [_data_of_table(parts[0]), f"data.file={text(parts[0])}"]
+
+
+def _data_of_table(file: str) -> str:
+    """The preset for a file of one's own: by its columns, if they can be read."""
+    path = Path(file).expanduser()
+    if path.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
+        return "data=own"
+    found = columns(path)
+    return "data=own" if found and not set(found) >= KNOWN else "data=figqa_csv"
+
+
+def _with_file(root: Root, words: Sequence[str]) -> list[str]:
+    """Name the data of a file that stands alone: `FILE` for describe, or `data.file=FILE` without data=."""
+    files = [word for word in words if "=" not in word and word.lower().endswith(TABLES)]
+    named = [word for word in words if word.startswith(("data=", "data.dataset=", "experiment="))]
+    if root.schema is DescribeConfig and len(files) == 1 and not named:
+        return [f"data={word}" if word == files[0] else word for word in words]
+    if "data" not in root.presets or named:
+        return list(words)
+    given = [word.partition("=")[2].strip("'\"") for word in words if word.startswith("data.file=")]
+    if given:
+        return [_data_of_table(given[-1]), *words]
+    return ["data=own", *words] if any(word.startswith("data.hub=") for word in words) else list(words)
 
 
 def _model(value: str, words: Sequence[str], root: Root, folder: Path) -> list[str]:

@@ -98,15 +98,17 @@ def _fields(group: str, root: Root) -> list[str]:
 
 def every(root: Root) -> Iterator[tuple[str, tuple[Field[Any], Any]]]:
     """Every field of a verb by its full name, with its type."""
-    hints = get_type_hints(root.schema)
-    for spec in fields(root.schema):
-        section = _section(root.schema, spec.name)
+    yield from _inside(root.schema, "")
+
+
+def _inside(schema: type, before: str) -> Iterator[tuple[str, tuple[Field[Any], Any]]]:
+    hints = get_type_hints(schema)
+    for spec in fields(schema):
+        section = _section(schema, spec.name)
         if section is None:
-            yield spec.name, (spec, hints[spec.name])
-            continue
-        inner = get_type_hints(section)
-        for each in fields(section):
-            yield f"{spec.name}.{each.name}", (each, inner[each.name])
+            yield f"{before}{spec.name}", (spec, hints[spec.name])
+        else:
+            yield from _inside(section, f"{before}{spec.name}.")
 
 
 def _section(schema: type, name: str) -> Any:

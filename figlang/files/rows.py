@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from pydantic_core import from_json
 from rich.console import Console
@@ -99,7 +100,9 @@ def read_csv(path: Path, required: Sequence[str], problems: Problems) -> list[Ro
     return list(csv_rows(path, required, problems))
 
 
-def csv_rows(path: Path, required: Sequence[str], problems: Problems) -> Iterator[Row]:
+def csv_rows(
+    path: Path, required: Sequence[str], problems: Problems, delimiter: str | None = None
+) -> Iterator[Row]:
     """Read the rows of a table whose cells are separated by commas, semicolons or tabs.
 
     A byte-order mark and CRLF line ends are accepted, with a note. A row with too few or too many cells is
@@ -109,6 +112,7 @@ def csv_rows(path: Path, required: Sequence[str], problems: Problems) -> Iterato
         path: A CSV file in UTF-8.
         required: Columns that the header must have.
         problems: Takes the notes.
+        delimiter: The character between cells; None finds it in the header.
 
     Yields:
         The number of each row, from 1, and its cells by column.
@@ -119,7 +123,7 @@ def csv_rows(path: Path, required: Sequence[str], problems: Problems) -> Iterato
     """
     lines = _lines(path, problems, newline="")
     first = next(lines, "")
-    delimiter = _delimiter(first, required)
+    delimiter = delimiter or _delimiter(first, required)
     # strict: otherwise, a quote that is never closed would silently put the rest of the file into one cell.
     table = csv.reader(chain((first,), lines), delimiter=delimiter, strict=True)
     try:
@@ -181,6 +185,15 @@ def read_json_lines(path: Path, problems: Problems) -> Iterator[Row]:
 
     Numbers become text. Values that are null, lists or objects are left out.
     """
+    for number, row in json_objects(path, problems):
+        yield (
+            number,
+            {name: str(value) for name, value in row.items() if isinstance(value, str | int | float)},
+        )
+
+
+def json_objects(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Read a file with one JSON object on each line. Values are as they are written."""
     for number, line in enumerate((line for line in _lines(path, problems) if line.strip()), start=1):
         try:
             row = from_json(line)
@@ -190,12 +203,22 @@ def read_json_lines(path: Path, problems: Problems) -> Iterator[Row]:
             )
             continue
         if isinstance(row, dict):
-            yield (
-                number,
-                {name: str(value) for name, value in row.items() if isinstance(value, str | int | float)},
-            )
+            yield number, row
         else:
             problems.add(number, "not a JSON object, row left out", "write one JSON object on each line")
+
+
+def whole_json(path: Path) -> Any:
+    """Read a file that is one JSON value.
+
+    Raises:
+        FiglangError: The file is missing, is not UTF-8, or is not JSON.
+    """
+    text = "".join(_lines(path, Problems(path, strict=False)))
+    try:
+        return from_json(text)
+    except ValueError as error:
+        raise FiglangError(f"{path} is not valid JSON ({error}); correct it, or write it again") from error
 
 
 def read_aligned(paths: Mapping[str, Path], problems: Problems) -> Iterator[Row]:
@@ -270,9 +293,12 @@ def _not_utf8(path: Path) -> FiglangError:
 
 
 def _delimiter(header: str, required: Sequence[str]) -> str:
-    """The character that splits the header into the most required columns. Commas win a tie."""
+    """The character that splits the header into the most required columns or, if none is required, into the
+    most cells. Commas win a tie."""
 
     def known(delimiter: str) -> int:
+        if not required:
+            return header.count(delimiter)
         return len({name.strip().strip('"').strip() for name in header.split(delimiter)} & set(required))
 
     return max(SEPARATORS, key=known)

@@ -17,7 +17,7 @@ from figlang.tasks.mabl.task import Mabl
 from figlang.tasks.miqa.task import MiQa
 from figlang.tasks.munch.task import Munch
 from figlang.tasks.nli.task import TITLES, Nli
-from figlang.tasks.own.task import OwnFiles
+from figlang.tasks.own.task import Own, OwnFiles
 from figlang.tasks.scales import Scale
 from figlang.tasks.task import Task
 from figlang.tasks.winogrande.task import WinoGrande
@@ -28,6 +28,7 @@ TASKS: dict[str, Task] = {
     for each in (
         FigQa(),
         OwnFiles(),
+        Own(),
         Mabl(),
         Impli(),
         WinoGrande(),
@@ -44,7 +45,7 @@ REPRODUCED: Mapping[str, type[Reproduced[Any]]] = {
     table.table: table for each in TASKS.values() for table in each.reproduced
 }
 # Settings of the group data that name a file, which some tasks do not read.
-FILES = ("file", "train", "validation", "test", "test_labels")
+FILES = ("file", "train", "validation", "test", "test_labels", "hub", "published")
 # Ids that a note names. metrics.json has them all, under contamination.dropped.
 LISTED = 50
 

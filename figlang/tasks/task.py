@@ -56,6 +56,16 @@ class Frequencies:
     table: Table
 
 
+@dataclass(frozen=True)
+class Explained:
+    """How a file of one's own was read: its parts with their columns, some items as text, and a YAML document
+    that data= takes."""
+
+    parts: Table
+    examples: str
+    document: str
+
+
 class Task:
     """A benchmark without peculiarities; a subclass overrides what is its own."""
 
@@ -142,6 +152,21 @@ class Task:
 
         Raises:
             FiglangError: The texts cannot be parsed.
+        """
+        return None
+
+    def explained(self, split: str, data: DataConfig) -> Explained | None:
+        """How the files that the options name were read, for `figlang describe`.
+
+        Args:
+            split: `train`, `validation` or `test`.
+            data: The group data of the command.
+
+        Returns:
+            The explanation; None if the files of this benchmark have a known form.
+
+        Raises:
+            FiglangError: The files cannot be read.
         """
         return None
 

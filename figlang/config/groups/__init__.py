@@ -1,5 +1,6 @@
 """The groups of options: model, method, scoring, prompt and others."""
 
+from figlang.config.groups.columns import ColumnsConfig
 from figlang.config.groups.method import MethodConfig
 from figlang.config.groups.model import ModelConfig
 from figlang.config.groups.peft import PeftConfig
@@ -9,6 +10,7 @@ from figlang.config.groups.scoring import NliConfig, ScoringConfig
 from figlang.config.groups.trainer import LoggerConfig, PathsConfig, TrainerConfig
 
 __all__ = [
+    "ColumnsConfig",
     "LoggerConfig",
     "MethodConfig",
     "ModelConfig",

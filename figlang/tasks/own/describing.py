@@ -1,0 +1,92 @@
+"""How a file of one's own is read: its columns, three items, and the YAML document that data= takes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import yaml
+
+from figlang.config import DataConfig
+from figlang.files.sources import local_path
+from figlang.tables import Cell, Table
+from figlang.tasks.own import documents, sources
+from figlang.tasks.own.reading import Read
+from figlang.tasks.task import Explained
+from figlang.types import Item
+
+SHOWN = 3
+FORMS = {
+    "number": "number, the first option is 0",
+    "number_from_1": "number, the first option is 1",
+    "letter": "letter, the first option is A",
+    "text": "text of the right option",
+}
+
+
+def explain(read: Read, data: DataConfig) -> Explained:
+    """How a split was read.
+
+    Args:
+        read: The split with its columns.
+        data: The group data of the command.
+    """
+    return Explained(_parts(read), _examples(read.split.items), _document(read, data))
+
+
+def _parts(read: Read) -> Table:
+    chosen = read.columns
+    rows: list[tuple[Cell, ...]] = []
+    for part, names, note in (
+        ("context", chosen.context, ""),
+        ("options", ", ".join(chosen.options), _widths(read.split.items)),
+        ("gold", chosen.gold, FORMS[read.form]),
+        ("cluster", chosen.cluster, ""),
+        ("attributes", ", ".join(chosen.attributes), ""),
+        ("id", chosen.id, ""),
+    ):
+        how = "" if not names else "guessed" if part in chosen.guessed else "named"
+        rows.append((part, names or "–", how, note))
+    return Table("columns", f"Columns of {read.split.source}", ("part", "column", "how", "form"), tuple(rows))
+
+
+def _widths(items: Sequence[Item]) -> str:
+    widths = sorted({len(item.options) for item in items})
+    return f"{widths[0]} options" if len(widths) == 1 else f"{widths[0]} to {widths[-1]} options"
+
+
+def _examples(items: Sequence[Item]) -> str:
+    lines: list[str] = []
+    for item in items[:SHOWN]:
+        lines.append(f"{item.id}: {item.context}")
+        for place, (letter, option) in enumerate(zip(ascii_uppercase, item.options, strict=False)):
+            lines.append(f"  {'*' if place == item.gold else ' '} ({letter}) {option}")
+    return "\n".join([*lines, "", "* marks the right option.", ""])
+
+
+def _document(read: Read, given: DataConfig) -> str:
+    data, task = sources.settings(given)
+    content: dict[str, Any] = {
+        name: str(local_path(value).resolve())
+        for name in documents.FILES
+        if (value := getattr(data, name)) is not None
+    }
+    if data.hub is not None:
+        content["hub"] = data.hub
+    if task is None and not read.fixed:
+        chosen = read.columns
+        listed: str | list[str] = list(chosen.options)
+        if len(chosen.options) == 1:
+            listed = chosen.options[0]
+        named = {
+            "context": chosen.context,
+            "options": listed,
+            "gold": chosen.gold,
+            "gold_as": read.form,
+            "cluster": chosen.cluster,
+            "attributes": list(chosen.attributes),
+            "id": chosen.id,
+        }
+        content["columns"] = {name: value for name, value in named.items() if value}
+    head = f"# {Path(read.split.source).name}: written by figlang describe\n"
+    return head + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)

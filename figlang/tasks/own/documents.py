@@ -1,0 +1,87 @@
+"""YAML files about data: those that `figlang describe` writes, and tasks of lm-evaluation-harness. Nothing in
+them is run."""
+
+from dataclasses import asdict, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from figlang.config import ColumnsConfig, DataConfig
+from figlang.errors import FiglangError, one_line
+
+ENDINGS = (".yaml", ".yml")
+FILES = ("file", "train", "validation", "test", "published")
+KEYS = (*FILES, "hub", "columns")
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain values only."""
+
+
+def _refused(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Any:
+    name = Path(node.start_mark.name).name
+    raise FiglangError(
+        f"{name} line {node.start_mark.line + 1}: !{suffix} names Python code, and figlang runs no code of "
+        "such files; write the columns or a Jinja template there, or export the rows to a JSONL file"
+    )
+
+
+_Loader.add_multi_constructor("!", _refused)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a YAML file.
+
+    Raises:
+        FiglangError: It is missing, is not YAML, names code, or is not a mapping.
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            content = yaml.load(file, _Loader)  # the safe loader above
+    except FileNotFoundError:
+        raise FiglangError(f"no such file: {path}") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise FiglangError(f"{path} is not YAML ({one_line(error)}); correct it") from error
+    if not isinstance(content, dict):
+        raise FiglangError(f"{path} holds no keys with values; write it by figlang describe FILE")
+    return content
+
+
+def filled(data: DataConfig, content: dict[str, Any], path: Path) -> DataConfig:
+    """The settings of data with those of a file where the command gives none.
+
+    Args:
+        data: The settings of the command.
+        content: The content of the YAML file; paths in it start at its folder.
+        path: The file.
+
+    Raises:
+        FiglangError: The file has a key or a value that is not known.
+    """
+    known = [key for key in content if key not in ("name", "dataset")]
+    for key in known:
+        if key not in KEYS:
+            meant = "".join(f"did you mean {close}? " for close in get_close_matches(str(key), KEYS, n=1))
+            raise FiglangError(f"{path}: unknown key {key!r}; {meant}the keys are {', '.join(KEYS)}")
+    changed: dict[str, Any] = {"file": None}
+    for name in FILES:
+        if content.get(name) is not None and (name == "file" or getattr(data, name) is None):
+            changed[name] = str(path.parent / Path(str(content[name])).expanduser())
+    columns = _columns(data.columns, content.get("columns") or {}, path)
+    return replace(data, **changed, hub=data.hub or content.get("hub"), columns=columns)
+
+
+def _columns(given: ColumnsConfig, content: Any, path: Path) -> ColumnsConfig:
+    names = [spec.name for spec in fields(ColumnsConfig)]
+    if not isinstance(content, dict) or (unknown := [name for name in content if name not in names]):
+        wrong = "columns: " + (
+            f"there is no {unknown[0]!r}" if isinstance(content, dict) else "not a mapping"
+        )
+        raise FiglangError(f"{path}: {wrong}; the keys of columns are {', '.join(names)}")
+    unset = asdict(ColumnsConfig())
+    typed = {name: value for name, value in asdict(given).items() if value != unset[name]}
+    if isinstance(content.get("attributes"), str):
+        content = {**content, "attributes": [content["attributes"]]}
+    return ColumnsConfig(**{**content, **typed})

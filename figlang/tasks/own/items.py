@@ -1,0 +1,162 @@
+"""Items made of the rows of a table of one's own."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+from figlang.files.rows import Problems
+from figlang.files.tables import Record
+from figlang.tasks.own import golds, options
+from figlang.tasks.own.columns import Chosen
+from figlang.text.tidying import plain
+from figlang.types import Item
+
+GOLD_REMEDY = {
+    "number": "write the number of the right option from 0, or -1 if it is hidden",
+    "number_from_1": "write the number of the right option from 1, or -1 if it is hidden",
+    "letter": "write the letter of the right option, or -1 if it is hidden",
+    "text": "write the text of the right option as it stands in its column, or -1 if it is hidden",
+}
+
+
+@dataclass(frozen=True)
+class Made:
+    """How rows become items: their columns, the form of the right option, the start of their names, and
+    whether texts stay as they are."""
+
+    columns: Chosen
+    form: str
+    stem: str
+    distinct: bool = True
+    cut: bool = False
+
+
+def of(records: Sequence[Record], made: Made, problems: Problems) -> tuple[Item, ...]:
+    """Make items of rows. Rows that cannot be used are noted and left out.
+
+    Args:
+        records: The rows.
+        made: How they become items.
+        problems: Takes the notes.
+
+    Returns:
+        The items. Items with the same cluster or, without a column for it, with the same context have one
+        group. A cluster is a pair if its items have the same options and different right ones.
+    """
+    found = tuple(_grouped(_distinct(_usable(records, made, problems), made.distinct, problems), made))
+    asked = sum(item.context.rstrip().endswith("?") for item in found)
+    if asked and not made.cut:
+        problems.note(
+            f"{problems.path.name}: {asked} contexts end with a question mark, which text=clean replaces by "
+            "a period; scoring.text=raw and method.text=raw keep it"
+        )
+    return found
+
+
+def _usable(
+    records: Iterable[Record], made: Made, problems: Problems
+) -> Iterator[tuple[int, Mapping[str, Any], Item]]:
+    names: set[str] = set()
+    columns = made.columns
+    for number, row in records:
+        context = golds.text(row.get(columns.context))
+        listed = options.of(row, columns.options)
+        cell = None if columns.gold is None else row.get(columns.gold)
+        name = golds.text(row.get(columns.id)) if columns.id else ""
+        gold = (
+            None if columns.gold is None or golds.hidden(cell) else golds.place(cell, listed or (), made.form)
+        )
+        if not context:
+            problems.add(number, f"empty {columns.context}, row left out", "fill the cell or delete the row")
+        elif listed is None:
+            problems.add(
+                number,
+                f"no options in {', '.join(columns.options)}, row left out",
+                "write a list of texts, or fill every cell before the last option",
+            )
+        elif not options.FEWEST <= len(listed) <= options.MOST:
+            problems.add(number, f"{len(listed)} option(s), row left out", "give each row 2 to 26 options")
+        elif columns.gold is not None and gold is None and not golds.hidden(cell):
+            problems.add(
+                number,
+                f"{columns.gold} {golds.text(cell)[:40]!r} is none of {len(listed)} options, row left out",
+                GOLD_REMEDY[made.form],
+            )
+        elif name and name in names:
+            problems.add(number, f"id {name!r} occurs twice, row left out", "give every row its own id")
+        else:
+            names.add(name)
+            if len(set(map(plain, listed))) < len(listed):
+                problems.add(number, "two of its options are equal, kept", "correct an option")
+            identifier = name or f"{made.stem}-{number}"
+            attributes = {name: values for name in columns.attributes if (values := _values(row.get(name)))}
+            yield (
+                number,
+                row,
+                Item(identifier, identifier, context, listed, gold, attributes, cut=made.cut, paired=False),
+            )
+
+
+def _values(cell: Any) -> tuple[str, ...]:
+    several = cell if isinstance(cell, list | tuple) else [cell]
+    return tuple(text for value in several if (text := golds.text(value)))
+
+
+def _distinct(
+    rows: Iterable[tuple[int, Mapping[str, Any], Item]], drop: bool, problems: Problems
+) -> Iterator[tuple[Mapping[str, Any], Item]]:
+    known: dict[bytes, int] = {}
+    answers: dict[bytes, tuple[int, str]] = {}
+    repeated, example = 0, (0, 0)
+    for number, row, item in rows:
+        answer = "" if item.gold is None else plain(item.options[item.gold])
+        asked = _digest(item.context, *sorted(map(plain, item.options)))
+        whole = _digest(item.context, *sorted(map(plain, item.options)), answer)
+        if whole in known and item.gold is not None:
+            repeated += 1
+            example = example if repeated > 1 else (number, known[whole])
+            if drop:
+                continue
+        elif item.gold is not None and (earlier := answers.setdefault(asked, (number, answer)))[1] != answer:
+            problems.add(
+                number,
+                f"has another right option than row {earlier[0]} about the same text and options, kept",
+                "correct one of them",
+            )
+        known.setdefault(whole, number)
+        yield row, item
+    if repeated:
+        done = "left out (data.drop_duplicates=false keeps them)" if drop else "kept"
+        problems.note(
+            f"{problems.path.name}: {repeated} rows repeat an earlier row (row {example[0]} repeats row "
+            f"{example[1]}), {done}"
+        )
+
+
+def _digest(*texts: str) -> bytes:
+    return blake2b("\0".join(map(plain, texts)).encode(), digest_size=16).digest()
+
+
+def _grouped(rows: Iterable[tuple[Mapping[str, Any], Item]], made: Made) -> list[Item]:
+    column = made.columns.cluster
+    clusters: dict[str, list[int]] = defaultdict(list)
+    items: list[Item] = []
+    for place, (row, item) in enumerate(rows):
+        key = golds.text(row.get(column)) if column else ""
+        clusters[f"cluster {key}" if key else f"text {plain(item.context)}"].append(place)
+        items.append(item)
+    for key, places in clusters.items():
+        members = [items[place] for place in places]
+        group = key.removeprefix("cluster ") if key.startswith("cluster ") else members[0].id
+        paired = key.startswith("cluster ") and _is_pair(members)
+        for place in places:
+            items[place] = replace(items[place], group=group, paired=paired)
+    return items
+
+
+def _is_pair(members: Sequence[Item]) -> bool:
+    texts = {tuple(sorted(map(plain, item.options))) for item in members}
+    right = [None if item.gold is None else plain(item.options[item.gold]) for item in members]
+    return len(members) > 1 and len(texts) == 1 and (set(right) == {None} or len(set(right)) == len(right))

@@ -1,0 +1,55 @@
+"""The options of a row: a list in one cell, or a cell each."""
+
+import ast
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+FEWEST, MOST = 2, 26
+
+
+def of(row: Mapping[str, Any], columns: Sequence[str]) -> tuple[str, ...] | None:
+    """The options of a row.
+
+    Args:
+        row: Its values by column.
+        columns: One column with a list, or the columns with one option each. Empty cells at the end of these
+            are no options.
+
+    Returns:
+        The options without spaces around them; None if the cells hold no list, or one before the last is
+        empty.
+    """
+    if len(columns) == 1:
+        return listed(row.get(columns[0]))
+    cells = [_text(row.get(name)) for name in columns]
+    while cells and not cells[-1]:
+        cells.pop()
+    return tuple(cells) if cells and all(cells) else None
+
+
+def listed(value: Any) -> tuple[str, ...] | None:
+    """The texts of a list. A cell of text may hold a list of JSON or Python, or texts between `|`."""
+    if isinstance(value, str):
+        value = _parsed(value.strip())
+    if not isinstance(value, list | tuple):
+        return None
+    texts = tuple(_text(one) for one in value)
+    return texts if texts and all(texts) else None
+
+
+def _parsed(cell: str) -> Any:
+    if cell.startswith("[") and cell.endswith("]"):
+        try:
+            return json.loads(cell)
+        except ValueError:
+            pass
+        try:
+            return ast.literal_eval(cell)  # literals only: nothing is run
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return None
+    return cell.split("|") if "|" in cell else None
+
+
+def _text(value: Any) -> str:
+    return str(value).strip() if isinstance(value, str | int | float) else ""

@@ -1,0 +1,109 @@
+"""Any number of options with letters, for chat models."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from string import Formatter, ascii_uppercase
+
+from figlang.config import PromptConfig
+from figlang.errors import FiglangError
+from figlang.tasks import examples
+from figlang.tasks.blind import without
+from figlang.tasks.examples import Pool
+from figlang.tasks.lettered import Lettered
+from figlang.tasks.questions import Questions
+from figlang.types import Item
+
+NAME = "options"
+TEMPLATE = "{metaphor}\nWhich of the following is right?\n{options}"
+
+
+class Choices(Questions):
+    """A context with 2 to 26 options. `prompt.template` words it with the places {metaphor} and {options}.
+
+    In both orders, an item is asked about as often as it has options, so that each of them has each letter
+    once.
+    """
+
+    def settled(self, prompt: PromptConfig) -> PromptConfig:
+        return super().settled(replace(prompt, question=prompt.question or NAME))
+
+    def letters(
+        self,
+        items: Sequence[Item],
+        share: Sequence[Item],
+        prompt: PromptConfig,
+        pool: Pool,
+        orders: str,
+        blind: bool = False,
+    ) -> list[Lettered]:
+        template = _template(prompt)
+
+        def example(item: Item) -> str:
+            shown = _in_order(item, _drawn(item, prompt.seed))
+            return f"{_worded(template, shown)}\n({ascii_uppercase[shown.gold or 0]})"
+
+        before = examples.draw(items, pool.examples, example, prompt)
+        asked = []
+        for item in share:
+            drawn = _drawn(item, prompt.seed)
+            several = [drawn] if orders == "drawn" else [_turned(item, by) for by in range(len(item.options))]
+            for number, order in enumerate(several, start=1):
+                shown = _in_order(item, order)
+                if orders != "drawn":
+                    where = "hidden" if shown.gold is None else ascii_uppercase[shown.gold]
+                    attributes = {**item.attributes, "letter": (where,)}
+                    shown = replace(shown, id=f"{item.id}/{number}", attributes=attributes)
+                places = tuple(order.index(option) for option in range(len(order)))
+                text = _worded(template, shown.hidden() if blind else shown)
+                asked.append(Lettered(shown, item, places, f"{before[item.id]}{text}\n\n{_answer(shown)}"))
+        return asked
+
+
+def _template(prompt: PromptConfig) -> str:
+    if prompt.question not in (None, NAME):
+        raise FiglangError(
+            f"prompt.question={prompt.question} is not a question about items of your own; use {NAME}, or "
+            "leave it out"
+        )
+    text = TEMPLATE if prompt.template is None else prompt.template
+    try:
+        places = {place for _, place, _, _ in Formatter().parse(text) if place is not None}
+    except ValueError as error:
+        raise FiglangError(
+            f"prompt.template={text!r} cannot be read ({error}); write a brace that is text twice"
+        ) from error
+    if places - {"metaphor"} != {"options"}:
+        raise FiglangError(
+            f"prompt.template={text!r} must show {{options}}, and may show {{metaphor}}, to be answered by a "
+            "letter"
+        )
+    return text
+
+
+def _worded(template: str, item: Item) -> str:
+    if not item.context:
+        template = without(template, "{metaphor}")
+    listed = "\n".join(
+        f"({letter}) {option.strip()}" for letter, option in zip(ascii_uppercase, item.options, strict=False)
+    )
+    return template.format(metaphor=item.context.strip(), options=listed).lstrip()
+
+
+def _answer(item: Item) -> str:
+    letters = ascii_uppercase[: len(item.options)]
+    return f"Answer with one letter only: {', '.join(letters[:-1])} or {letters[-1]}."
+
+
+def _in_order(item: Item, order: Sequence[int]) -> Item:
+    gold = None if item.gold is None else list(order).index(item.gold)
+    return replace(item, options=tuple(item.options[option] for option in order), gold=gold)
+
+
+def _drawn(item: Item, seed: int) -> list[int]:
+    return random.Random(f"{seed} {item.id}").sample(range(len(item.options)), len(item.options))
+
+
+def _turned(item: Item, by: int) -> list[int]:
+    places = list(range(len(item.options)))
+    return places[by:] + places[:by]

@@ -1,0 +1,59 @@
+"""The items of a split of one's own: rows, their columns, the form of the right option, items."""
+
+from dataclasses import dataclass, replace
+
+from figlang.config import DataConfig
+from figlang.errors import FiglangError
+from figlang.tasks.own import columns, golds, items, options, sources
+from figlang.tasks.own.columns import Chosen
+from figlang.types import Split
+
+
+@dataclass(frozen=True)
+class Read:
+    """A split with the columns that it was read from, the form of the right option, and whether the file
+    itself words items."""
+
+    split: Split
+    columns: Chosen
+    form: str
+    fixed: bool
+
+
+def read(split: str, data: DataConfig) -> Read:
+    """Read a split.
+
+    Args:
+        split: `train`, `validation` or `test`.
+        data: The group data of the command.
+
+    Raises:
+        FiglangError: There is no file for the split, its columns cannot be found, or no row can be used.
+    """
+    found = sources.read(split, data)
+    values = [row for _, row in found.records]
+    if not values:
+        raise found.problems.nothing_usable("it has no rows; add some below the header")
+    chosen = columns.choose(found.columns, values, found.source)
+    if chosen.gold is None:
+        raise FiglangError(
+            f"{found.source}: no column looks like the right option; name it by data.columns.gold=COLUMN, "
+            "with -1 in rows where it is hidden"
+        )
+    form = chosen.gold_as
+    if form == "auto":
+        told = [(row.get(chosen.gold), options.of(row, chosen.options) or ()) for row in values]
+        form = golds.form_of(told, found.source, chosen.gold)
+    words = replace(chosen, gold_as=form).words()
+    if chosen.guessed:
+        found.problems.note(
+            f"{found.problems.path.name}: columns {words} ({', '.join(chosen.guessed)} guessed; data.columns "
+            "names others)"
+        )
+    made = items.Made(chosen, form, found.stem, data.drop_duplicates, found.cut)
+    usable = items.of(found.records, made, found.problems)
+    if not usable:
+        raise found.problems.nothing_usable("add rows below the header")
+    notes = tuple(found.problems.found)
+    loaded = Split(found.stem, usable, found.source, found.sha256, notes, drawn=words.replace("|", "/"))
+    return Read(loaded, chosen, form, found.fixed)

@@ -1,0 +1,41 @@
+"""Templates of Jinja from files of others, rendered in a sandbox: they see a row and nothing else."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from jinja2 import StrictUndefined
+from jinja2.exceptions import TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from regex import sub
+
+from figlang.errors import FiglangError, one_line
+
+_SECONDS = 1.0  # for a pattern of a file of others
+
+
+def _replaced(text: str, pattern: str, replacement: str = "", count: int = 0) -> str:
+    return str(sub(pattern, replacement, text, count=count, timeout=_SECONDS))
+
+
+_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+_ENVIRONMENT.filters["regex_replace"] = _replaced
+
+
+def rendered(template: str, row: Mapping[str, Any], where: str) -> str:
+    """A template with the values of a row.
+
+    Args:
+        template: The text, for example `{{question}}`.
+        row: The values by column.
+        where: The file and the key, for errors.
+
+    Raises:
+        FiglangError: The template cannot be read, asks for a column that is not there, or does what the
+            sandbox forbids.
+    """
+    try:
+        return _ENVIRONMENT.from_string(template).render(**{str(name): value for name, value in row.items()})
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, TimeoutError) as error:
+        raise FiglangError(
+            f"{where}: the template {template[:60]!r} cannot be rendered ({one_line(error)}); correct it"
+        ) from error
