@@ -33,7 +33,7 @@ def main(config: DescribeConfig) -> None:
     folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-{config.split}")
     explained = data.task(config.data.dataset).explained(config.split, config.data)
     made, frequencies = [counts(split)], _frequencies(config, split)
-    if beside := surface.table(split.items, _training(config)):
+    if beside := surface.table(split.items, _training(config, split)):
         made.append(beside)
     if frequencies is not None:
         made.append(frequencies.table)
@@ -67,15 +67,16 @@ def _frequencies(config: DescribeConfig, split: Split) -> Frequencies | None:
         return None
 
 
-def _training(config: DescribeConfig) -> Sequence[Item]:
-    """Load the training items for the frequency baseline. Empty if the training split itself is described."""
+def _training(config: DescribeConfig, described: Split) -> Sequence[Item]:
+    """Load the training items for the frequency baseline. Empty if these are the ones that are described."""
     if config.split == "train":
         return ()
     try:
-        return data.load("train", config.data, config.paths).items
+        train = data.load("train", config.data, config.paths)
     except FiglangError as error:
         log.info("without the training split: %s", error)
         return ()
+    return () if train.sha256 == described.sha256 else train.items
 
 
 def counts(split: Split) -> Table:

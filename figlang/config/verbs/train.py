@@ -49,7 +49,12 @@ class TrainConfig(Command):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.data.file is not None and self.data.validation is None:
+        if (
+            self.data.file is not None
+            and self.data.validation is None
+            and self.data.train is None
+            and not self.data.file.endswith((".yaml", ".yml"))  # names files of several splits
+        ):
             raise FiglangError(
                 f"data={self.data.file} has the training items; give data.validation=FILE too, with other "
                 "items"

@@ -1,0 +1,104 @@
+"""Task files of BIG-bench and of lm-evaluation-harness are read as they are, and run no code."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from figlang.config import ColumnsConfig
+from figlang.errors import FiglangError
+from tests.tasks.own.written import EXPECTED, FRASES, load, rows, write
+
+TASK = """
+task: frases
+dataset_path: {form}
+dataset_kwargs: {{data_files: {{test: frases.{end}, train: frases.{end}}}}}
+test_split: test
+training_split: train
+output_type: multiple_choice
+doc_to_text: "{{{{frase}}}}"
+doc_to_choice: "{{{{[op1, op2, op3, op4]}}}}"
+doc_to_target: {target}
+"""
+
+
+def task(
+    folder: Path, form: str = "json", end: str = "jsonl", target: str = "respuesta", more: str = ""
+) -> Path:
+    (folder / "frases.yaml").write_text(TASK.format(form=form, end=end, target=target) + more)
+    return folder / "frases.yaml"
+
+
+def test_big_bench_is_read(tmp_path: Path) -> None:
+    examples: list[Any] = [
+        {
+            "input": frase,
+            "target_scores": {option: int(place == right) for place, option in enumerate(options)},
+        }
+        for frase, options, right, _ in FRASES
+    ]
+    odd = [{"input": "x", "target": "free"}, {"input": "x", "target_scores": {"a": 1, "b": 1}}, "x"]
+    (tmp_path / "frases").mkdir()
+    file = tmp_path / "frases" / "task.json"
+    file.write_text(json.dumps({"name": "frases", "examples": examples + odd}))
+    loaded = load(file)
+    assert [(item.texts, item.gold) for item in loaded.items] == [
+        (item.texts, item.gold) for item in EXPECTED
+    ]
+    assert loaded.items[0].id == "frases-1"
+    assert sum("example left out" in note for note in loaded.notes) == len(odd)
+
+
+@pytest.mark.parametrize(
+    ("form", "end", "gold", "target"),
+    [
+        ("json", "jsonl", "number", "respuesta"),
+        ("csv", "csv", "number", "respuesta"),
+        ("parquet", "parquet", "text", "respuesta"),
+        ("json", "jsonl", "text", '"{{[op1, op2, op3, op4].index(respuesta)}}"'),
+        ("json", "jsonl", "letter", """"{{['A', 'B', 'C', 'D'].index(respuesta)}}\""""),
+    ],
+)
+def test_the_harness_task_is_read(form: str, end: str, gold: str, target: str, tmp_path: Path) -> None:
+    write(tmp_path / f"frases.{end}", rows(gold))
+    file = task(tmp_path, form, end, target)
+    loaded = load(file, columns=ColumnsConfig(attributes=["tipo"], id="clave"))
+    assert [(item.id, item.texts, item.gold, item.attributes) for item in loaded.items] == [
+        (item.id, item.texts, item.gold, item.attributes) for item in EXPECTED
+    ]
+    assert all(item.cut for item in loaded.items)  # the task words them
+
+
+def test_an_included_file_gives_what_the_task_leaves_out(tmp_path: Path) -> None:
+    write(tmp_path / "frases.jsonl", rows())
+    task(tmp_path)
+    (tmp_path / "child.yaml").write_text("include: frases.yaml\ndescription: 'Nota. '\n")
+    assert load(tmp_path / "child.yaml").items[0].context == f"Nota. {FRASES[0][0]}"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("process_docs: !function utils.process\n", "line 11: !function names Python code"),
+        ("include: frases.yaml\n", "includes itself"),
+        ("description: '{{ cycler.__init__.__globals__.os }}'\n", "cannot be rendered"),
+        ("description: '{{ nothing }}'\n", "cannot be rendered .*'nothing' is undefined"),
+        ("description: '{% if %}'\n", "cannot be rendered"),
+        ("output_type: generate_until\n", "output_type is generate_until"),
+        ("doc_to_text: 1\n", "tasks whose options are contexts"),
+        ("doc_to_choice: frase\n", "row 1: no options in doc_to_choice"),
+        ("test_split: other\n", "names no file of other"),
+    ],
+)
+def test_what_is_not_read_is_one_line(more: str, said: str, tmp_path: Path) -> None:
+    write(tmp_path / "frases.jsonl", rows())
+    with pytest.raises(FiglangError, match=said) as raised:
+        load(task(tmp_path, more=more))
+    assert "\n" not in str(raised.value)
+
+
+def test_columns_of_a_file_that_words_its_items_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "frases.jsonl", rows())
+    with pytest.raises(FiglangError, match=r"data.columns.context has no effect"):
+        load(task(tmp_path), columns=ColumnsConfig(context="frase"))

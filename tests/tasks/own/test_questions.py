@@ -1,0 +1,55 @@
+"""Letters for any number of options."""
+
+import pytest
+
+from figlang.config import PromptConfig
+from figlang.errors import FiglangError
+from figlang.tasks.examples import Pool
+from figlang.tasks.own.questions import Choices
+from figlang.types import Item
+
+ITEMS = [
+    Item(f"i{n}", f"i{n}", f"Text {n}", tuple(f"option {n}.{k}" for k in range(n)), n - 1) for n in (2, 4, 26)
+]
+PROMPT = Choices().settled(PromptConfig())
+
+
+def test_every_option_has_every_letter_once() -> None:
+    asked = Choices().letters(ITEMS, ITEMS, PROMPT, Pool(), "both")
+    for item in ITEMS:
+        turns = [one for one in asked if one.source is item]
+        assert len(turns) == len(item.options)
+        for option in range(len(item.options)):
+            assert sorted(one.places[option] for one in turns) == list(range(len(item.options)))
+
+
+def test_the_message_shows_what_the_places_say() -> None:
+    for one in Choices().letters(ITEMS, ITEMS, PROMPT, Pool(), "drawn"):
+        letters = [chr(ord("A") + place) for place in one.places]
+        for letter, option in zip(letters, one.source.options, strict=True):
+            assert f"({letter}) {option}\n" in one.message
+        assert one.item.gold is not None
+        assert one.item.options[one.item.gold] == one.source.options[-1]
+        assert one.item.id == one.source.id
+
+
+def test_a_hidden_context_leaves_only_the_options() -> None:
+    seen = Choices().letters(ITEMS, ITEMS, PROMPT, Pool(), "drawn")
+    hidden = Choices().letters(ITEMS, ITEMS, PROMPT, Pool(), "drawn", blind=True)
+    for one, two in zip(seen, hidden, strict=True):
+        assert one.message == f"{one.source.context}\n{two.message}"
+
+
+def test_examples_show_their_right_letter() -> None:
+    prompt = Choices().settled(PromptConfig(k=1, per="item"))
+    (asked,) = Choices().letters(ITEMS[:1], ITEMS[:1], prompt, Pool((ITEMS[1],)), "drawn")
+    shown = asked.message.split("\n\n")[0]
+    letter = shown[-2]
+    assert f"({letter}) option 4.3" in shown
+
+
+@pytest.mark.parametrize("template", ["{metaphor}", "{options} {other}", "{options"])
+def test_a_template_without_options_is_refused(template: str) -> None:
+    prompt = Choices().settled(PromptConfig(question="options", template=template))
+    with pytest.raises(FiglangError, match=r"prompt\.template="):
+        Choices().letters(ITEMS, ITEMS, prompt, Pool(), "both")

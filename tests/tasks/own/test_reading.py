@@ -1,0 +1,201 @@
+"""Laws of `data=own`: neither the form of a file, nor of its right options, nor the order of its columns
+changes an item."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from figlang.config import ColumnsConfig, DataConfig, PathsConfig
+from figlang.errors import FiglangError
+from figlang.tasks import registry
+from tests.tasks.own.written import EXPECTED, FORMS, FRASES, NAMED, load, rows, write
+
+
+@pytest.mark.parametrize("gold", ["number", "letter", "text"])
+@pytest.mark.parametrize("form", FORMS)
+def test_items_are_the_same_in_every_form(form: str, gold: str, tmp_path: Path) -> None:
+    assert load(write(tmp_path / f"frases.{form}", rows(gold)), columns=NAMED).items == EXPECTED
+
+
+@pytest.mark.parametrize("gold", ["number", "letter", "text"])
+def test_a_guess_reads_what_names_read(gold: str, tmp_path: Path) -> None:
+    file = write(tmp_path / "frases.csv", rows(gold))
+    guessed = load(file)
+    named = load(file, columns=ColumnsConfig(context="frase", gold="respuesta", attributes=["tipo"]))
+    assert [item.texts for item in guessed.items] == [item.texts for item in EXPECTED]
+    assert [item.gold for item in guessed.items] == [item.gold for item in named.items]
+    assert [item.gold for item in guessed.items] == [item.gold for item in EXPECTED]
+    assert "guessed" in " ".join(guessed.notes)
+
+
+def test_the_order_of_columns_changes_nothing(tmp_path: Path) -> None:
+    turned = [dict(reversed(row.items())) for row in rows()]
+    assert load(write(tmp_path / "turned.csv", turned), columns=NAMED).items == EXPECTED
+
+
+@pytest.mark.parametrize("cell", ['["a b", "c", "d"]', "['a b', 'c', 'd']", "a b|c| d"])
+def test_a_cell_can_hold_a_list(cell: str, tmp_path: Path) -> None:
+    file = write(tmp_path / "lists.csv", [{"question": "Which one is it", "options": cell, "gold": 2}])
+    (item,) = load(file).items
+    assert item.options == ("a b", "c", "d")
+    assert item.gold == 2
+
+
+def test_items_can_have_other_numbers_of_options(tmp_path: Path) -> None:
+    several = [
+        {"text": f"Text number {n}", "choices": [f"option {k}" for k in range(n)], "label": n - 1}
+        for n in (2, 3, 26)
+    ]
+    items = load(write(tmp_path / "several.jsonl", several)).items
+    assert [len(item.options) for item in items] == [2, 3, 26]
+    assert [item.gold for item in items] == [1, 2, 25]
+
+
+def test_an_object_in_an_object_has_a_column(tmp_path: Path) -> None:
+    nested = [
+        {
+            "question": "What holds water well",
+            "choices": {"text": ["a sieve", "a cup"], "label": ["A", "B"]},
+            "answerKey": "B",
+        }
+    ]
+    (item,) = load(write(tmp_path / "nested.jsonl", nested)).items
+    assert (item.options, item.gold) == (("a sieve", "a cup"), 1)
+
+
+def test_a_hidden_label_is_hidden_and_stays(tmp_path: Path) -> None:
+    content = rows()
+    content[1]["respuesta"] = -1
+    items = load(write(tmp_path / "hidden.csv", content), columns=NAMED).items
+    assert [item.gold for item in items] == [0, None, 2, 3, 0]
+
+
+def test_repeated_rows_are_counted_and_left_out(tmp_path: Path) -> None:
+    file = write(tmp_path / "again.csv", [*rows(), {**rows()[0], "clave": "again"}])
+    assert load(file, columns=NAMED).items == EXPECTED
+    assert "1 rows repeat an earlier row (row 6 repeats row 1), left out" in " ".join(
+        load(file, columns=NAMED).notes
+    )
+    kept = load(file, columns=NAMED, drop_duplicates=False)
+    assert len(kept.items) == len(EXPECTED) + 1
+
+
+def test_items_about_one_text_are_a_cluster_and_a_column_says_otherwise(tmp_path: Path) -> None:
+    content = [
+        {"text": "The sea was a mirror", "a": "It was calm", "b": "It was wild", "gold": "a", "pair": "x"},
+        {"text": "The sea was a wall", "a": "It was calm", "b": "It was wild", "gold": "b", "pair": "x"},
+        {"text": "The sea was a mirror", "a": "It was flat", "b": "It was deep", "gold": "a", "pair": "y"},
+    ]
+    file = write(tmp_path / "sea.csv", content)
+    free = load(file, columns=ColumnsConfig(options=["a", "b"], cluster="a"))
+    assert [item.group for item in free.items] == ["It was calm", "It was calm", "It was flat"]
+    paired = load(file, columns=ColumnsConfig(options=["a", "b"], cluster="pair"))
+    assert [(item.group, item.paired) for item in paired.items] == [("x", True), ("x", True), ("y", False)]
+    alone = load(
+        write(tmp_path / "alone.csv", [{k: v for k, v in row.items() if k != "pair"} for row in content])
+    )
+    assert [item.group for item in alone.items] == ["alone-1", "alone-2", "alone-1"]
+
+
+def test_numbers_from_1_are_refused_or_named(tmp_path: Path) -> None:
+    content = [{**row, "respuesta": row["respuesta"] + 1} for row in rows()]
+    file = write(tmp_path / "base1.csv", content)
+    with pytest.raises(
+        FiglangError, match=r"count from 1 .*; write 0 for the first option, or give"
+    ) as raised:
+        load(file, columns=NAMED)
+    assert "\n" not in str(raised.value)
+    named = ColumnsConfig(**{**vars(NAMED), "gold_as": "number_from_1"})
+    assert load(file, columns=named).items == EXPECTED
+
+
+def test_a_right_option_that_can_be_two_things_is_refused(tmp_path: Path) -> None:
+    content = [{"text": f"Two and {n} make", "options": ["1", "0", "2"], "gold": str(n)} for n in (0, 1)]
+    file = write(tmp_path / "sums.jsonl", content)
+    with pytest.raises(
+        FiglangError, match=r"can be a number or a text of an option; give data\.columns\.gold_as="
+    ):
+        load(file)
+    assert [item.gold for item in load(file, columns=ColumnsConfig(gold_as="text")).items] == [1, 0]
+    assert [item.gold for item in load(file, columns=ColumnsConfig(gold_as="number")).items] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"frase": ""}, r"row 2: empty frase, row left out"),
+        ({"op2": ""}, r"row 2: no options in op1, op2, op3, op4, row left out"),
+        ({"op2": "", "op3": "", "op4": ""}, r"row 2: 1 option\(s\), row left out; give each row 2 to 26"),
+        ({"respuesta": 4}, r"row 2: respuesta '4' is none of 4 options, row left out; write the number"),
+        ({"respuesta": ""}, r"row 2: respuesta '' is none of 4 options, row left out"),
+        ({"clave": "f1"}, r"row 2: id 'f1' occurs twice, row left out"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_named(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    content = rows()
+    content[1] |= change
+    file = write(tmp_path / "wrong.csv", content)
+    loaded = load(file, columns=NAMED)
+    assert loaded.items == EXPECTED[:1] + EXPECTED[2:]
+    with pytest.raises(FiglangError, match=said) as raised:
+        load(file, columns=NAMED, strict=True)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"context": "frases"}, "no column 'frases'; did you mean frase"),
+        ({"gold": "tipo"}, "the column 'tipo' names no option"),
+        ({"options": ["op1", "op9"]}, "no column 'op9'"),
+    ],
+)
+def test_a_wrong_column_is_one_line(columns: dict[str, Any], said: str, tmp_path: Path) -> None:
+    file = write(tmp_path / "frases.csv", rows())
+    with pytest.raises(FiglangError, match=said) as raised:
+        load(file, columns=ColumnsConfig(**columns))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ([{"x": "a", "y": "b"}], "no column looks like the options; name it by data.columns.options="),
+        ([{"text": "A text here", "a1": "b", "a2": "c"}], "no column looks like the right option"),
+        ([{"p1": "a", "p2": "b", "s1": "c", "s2": "d"}], r"may be \[p1,p2\] or \[s1,s2\]"),
+    ],
+)
+def test_what_cannot_be_guessed_is_asked_for(
+    content: list[dict[str, str]], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(FiglangError, match=said):
+        load(write(tmp_path / "odd.csv", content))
+
+
+def test_a_sentence_in_spanish_keeps_its_letters(tmp_path: Path) -> None:
+    items = load(write(tmp_path / "frases.parquet", rows()), columns=NAMED).items
+    assert [item.context for item in items] == [frase for frase, *_ in FRASES]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("x.parquet", "no"), ("x.json", "{"), ("x.json", "{}"), ("x.xml", "")]
+)
+def test_a_file_of_another_form_is_one_line(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FiglangError) as raised:
+        load(tmp_path / name)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_split_without_a_file_says_what_to_give() -> None:
+    with pytest.raises(FiglangError, match=r"give data.test=FILE, data.file=FILE or data.hub=ORG/NAME"):
+        registry.load("test", DataConfig(name="own", dataset="own"), PathsConfig())
+
+
+def test_a_folder_is_read_as_a_data_set_of_the_hub(tmp_path: Path) -> None:
+    write(tmp_path / "train.jsonl", rows("text"))
+    write(tmp_path / "test.jsonl", rows("text")[:3])
+    data = DataConfig(name="own", dataset="own", hub=str(tmp_path), columns=NAMED)
+    assert registry.load("train", data, PathsConfig()).items == EXPECTED
+    assert registry.load("validation", data, PathsConfig()).items == EXPECTED[:3]
