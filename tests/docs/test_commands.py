@@ -44,6 +44,8 @@ def values(verb: str, words: Sequence[str]) -> list[list[str]]:
     """The settings that a command makes: with -m, or for a verb that takes several values, one after the
     other."""
     several = "-m" in words or ROOTS[verb].together
+    if verb == "describe":  # a word of its own is the file
+        words = [word if "=" in word else f"data={word}" for word in words]
     runs = [word for word in words if "=" not in word and word != "-m"]
     kept = [
         word
@@ -68,7 +70,7 @@ def _spelled_out(words: Sequence[str]) -> list[str]:
     for word in words:
         if re.match(r"model=.*[/.]", word):
             made += ["model=causal", f"model.name_or_path={word.partition('=')[2]}"]
-        elif re.match(r"data=.*\.(csv|tsv|jsonl)$", word):
+        elif re.match(r"data=.*\.(csv|tsv|jsonl|json|yaml)$", word):
             made += ["data=figqa_csv", f"data.file={word.partition('=')[2]}"]
         elif "{" in word:  # the command line quotes such a text for Hydra
             key, _, value = word.partition("=")
