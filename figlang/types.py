@@ -160,6 +160,9 @@ class Prediction:
 
     @property
     def choice(self) -> int | None:
+        if len(self.scores) == 2:  # the most frequent case, which millions of rows have
+            first, second = self.scores
+            return 0 if first > second else 1 if second > first else None
         # Compared with every other one: `max` would take the first option of a diverged network, whose scores
         # are all nan.
         ahead = (
