@@ -40,7 +40,7 @@ def measure(
             both = [_of(several, apart, value) for several in (rows, blind[name])]
             accuracy, hidden = metrics.accuracies(both)
             if accuracy is not None and hidden is not None:
-                gain = comparison.compare(*both)[0]
+                gain = comparison.gain(*both)
                 gains.setdefault(value, {})[name] = {
                     "accuracy": asdict(accuracy),
                     "blind": asdict(hidden),

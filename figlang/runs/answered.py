@@ -146,7 +146,7 @@ def _unseen(predictions: Rows, blind: Rows) -> dict[str, Any]:
     """Metrics with the context hidden and, if labels are known, the gain of having it."""
     content: dict[str, Any] = {"blind": metrics.measure(blind)}
     if any(row.gold is not None for row in predictions):
-        content["gain"] = asdict(comparison.compare(predictions, blind)[0])
+        content["gain"] = asdict(comparison.gain(predictions, blind))
     return content
 
 

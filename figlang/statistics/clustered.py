@@ -130,7 +130,9 @@ class Ratios:
     def p(self, values: float | Array) -> Array:
         """Two-sided p that each ratio is the given value, (B)."""
         values_B = np.broadcast_to(np.asarray(values, float), self.clusters.shape)
-        squared_B = np.concatenate([self._rows(rows)._statistic(values_B[rows]) for rows in self._parts()])
+        squared_B = np.zeros(len(values_B))
+        for rows in self._dependent_parts():
+            squared_B[rows] = self._rows(rows)._statistic(values_B[rows])
         p_B = 2 * student.sf(np.sqrt(squared_B), self._free)
         right_B = (self.counts * self.hits).sum(1)
         tails_B = np.minimum(
@@ -140,8 +142,9 @@ class Ratios:
 
     def intervals(self, level: float = LEVEL) -> tuple[Array, Array]:
         """The lowest and the highest value of each ratio that `p` does not reject at the level, each (B)."""
-        ends = [self._rows(rows)._ends(level) for rows in self._parts()]
-        low_B, high_B = (np.concatenate(side) for side in zip(*ends, strict=True))
+        low_B, high_B = np.zeros(len(self.counts)), np.ones(len(self.counts))
+        for rows in self._dependent_parts():
+            low_B[rows], high_B[rows] = self._rows(rows)._ends(level)
         right_B, wrong_B = (self.counts * self.hits).sum(1), (self.counts * (self.sizes - self.hits)).sum(1)
         # A beta distribution needs a success for its lower end and a failure for its upper end; otherwise the
         # end is the edge.
@@ -151,16 +154,16 @@ class Ratios:
             self._independent, exact_high_B, high_B
         )
 
-    def _rows(self, rows: "slice | npt.NDArray[np.int64]") -> "Ratios":
+    def _rows(self, rows: npt.NDArray[np.int64]) -> "Ratios":
         parts = ("counts", "hits", "sizes", "extra", "freedom")
         arrays = {name: getattr(self, name) for name in parts}
         return replace(self, **{name: values[rows] for name, values in arrays.items() if values is not None})
 
-    def _parts(self) -> list[slice]:
-        """The rows that are computed at a time."""
-        statistics, kinds = self.counts.shape
-        rows = max(1, CHUNK // kinds)
-        return [slice(start, start + rows) for start in range(0, statistics, rows)]
+    def _dependent_parts(self) -> list[npt.NDArray[np.int64]]:
+        """The rows that are computed at a time: all but those that a binomial answers."""
+        rows = np.flatnonzero(~self._independent)
+        size = max(1, CHUNK // self.counts.shape[1])
+        return [rows[start : start + size] for start in range(0, len(rows), size)]
 
     @property
     def _independent(self) -> npt.NDArray[np.bool_]:

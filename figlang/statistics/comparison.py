@@ -135,6 +135,12 @@ def compare_pooled(ours: Runs, theirs: Runs) -> tuple[Difference, Difference | N
     return _differences(items, places)[0], _differences(pairs, places)[0] if pairs else None
 
 
+def gain(ours: Sequence[Prediction], theirs: Sequence[Prediction]) -> Difference:
+    """The difference in accuracy alone, as in `compare`."""
+    items, _ = _cases([[theirs], [ours]])
+    return _differences(items, [(0, 1)])[0]
+
+
 def mean_accuracy(runs: Runs) -> Estimate | None:
     """Accuracy of a system, the mean over its seeds.
 

@@ -148,9 +148,6 @@ def measure(predictions: Sequence[Prediction]) -> dict[str, object]:
 
     It needs nothing but the rows of a predictions file, and gives the numbers of metrics.json again.
     """
-    overall = {
-        name: asdict(value) for name, metric in METRICS.items() if (value := metric(predictions)) is not None
-    }
     cells: dict[str, dict[str, list[Prediction]]] = defaultdict(lambda: defaultdict(list))
     for prediction in predictions:
         for attribute in prediction.attributes.keys() - QUANTITIES:
@@ -158,11 +155,14 @@ def measure(predictions: Sequence[Prediction]) -> dict[str, object]:
                 cells[attribute][category].append(prediction)
     places = [(attribute, name) for attribute, values in sorted(cells.items()) for name in sorted(values)]
     attributes: dict[str, dict[str, object]] = {attribute: {} for attribute, _ in places}
-    for (attribute, name), estimate in zip(
-        places, accuracies([cells[attribute][category] for attribute, category in places]), strict=True
-    ):
+    whole, *parts = accuracies([predictions, *(cells[attribute][name] for attribute, name in places)])
+    for (attribute, name), estimate in zip(places, parts, strict=True):
         if estimate:
             attributes[attribute][name] = asdict(estimate)
+    # The accuracy was computed together with that of the parts.
+    measured = {"accuracy": whole}
+    measured |= {name: metric(predictions) for name, metric in METRICS.items() if name != "accuracy"}
+    overall = {name: asdict(estimate) for name, estimate in measured.items() if estimate is not None}
     ties = sum(prediction.choice is None for prediction in predictions)
     hidden = sum(prediction.gold is None for prediction in predictions)
     return {**overall, "items": len(predictions), "hidden": hidden, "ties": ties, "accuracy_by": attributes}

@@ -64,9 +64,7 @@ def words(text: str) -> frozenset[str]:
     """The different words of a text, in lower case, without punctuation."""
     # Most words are letters and digits throughout, which one call says.
     return frozenset(
-        part
-        for part in BOUNDARY.split(plain(text).lower())
-        if part.isalnum() or any(map(str.isalnum, part))
+        part for part in BOUNDARY.split(plain(text).lower()) if part.isalnum() or any(map(str.isalnum, part))
     )
 
 
