@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
-from figlang.api import rows, tabular
+from figlang.api import tabular
 from figlang.api.quiet import quietly
 from figlang.api.shown import Shown, clipped, counted
 from figlang.config import DataConfig, PathsConfig, calling
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
+from figlang.runs import records
 from figlang.statistics import metrics
 from figlang.tables import Table
 from figlang.tasks import registry
@@ -98,7 +99,7 @@ class Items(Sequence[Item], Shown):
 
     def to_list(self) -> list[dict[str, Any]]:
         """The items as dictionaries, which `figlang.items` reads."""
-        return [rows.of_item(item) for item in self.split.items]
+        return [records.of_item(item) for item in self.split.items]
 
     def to_pandas(self) -> Any:
         """The items as a pandas DataFrame, a line for each; an attribute is a column."""
@@ -196,12 +197,12 @@ def load(name: str, split: str = "validation", *, folder: str | None = None, **o
 
 
 def items(
-    records: Iterable[Mapping[str, Any]], name: str = "items", task: str = "", question: str = "both"
+    rows: Iterable[Mapping[str, Any]], name: str = "items", task: str = "", question: str = "both"
 ) -> Items:
     """Make items of your own from Python.
 
     Args:
-        records: A dictionary for each item. `context` (text) and `options` (a list of at least two texts) are
+        rows: A dictionary for each item. `context` (text) and `options` (a list of at least two texts) are
             needed. `gold` is the place of the right option, from 0; without it the label is hidden. `id` is
             its name. Items with the same `group` depend on each other: they are resampled together, and are a
             pair that is right together unless `paired` is False. Every other key is an attribute, text or a
@@ -215,7 +216,7 @@ def items(
         The items, in their order.
 
     Raises:
-        FiglangError: A record is not an item; the message says which one and why.
+        FiglangError: A row is not an item; the message says which one and why.
 
     Example:
         >>> import figlang
@@ -226,12 +227,12 @@ def items(
         >>> len(own), own[1].gold
         (2, 1)
     """
-    read = rows.read_items(records)
+    read = records.read_items(rows)
     task = task or registry.OWN
     if question not in (known := registry.task(task).questions):
         raise FiglangError(
             f"question={question} is not a question of {task}; choose one of {', '.join(known)}"
         )
-    plain = json.dumps([rows.of_item(item) for item in read], ensure_ascii=False, sort_keys=True)
+    plain = json.dumps([records.of_item(item) for item in read], ensure_ascii=False, sort_keys=True)
     sha256 = hashlib.sha256(plain.encode()).hexdigest()
     return Items(Split(name, tuple(read), "Python", sha256, task=task, question=question))

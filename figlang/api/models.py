@@ -206,7 +206,8 @@ class Model:
             # As the command does; a part of the items or items of the caller's own are not searched for.
             if data.words and (search := cleanness.of_checkpoint(config, loaded.manifest, split)):
                 about["clean"] = answers.clean(search)
-        return Predictions(answers, about, notes=notes)
+        own = () if data.data is not None else split.items
+        return Predictions(answers, about, notes=notes, items=own)
 
     def _open(self, config: EvaluateConfig) -> Loaded | Served:
         key = repr(config.scoring)

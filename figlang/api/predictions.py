@@ -5,17 +5,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-from figlang.api import rows, tabular
+from figlang.api import tabular
 from figlang.api.quiet import quietly
 from figlang.api.shown import Shown, clipped, counted
 from figlang.errors import FiglangError
 from figlang.files import folders
 from figlang.files.whole import slug
-from figlang.runs import answered, results, systems
+from figlang.runs import answered, kept, records, results, systems
 from figlang.runs.answered import Answered
 from figlang.runs.predictions import write_predictions
 from figlang.tables import Cell, Number, Table
-from figlang.types import Prediction
+from figlang.types import Item, Prediction
 
 SHOWN = 5  # predictions that are shown
 
@@ -29,6 +29,7 @@ class Predictions(Sequence[Prediction], Shown):
         about: What metrics.json says without numbers: signature, model, data, versions. Empty for rows that
             no model of figlang made.
         notes: Warnings that came up while the model predicted.
+        items: The items, if they are in no data set. They are saved with the predictions.
     """
 
     def __init__(
@@ -37,8 +38,10 @@ class Predictions(Sequence[Prediction], Shown):
         about: Mapping[str, Any] | None = None,
         name: str = "predictions",
         notes: Sequence[str] = (),
+        items: Sequence[Item] = (),
     ) -> None:
         self.answered, self.about, self.notes = rows, dict(about or {}), tuple(notes)
+        self.items = tuple(items)
         self.name = str(self.about.get("model", name))
 
     @property
@@ -92,21 +95,23 @@ class Predictions(Sequence[Prediction], Shown):
             if "signature" not in system.content:
                 return cls(Answered(system.predictions), name=str(system.content["model"]), notes=notes)
             about = {key: value for key, value in system.content.items() if key not in made}
-            return cls(answered.read(system.folder), about, notes=notes)
+            own = kept.read(system.folder, {}, systems.data_of(system))
+            items = () if own is None else own.items
+            return cls(answered.read(system.folder), about, notes=notes, items=items)
 
     @classmethod
-    def from_list(cls, records: Sequence[Mapping[str, Any]], name: str = "predictions") -> "Predictions":
+    def from_list(cls, rows: Sequence[Mapping[str, Any]], name: str = "predictions") -> "Predictions":
         """Predictions of any system, from dictionaries.
 
         Args:
-            records: For each item a dictionary with `id`, `scores` (a number for each option, the highest is
+            rows: For each item a dictionary with `id`, `scores` (a number for each option, the highest is
                 the choice), `gold` and, for pairs, `group`. Other keys are attributes.
             name: The name of the system.
 
         Raises:
-            FiglangError: A record is not a prediction; the message says which one and why.
+            FiglangError: A row is not a prediction; the message says which one and why.
         """
-        return cls(Answered(rows.read_predictions(records)), name=name)
+        return cls(Answered(records.read_predictions(rows)), name=name)
 
     @classmethod
     def from_pandas(cls, frame: Any, name: str = "predictions") -> "Predictions":
@@ -136,7 +141,7 @@ class Predictions(Sequence[Prediction], Shown):
 
     def to_list(self) -> list[dict[str, Any]]:
         """A dictionary for each item, with its scores, choice and whether it is correct."""
-        return [rows.of_prediction(row) for row in self]
+        return [records.of_prediction(row) for row in self]
 
     def to_pandas(self) -> Any:
         """The predictions as a pandas DataFrame, a line for each item."""
@@ -174,6 +179,8 @@ class Predictions(Sequence[Prediction], Shown):
             folders.staged(place, folders.RESULT, outputs.MADE) as new,
         ):
             self.answered.write(new)
+            if self.items:
+                kept.write(new, self.items)
             results.write(new / outputs.METRICS, self.document)
         return place
 

@@ -1,61 +1,14 @@
-"""Rows as plain dictionaries, and as tables of pandas and of `datasets`.
+"""Rows that are plain dictionaries as tables of pandas and of `datasets`, and back."""
 
-A row has a key for each field. Every other key is an attribute: a category, or several in a list.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from figlang.errors import FiglangError
+from figlang.runs.records import Record, missing
 
-Record = dict[str, Any]
 # Columns whose values are whole numbers, or yes and no, where a value may be missing.
 NULLABLE = {"gold": "Int64", "choice": "Int64", "correct": "boolean", "paired": "boolean"}
-
-
-def with_attributes(record: Record, attributes: Mapping[str, Sequence[str]]) -> Record:
-    """A row with its attributes as further keys.
-
-    Args:
-        record: The fields.
-        attributes: The values of each attribute.
-
-    Returns:
-        The row; an attribute with one value is text, one with several a list.
-    """
-    named = {name: values[0] if len(values) == 1 else list(values) for name, values in attributes.items()}
-    return {**named, **record}
-
-
-def attributes(record: Mapping[str, Any], fields: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The attributes of a row: all keys but the fields.
-
-    Args:
-        record: The row.
-        fields: The names of fields.
-
-    Returns:
-        The values of each attribute that the row has.
-    """
-    known = set(fields)
-    found = {name: _values(value) for name, value in record.items() if name not in known}
-    return {str(name): values for name, values in found.items() if values}
-
-
-def _values(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return (value,)
-    if isinstance(value, Iterable):
-        return tuple(map(str, value))
-    return () if missing(value) else (str(value),)
-
-
-def missing(value: Any) -> bool:
-    """Whether a cell holds no value: None, nan, or the NA of pandas."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float) and value != value
 
 
 def to_pandas(records: Sequence[Record]) -> Any:

@@ -11,7 +11,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.files import folders, stored
 from figlang.machine import bars
-from figlang.runs import foreign, names, recomputed
+from figlang.runs import foreign, kept, names, recomputed
 from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_measured, read_predictions
 from figlang.statistics import metrics
 from figlang.statistics.comparison import Difference, compare_pooled
@@ -358,7 +358,8 @@ def items(system: System, settings: DataConfig, paths: PathsConfig) -> Split:
         FiglangError: If they are missing or have changed.
     """
     described = system.content.get("data", {})
-    split = registry.load(system.content.get("split", "validation"), settings, paths)
+    split = kept.read(system.folder, described.get(system.content.get("split"), {}), settings)
+    split = split or registry.load(system.content.get("split", "validation"), settings, paths)
     wanted = described.get(system.content.get("split"), {}).get("sha256", split.sha256)
     if wanted != split.sha256 or {row.id for row in system.predictions} - {item.id for item in split.items}:
         raise FiglangError(

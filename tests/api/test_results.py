@@ -178,3 +178,26 @@ def test_saved_predictions_are_an_evaluation(tmp_path: Path) -> None:
     assert figlang.Predictions.read(file).name == "mine"
     with pytest.raises(FiglangError, match="is there already"):
         own.save(tmp_path / "own")
+
+
+def test_own_items_are_kept_with_their_predictions_and_shown_in_a_report(tmp_path: Path) -> None:
+    options = ["It was soft.", "It was rough."]
+    rows = [
+        {"context": "Her voice was velvet", "options": options, "gold": 0, "group": "voice", "kind": "touch"},
+        {"context": "Her voice was gravel", "options": options, "gold": 1, "group": "voice"},
+    ]
+    items = figlang.items(rows, name="voices")
+    found = figlang.open_model("minilm", init="tiny").predict(items, name="random")
+    folder = found.save(tmp_path / "saved")
+    again = figlang.Predictions.read(folder)
+    assert again.items == tuple(items)
+    assert again.save(tmp_path / "copy") == tmp_path / "copy"
+    for source in (found, folder, tmp_path / "copy"):
+        text = figlang.report(source, tmp_path / "paper").read_text()
+        assert "Her voice was gravel" in text
+    kept = folder / "items.jsonl"
+    kept.write_text(kept.read_text().replace("gravel", "sand"))
+    with pytest.raises(FiglangError, match=r"items\.jsonl"):
+        figlang.Predictions.read(folder)
+    assert figlang.load("figqa_sample", limit=2).words
+    assert not figlang.open_model("minilm", init="tiny").predict(figlang.load("figqa_sample", limit=2)).items

@@ -1,15 +1,61 @@
-"""Items and predictions as dictionaries, and dictionaries as items and predictions."""
+"""Items and predictions as dictionaries, and dictionaries as items and predictions.
+
+A dictionary has a key for each field. Every other key is an attribute: a category, or several in a list.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from figlang.api import tabular
-from figlang.api.tabular import Record
 from figlang.errors import FiglangError
 from figlang.types import Inference, Item, Marked, Prediction
 
+Record = dict[str, Any]
 ITEM = ("id", "group", "context", "options", "gold", "paired", "cut", "hypothesis", "target", "blank")
 PREDICTION = ("id", "group", "gold", "choice", "correct", "scores", "paired")
+
+
+def with_attributes(record: Record, attributes: Mapping[str, Sequence[str]]) -> Record:
+    """A row with its attributes as further keys.
+
+    Args:
+        record: The fields.
+        attributes: The values of each attribute.
+
+    Returns:
+        The row; an attribute with one value is text, one with several a list.
+    """
+    named = {name: values[0] if len(values) == 1 else list(values) for name, values in attributes.items()}
+    return {**named, **record}
+
+
+def attributes(record: Mapping[str, Any], fields: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The attributes of a row: all keys but the fields.
+
+    Args:
+        record: The row.
+        fields: The names of fields.
+
+    Returns:
+        The values of each attribute that the row has.
+    """
+    known = set(fields)
+    found = {name: _values(value) for name, value in record.items() if name not in known}
+    return {str(name): values for name, values in found.items() if values}
+
+
+def _values(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, Iterable):
+        return tuple(map(str, value))
+    return () if missing(value) else (str(value),)
+
+
+def missing(value: Any) -> bool:
+    """Whether a cell holds no value: None, nan, or the NA of pandas."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
 
 
 def of_item(item: Item) -> Record:
@@ -28,7 +74,7 @@ def of_item(item: Item) -> Record:
         fields["hypothesis"] = item.hypothesis
     if isinstance(item, Marked):
         fields |= {"target": list(item.target), "blank": item.blank}
-    return tabular.with_attributes(fields, item.attributes)
+    return with_attributes(fields, item.attributes)
 
 
 def of_prediction(row: Prediction) -> Record:
@@ -42,7 +88,7 @@ def of_prediction(row: Prediction) -> Record:
         "scores": list(row.scores),
         "paired": row.paired,
     }
-    return tabular.with_attributes(fields, row.attributes)
+    return with_attributes(fields, row.attributes)
 
 
 def read_items(records: Iterable[Mapping[str, Any]]) -> list[Item]:
@@ -106,7 +152,7 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
                 _text(record, "group", place, name),
                 _gold(record, place, len(numbers)),
                 numbers,
-                tabular.attributes(record, (*PREDICTION, *ITEM)),
+                attributes(record, (*PREDICTION, *ITEM)),
                 _paired(record),
             )
         )
@@ -130,7 +176,7 @@ def _item(record: Mapping[str, Any], place: int) -> Item:
         "context": context,
         "options": tuple(options),
         "gold": _gold(record, place, len(options)),
-        "attributes": tabular.attributes(record, ITEM),
+        "attributes": attributes(record, ITEM),
         "cut": bool(_given(record, "cut", False)),
     }
     if "hypothesis" in record:
@@ -144,7 +190,7 @@ def _item(record: Mapping[str, Any], place: int) -> Item:
 
 def _given(record: Mapping[str, Any], key: str, default: Any) -> Any:
     value = record.get(key)
-    return default if tabular.missing(value) else value
+    return default if missing(value) else value
 
 
 def _paired(record: Mapping[str, Any], default: bool = True) -> bool:
