@@ -4,6 +4,7 @@ from docs.making.rows import ROOT, table
 from figlang.tables import markdown_text
 from figlang.tasks.reference import results
 
+MOST = 12  # rows of a table that is not folded
 PAPERS = {
     "figqa2022": "Liu et al. 2022",
     "figqa-repo": "authors' repository",
@@ -14,7 +15,7 @@ PAPERS = {
 
 
 def published(benchmark: str, *tables: str) -> str:
-    """The published numbers of some tables of a paper, one row a number.
+    """The published numbers of some tables of a paper, one row a number; folded if there are many.
 
     Args:
         benchmark: A folder of figlang/tasks/.
@@ -39,4 +40,20 @@ def published(benchmark: str, *tables: str) -> str:
                     markdown_text(f"{PAPERS[row.paper]}, {row.table}"),
                 ]
             )
-    return table(["model", "setting", "metric", "published", "source"], rows, texts=3)
+    sources = sorted({row[-1] for row in rows})
+    if len(sources) == 1:
+        below = table(["model", "setting", "metric", "published"], [row[:-1] for row in rows], texts=3)
+        below += f"\nSource: {sources[0]}.\n"
+    else:
+        below = table(
+            ["model", "setting", "metric", "source", "published"], [_last(row) for row in rows], texts=4
+        )
+    if len(rows) <= MOST:
+        return below
+    folded = "".join(f"    {line}".rstrip() + "\n" for line in below.splitlines())
+    return f'??? quote "{len(rows)} published numbers: {", ".join(tables)}"\n\n{folded}'
+
+
+def _last(row: list[str]) -> list[str]:
+    """A row with its number at the end."""
+    return [*row[:3], row[4], row[3]]

@@ -81,6 +81,10 @@ def test_an_evaluation_becomes_a_row(tmp_path: Path) -> None:
 def test_published_rows_are_those_of_the_file() -> None:
     text = published.published("figqa", "Table 11")
     assert "| RoBERTa-large | split test, finetuned | pair accuracy | 80.4 |" in text
+    assert "Source: Liu et al. 2022, Table 11." in text
+    several = published.published("figqa", "Table 4", "Table 11")
+    assert several.startswith('??? quote "')
+    assert "| Liu et al. 2022, Table 11 | 80.4 |" in several
 
 
 def test_options_are_those_of_the_schema() -> None:
