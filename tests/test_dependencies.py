@@ -20,6 +20,10 @@ OWN = {"figlang", "hydra_plugins", "tests", "benchmarks", "docs", "train", "eval
 NAMES = {"deepspeed": "deepspeed", "hydra_plugins.hydra_submitit_launcher": "hydra-submitit-launcher"}
 # Declared, and used by their command, by another library, or by nothing but a name.
 UNIMPORTED = {
+    "alembic": "MLflow takes it for its database",
+    "sqlalchemy": "MLflow takes it for its database",
+    "tensorboard": "torch's writer takes it",
+    "comet-ml": "Lightning's logger takes it",
     "accelerate": "transformers takes it to lay a network out over devices",
     "bitsandbytes": "transformers takes it for weights in 8 and 4 bits",
     "hydra-submitit-launcher": "hydra finds it as a plugin",

@@ -1,5 +1,5 @@
 """Short ways to name models, data and splits: `model=ORG/NAME`, `model=FOLDER`, `model=FILE.gguf`,
-`data=FILE.csv`, `split=dev`."""
+`data=FILE.csv`, `split=dev`; and several trackers: `logger=[tensorboard,mlflow]`."""
 
 import logging
 import re
@@ -46,6 +46,8 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
         ways["split"] = _split
     if "data" in root.presets:
         ways["data"] = _data
+    if "logger" in root.presets:
+        ways["logger"] = _loggers
     if "model" in root.presets:
         ways["model"] = lambda value: _model(value, words, root, folder / "model")
     made: list[str] = []
@@ -53,6 +55,13 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
         key, equals, value = word.partition("=")
         made += ways[key](value) if equals and key in ways and value else [word]
     return made
+
+
+def _loggers(value: str) -> list[str]:
+    """Several trackers: [tensorboard,mlflow] is the preset of the first, and logger.also= of the others."""
+    listed = value[1:-1].split(",") if value.startswith("[") and value.endswith("]") else [value]
+    first, *others = (part.strip() for part in listed)
+    return [f"logger={first}", *([f"logger.also=[{','.join(others)}]"] if others else [])]
 
 
 def _split(value: str) -> list[str]:

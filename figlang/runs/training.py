@@ -24,7 +24,8 @@ from figlang.types import Split
 FREE = ("run", "resume", "overwrite", "skip_finished", "also", "blind", "paths", "logger")
 # Files that a training writes into its run folder, besides recipe.json, which marks a run folder.
 FILES = ("config.yaml", "log.csv", FORWARD, BACKWARD, BLIND, JUDGEMENTS, MEASURED, REPLIES)
-FOLDERS = ("model", "checkpoints", "figures", "wandb", "wandb-id.txt")
+TRACKED = ("wandb", "wandb-id.txt", "tensorboard", "mlflow-run.txt")
+FOLDERS = ("model", "checkpoints", "figures", *TRACKED)
 
 
 @dataclass(frozen=True)

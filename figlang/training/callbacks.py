@@ -102,8 +102,8 @@ class History(Callback):
             now = {"step_loss": float(outputs["mean"]), "lr": trainer.optimizers[0].param_groups[0]["lr"]}
             for metric, value in now.items():
                 self._add(trainer, "train", metric, value)
-            if trainer.logger is not None:
-                trainer.logger.log_metrics(
+            for tracker in trainer.loggers:
+                tracker.log_metrics(
                     {f"train/{metric}": value for metric, value in now.items()}, trainer.global_step
                 )
 

@@ -19,13 +19,14 @@ from figlang.config import TrainConfig
 from figlang.errors import INTERRUPTED, TERMINATED, FiglangError, damage
 from figlang.runs.training import Run
 from figlang.scoring.encode import padding
-from figlang.training import selection, throughput, tracking
+from figlang.training import selection, throughput
 from figlang.training.base import NonFiniteLossError
 from figlang.training.callbacks import Health, History, Preemption
 from figlang.training.datamodule import ChoiceData
 from figlang.training.embedding import restore, trim
 from figlang.training.preparation import Prepared
 from figlang.training.strategies import SHARDED
+from figlang.training.trackers import wandb
 from figlang.training.trainer import trainer as trainer_of
 from figlang.types import Split
 
@@ -252,7 +253,7 @@ def _run(
         if not isinstance(stop, SIGTERMException):
             raise SystemExit(INTERRUPTED) from stop
         # A sweep's agent ends hopeless runs this way. It would give up after some that seem to have failed.
-        tracking.preempted()
+        wandb.preempted()
         raise SystemExit(0 if "WANDB_SWEEP_ID" in os.environ else TERMINATED) from stop
     except Exception as error:  # a damaged checkpoint can fail in any way
         if resumed and not trainer.global_step:

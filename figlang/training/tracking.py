@@ -1,86 +1,34 @@
-"""Weights & Biases: one W&B run for each run folder. A resumed training continues it."""
+"""The trackers of a training: TensorBoard, MLflow, Weights & Biases, Comet, several at once.
 
-import json
-import logging
-import os
-import re
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
+log.csv is written by History in any case. A tracker's package is imported only if `logger=` names it.
+"""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
-from uuid import uuid4
 
-from pytorch_lightning.loggers import Logger, WandbLogger
-from pytorch_lightning.utilities import rank_zero_only
+from pytorch_lightning.loggers import Logger
 
 from figlang.config import TrainConfig
-from figlang.errors import FiglangError, one_line
-from figlang.files.redaction import arguments_without_secrets, redacted, redacted_values
-from figlang.files.whole import write_text
 from figlang.runs.training import Run
-from figlang.training.base import SELECTION
-
-log = logging.getLogger("figlang")
+from figlang.training.trackers.common import History
 
 
-def logger(config: TrainConfig, run: Run) -> Logger | bool:
-    """Lightning's logger, with its W&B run begun or continued.
+def start(config: TrainConfig, run: Run) -> list[Logger]:
+    """Lightning's loggers, each with its run begun or continued.
 
     Returns:
-        False without W&B. log.csv is written by History in any case.
+        An empty list with logger=csv only.
 
     Raises:
-        FiglangError: If wandb is missing or its server cannot be reached.
+        FiglangError: If a package is missing or a server cannot be reached.
     """
-    mode = config.logger.mode
-    if config.logger.name != "wandb" or mode == "disabled":
-        return False
-    try:
-        import wandb
-    except ModuleNotFoundError as error:
-        raise FiglangError(
-            "logger=wandb needs the wandb package; install it with `pip install figlang[wandb]`"
-        ) from error
-    name = str(
-        Path(run.folder).name
-        if run.folder.parent.name in ("", ".")
-        else run.folder.relative_to(run.folder.parent.parent)
-    )
-    first = rank_zero_only.rank == 0
-    if first and wandb.run is not None:  # left by an earlier run of a multirun, which failed
-        wandb.run.finish(exit_code=1)
-    kept = WandbLogger(
-        name=name,
-        id=_identity(run) if first else None,
-        project=config.logger.project,
-        entity=config.logger.entity,
-        # A client that another program has started (WANDB_SERVICE) has its own working directory.
-        save_dir=run.folder.absolute(),
-        offline=mode == "offline",
-        resume=None if mode == "offline" else "allow",
-    )
-    # Paths and the logger are not settings of the experiment.
-    settings = {name: value for name, value in asdict(config).items() if name not in ("logger", "paths")}
-    try:
-        with arguments_without_secrets():  # the client saves the command line
-            kept.log_hyperparams(redacted_values(settings))
-    except (wandb.errors.Error, ValueError) as error:
-        raise FiglangError(
-            f"logger=wandb: {one_line(error)}; log in with `wandb login`, or take logger.mode=offline"
-        ) from error
-    return kept
+    started = (tracker.start(config, run) for tracker in _trackers(config))
+    return [logger for logger in started if logger is not None]
 
 
-def finish(
-    config: TrainConfig,
-    run: Run,
-    content: Mapping[str, Any],
-    history: Sequence[tuple[int, int, str, str, float]],
-) -> None:
-    """Add metrics with intervals, predictions, figures and, if set, the model to the W&B run, and end it.
-
-    A sweep compares exported epochs, so the summary has the lowest selection loss.
+def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: History) -> None:
+    """Add results, predictions and figures to the runs of the trackers, and end them.
 
     Args:
         config: Settings of the training.
@@ -88,66 +36,11 @@ def finish(
         content: Its metrics.json.
         history: The rows of log.csv.
     """
-    if config.logger.name != "wandb" or config.logger.mode == "disabled":
-        return
-    import wandb
-
-    current = wandb.run
-    if current is None:
-        return
-    try:
-        rows = [json.loads(line) for line in run.predictions.read_text(encoding="utf-8").splitlines()]
-        columns: list[str | int] = ["id", "group", "gold", "choice", "scores"]
-        table = wandb.Table(columns=columns, data=[[row[str(name)] for name in columns] for row in rows])
-        images = {
-            f"figures/{path.stem}": wandb.Image(str(path)) for path in sorted(run.figures.glob("*.png"))
-        }
-        current.log({"predictions": table, **images})
-        for name, estimate in content["metrics"].items():
-            if isinstance(estimate, Mapping) and "value" in estimate:
-                current.summary[f"final/{name}"] = dict(estimate)
-        if "gain" in content:
-            current.summary["final/blind_accuracy"] = dict(content["blind"]["accuracy"])
-            current.summary["final/gain"] = dict(content["gain"])
-        if losses := [
-            value for *_, split, metric, value in history if (split, metric) == ("selection", "loss")
-        ]:
-            current.summary[SELECTION] = min(losses)
-        current.summary["signature"] = content["signature"]
-        if config.logger.model:
-            plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", redacted(config.model.name))
-            artifact = wandb.Artifact(
-                f"{plain}-{current.id}", type="model", metadata={"signature": content["signature"]}
-            )
-            artifact.add_dir(str(run.model))
-            current.log_artifact(artifact)
-        current.finish()
-    except wandb.errors.Error as error:
-        # The training is complete. What was logged so far is in its folder.
-        log.warning("W&B: %s; `wandb sync %s` sends it later", one_line(error), run.folder / "wandb")
+    for tracker in _trackers(config):
+        tracker.finish(config, run, content, history)
 
 
-def preempted() -> None:
-    """Tell W&B that the run of a sweep was stopped from outside and may continue.
-
-    Runs outside a sweep are resumed by their own command.
-    """
-    if "WANDB_SWEEP_ID" not in os.environ or rank_zero_only.rank != 0 or "wandb" not in sys.modules:
-        return
-    import wandb
-
-    if wandb.run is not None:
-        wandb.run.mark_preempting()
-
-
-def _identity(run: Run) -> str:
-    """The id of the W&B run.
-
-    It is that of a sweep's agent, or one that is kept in the run folder for a resumed training.
-    """
-    if given := os.environ.get("WANDB_RUN_ID"):
-        return given
-    path = run.folder / "wandb-id.txt"
-    if not path.is_file():
-        write_text(path, uuid4().hex[:12] + "\n")
-    return path.read_text().strip()
+def _trackers(config: TrainConfig) -> Iterator[Any]:
+    for name in dict.fromkeys((config.logger.name, *config.logger.also)):
+        if name != "csv":
+            yield import_module(f"figlang.training.trackers.{name}")

@@ -39,7 +39,7 @@ class WholeStates(TorchCheckpointIO):
 def trainer(config: TrainConfig, run: Run, callbacks: list[Callback]) -> Trainer:
     """Lightning's Trainer for a run.
 
-    It saves a checkpoint after every epoch, and its only logs are figlang's and W&B's.
+    It saves a checkpoint after every epoch, and its only logs are figlang's and those of the trackers.
 
     Raises:
         FiglangError: With Lightning's words, for a device or strategy that is not available.
@@ -51,7 +51,7 @@ def trainer(config: TrainConfig, run: Run, callbacks: list[Callback]) -> Trainer
     keeping = selection.callbacks(run, config.method, settings.strategy in SHARDED)
     bars: list[Callback] = [RichProgressBar(leave=False)] if settings.progress else []
     devices, nodes = places(settings)
-    logger = tracking.logger(config, run)
+    loggers = tracking.start(config, run)
     try:
         return Trainer(
             accelerator=settings.accelerator,
@@ -64,7 +64,7 @@ def trainer(config: TrainConfig, run: Run, callbacks: list[Callback]) -> Trainer
             max_epochs=config.method.epochs,
             # Under SLURM, a new fit would resume from any hpc_ckpt_1.ckpt in the working directory.
             default_root_dir=run.checkpoint.parent,
-            logger=logger,
+            logger=loggers or False,
             plugins=[WholeStates()],
             # History and Health come first, so that the checkpoint which follows holds their state of this
             # epoch.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from figlang.training import tracking
+from figlang.training.trackers import wandb as tracking
 from tests.running import TINY, train_apart
 from train import main as train_command
 

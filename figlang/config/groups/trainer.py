@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
-from figlang.config.section import Range, Section, option
+from figlang.config.section import Range, Section, option, words
 from figlang.errors import FiglangError
+
+TRACKERS = ("csv", "tensorboard", "mlflow", "wandb", "comet")
 
 
 @dataclass
@@ -38,11 +40,26 @@ class TrainerConfig(Section):
 
 @dataclass
 class LoggerConfig(Section):
-    name: str = option("csv", "csv is always written. wandb: Weights & Biases too.", ("csv", "wandb"))
-    project: str = option("figlang", "W&B project.")
-    entity: str | None = option(None, "W&B user or team. null: the default of the account.")
-    mode: str = option("offline", "W&B mode.", ("online", "offline", "disabled"))
-    model: bool = option(False, "Also send the exported model to W&B as an artifact.")
+    name: str = option(
+        "csv", "Where curves and results go. log.csv in the run folder is always written.", TRACKERS
+    )
+    also: list[str] = words("Further trackers: logger=tensorboard logger.also=[mlflow].")
+    project: str = option("figlang", "Project of W&B or Comet, experiment of MLflow.")
+    entity: str | None = option(
+        None, "User or team of W&B, workspace of Comet. null: the default of the account."
+    )
+    mode: str = option("offline", "Mode of W&B and Comet.", ("online", "offline", "disabled"))
+    uri: str | None = option(
+        None, "Address of MLflow's server. null: MLFLOW_TRACKING_URI, or mlflow.db below paths.runs."
+    )
+    model: bool = option(False, "Also send the exported model to W&B or MLflow.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if unknown := [name for name in self.also if name not in TRACKERS]:
+            raise FiglangError(
+                f"logger.also={unknown[0]} is not a choice; choose some of {', '.join(TRACKERS)}"
+            )
 
 
 @dataclass
