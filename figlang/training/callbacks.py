@@ -34,6 +34,10 @@ SHOWN = (
 )
 
 
+# Seconds between two lines about progress in the log. A terminal shows a bar, a log file does not.
+QUIET = 60.0
+# A training that works is at least so far above guessing after an epoch.
+ABOVE_CHANCE = 0.1
 DIVERGED = "the training diverged; lower method.lr with overwrite=true"
 
 
@@ -81,7 +85,7 @@ class History(Callback):
 
     def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
         # Also set here, because a resumed epoch has no start.
-        self._started = perf_counter()
+        self._started = self._told = perf_counter()
         for metric in self._epoch:
             metric.to(module.device)
 
@@ -89,6 +93,10 @@ class History(Callback):
         self._started = perf_counter()
         for metric in self._epoch:
             metric.reset()
+
+    def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Any, index: int) -> None:
+        # After the step, the optimizer already has the rate of the next step.
+        self._rate = float(trainer.optimizers[0].param_groups[0]["lr"])
 
     def on_train_batch_end(
         self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, index: int
@@ -99,13 +107,29 @@ class History(Callback):
         if choices:
             self._right.update(outputs["correct"])
         if trainer.global_step % max(1, int(trainer.estimated_stepping_batches) // 500) == 0:
-            now = {"step_loss": float(outputs["mean"]), "lr": trainer.optimizers[0].param_groups[0]["lr"]}
+            now = {"step_loss": float(outputs["mean"]), "lr": self._rate}
             for metric, value in now.items():
                 self._add(trainer, "train", metric, value)
             for tracker in trainer.loggers:
                 tracker.log_metrics(
                     {f"train/{metric}": value for metric, value in now.items()}, trainer.global_step
                 )
+
+        if perf_counter() - self._told >= QUIET:
+            self._tell(trainer, index + 1, float(outputs["mean"]))
+
+    def _tell(self, trainer: Trainer, steps: int, loss: float) -> None:
+        """Log how far the epoch is."""
+        self._told = perf_counter()
+        if trainer.is_global_zero:
+            self.logger.info(
+                "epoch %d of %s, step %d of %d: loss %.3f",
+                trainer.current_epoch + 1,
+                trainer.max_epochs,
+                steps,
+                int(trainer.num_training_batches),
+                loss,
+            )
 
     def on_validation_epoch_start(self, trainer: Trainer, module: LightningModule) -> None:
         self._scores = {}
@@ -174,16 +198,19 @@ def _over_all_processes(metric: Metric) -> dict[str, Any]:
 
 
 class Preemption(Callback):
-    """Stops the fit after SIGTERM, with the state saved so that no step is lost.
+    """Stops the fit after SIGTERM or Ctrl-C, with the state saved so that no step is lost.
 
-    It raises SIGTERMException. A step, or a validation, is finished first. Processes agree after every step.
-    So all of them stop at the same step, whichever of them got the signal. `kept` is the step that was saved.
+    It raises SIGTERMException. A second Ctrl-C stops at once. A step, or a validation, is finished first.
+    Processes agree after every step. So all of them stop at the same step, whichever of them got the signal.
+    `kept` is the step that was saved. `keyboard` says whether Ctrl-C was the signal.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.kept = 0
+        self.keyboard = False
         self._asked = False
+        self._before: Any = None
         self._random: list[list[Tensor]] = []
 
     def state_dict(self) -> dict[str, Any]:
@@ -196,6 +223,7 @@ class Preemption(Callback):
         # This replaces Lightning's handler, which stops within a validation and leaves several processes at
         # different steps.
         signal.signal(signal.SIGTERM, self._ask)
+        self._before = signal.signal(signal.SIGINT, self._ask_by_keyboard)
         # A resumed epoch keeps its random state.
         if len(self._random) == trainer.world_size:
             processor, *devices = self._random[trainer.global_rank]
@@ -205,6 +233,16 @@ class Preemption(Callback):
 
     def _ask(self, *_: Any) -> None:
         self._asked = True
+
+    def _ask_by_keyboard(self, *_: Any) -> None:
+        if self.keyboard:
+            raise KeyboardInterrupt
+        self._asked = self.keyboard = True
+
+    def teardown(self, trainer: Trainer, module: LightningModule, stage: str) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+            self._before = None
 
     def on_train_batch_end(
         self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, index: int
@@ -249,7 +287,8 @@ class Health(Callback):
     - dropout off: training steps run in eval mode, or no dropout is set.
     - head frozen: the new head does not train.
     - collapsed: after an epoch, the training accuracy cannot be told from guessing (two-sided exact binomial
-      test, p > 0.01). Large encoders do this on some seeds.
+      test, p > 0.01), and its exact 95 % interval ends below what a training that works has. Large encoders
+      do this on some seeds.
     """
 
     def __init__(
@@ -308,12 +347,14 @@ class Health(Callback):
         if not self.history.seen:
             return
         right = round(self.history.train_accuracy * self.history.seen)
-        if binomtest(right, self.history.seen, self.chance).pvalue > 0.01:
+        test = binomtest(right, self.history.seen, self.chance)
+        if test.pvalue > 0.01 and test.proportion_ci().high < self.chance + ABOVE_CHANCE:
             share = f"{self.history.train_accuracy:.1%} of {self.history.seen}"
             self._find(
                 trainer,
                 "collapsed",
-                f"training accuracy is at chance after an epoch ({share}); try another seed or learning rate",
+                f"training accuracy cannot yet be told from chance ({share}); if this stays so, try "
+                "another seed or learning rate",
             )
 
     def _find(self, trainer: Trainer, code: str, message: str) -> None:

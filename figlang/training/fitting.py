@@ -250,7 +250,7 @@ def _run(
         if trainer.is_global_zero:
             kept = f"step {saver.kept}" if saver.kept else "its last whole epoch"
             log.warning("stopped; the same command continues %s after %s", run.folder, kept)
-        if not isinstance(stop, SIGTERMException):
+        if saver.keyboard or not isinstance(stop, SIGTERMException):
             raise SystemExit(INTERRUPTED) from stop
         # A sweep's agent ends hopeless runs this way. It would give up after some that seem to have failed.
         wandb.preempted()

@@ -68,7 +68,16 @@ def raising(error: Exception) -> Any:
     return act
 
 
-@pytest.mark.parametrize(("words", "step"), [([], 8), ([], 6), (["peft=lora"], 3), (CONTINUED, 8)])
+@pytest.mark.parametrize(
+    ("words", "step", "asked", "code"),
+    [
+        ([], 8, signal.SIGTERM, 143),
+        ([], 6, signal.SIGTERM, 143),
+        (["peft=lora"], 3, signal.SIGTERM, 143),
+        (CONTINUED, 8, signal.SIGTERM, 143),
+        ([], 6, signal.SIGINT, 130),
+    ],
+)
 def test_a_preempted_run_loses_no_step_and_ends_bit_for_bit_as_a_whole_one(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -76,18 +85,20 @@ def test_a_preempted_run_loses_no_step_and_ends_bit_for_bit_as_a_whole_one(
     train: Any,
     words: list[str],
     step: int,
+    asked: signal.Signals,
+    code: int,
 ) -> None:
     if words is CONTINUED:
         assert train("run=earlier", "peft=lora")[0] == 0
     assert train("run=whole", *words)[0] == 0
 
     def terminate(found: Any) -> Any:
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), asked)
         return found
 
     with monkeypatch.context() as patch:
         at_step(patch, step - 1, terminate)
-        assert train("run=stopped", *words)[0] == 143
+        assert train("run=stopped", *words)[0] == code
     assert caplog.messages[-1] == f"stopped; the same command continues stopped after step {step}"
     assert not (tmp_path / "stopped" / "metrics.json").exists()
     assert train("run=stopped", *words)[0] == 0

@@ -59,9 +59,10 @@ def test_a_head_that_does_not_change_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("accuracy", "seen", "collapsed"),
-    # exact two-sided binomial against 0.5: 110 of 200 has p = 0.18, 130 of 200 p < 0.0001, and 70 of 200 is
-    # not chance either
-    [(0.55, 200, True), (0.65, 200, False), (0.35, 200, False)],
+    # Exact two-sided binomial against 0.5: 100 of 200 has p = 1 and the interval 42.9 – 57.1. 110 of 200 has
+    # p = 0.18, but its interval reaches 62, which a training that works can have. 130 of 200 has p < 0.0001,
+    # and 70 of 200 is not chance either. 7 of 13 says nothing.
+    [(0.5, 200, True), (0.55, 200, False), (0.65, 200, False), (0.35, 200, False), (7 / 13, 13, False)],
 )
 def test_a_training_at_chance_is_found(tmp_path: Path, accuracy: float, seen: int, collapsed: bool) -> None:
     watch = health(tmp_path, [], accuracy, seen)
@@ -86,7 +87,7 @@ def test_validation_scores_that_are_not_numbers_stop_the_training(tmp_path: Path
 
 
 def test_findings_survive_a_checkpoint(tmp_path: Path) -> None:
-    watch = health(tmp_path, [], 0.5)
+    watch = health(tmp_path, [], 0.5, 200)
     watch.on_train_epoch_end(trainer(), nn.Identity())  # type: ignore[arg-type]
     again = health(tmp_path, [])
     again.load_state_dict(watch.state_dict())
@@ -103,3 +104,48 @@ def test_the_time_of_validation_is_kept_apart_and_in_the_state(tmp_path: Path) -
     again = History(tmp_path / "log.csv", (), LOGGER)
     again.load_state_dict(history.state_dict())
     assert again.validating == history.validating
+
+
+def test_a_long_epoch_says_how_far_it_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level("INFO")
+    clock = iter([0.0, 30.0, 59.0, 61.0, 61.0, 100.0, 122.0, 122.0])
+    monkeypatch.setattr("figlang.training.callbacks.perf_counter", lambda: next(clock))
+    history = History(tmp_path / "log.csv", (), LOGGER)
+    optimizer = SimpleNamespace(param_groups=[{"lr": 0.5}])
+    fit: Any = SimpleNamespace(
+        current_epoch=0,
+        max_epochs=3,
+        num_training_batches=9,
+        is_global_zero=True,
+        global_step=1,
+        estimated_stepping_batches=5000,
+        optimizers=[optimizer],
+        logger=None,
+    )
+    module: Any = SimpleNamespace(device="cpu")
+    history.on_train_start(fit, module)
+    loss = {"mean": torch.tensor(0.25), "cases": torch.tensor(4)}
+    for index in range(5):
+        history.on_train_batch_end(fit, module, loss, None, index)
+    lines = [message for message in caplog.messages if "step" in message]
+    assert lines == ["epoch 1 of 3, step 3 of 9: loss 0.250", "epoch 1 of 3, step 5 of 9: loss 0.250"]
+
+
+def test_the_logged_rate_is_the_one_that_the_step_used(tmp_path: Path) -> None:
+    history = History(tmp_path / "log.csv", (), LOGGER)
+    optimizer = SimpleNamespace(param_groups=[{"lr": 0.5}])
+    fit: Any = SimpleNamespace(
+        current_epoch=0,
+        global_step=1,
+        estimated_stepping_batches=10,
+        optimizers=[optimizer],
+        logger=None,
+    )
+    module: Any = SimpleNamespace(device="cpu")
+    history.on_train_start(fit, module)
+    history.on_train_batch_start(fit, module, None, 0)
+    optimizer.param_groups[0]["lr"] = 0.25  # the schedule steps before the end of the batch is told
+    history.on_train_batch_end(fit, module, {"mean": torch.tensor(0.1), "cases": torch.tensor(1)}, None, 0)
+    assert (1, 0, "train", "lr", 0.5) in history.rows
