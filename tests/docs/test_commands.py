@@ -44,7 +44,7 @@ def values(verb: str, words: Sequence[str]) -> list[list[str]]:
     """The settings that a command makes: with -m, or for a verb that takes several values, one after the
     other."""
     several = "-m" in words or ROOTS[verb].together
-    if verb in ("describe", "push", "sweep"):  # a word of its own is the file or the folder
+    if verb in ("describe", "push"):  # a word of its own is the file or the folder
         key = "data" if verb == "describe" else "folder"
         words = [word if "=" in word else f"{key}={word}" for word in words]
     runs = [word for word in words if "=" not in word and word != "-m"]
