@@ -1,7 +1,6 @@
 """The entry of every command: Hydra's command line, help, and errors of one line."""
 
 import gc
-import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -24,7 +23,7 @@ from figlang.config.verbs.train import TrainConfig
 from figlang.config.words import HELP, SEVERAL, readable
 from figlang.errors import INTERRUPTED, FiglangError
 from figlang.files.redaction import nothing_secret_said
-from figlang.machine.printing import legible
+from figlang.machine.printing import legible, log_to_terminal
 
 Task = Callable[[Any], None]
 Conclude = Callable[[list[str]], None]
@@ -50,7 +49,7 @@ class Entry:
             if set(HELP) & set(sys.argv[1:]):
                 self._help([word for word in sys.argv[1:] if word not in HELP])
                 return
-            logging.basicConfig(level=logging.INFO, format="%(message)s")
+            log_to_terminal()
             try:
                 name, root = chosen(self.verb, sys.argv[1:])
                 words = readable(root, sys.argv[1:])
@@ -91,7 +90,7 @@ class Entry:
             nonlocal entered
             entered = True
             with nothing_secret_said():  # again, since submitit's jobs begin here
-                logging.basicConfig(level=logging.INFO, format="%(message)s")
+                log_to_terminal()
                 return self._run(composed, root)
 
         # Hydra's own reporting prints several lines and exits with 1; with this set, its errors reach us.

@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import logging
 import sys
 import unicodedata
 
@@ -75,3 +76,20 @@ def legible() -> None:
     for stream, own in ((sys.stdout, ("strict",)), (sys.stderr, ("strict", "backslashreplace"))):
         if isinstance(stream, io.TextIOWrapper) and stream.errors in own:
             stream.reconfigure(errors="figlang.plainer")
+
+
+class _Following(logging.Handler):
+    """Writes to what is standard error at that moment. While a bar is shown, this is a stream that puts lines
+    above the bar."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(f"{self.format(record)}\n")
+            sys.stderr.flush()
+        except Exception:  # as every handler: what cannot be logged does not end the work
+            self.handleError(record)
+
+
+def log_to_terminal() -> None:
+    """Show log messages on standard error, unless the program has its own way."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[_Following()])

@@ -31,6 +31,7 @@ from figlang.training.trainer import trainer as trainer_of
 from figlang.types import Split
 
 log = logging.getLogger("figlang")
+WORTH_SAYING = 10**9  # bytes of memory that not every machine has to spare
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,12 @@ def _sizes(network: nn.Module) -> tuple[int, int]:
     )
 
 
+def _least_memory(network: nn.Module) -> int:
+    """The bytes of the weights, and of the gradients and two moments of those that are trained."""
+    sizes = [(each.numel() * each.element_size(), each.requires_grad) for each in network.parameters()]
+    return sum(size * (4 if trained else 1) for size, trained in sizes)
+
+
 def _fitted(network: nn.Module, sharded: bool) -> nn.Module:
     """The network that the trainer gets.
 
@@ -216,6 +223,10 @@ def _announce(config: TrainConfig, ready: Prepared, steps: int, trained: int, re
         steps,
         config.trainer.precision,
     )
+    least = _least_memory(ready.network)
+    if config.trainer.strategy not in SHARDED and least >= WORTH_SAYING:
+        text = "it needs %.1f GB for weights, gradients and AdamW's moments, and more for activations"
+        log.info(text, least / 1e9)
     if ready.share < 1:
         share = 100 * ready.share
         log.info("%s trains %.2f %% of the weights, %s of them", config.peft.name, share, f"{trained:,}")

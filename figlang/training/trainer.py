@@ -1,6 +1,7 @@
 """The Lightning Trainer of a run, with its loggers and the files that it keeps."""
 
 import io
+import logging
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,8 +15,10 @@ from figlang.config import TrainConfig
 from figlang.errors import FiglangError, one_line
 from figlang.files.whole import whole_file
 from figlang.runs.training import Run
-from figlang.training import selection, tracking
+from figlang.training import progress, selection, tracking
 from figlang.training.strategies import SHARDED, ZERO, places, strategy
+
+log = logging.getLogger("figlang")
 
 
 class WholeStates(TorchCheckpointIO):
@@ -49,7 +52,8 @@ def trainer(config: TrainConfig, run: Run, callbacks: list[Callback]) -> Trainer
         run.checkpoint.parent, run.checkpoint.stem, save_on_train_epoch_end=True, enable_version_counter=False
     )
     keeping = selection.callbacks(run, config.method, settings.strategy in SHARDED)
-    bars: list[Callback] = [RichProgressBar(leave=False)] if settings.progress else []
+    watching = progress.shown(settings.progress, log)
+    bars = any(isinstance(each, RichProgressBar) for each in watching)
     devices, nodes = places(settings)
     loggers = tracking.start(config, run)
     try:
@@ -68,8 +72,8 @@ def trainer(config: TrainConfig, run: Run, callbacks: list[Callback]) -> Trainer
             plugins=[WholeStates()],
             # History and Health come first, so that the checkpoint which follows holds their state of this
             # epoch.
-            callbacks=[*callbacks, *keeping, saver, *bars],
-            enable_progress_bar=settings.progress,
+            callbacks=[*callbacks, *keeping, saver, *watching],
+            enable_progress_bar=bars,
             enable_model_summary=False,
             num_sanity_val_steps=0,
             log_every_n_steps=1,
