@@ -13,7 +13,7 @@ from figlang.errors import FiglangError
 from figlang.files import folders
 from figlang.machine import bars
 from figlang.report import differences
-from figlang.runs import systems
+from figlang.runs import sharing, systems
 from figlang.statistics.comparison import Agreement, Compared, Difference, every_pair
 from figlang.tables import Table
 
@@ -110,7 +110,11 @@ class Comparison(Shown):
 
 
 def compare(
-    *sources: Source, rename: Mapping[str, str] | None = None, join: str | None = None, progress: bool = False
+    *sources: Source,
+    rename: Mapping[str, str] | None = None,
+    join: str | None = None,
+    common: bool = False,
+    progress: bool = False,
 ) -> Comparison:
     """Compare systems on the same items.
 
@@ -119,6 +123,7 @@ def compare(
             of results of other tools. Runs that differ only in their seed count as one system.
         rename: New names of systems by their old ones.
         join: The column of ids in results of other tools. None: the tool's own.
+        common: Compare on the items that all systems have. If False, systems of different items are refused.
         progress: Show a bar in a terminal.
 
     Returns:
@@ -141,11 +146,14 @@ def compare(
     if len(sources) < 2:
         raise FiglangError("give two systems or more: figlang.compare(predictions, other)")
     with quietly(progress), placed(sources) as paths:
-        return of_paths(paths, rename, join)
+        return of_paths(paths, rename, join, common)
 
 
 def of_paths(
-    paths: Sequence[str], rename: Mapping[str, str] | None = None, join: str | None = None
+    paths: Sequence[str],
+    rename: Mapping[str, str] | None = None,
+    join: str | None = None,
+    common: bool = False,
 ) -> Comparison:
     """Compare the systems of folders and files; arguments and errors are those of `compare`.
 
@@ -153,11 +161,14 @@ def of_paths(
         paths: The folders and files.
         rename: New names of systems by their old ones.
         join: The column of ids in results of other tools.
+        common: Compare on the items that all systems have.
     """
     read = systems.across_forms(systems.read(paths, join))
+    read, shared = sharing.common(read) if common else (sharing.checked(read), "")
     pools = systems.pooled(read, rename)
     systems.check_renamed(pools, rename or {})
-    systems.check_data(read)
+    if not common:  # files that share items differ
+        systems.check_data(read)
     compared = every_pair([pool.runs for pool in pools], lambda pairs: bars.track(pairs, "comparing"))
     return Comparison(
         tuple(pool.name for pool in pools),
@@ -165,5 +176,5 @@ def of_paths(
         tuple(compared),
         differences.ranking(pools, compared),
         differences.table(pools, compared),
-        differences.notes(pools),
+        (*differences.notes(pools), *([shared] if shared else [])),
     )

@@ -15,7 +15,8 @@ from figlang.runs import names
 
 @entry("compare")
 def main(config: CompareConfig) -> None:
-    found, console = comparing.of_paths(config.runs, names.renaming(config.rename), config.join), Console()
+    rename, console = names.renaming(config.rename), Console()
+    found = comparing.of_paths(config.runs, rename, config.join, config.common)
     shown = found.tables()
     where = f"the tables in {config.output}" if config.output else "output=FOLDER, which writes them"
     pointer = () if found.table in shown else (f"{len(found.pairs):,} pairs of systems: see {where}.",)

@@ -1,5 +1,6 @@
 """Sections that set systems beside each other: every pair with tests, prompts, training sizes."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -8,7 +9,7 @@ from figlang.report import learning, plots
 from figlang.report.figures import prompt_bars, prompt_series
 from figlang.report.parts import Chapter, Long, Part, Picture, Section, fitted
 from figlang.report.terminal import BLIND, GAIN
-from figlang.runs.systems import LOG_PROBABILITIES, Pool, System
+from figlang.runs.systems import Pool, System
 from figlang.statistics.clustered import LEVEL
 from figlang.statistics.comparison import (
     Compared,
@@ -61,21 +62,44 @@ def compared(chapter: Chapter) -> Section | None:
 
 
 def notes(pools: Sequence[Pool]) -> tuple[str, ...]:
-    """Notes below a comparison; one of them says if the systems were scored in different ways."""
-    facts = {
-        pool.name: pool.systems[0].content.get("facts", {})
-        for pool in pools
-        if _by_likelihood(pool.systems[0])
-    }
-    ways = {name: f"{each.get('scoring')}, {each.get('norm')}" for name, each in facts.items()}
+    """Notes below a comparison; the last ones say if likelihoods were scored in different ways."""
+    ways = {pool.name: way for pool in pools if (way := _way(pool.systems[0]))}
     if len(set(ways.values())) < 2:
         return NOTES
     listed = "; ".join(f"{name} by {way}" for name, way in ways.items())
-    return (*NOTES, f"Scored in different ways: {listed}. A part of each difference may be the scoring's.")
+    said = f"Scored in different ways: {listed}. A part of each difference may be the scoring's."
+    wanted = next(iter(ways.values()))
+    other = next(pool for pool in pools if ways.get(pool.name, wanted) != wanted)
+    command = _alike(other.systems[0], wanted)
+    return (*NOTES, said, *([f"To score {other.name} like the first: {command}"] if command else []))
 
 
-def _by_likelihood(system: System) -> bool:
-    return "scoring" in system.content.get("facts", {}) and (system.folder / LOG_PROBABILITIES).is_file()
+def _way(system: System) -> str:
+    """How log-probabilities were made into scores; empty for other scores."""
+    facts = system.content.get("facts", {})
+    norm = str(facts.get("norm", "none"))
+    if norm not in NORMS:
+        return ""
+    return f"{str(facts.get('scoring')).partition('(')[0]}, {norm}"
+
+
+def _alike(system: System, way: str) -> str:
+    """The command that evaluates a system again by another scoring; empty if it is not known."""
+    scoring, _, norm = way.partition(", ")
+    words = [f"scoring={scoring}", f"scoring.norm={norm}", f"name={scoring}_{norm}"]
+    if (system.folder / "figlang.json").is_file() or (system.folder / "recipe.json").is_file():
+        return shlex.join(["figlang", "evaluate", f"checkpoint={system.folder}", *words])
+    given = shlex.split(system.content.get("command", "")) if "command" in system.content else []
+    verb = next(
+        (place for place, word in enumerate(given) if word.removesuffix(".py").endswith("evaluate")), None
+    )
+    if verb is None:
+        return ""
+    kept = [word for word in given[verb + 1 :] if not word.startswith(("scoring", "name=", "output="))]
+    return shlex.join(["figlang", "evaluate", *kept, *words])
+
+
+NORMS = ("mean", "sum")
 
 
 def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:

@@ -10,6 +10,7 @@ from figlang.report.terminal import TITLES
 from figlang.statistics.metrics import Estimate
 from figlang.tables import Cell, Mean, Table
 from figlang.tasks.reference import Comparison, share
+from figlang.tasks.task import Task
 
 SHOWN = (TITLES["accuracy"], TITLES["pair_accuracy"])  # metrics in the figure
 COLUMNS = ("model", "training", "metric", "value", "where", "note")
@@ -40,7 +41,7 @@ def beside(
             rows.append(
                 (name, None, *(None if one is None else share(one.published) for one in by_heading.values()))
             )
-            notes += [_about(name, one) for one in by_heading.values() if one]
+            notes += [_about(name, one, chapter.task) for one in by_heading.values() if one]
     return rows, notes
 
 
@@ -78,7 +79,7 @@ def lines(chapter: Chapter) -> list[Line]:
                     {metric: Mean((one.published.value or 0) / 100) for metric, one in found.items()},
                     "people" if name.startswith("people") else "published",
                     elsewhere=not all(one.comparable for one in found.values()),
-                    note=" ".join(dict.fromkeys(_about(name, one) for one in found.values())),
+                    note=" ".join(dict.fromkeys(_about(name, one, chapter.task) for one in found.values())),
                 )
             )
     return made
@@ -96,9 +97,9 @@ def _of(members: Sequence[Comparison], heading: str) -> Comparison | None:
     return chosen[0] if len(chosen) == 1 else None
 
 
-def _about(name: str, one: Comparison) -> str:
+def _about(name: str, one: Comparison, task: Task) -> str:
     row = one.published
-    model = () if _people(one) else (row.model, _training(one))
+    model = () if _people(one) else (row.model, _training(one, task))
     said = ", ".join(filter(None, (*model, row.paper, row.table)))
     return f"{name}: {'; '.join(filter(None, (said, one.reason, row.note.rstrip('.'))))}."
 
@@ -132,23 +133,43 @@ def sections(chapter: Chapter) -> list[Section]:
         ("people", "People, published", people),
     ):
         if members:
-            first.append(Table(name, title, COLUMNS, tuple(map(_row, members))))
+            first.append(Table(name, title, COLUMNS, tuple(_row(one, chapter.task) for one in members)))
     made = [Section("Published results", tuple(first))] if first else []
     if others:
-        table = Table("published_elsewhere", "Published, not comparable", COLUMNS, tuple(map(_row, others)))
+        table = Table(
+            "published_elsewhere",
+            "Published, not comparable",
+            COLUMNS,
+            tuple(_row(one, chapter.task) for one in others),
+        )
         made.append(Section("Published, not comparable with this evaluation", (table,), folded=True))
     return made
 
 
-def _row(one: Comparison) -> tuple[Cell, ...]:
+def _row(one: Comparison, task: Task) -> tuple[Cell, ...]:
     row = one.published
     value = None if row.value is None else f"{row.value:.2f}"
     note = "; ".join(filter(None, (one.reason, row.note)))
-    return row.model, _training(one), row.metric.replace("_", " "), value, f"{row.paper}, {row.table}", note
+    return (
+        row.model,
+        _training(one, task),
+        row.metric.replace("_", " "),
+        value,
+        f"{row.paper}, {row.table}",
+        note,
+    )
 
 
-def _training(one: Comparison) -> str:
+def _today(printed: str | None, task: Task) -> str | None:
+    """The training data as printed, with today's name of a size that the paper calls by another word."""
+    for size, called in task.printed_sizes.items():
+        if printed is not None and f"({called})" in printed:
+            return f"{printed}, here {task.name}_{size}"
+    return printed
+
+
+def _training(one: Comparison, task: Task) -> str:
     given = one.published.setting
-    parts = (given.get("regime"), given.get("train"), given.get("question"))
+    parts = (given.get("regime"), _today(given.get("train"), task), given.get("question"))
     setting = " ".join(part for part in parts if part and part != "-")  # people are trained on nothing
     return setting + (f", {given['shots']} examples" if given.get("shots") else "")

@@ -67,7 +67,8 @@ def _heat(table: Table, chapter: Chapter) -> Table:
     """Turn a table by attribute into one with a row for each system, the best first, and coloured shares."""
     accuracies = mean_accuracies([pool.runs for pool in chapter.pools])
     order = sorted(range(len(accuracies)), key=lambda place: -_value(accuracies[place]))
-    columns = [f"{row[0]} (n = {row[1]})" for row in table.rows[:COLUMNS]]
+    of = len(chapter.systems[0].predictions)
+    columns = [f"{row[0]} ({row[1]:,} of {of:,})" for row in table.rows[:COLUMNS]]
     rows = tuple(
         (table.columns[2 + place], *(row[2 + place] for row in table.rows[:COLUMNS])) for place in order
     )
@@ -110,7 +111,7 @@ MOST = 100  # an attribute with more values than this is an id, not a category
 
 def likelihood(chapter: Chapter) -> Section | None:
     """How much choices depend on the likelihood of the answer alone, and on other properties of items."""
-    answers, per_token, given_by = _alone(chapter)
+    answers, per_token, given_by, whose = _alone(chapter)
     parts: list[Part] = []
     if answers:
         systems = ((pool.name, pool.systems[0]) for pool in chapter.pools)
@@ -118,13 +119,13 @@ def likelihood(chapter: Chapter) -> Section | None:
         measured = [(name, each) for name, each in measured if each.points]
         if measured:
             parts.append(Prose(given_by))
-            parts += _reliance(chapter.task, measured)
+            parts += _reliance(chapter.task, measured, whose)
     if table := _factors(chapter, per_token):
         parts.append(fitted(table))
     return Section("Reliance on likely answers", tuple(parts)) if parts else None
 
 
-def _reliance(task: Task, measured: Sequence[tuple[str, Reliance]]) -> list[Part]:
+def _reliance(task: Task, measured: Sequence[tuple[str, Reliance]], whose: str) -> list[Part]:
     beside = task.beside("reliance")
     rows: list[tuple[Cell, ...]] = [
         (name, "here", *_correlation(each.correlation)) for name, each in measured
@@ -134,7 +135,7 @@ def _reliance(task: Task, measured: Sequence[tuple[str, Reliance]]) -> list[Part
         "First item of every pair. Intervals after Bonett & Wright (2000). 0: choices do not "
         "depend on the answer alone."
     )
-    title = f"Reliance on the probability of the answer alone{_in_paper(beside)}"
+    title = f"Reliance on {whose} probability of the answer alone{_in_paper(beside)}"
     caption = (
         f"P(first answer | {task.context}) over the log odds of the answers alone, with regression lines of "
         "all points; those beyond the limits stand on the edge."
@@ -176,12 +177,12 @@ def _in_paper(beside: Beside) -> str:
 PANELS = 4
 
 
-def _alone(chapter: Chapter) -> tuple[dict[str, Alone], dict[str, Alone], str]:
+def _alone(chapter: Chapter) -> tuple[dict[str, Alone], dict[str, Alone], str, str]:
     """log P(answer alone) for every system. If a system has none, that of another system in the chapter is
     used.
 
     The first dictionary is normalised like the system's scores, the second is per token. The sentence names
-    the system that they are from.
+    the system that they are from, and the last text says in a title whose they are.
     """
     own: dict[str, Alone] = {}
     own_per_token: dict[str, Alone] = {}
@@ -191,7 +192,7 @@ def _alone(chapter: Chapter) -> tuple[dict[str, Alone], dict[str, Alone], str]:
             own[system.name] = found
             own_per_token[system.name] = found if norm == "mean" else alone(rows, "mean")
     if not own:
-        return {}, {}, ""
+        return {}, {}, "", ""
     # What was not trained on answers knows best how likely they are by themselves.
     untrained = (system.name for system in chapter.systems if system.name in own and system.seed is None)
     lender = next(untrained, next(iter(own)))
@@ -203,7 +204,8 @@ def _alone(chapter: Chapter) -> tuple[dict[str, Alone], dict[str, Alone], str]:
     lent, per_token = (
         {name: each.get(name, each[lender]) for name in names} for each in (own, own_per_token)
     )
-    return lent, per_token, text
+    whose = f"each system's own, or {lender}'s," if borrowing else "each system's own"
+    return lent, per_token, text, whose
 
 
 def _correlation(found: Correlation | None) -> tuple[Cell, ...]:

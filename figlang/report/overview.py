@@ -4,7 +4,7 @@ them."""
 import re
 from collections.abc import Sequence
 
-from figlang.report import differences, elsewhere, legend, plots, ranked, verdict
+from figlang.report import differences, elsewhere, legend, pairs, plots, ranked, verdict
 from figlang.report.figures import training_curves
 from figlang.report.parts import Chapter, Part, Picture, Prose, Section, fitted
 from figlang.report.ranked import Line
@@ -21,6 +21,7 @@ HIDDEN = (
     "is what the context "
     "adds, paired, in points."
 )
+LISTED = 10  # systems that a note names
 NAMED = 60  # systems that a figure has room for the names of
 TRAININGS = 8  # whose curves are shown
 METRICS = ("accuracy", "pair_accuracy", "same_answer", "first_option")
@@ -78,7 +79,8 @@ def _columns(chapter: Chapter) -> list[tuple[str, list[Cell]]]:
 def _notes(chapter: Chapter) -> list[str]:
     """What the reader of the results must know about them."""
     notes = [
-        "95 % intervals are over pairs (clusters of items that depend on each other). A tie counts as wrong."
+        "95 % intervals are over pairs (clusters of items that depend on each other). A tie counts as wrong.",
+        *_pairs(chapter),
     ]
     if any(pool.gain for pool in chapter.pools):
         notes.append(HIDDEN)
@@ -89,6 +91,23 @@ def _notes(chapter: Chapter) -> list[str]:
         )
     notes += [text for pool in chapter.pools for text in _warnings(pool)]
     return notes + [f"{one.name}: {line}" for one in chapter.systems for line in cautions(one.content)]
+
+
+def _pairs(chapter: Chapter) -> list[str]:
+    """A note about pair accuracy: what it would be if the answers to a pair were independent."""
+    shares = []
+    for pool in chapter.pools:
+        cells = [_metric(pool, name, "metrics") for name in METRICS[:2]]
+        if isinstance(cells[0], Estimate) and isinstance(cells[1], Estimate):
+            share = pairs.expected(cells[0], cells[1])
+            shares += [] if share is None else [f"{pool.name} {100 * share:.1f}"]
+    if not shares:
+        return []
+    more = "" if len(shares) <= LISTED else f" (the first {LISTED} systems)"
+    return [
+        f"{pairs.SAME} Pairs that would be right at each accuracy if the answers were independent, in %: "
+        f"{', '.join(shares[:LISTED])}{more}."
+    ]
 
 
 def _systems(chapter: Chapter) -> list[Part]:

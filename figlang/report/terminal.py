@@ -12,6 +12,7 @@ from rich.text import Text
 from figlang.errors import FiglangError
 from figlang.files import stored
 from figlang.machine.printing import printable
+from figlang.report import pairs
 from figlang.runs import recomputed
 from figlang.statistics.clustered import FEW
 from figlang.statistics.comparison import Difference
@@ -78,11 +79,13 @@ def summary(
         table.add_row(
             "refused items", f"{100 * refused['items'] / refused['n']:.2f}", "–", str(refused["n"]), "–", "–"
         )
-    _add_parts(table, metrics["accuracy_by"])
+    _add_parts(table, metrics["accuracy_by"], metrics["items"] - metrics["hidden"])
     if metrics["hidden"] == metrics["items"]:
         table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5)
     console.print(table)
     below = [FEW_CLUSTERS] if _few(content) else []
+    explained = pairs.sentence(as_row(metrics, "accuracy"), as_row(metrics, "pair_accuracy"))
+    below += [explained] if explained else []
     below += [_cleanness(content["clean"])] if "clean" in content else []
     for line in below:
         console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
@@ -119,13 +122,14 @@ def cautions(content: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _add_parts(table: Table, accuracy_by: Mapping[str, Any]) -> None:
-    """Add the accuracy by each value of each attribute."""
+def _add_parts(table: Table, accuracy_by: Mapping[str, Any], items: int) -> None:
+    """Add the accuracy by each value of each attribute, which some of the `items` have."""
     for attribute, values in accuracy_by.items():
         table.add_section()
         table.add_row(Text(printable(f"{attribute}:"), style="dim"))
         for value, cell in values.items():
-            table.add_row(plain(f"  {value}"), *_cells(Estimate(**cell)))
+            share, interval, n, *rest = _cells(Estimate(**cell))
+            table.add_row(plain(f"  {value}"), share, interval, f"{n} of {items}", *rest)
 
 
 def _few(content: Mapping[str, Any]) -> bool:

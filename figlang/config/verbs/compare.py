@@ -14,6 +14,9 @@ class CompareConfig(Command):
     runs: list[str] = words(RUNS)
     rename: list[str] = words(RENAME)
     join: str | None = option(None, JOIN)
+    common: bool = option(
+        False, "Compare on the items that all systems have. false: systems of different items are refused."
+    )
     output: str | None = option(
         None, "Folder of the tables as Markdown, CSV and LaTeX. null: only the terminal shows them."
     )
