@@ -83,11 +83,7 @@ def summary(
     if metrics["hidden"] == metrics["items"]:
         table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5)
     console.print(table)
-    below = [FEW_CLUSTERS] if _few(content) else []
-    explained = pairs.sentence(as_row(metrics, "accuracy"), as_row(metrics, "pair_accuracy"))
-    below += [explained] if explained else []
-    below += [_cleanness(content["clean"])] if "clean" in content else []
-    for line in below:
+    for line in _below(content):
         console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
     for line in cautions(content):
         console.print(
@@ -102,6 +98,17 @@ def summary(
                 emoji=False,
                 soft_wrap=True,
             )
+
+
+def _below(content: Mapping[str, Any]) -> list[str]:
+    """Sentences that explain numbers of the table."""
+    shares = [as_row(content["metrics"], name) for name in ("accuracy", "pair_accuracy")]
+    lines = [
+        FEW_CLUSTERS if _few(content) else "",
+        pairs.sentence(*shares),
+        _cleanness(content["clean"]) if "clean" in content else "",
+    ]
+    return [line for line in lines if line]
 
 
 def cautions(content: Mapping[str, Any]) -> list[str]:
