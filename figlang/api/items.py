@@ -12,7 +12,7 @@ from figlang.api.shown import Shown, clipped, counted
 from figlang.config import DataConfig, PathsConfig, calling
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
-from figlang.runs import records
+from figlang.runs import records, spelled
 from figlang.statistics import metrics
 from figlang.tables import Table
 from figlang.tasks import registry
@@ -152,7 +152,8 @@ class Items(Sequence[Item], Shown):
             )
             for item in first
         )
-        title = f"{self.name}, {self.role}: {counted(len(self), 'item')}"
+        role = spelled.split_in_words(self.role, self.split.name)
+        title = f"{spelled.data(self.name)}, {role}: {counted(len(self), 'item')}"
         if pairs := len(metrics.pairs([Prediction.of(item, (0.0,)) for item in self.split.items])):
             title += f", {counted(pairs, 'pair')}"
         return [Table("items", title, ("id", "context", "options", "gold"), lines)]

@@ -11,6 +11,7 @@ from figlang.api.shown import Shown, clipped, counted
 from figlang.errors import FiglangError
 from figlang.files import folders
 from figlang.files.whole import slug
+from figlang.report.showing import title
 from figlang.runs import answered, kept, records, results, systems
 from figlang.runs.answered import Answered
 from figlang.runs.predictions import write_predictions
@@ -198,11 +199,10 @@ class Predictions(Sequence[Prediction], Shown):
             )
             for row in first
         ]
-        title = f"{self.name}: {counted(len(self), 'prediction')}"
-        if "data_name" in self.about:
-            title += f" on {self.about['data_name']}, {self.about['split']}"
+        named = title(self.about) if "data_name" in self.about else self.name
+        titled = f"{named}: {counted(len(self), 'prediction')}"
         columns = ("id", "choice", "gold", "correct", *(f"score {place}" for place in range(most)))
-        return [Table("predictions", title, columns, tuple(lines))]
+        return [Table("predictions", titled, columns, tuple(lines))]
 
     def lines(self) -> list[str]:
         rest = len(self) - SHOWN

@@ -23,17 +23,28 @@ def html(tables: Sequence[Table], below: Sequence[str] = ()) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th>{_text(column)}</th>" for column in table.columns)
+    sides = [_side(table, place) for place in range(len(table.columns))]
+    head = "".join(_cell("th", text, side) for text, side in zip(table.columns, sides, strict=True))
     rows = "".join(
-        f"<tr><th>{_text(row[0])}</th>{''.join(f'<td>{_text(cell)}</td>' for cell in row[1:])}</tr>"
+        f"<tr>{''.join(_cell('td', text, side) for text, side in zip(row, sides, strict=True))}</tr>"
         for row in table.texts
     )
     caption = f'<caption style="text-align: left; caption-side: top">{_text(table.title)}</caption>'
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
+def _side(table: Table, place: int) -> str:
+    """The side of a column's cells: names and texts are on the left, numbers on the right."""
+    texts = place == 0 or any(isinstance(row[place], str) and row[place] for row in table.rows)
+    return "left" if texts else "right"
+
+
+def _cell(tag: str, plain: str, side: str) -> str:
+    return f'<{tag} style="text-align: {side}">{_text(plain)}</{tag}>'
+
+
 def _note(line: str) -> str:
-    return f"<p><small>{_text(line)}</small></p>"
+    return f'<p style="overflow-wrap: anywhere"><small>{_text(line)}</small></p>'
 
 
 def _text(plain: str) -> str:
