@@ -108,6 +108,13 @@ def test_commands_of_others_name_what_is_there(command: str) -> None:
         assert named <= extras["optional-dependencies"].keys()
 
 
+def test_the_page_about_installation_has_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs" / "start" / "install.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"figlang\[(\w+)\]", page))
+    assert named == project["optional-dependencies"].keys() - {"dev"}
+
+
 def test_a_command_that_is_wrong_would_be_found() -> None:
     for wrong in ("figlang train model=no_such_preset", "figlang evaluate method.no_such_field=1"):
         verb, words = verb_and_options(wrong)
