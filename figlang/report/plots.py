@@ -63,8 +63,8 @@ PANEL = 2.7  # inches of the width of a panel among several
 TITLE = 150.0  # points that a line of a title above a panel may have
 
 
-def _wrapped(name: str) -> str:
-    return lettering.wrapped(name, TITLE)
+def _wrapped(name: str, lines: int = 3) -> str:
+    return lettering.wrapped(name, TITLE, lines=lines)
 
 
 def apart(plot: Callable[..., Any], found: Sequence[Any]) -> tuple[Any, ...]:
@@ -161,9 +161,9 @@ def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
             for metric in ("accuracy", "pair accuracy"):
                 measured = [(point, point.metrics[metric]) for point in points if metric in point.metrics]
                 if measured:
-                    place, label = len(ends), f"{name}, {metric}" if len(series) > 1 else metric
+                    place, label = len(ends), f"{_wrapped(name, 2)}\n{metric}" if len(series) > 1 else metric
                     end = _curve(axes, measured, place)
-                    ends.append((*end, _wrapped(label), colour(place)))
+                    ends.append((*end, label, colour(place)))
         ticks = sorted({point.items for points in series.values() for point in points})
         axes.set_xscale("log")
         axes.set_xticks(ticks, [f"{items:,}" for items in ticks])
@@ -173,7 +173,7 @@ def learning_curve(series: Mapping[str, Sequence[Point]]) -> Any:
         axes.set_ylabel("share right")
         drawing.label_ends(axes, ends)
 
-    named = max((_wrapped(f"{name}, pair accuracy").count("\n") + 1 for name in series), default=1)
+    named = max((_wrapped(name, 2).count("\n") + 2 for name in series), default=1)
     return drawing.drawn(5.4, max(3.4, 1 + 0.32 * named * len(series)), paint)
 
 

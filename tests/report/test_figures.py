@@ -107,7 +107,10 @@ def test_learning_curves_with_long_names_are_apart(count: int) -> None:
         ]
         for place in range(count)
     }
-    assert faults(plots.learning_curve(found)) == []
+    figure = plots.learning_curve(found)
+    assert faults(figure) == []
+    named = [text.split("\n")[-1] for text, _ in texts(figure)]
+    assert named.count("pair accuracy") == named.count("accuracy") == count
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (3, 9), (20, 4)])
