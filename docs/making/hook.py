@@ -21,7 +21,7 @@ MADE: dict[str, Callable[..., str]] = {
     "across": released.across,
     "gains": released.gains,
     "six": released.six,
-    "options": options.options,
+    "verbs": options.verbs,
     "groups": options.groups,
     "file": lambda name: shown(name),
 }

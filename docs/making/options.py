@@ -4,6 +4,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, get_args, get_type_hints
 
 from docs.making.rows import ROOT, table
+from figlang.config.purposes import PURPOSES
 from figlang.config.roots import ROOTS, tables_of
 from figlang.config.topics import headline
 from figlang.tables import markdown_code, markdown_text
@@ -33,6 +34,15 @@ def options(verb: str) -> str:
     return "\n\n".join(parts)
 
 
+def verbs() -> str:
+    """Every verb with its options, by purpose."""
+    parts = []
+    for purpose, names in PURPOSES.items():
+        parts.append(f"## {purpose}")
+        parts += [f"### `figlang {name}`\n\n{options(name)}" for name in names]
+    return "\n\n".join(parts)
+
+
 def groups() -> str:
     """The groups and their presets, each with the first comment of its file."""
     parts = []
@@ -55,7 +65,8 @@ def _sections(schema: type) -> list[str]:
             continue
         lines = [_line(kind, each, f"{spec.name}.") for each in fields(kind)]
         parts += [f"**`{spec.name}.`**", table(["option", "what it does", "values", "default"], lines, 3)]
-    return [table(["option", "what it does", "values", "default"], top, 3), *parts]
+    shown = [line for line in top if line]
+    return [*([table(["option", "what it does", "values", "default"], shown, 3)] if shown else []), *parts]
 
 
 def _section(hint: Any) -> Any:
