@@ -1,6 +1,7 @@
 """The entry of every command: Hydra's command line, help, and errors of one line."""
 
 import gc
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from figlang.config.combining import combinations
 from figlang.config.composing import CONF, named
+from figlang.config.multirun import told
 from figlang.config.refusals import of_submitit, refuse, refuse_fault
 from figlang.config.roots import ROOTS, Root, chosen
 from figlang.config.usage import print_help, print_tables
@@ -85,13 +87,16 @@ class Entry:
     def _each(self, name: str, root: Root) -> None:
         """Let Hydra run the task, once or, with -m, for every combination of values."""
         entered = False
+        # Its lines about a multirun have its own signs; `told` says more plainly what is run.
+        logging.getLogger("hydra").setLevel(logging.WARNING)
 
         def job(composed: DictConfig) -> str | None:
             nonlocal entered
             entered = True
             with nothing_secret_said():  # again, since submitit's jobs begin here
                 log_to_terminal()
-                return self._run(composed, root)
+                with told():
+                    return self._run(composed, root)
 
         # Hydra's own reporting prints several lines and exits with 1; with this set, its errors reach us.
         traceback_wanted = os.environ.get("HYDRA_FULL_ERROR")

@@ -127,19 +127,20 @@ def _unknown_key(message: str) -> str | None:
 
 def _meant(typed_key: str, section: Any, names: list[str]) -> str:
     """The nearest key, with its group. A key without its group is looked for in every group too."""
-    group = "" if issubclass(section, Command) else f"{_name(section)}."
-    near = {name: f"{group}{name}" for name in names}
-    if not group:
-        inner = [
-            (spec.name, name)
-            for spec in fields(section)
-            for each in get_args(spec.type) or [spec.type]
-            if is_dataclass(each)
-            for name in (field.name for field in fields(each))
-        ]
-        near = {name: f"{section}.{name}" for section, name in reversed(inner)} | near
-    close = get_close_matches(typed_key, near, n=1)
-    return f"did you mean {near[close[0]]}? " if close else ""
+    top = issubclass(section, Command)
+    close = get_close_matches(typed_key, names, n=1)
+    if close:
+        return f"did you mean {'' if top else f'{_name(section)}.'}{close[0]}? "
+    inner = {
+        name: f"{spec.name}.{name}"
+        for spec in reversed(fields(section))
+        for each in get_args(spec.type) or [spec.type]
+        if top and is_dataclass(each)
+        for name in (field.name for field in fields(each))
+    }
+    # Among so many names, one of six letters in ten is nothing that was meant.
+    near = get_close_matches(typed_key, inner, n=1, cutoff=0.8)
+    return f"did you mean {inner[near[0]]}? " if near else ""
 
 
 def _schema(name: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from figlang.machine.printing import printable
+from figlang.machine.several import one_of_several
 from figlang.report import terminal
 from figlang.runs import names, spelled
 from figlang.tasks import registry
@@ -16,11 +17,24 @@ from figlang.tasks.task import Task
 
 
 def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
-    """Print the tables of a metrics.json, its signature and its folder."""
+    """Print the tables of a metrics.json, its signature and its folder; of one of several runs, a line of its
+    numbers and its folder."""
+    if one_of_several():
+        _show_shortly(content, folder, console)
+        return
     compared = compare(content, registry.task_of(content))
     terminal.published(compared, console)
     terminal.summary(content, compared, title(content), console)
     for line, style in ((f"signature {content['signature']}", "dim"), (str(folder), "bold")):
+        console.print(
+            printable(line), style=style, soft_wrap=True, highlight=False, markup=False, emoji=False
+        )
+
+
+def _show_shortly(content: Mapping[str, Any], folder: Path, console: Console) -> None:
+    numbers = terminal.in_a_line(content)
+    warned = [(line, "yellow") for line in terminal.cautions(content)[:1]]
+    for line, style in ((f"{title(content)}: {numbers}", ""), *warned, (str(folder), "bold")):
         console.print(
             printable(line), style=style, soft_wrap=True, highlight=False, markup=False, emoji=False
         )

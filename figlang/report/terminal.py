@@ -12,6 +12,7 @@ from rich.text import Text
 from figlang.errors import FiglangError
 from figlang.files import stored
 from figlang.machine.printing import printable
+from figlang.machine.several import one_of_several
 from figlang.report import pairs
 from figlang.runs import recomputed
 from figlang.statistics.clustered import FEW
@@ -109,6 +110,17 @@ def _below(content: Mapping[str, Any]) -> list[str]:
         _cleanness(content["clean"]) if "clean" in content else "",
     ]
     return [line for line in lines if line]
+
+
+def in_a_line(content: Mapping[str, Any]) -> str:
+    """The main numbers of a metrics.json."""
+    found = [(heading, as_row(content["metrics"], name)) for name, heading in list(TITLES.items())[:2]]
+    told = [
+        f"{heading} {percent(estimate.value)} ({100 * estimate.low:.1f} – {100 * estimate.high:.1f})"
+        for heading, estimate in found
+        if estimate is not None
+    ]
+    return ", ".join(told) or f"{content['metrics']['items']} items, labels hidden"
 
 
 def cautions(content: Mapping[str, Any]) -> list[str]:
@@ -243,6 +255,23 @@ def seeds(run: Path, console: Console) -> None:
     if len(runs) < 2:
         return
     names = ", ".join(str(run["seed"]) for run in runs)
+    if one_of_several():
+        mean, deviation = spread([run["metrics"]["accuracy"]["value"] for run in runs])
+        line = f"{len(runs)} seeds ({names}): accuracy {100 * mean:.2f} ± {100 * (deviation or 0):.2f}"
+        console.print(line, soft_wrap=True, highlight=False)
+    else:
+        console.print(_over_seeds(runs, names))
+        console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+    collapsed = [str(run["seed"]) for run in runs if stayed_at_chance(run)]
+    if collapsed:
+        console.print(
+            "these seeds stayed at chance in training, and the mean includes them: seed "
+            f"{', '.join(collapsed)}",
+            style="yellow",
+        )
+
+
+def _over_seeds(runs: Sequence[Mapping[str, Any]], names: str) -> Table:
     table = Table(title=f"{len(runs)} seeds ({names})", title_justify="left", box=SIMPLE_HEAD)
     for column in ("metric", "mean ± sd", "lowest", "highest"):
         table.add_column(column, justify="left" if column == "metric" else "right")
@@ -257,15 +286,7 @@ def seeds(run: Path, console: Console) -> None:
                 percent(min(values)),
                 percent(max(values)),
             )
-    console.print(table)
-    console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
-    collapsed = [str(run["seed"]) for run in runs if stayed_at_chance(run)]
-    if collapsed:
-        console.print(
-            "these seeds stayed at chance in training, and the mean includes them: seed "
-            f"{', '.join(collapsed)}",
-            style="yellow",
-        )
+    return table
 
 
 def _but_seed(run: Path) -> dict[str, Any]:

@@ -1,0 +1,38 @@
+"""What a multirun on this machine says: at most five lines for each run."""
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+
+from figlang.machine.several import shortly
+
+log = logging.getLogger("figlang")
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Announce a run of a multirun, and let it say only warnings and its result.
+
+    Any other run, and a job of a cluster, which has a log of its own, is left as it is.
+    """
+    known = HydraConfig.get()
+    if known.mode is not RunMode.MULTIRUN or known.runtime.choices.get("hydra/launcher") != "basic":
+        yield
+        return
+    log.info("#%d: %s", known.job.num + 1, " ".join(map(typed, known.overrides.task)))
+    level = log.level
+    log.setLevel(logging.WARNING)
+    try:
+        with shortly():
+            yield
+    finally:
+        log.setLevel(level)
+
+
+def typed(word: str) -> str:
+    """A word as a user types it, without the backslashes that Hydra puts before its signs."""
+    return re.sub(r"\\(.)", r"\1", word)

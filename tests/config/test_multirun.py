@@ -1,0 +1,44 @@
+"""What a multirun says of each run."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from figlang.config.multirun import typed
+from tests.running import run
+
+QUIET = ["model=minilm", "model.init=tiny", "blind=false", "trainer.progress=false"]
+
+
+@pytest.mark.parametrize(
+    ("word", "plain"),
+    [
+        (r"model.endpoint=http\://localhost\:8000/v1", "model.endpoint=http://localhost:8000/v1"),
+        (r"prompt.template='a \(b\)'", "prompt.template='a (b)'"),
+        ("seed=1", "seed=1"),
+    ],
+)
+def test_words_are_shown_as_they_are_typed(word: str, plain: str) -> None:
+    assert typed(word) == plain
+
+
+def test_each_run_takes_at_most_five_lines(tmp_path: Path) -> None:
+    words = ["-m", *QUIET, "data=figqa_sample,miqa_sample", "data.limit=10", "seed=0"]
+    ended = run(tmp_path, "evaluate.py", *words)
+    assert ended.returncode == 0, ended.stderr
+    heads = [line for line in ended.stderr.splitlines() if line.startswith("#")]
+    assert [line.split(":")[0] for line in heads] == ["#1", "#2"]
+    assert "Launching" not in ended.stderr
+    assert "data=miqa_sample" in heads[1]
+    assert len((ended.stdout + ended.stderr).splitlines()) <= 2 * 5
+    told = [line for line in ended.stdout.splitlines() if "accuracy" in line]
+    assert len(told) == 2
+    assert all(re.search(r": accuracy \d+\.\d\d % \(\d+\.\d – \d+\.\d\)", line) for line in told)
+
+
+def test_a_single_run_has_its_tables(tmp_path: Path) -> None:
+    ended = run(tmp_path, "evaluate.py", *QUIET, "data.limit=10")
+    assert ended.returncode == 0, ended.stderr
+    assert "signature" in ended.stdout
+    assert "95 % CI" in ended.stdout
