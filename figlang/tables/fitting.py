@@ -66,18 +66,25 @@ def fit(table: Table, room: float, gap: float, attempts: Sequence[Attempt], leas
         attempts: Ways to set it, the best first.
         least: The width that a column of text may always be narrowed to.
     """
+    known: dict[tuple[int, int], _Column] = {}
+
+    def column(number: int, place: int) -> _Column:
+        if (number, place) not in known:
+            known[number, place] = _column(table, place, attempts[number], least)
+        return known[number, place]
+
     for count in range(len(table.optional) + 1):
         # A heading may be there twice; all columns of an optional heading go together.
         out = table.optional[len(table.optional) - count :]
         kept = [place for place, heading in enumerate(table.columns) if heading not in out]
-        for attempt in attempts:
-            columns = {place: _column(table, place, attempt, least) for place in kept}
+        for number, attempt in enumerate(attempts):
+            columns = {place: column(number, place) for place in kept}
             if _total([columns[place].least for place in kept], gap) <= room:
                 gone = tuple(heading for heading in table.columns if heading in out)
                 return Fit(attempt, (_panel(kept, columns, room, gap),), gone)
     attempt = attempts[-1]
     every = range(len(table.columns))
-    columns = {place: _column(table, place, attempt, least) for place in every}
+    columns = {place: column(len(attempts) - 1, place) for place in every}
     panels, here = [], [0]
     for place in every[1:]:
         wanted = [*here, place]

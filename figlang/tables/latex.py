@@ -2,6 +2,7 @@
 booktabs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from figlang.files.whole import slug
@@ -14,6 +15,7 @@ COLUMN, PAGE = 240.0, 470.0  # points
 GAP = 8.0  # points between two columns
 LEAST = 44.0  # points that a column of text may be narrowed to
 HIGHEST = 500.0  # points of the height of the rows on one page
+ROWS = 60  # more than fit on a page
 SIZES = (9.0, 8.0, 7.0)  # points of the letters
 # Widths of Computer Modern's letters, in thousandths of the size; its small sizes are wider.
 LETTERS = {
@@ -46,8 +48,9 @@ def latex(table: Table, room: float = PAGE) -> str:
         Attempt(partial(_width, size), stacked, size)
         for size, stacked in ((9.0, False), (8.0, False), (8.0, True), (7.0, True))
     ]
-    found = fitting.fit(table, room, GAP, attempts, LEAST)
-    bodies, shown = _bodies(table, found.attempt, found.panels)
+    first = replace(table, rows=table.rows[:ROWS])
+    found = fitting.fit(first, room, GAP, attempts, LEAST)
+    bodies, shown = _bodies(first, found.attempt, found.panels)
     notes = list(table.footnotes)
     if found.left_out:
         notes.append(f"Left out for want of room: {', '.join(found.left_out)}.")

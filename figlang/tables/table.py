@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from figlang.tables.cells import FEW_CLUSTERS, Cell, mark, text
 
@@ -56,7 +57,7 @@ class Table:
         marked = any(mark(cell) for row in self.rows for cell in row)
         return (*self.notes, FEW_CLUSTERS) if marked else self.notes
 
-    @property
+    @cached_property
     def texts(self) -> list[list[str]]:
         """The rows as people read them."""
         return [[text(cell, self.brief) for cell in row] for row in self.rows]
