@@ -261,14 +261,19 @@ def open_model(
         >>> figlang.open_model("smollm2", init="tiny")
         Model smollm2, read as causal
     """
-    words = _named(str(source), options)
+    words = named(str(source), options)
     words += [calling.word(f"model.{key}", value) for key, value in options.items()]
     words += [] if device == "auto" else [calling.word("trainer.accelerator", device)]
     return Model([*words, *([] if seed == EvaluateConfig.seed else [f"seed={seed}"])])
 
 
-def _named(source: str, options: dict[str, Any]) -> list[str]:
-    """The words that name a model; options that are part of them are taken out of `options`."""
+def named(source: str, options: dict[str, Any]) -> list[str]:
+    """The words that name a model on the command line.
+
+    Args:
+        source: As for `open_model`.
+        options: Options of the group model. Those that are part of the words are taken out.
+    """
     if source.startswith(("http://", "https://")):
         return ["model=served", calling.word("model.endpoint", source)]
     for preset in (source, source.replace("-", "_")):
