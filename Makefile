@@ -12,7 +12,7 @@ PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 # The tests that need no marker of their own: some minutes together.
 FAST := "not served and not slow and not faults and not installed"
 
-.PHONY: train test test-paper test-wheel test-kernels test-pythons test-slow test-faults test-distributed test-large test-served bench-train bench-score docs clean
+.PHONY: train test test-paper test-wheel test-kernels test-pythons test-slow test-faults test-distributed test-large test-served bench-train bench-score inspect docs clean
 
 train: $(READY)
 	$(BIN)/python train.py $(ARGS) skip_finished=true
@@ -96,6 +96,12 @@ bench-score: $(READY)
 	  $(BIN)/python $(PURELIB) > "$$($(VENV)/bench/bin/python $(PURELIB))/base.pth" && \
 	  $(VENV)/bench/bin/pip install -q -c constraints.txt lm-eval==0.4.13; }
 	PYTHONPATH=. $(VENV)/bench/bin/python benchmarks/score.py $(ARGS)
+
+# inspect_ai, which runs what `figlang export tool=inspect` writes, in an environment of its own.
+inspect: $(READY)
+	@test -x $(VENV)/inspect/bin/inspect || { \
+	  $(BIN)/python -m venv $(VENV)/inspect && $(VENV)/inspect/bin/pip install -q inspect_ai==0.3.285; }
+	$(BIN)/python -m pytest -m slow tests/exports/test_inspect.py $(ARGS)
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("figlang needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; run make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'

@@ -33,7 +33,18 @@ ORDER = (
         "scoring",
         "models",
     ),
-    *("runs", "evaluation", "training", "report", "release", "rating", "api", "commands", "__main__"),
+    *(
+        "runs",
+        "evaluation",
+        "exports",
+        "training",
+        "report",
+        "release",
+        "rating",
+        "api",
+        "commands",
+        "__main__",
+    ),
 )
 TORCHLESS = ("errors", "types", "files", "machine", "text", "config", "statistics", "tables", "tasks")
 

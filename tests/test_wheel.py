@@ -133,6 +133,7 @@ EACH = {
     "report": ("{0} {1} output=page", "page/report.html"),
     "describe": ("data=figqa_sample output=described", "described/*.tex"),
     "contamination": ("data=figqa_sample against=[miqa_sample] output=shared", "shared/*"),
+    "export": ("tool=lm_eval data=figqa_sample output=exported", "exported/*.yaml"),
     "merge": ("checkpoint={0} output=merged trainer=cpu", "merged/model.safetensors"),
     "average": ("{0} {1} output=averaged trainer=cpu", "averaged/metrics.json"),
     "release": ("run={0} name=tiny against=[figqa_sample] trainer=cpu", "checkpoints/tiny/README.md"),

@@ -35,8 +35,12 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "generate": ("model=smollm2 data=miqa name=answers", "model=gpt2 data=figqa_medium sampling=liu2022"),
     "rate": ("runs=[runs/smollm2/answers]", "ratings=[ann.csv,ben.csv]", "texts=[answers.csv] limit=50"),
     "tasks": ("", "task=figqa"),
-    "describe": ("data=figqa_medium split=train",),
+    "describe": ("data=figqa_medium split=train", "FILE.csv"),
     "contamination": ("data=figqa_large against=[figqa_large,miqa]",),
+    "export": (
+        "tool=lm_eval data=figqa_medium output=lm_eval_tasks",
+        "tool=inspect data=miqa output=inspect_tasks",
+    ),
     "models": ("", "kind=causal"),
     "merge": (f"{_TRAINED} output=merged",),
     "average": ("runs/a/seed0 runs/a/seed1 output=runs/a/mean", "runs/a/seed0 start=0.5 output=runs/a/mean"),

@@ -6,7 +6,7 @@ PURPOSES: Mapping[str, tuple[str, ...]] = {
     "Train and evaluate": ("train", "evaluate", "transfer", "reproduce"),
     "Compare and report": ("compare", "report", "sweep"),
     "Answers in free text": ("generate", "rate"),
-    "Data": ("tasks", "describe", "contamination"),
+    "Data": ("tasks", "describe", "contamination", "export"),
     "Models and releases": ("models", "merge", "average", "release", "push"),
     "This terminal": ("completion",),
 }

@@ -17,6 +17,7 @@ from figlang.config.verbs.completion import CompletionConfig
 from figlang.config.verbs.contamination import ContaminationConfig
 from figlang.config.verbs.describe import DescribeConfig
 from figlang.config.verbs.evaluate import EvaluateConfig
+from figlang.config.verbs.export import ExportConfig
 from figlang.config.verbs.generate import GenerateConfig
 from figlang.config.verbs.merge import MergeConfig
 from figlang.config.verbs.models import ModelsConfig
@@ -92,6 +93,7 @@ ROOTS: Mapping[str, Root] = {
     "rate": Root(RateConfig),
     "describe": Root(DescribeConfig, {"data": "figqa_medium"}),
     "contamination": Root(ContaminationConfig, {"data": "figqa_large"}),
+    "export": Root(ExportConfig, {"data": "figqa_sample", "prompt": "none", "scoring": "answer"}),
     "release": Root(ReleaseConfig, {"trainer": "auto"}),
     "average": Root(AverageConfig, {"trainer": "auto"}),
     "tasks": Root(TasksConfig),

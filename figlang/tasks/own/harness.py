@@ -149,14 +149,14 @@ class HarnessTask:
         if isinstance(given, list):
             return [str(one) for one in given]
         if given in names:
-            return list(options.listed(row.get(given)) or ())
-        listed = options.listed(rendered(str(given), row, self._where(OPTIONS)))
+            return _texts(row.get(given)) or []
+        listed = _texts(_literal(rendered(str(given), row, self._where(OPTIONS))))
         if listed is None:
             raise FiglangError(
                 f"{self._where(OPTIONS)}: {str(given)[:60]!r} gives no list; write a column with a list, or "
                 "a template such as {{[a, b]}}"
             )
-        return list(listed)
+        return listed
 
     def _target(self, row: Mapping[str, Any], names: set[str], choices: Sequence[str]) -> Any:
         given = self.keys[GOLD]
@@ -166,6 +166,14 @@ class HarnessTask:
         if isinstance(given, list) and len(given) == 1:
             given = given[0]
         return given if isinstance(given, int) else golds.place(given, choices, "text")
+
+
+def _texts(value: Any) -> list[str] | None:
+    """The choices with the spaces around them; None for what is not a list."""
+    if isinstance(value, list | tuple):
+        return [str(one) for one in value]
+    listed = options.listed(value)
+    return None if listed is None else list(listed)
 
 
 def _literal(text: str) -> Any:

@@ -1,0 +1,1 @@
+"""Items of figlang as tasks of other tools."""
