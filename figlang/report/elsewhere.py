@@ -50,6 +50,9 @@ def orienting(chapter: Chapter) -> list[tuple[str, list[Comparison]]]:
 
     The best one that was measured on these items is first; a better one that was measured on others follows.
     """
+    settings = _known(chapter).get("data", {}).get("settings", {})
+    if any(settings.get(name) for name in ("file", "train", "validation")):  # items of one's own
+        return []
     found = [one for one in _compared(chapter) if one.published.value is not None and one.orients]
     people = [one for one in found if one.published.model == "Human"]
     systems = [one for one in found if one.published.metric == "accuracy" and not _people(one)]
