@@ -155,6 +155,7 @@ TRAINED = [
 
 
 @pytest.mark.installed
+@pytest.mark.timeout(1800)  # ninety seconds of CPU, on a machine that others use
 def test_every_verb_works_from_the_wheel_in_an_empty_folder(command: Path, tmp_path: Path) -> None:
 
     def left(verb: str, words: Sequence[str], files: str) -> str:
@@ -165,7 +166,7 @@ def test_every_verb_works_from_the_wheel_in_an_empty_folder(command: Path, tmp_p
             env=apart(tmp_path),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=900,
             check=False,
         )
         found = list(tmp_path.glob(files))
@@ -190,6 +191,7 @@ def test_every_verb_works_from_the_wheel_in_an_empty_folder(command: Path, tmp_p
 
 
 @pytest.mark.installed
+@pytest.mark.timeout(1800)  # ninety seconds of CPU, on a machine that others use
 def test_two_processes_train_one_run_from_the_wheel(command: Path, tmp_path: Path) -> None:
     """Lightning starts the second process as `python FILE words…`."""
     words = [*TINY, "trainer.strategy=ddp", "trainer.devices=2", "run=two"]
