@@ -94,7 +94,7 @@ def text(shown: Sequence[Preset], counts: Mapping[str, Count]) -> str:
             preset.about, COLUMNS, initial_indent=" " * 6, subsequent_indent=" " * 6, break_on_hyphens=False
         )
     lines += ["", "Items: train / validation / test. –: no such split, or no file of it here."]
-    lines += ["Your own items: data=FILE.csv, FILE.tsv or FILE.jsonl (`--help data`)."]
+    lines += ["Your own items: data=FILE, any table (`figlang describe FILE`, `--help data`)."]
     return "\n".join(lines) + "\n"
 
 

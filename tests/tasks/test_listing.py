@@ -12,7 +12,7 @@ from figlang.tasks import counting, listing
 from tests.conftest import published
 
 PRESETS = listing.presets(CONF / "data")
-BUNDLED = ["figqa_sample", "miqa_sample", "munch_sample"]
+BUNDLED = ["figqa_sample", "miqa_sample", "munch_sample", "own_sample"]
 
 
 def test_the_bundled_samples_have_the_numbers_that_are_shown(tmp_path: Path) -> None:

@@ -65,6 +65,8 @@ def filled(data: DataConfig, content: dict[str, Any], path: Path) -> DataConfig:
         if key not in KEYS:
             meant = "".join(f"did you mean {close}? " for close in get_close_matches(str(key), KEYS, n=1))
             raise FiglangError(f"{path}: unknown key {key!r}; {meant}the keys are {', '.join(KEYS)}")
+        if key != "columns" and not isinstance(content[key], str | None):
+            raise FiglangError(f"{path}: {key}: {content[key]!r} is not text; give one name")
     changed: dict[str, Any] = {"file": None}
     for name in FILES:
         if content.get(name) is not None and (name == "file" or getattr(data, name) is None):

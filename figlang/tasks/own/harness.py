@@ -56,6 +56,8 @@ class HarnessTask:
                 f"{path}: tasks whose options are contexts, and prompts of other packages, are not read; "
                 "export the rows to a JSONL file"
             )
+        if not isinstance(keys.get("dataset_kwargs") or {}, dict):
+            raise FiglangError(f"{path}: dataset_kwargs holds no keys with values; name data_files there")
         return cls(path, keys)
 
     @property
@@ -190,7 +192,10 @@ def _literal(text: str) -> Any:
 def _with_includes(path: Path, content: Mapping[str, Any], seen: tuple[Path, ...]) -> dict[str, Any]:
     included = content.get("include")
     keys: dict[str, Any] = {}
-    for name in [included] if isinstance(included, str) else included or []:
+    several = [included] if isinstance(included, str | None) else included
+    if not isinstance(several, list):
+        raise FiglangError(f"{path}: include: {included!r} is not the name of a file; give one or a list")
+    for name in filter(None, several):
         parent = path.parent / str(name)
         if parent.resolve() in seen:
             raise FiglangError(f"{path}: include: {name} includes itself; remove the line")

@@ -1,10 +1,10 @@
 """Templates of Jinja from files of others, rendered in a sandbox: they see a row and nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from typing import Any
 
 from jinja2 import StrictUndefined
-from jinja2.exceptions import TemplateError
+from jinja2.exceptions import SecurityError, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from regex import sub
 
@@ -17,7 +17,18 @@ def _replaced(text: str, pattern: str, replacement: str = "", count: int = 0) ->
     return str(sub(pattern, replacement, text, count=count, timeout=_SECONDS))
 
 
-_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """Templates that cannot fill the memory either."""
+
+    intercepted_binops = frozenset(("*", "**"))
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        if operator == "**" or isinstance(left, Sized) or isinstance(right, Sized):
+            raise SecurityError(f"{operator} of texts and lists, and powers, are not allowed")
+        return super().call_binop(context, operator, left, right)
+
+
+_ENVIRONMENT = _Sandbox(undefined=StrictUndefined, keep_trailing_newline=True)
 _ENVIRONMENT.filters["regex_replace"] = _replaced
 
 

@@ -46,6 +46,8 @@ def test_the_command_line_overrides_the_document(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("- a", "holds no keys"),
+        ("hub: 3", "hub: 3 is not text"),
+        ("file: [a]", "is not text; give one name"),
         ("a: [", "is not YAML"),
         ("fle: x.csv", "unknown key 'fle'; did you mean file"),
         ("file: x.csv\ncolumns: {contxt: a}", "there is no 'contxt'; the keys of columns"),
