@@ -96,7 +96,8 @@ def trained(content: Mapping[str, Any]) -> tuple[str, str, str]:
         return UNTRAINED, "", ""
     *before, last = whole.split(">")
     name, _, settings = last.partition("(")
-    return data(name), " > ".join(data(each.partition("(")[0]) for each in before), settings.rstrip(")")
+    stages = " > ".join(data(each.partition("(")[0]) for each in before)
+    return data(name), stages, settings.rstrip(")").replace(",", ", ")
 
 
 def method(content: Mapping[str, Any]) -> tuple[str, str, str]:
