@@ -11,12 +11,13 @@ from figlang.api import comparing
 from figlang.config import CompareConfig
 from figlang.config.entry import entry
 from figlang.runs import names
+from figlang.runs.passing import results_among
 
 
 @entry("compare")
 def main(config: CompareConfig) -> None:
     rename, console = names.renaming(config.rename), Console()
-    found = comparing.of_paths(config.runs, rename, config.join, config.common)
+    found = comparing.of_paths(results_among(config.runs, 2), rename, config.join, config.common)
     shown = found.tables()
     where = f"the tables in {config.output}" if config.output else "output=FOLDER, which writes them"
     pointer = () if found.table in shown else (f"{len(found.pairs):,} pairs of systems: see {where}.",)

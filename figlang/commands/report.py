@@ -1,5 +1,6 @@
 """Write a page about runs, with tables and figures for a paper: `figlang report RUN …`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -7,10 +8,12 @@ from rich.console import Console
 from figlang.config import ReportConfig
 from figlang.config.entry import entry
 from figlang.report import assembly
+from figlang.runs.passing import results_among
 
 
 @entry("report")
 def main(config: ReportConfig) -> None:
+    config = replace(config, runs=results_among(config.runs))
     page = assembly.write(config, _folder(config))
     Console().print(str(page), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 

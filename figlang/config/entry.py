@@ -15,9 +15,10 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from figlang.config.combining import combinations
+from figlang.config.combining import Combination, combinations
 from figlang.config.composing import CONF, named
 from figlang.config.multirun import told
+from figlang.config.packages import check_packages
 from figlang.config.refusals import of_submitit, refuse, refuse_fault
 from figlang.config.roots import ROOTS, Root, chosen
 from figlang.config.usage import print_help, print_tables
@@ -78,7 +79,10 @@ class Entry:
 
     def _together(self, root: Root, words: list[str]) -> None:
         try:
-            self.task(combinations(self.verb, root.schema, words))
+            made: list[Combination[Any]] = combinations(self.verb, root.schema, words)
+            for each in made:
+                check_packages(each.config)
+            self.task(made)
         except OURS as error:
             refuse(error)
         except FAULTS as error:
@@ -87,6 +91,7 @@ class Entry:
     def _each(self, name: str, root: Root) -> None:
         """Let Hydra run the task, once or, with -m, for every combination of values."""
         entered = False
+        self.trained.clear()  # of an earlier command of this process
         # Its lines about a multirun have its own signs; `told` says more plainly what is run.
         logging.getLogger("hydra").setLevel(logging.WARNING)
 
@@ -128,6 +133,7 @@ class Entry:
         config: Any = None
         try:
             config = named(composed, root.schema)
+            check_packages(config)
             self.task(config)
             if not isinstance(config, TrainConfig):
                 return None

