@@ -1,7 +1,7 @@
 """YAML files about data: those that `figlang describe` writes, and tasks of lm-evaluation-harness. Nothing in
 them is run."""
 
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -20,22 +20,34 @@ class _Loader(yaml.SafeLoader):
     """Plain values only."""
 
 
-def _refused(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Any:
-    name = Path(node.start_mark.name).name
-    raise FiglangError(
-        f"{name} line {node.start_mark.line + 1}: !{suffix} names Python code, and figlang runs no code of "
-        "such files; write the columns or a Jinja template there, or export the rows to a JSONL file"
-    )
+@dataclass(frozen=True)
+class Code:
+    """The place of a value that names Python code, for example `!function utils.text`. It is never run."""
+
+    file: str
+    line: int
+    tag: str
+
+    def refusal(self) -> FiglangError:
+        """The error where the value is needed."""
+        return FiglangError(
+            f"{self.file} line {self.line}: !{self.tag} names Python code, and figlang runs no code of such "
+            "files; write the columns or a Jinja template there, or export the rows to a JSONL file"
+        )
 
 
-_Loader.add_multi_constructor("!", _refused)
+def _code(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Code:
+    return Code(Path(node.start_mark.name).name, node.start_mark.line + 1, suffix)
+
+
+_Loader.add_multi_constructor("!", _code)
 
 
 def read(path: Path) -> dict[str, Any]:
     """Read a YAML file.
 
     Raises:
-        FiglangError: It is missing, is not YAML, names code, or is not a mapping.
+        FiglangError: It is missing, is not YAML, or is not a mapping.
     """
     try:
         with path.open(encoding="utf-8-sig") as file:
@@ -65,6 +77,8 @@ def filled(data: DataConfig, content: dict[str, Any], path: Path) -> DataConfig:
         if key not in KEYS:
             meant = "".join(f"did you mean {close}? " for close in get_close_matches(str(key), KEYS, n=1))
             raise FiglangError(f"{path}: unknown key {key!r}; {meant}the keys are {', '.join(KEYS)}")
+        if isinstance(content[key], Code):
+            raise content[key].refusal()
         if key != "columns" and not isinstance(content[key], str | None):
             raise FiglangError(f"{path}: {key}: {content[key]!r} is not text; give one name")
     changed: dict[str, Any] = {"file": None}

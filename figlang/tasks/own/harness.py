@@ -21,6 +21,8 @@ SPLITS = {
     "test": ("test_split",),
 }
 COLUMNS = CONTEXT, OPTIONS, GOLD = "doc_to_text", "doc_to_choice", "doc_to_target"
+# Keys that make the rows and texts. Code in others, for example of a metric, is of no concern here.
+NEEDED = (*COLUMNS, "process_docs", "custom_dataset", "description", "dataset_kwargs", "target_delimiter")
 
 
 def is_task(content: Mapping[str, Any]) -> bool:
@@ -43,6 +45,9 @@ class HarnessTask:
             FiglangError: It is not of multiple choice, or needs code.
         """
         keys = _with_includes(path, content, (path.resolve(),))
+        for key in NEEDED:
+            if isinstance(code := keys.get(key), documents.Code):
+                raise code.refusal()
         if keys.get("output_type") != KIND:
             raise FiglangError(
                 f"{path}: output_type is {keys.get('output_type', 'not set')}, and figlang reads tasks with "

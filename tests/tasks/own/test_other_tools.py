@@ -77,6 +77,17 @@ def test_an_included_file_gives_what_the_task_leaves_out(tmp_path: Path) -> None
     assert load(tmp_path / "child.yaml").items[0].context == f"Nota. {FRASES[0][0]}"
 
 
+def test_code_of_a_metric_is_left_alone_and_code_that_a_child_replaces_too(tmp_path: Path) -> None:
+    write(tmp_path / "frases.jsonl", rows())
+    before = load(task(tmp_path)).items
+    assert load(task(tmp_path, more="metric_list: [{metric: !function utils.own}]\n")).items == before
+    task(tmp_path, more="description: !function utils.text\n")
+    with pytest.raises(FiglangError, match="names Python code"):
+        load(tmp_path / "frases.yaml")
+    (tmp_path / "child.yaml").write_text("include: frases.yaml\ndescription: ''\n")
+    assert load(tmp_path / "child.yaml").items == before
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
