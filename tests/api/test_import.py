@@ -36,6 +36,12 @@ def test_what_only_reads_and_counts_needs_no_torch(name: str) -> None:
     assert run(f"import sys, figlang; figlang.{name}; print('torch' in sys.modules)").strip() == "False"
 
 
+@pytest.mark.parametrize(("call", "after"), [("enable", True), ("disable", False)])
+def test_garbage_is_collected_after_an_import_as_before_it(call: str, after: bool) -> None:
+    code = f"import gc, figlang; gc.{call}(); figlang.measure; print(gc.isenabled())"
+    assert run(code).strip() == str(after)
+
+
 def test_every_name_is_there_and_unknown_ones_are_not() -> None:
     for name in figlang.__all__:
         assert callable(getattr(figlang, name)), name
