@@ -24,7 +24,6 @@ from omegaconf import DictConfig, OmegaConf
 
 from figlang.config.section import plain
 from figlang.errors import FiglangError, one_line
-from figlang.report.concluding import conclude_multirun
 
 log = logging.getLogger("figlang")
 # What a sweep file says to W&B's agent only.
@@ -147,6 +146,9 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
                 words,
                 best.user_attrs["run"],
             )
+            # Hydra loads this file at every start, and a table needs libraries that take a second.
+            from figlang.report.concluding import conclude_multirun
+
             conclude_multirun([run for trial in done for run in trial.user_attrs["run"].split(SEPARATOR)])
 
     def _run(

@@ -1,4 +1,4 @@
-"""Show the conclusion of a sweep: the settings that vary, means over seeds, the best by held-out loss."""
+"""Show the conclusion of a sweep: the best setting and its command: `figlang sweep FOLDER`."""
 
 from pathlib import Path
 
