@@ -66,12 +66,14 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # A notebook is asked for its own progress bars when libraries are imported. None are shown here.
     warnings.filterwarnings("ignore", message="IProgress not found")
-    # Libraries make millions of objects that stay. Looking through them meanwhile takes a sixth of the time.
+    # Libraries make millions of objects that stay. To look through them, now and later, takes a third of the
+    # time to a first result.
     collects = gc.isenabled()
     gc.disable()
     try:
         globals()[name] = value = getattr(import_module(_MODULES[name]), name)
     finally:
+        gc.freeze()
         if collects:
             gc.enable()
     return value
