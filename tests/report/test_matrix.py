@@ -91,6 +91,7 @@ def test_what_is_written_can_be_read_and_found_again(tmp_path: Path) -> None:
         "accuracy.md",
         "accuracy.csv",
         "accuracy.tex",
+        "accuracy-column.tex",
     }
     first = json.loads((folder / "matrix.json").read_text())[0]
     assert first["metrics"]["accuracy"]["n"] == 100
