@@ -112,5 +112,5 @@ def test_letters_without_a_font_are_said_once(tmp_path: Path, caplog: pytest.Log
 
 
 def test_other_warnings_about_figures_are_not_swallowed() -> None:
-    with pytest.warns(UserWarning, match="tight layout"), drawing._letters_without_font():
+    with pytest.warns(UserWarning, match="tight layout"), drawing.letters_without_font():
         warnings.warn("tight layout is off", UserWarning, stacklevel=1)
