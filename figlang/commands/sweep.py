@@ -1,4 +1,4 @@
-"""Show the conclusion of a sweep: the best setting and its command: `figlang sweep FOLDER`."""
+"""Show what a sweep concludes: the best setting and its command: `figlang sweep FOLDER`."""
 
 from pathlib import Path
 
