@@ -15,7 +15,8 @@ from figlang.models.checkpoint import Loaded, Served
 from figlang.models.formats import Ability
 from figlang.models.served.scorer import ServedScorer
 from figlang.scoring import choices, letters
-from figlang.scoring.requests import Scored, Tokens, bos_ids
+from figlang.scoring.flat import Sequences
+from figlang.scoring.requests import Scored, bos_ids
 from figlang.scoring.tree.causal import CausalScorer
 from figlang.tasks.examples import Pool
 from figlang.tasks.questions import Questions
@@ -129,7 +130,7 @@ class Judge:
         records = [{"id": each.item.id, "text": text} for each, text in zip(asked, texts, strict=True)]
         return _judged(predictions, records, None, len(items), blind)
 
-    def sequences(self, asked: Sequence[Prompted]) -> list[Tokens]:
+    def sequences(self, asked: Sequence[Prompted]) -> Sequences:
         """The sequences to score: every prompt with every form of every letter."""
         return self.scorer.encoder.extend([each.prompt for each in asked], self._endings(asked))[0]
 

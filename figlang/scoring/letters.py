@@ -80,9 +80,8 @@ def measure(scorer: CausalScorer, asked: Sequence[Prompted], progress: bool = Fa
         for _ in asked
     ]
     # By itself a prompt is read once, whatever the number of its answers.
-    return LetterScores(
-        asked, found, replace(scored, tokens=sum(each.start for each in sequences[:: len(endings)]))
-    )
+    prompts = (sequences[place].start for place in range(0, len(sequences), len(endings)))
+    return LetterScores(asked, found, replace(scored, tokens=sum(prompts)))
 
 
 def answer_forms(spans: SpanFinder, asked: Sequence[Prompted]) -> list[list[tuple[str, tuple[int, ...]]]]:

@@ -87,7 +87,7 @@ class MaskedScorer:
         answers: dict[Cloze, dict[int, int]] = {}
         spans: list[list[int]] = []
         count = alone = 0
-        for asked in self._clozes([Request(*request) for request in requests]):
+        for asked in self._clozes(Request(*request) for request in requests):
             spans.append([])
             for cloze, token in asked:
                 tokens = answers.setdefault(cloze, {})
@@ -118,11 +118,9 @@ class MaskedScorer:
             for batch in self._batches(sorted(clozes, key=lambda cloze: -len(cloze.ids))):
                 yield batch, self._run(batch, whole=self._fallback is not None).float()
 
-    def _clozes(self, requests: list[Request]) -> Iterator[list[tuple[Cloze, int]]]:
+    def _clozes(self, requests: Iterable[Request]) -> Iterator[list[tuple[Cloze, int]]]:
         """For every request the cloze of each token of its continuation, and that token."""
-        for index, (request, (encoding, first)) in enumerate(
-            zip(requests, self.spans.find(requests), strict=True)
-        ):
+        for index, (request, encoding, first) in enumerate(self.spans.find(requests)):
             ids = (*self.before, *encoding.ids, *self.after)
             if self.window is not None and len(ids) > self.window:
                 raise RequestError(

@@ -6,13 +6,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from figlang.errors import FiglangError
+from figlang.scoring.flat import Sequences, Tokens
 
+# Texts that are tokenised in one call. What a tokenizer gives for a text takes kilobytes.
+TOGETHER = 512
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -61,14 +65,15 @@ def naming(items: Sequence[str]) -> Iterator[None]:
 class Scored:
     """What requests were given, in their order, and what it took.
 
-    `log_probs` are float32 on the CPU, one per scored token of a continuation: natural logarithms, to be
-    summed or averaged by the caller; none where an endpoint refused to read the request.
+    `log_probs` has a tensor (float32, on the CPU) for each request, with a natural logarithm for each scored
+    token of its continuation, to be summed or averaged by the caller; none where an endpoint refused to read
+    the request.
 
     `tokens` is what running every request by itself would read, `read` what was read, `positions` the rows
     that met the vocabulary matrix. `fallback` is why a slower way had to be taken, or None.
     """
 
-    log_probs: list[Tensor]
+    log_probs: Sequence[Tensor]
     truncated: int
     tokens: int
     read: int
@@ -76,17 +81,8 @@ class Scored:
     fallback: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """Token ids of context and continuation (and bos, if there is one); those from `start` (>= 1) on are
-    scored."""
-
-    ids: list[int]
-    start: int
-
-
 class SpanFinder:
-    """Tokenises requests in one call, each as one string, and finds the continuation by character offset.
+    """Tokenises requests, each as one string, and finds the continuation by character offset.
 
     A token that straddles the boundary belongs to the continuation, and so do the spaces before it. No
     special token is added.
@@ -105,33 +101,37 @@ class SpanFinder:
         self._backend.no_truncation()
         self._backend.no_padding()
 
-    def find(self, requests: Sequence[Request]) -> list[tuple[Any, int]]:
-        """For every request its `tokenizers.Encoding` and the place of the first token of its continuation.
+    def find(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Any, int]]:
+        """Every request, its `tokenizers.Encoding`, and the place of the first token of its continuation.
+
+        Some are read, tokenised and given before the next are read.
 
         Raises FiglangError that names the request whose continuation is empty or has no token, or that holds
         half a character.
         """
-        for index, request in enumerate(requests):
-            if not request.continuation:
-                raise RequestError(index, request, "has an empty continuation; there is nothing to score")
-            if (half := SURROGATE.search(request.context + request.continuation)) is not None:
-                raise RequestError(
-                    index, request, f"holds {half[0]!r}, half of a character; write the whole one"
-                )
-        encodings = self._backend.encode_batch(
-            [context + continuation for context, continuation in requests], add_special_tokens=False
-        )
-        return [
-            (encoding, self._first(index, request, encoding.offsets))
-            for index, (request, encoding) in enumerate(zip(requests, encodings, strict=True))
-        ]
+        index = 0
+        remaining = iter(requests)
+        while asked := list(islice(remaining, TOGETHER)):
+            for place, request in enumerate(asked, start=index):
+                if not request.continuation:
+                    raise RequestError(place, request, "has an empty continuation; there is nothing to score")
+                if (half := SURROGATE.search(request.context + request.continuation)) is not None:
+                    raise RequestError(
+                        place, request, f"holds {half[0]!r}, half of a character; write the whole one"
+                    )
+            texts = (context + continuation for context, continuation in asked)
+            for request, encoding in zip(asked, self._encoded(texts), strict=True):
+                yield request, encoding, self._first(index, request, encoding.offsets)
+                index += 1
 
-    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+    def ids(self, texts: Iterable[str]) -> Iterator[list[int]]:
         """The tokens of texts, each as a whole."""
-        return [
-            list(encoding.ids)
-            for encoding in self._backend.encode_batch(list(texts), add_special_tokens=False)
-        ]
+        return (list(encoding.ids) for encoding in self._encoded(texts))
+
+    def _encoded(self, texts: Iterable[str]) -> Iterator[Any]:
+        remaining = iter(texts)
+        while some := list(islice(remaining, TOGETHER)):
+            yield from self._backend.encode_batch(some, add_special_tokens=False)
 
     def _first(self, index: int, request: Request, offsets: Sequence[tuple[int, int]]) -> int:
         boundary = request.boundary
@@ -174,44 +174,47 @@ class RequestEncoder:
         self._overflow = overflow
         self._window = window
 
-    def encode(self, requests: Iterable[Request]) -> tuple[list[Tokens], int]:
+    def encode(self, requests: Iterable[Request]) -> tuple[Sequences, int]:
         """Token sequences in the order of the requests, and how many were truncated on the left.
+
+        Requests are taken one after another, and none is kept.
 
         Raises FiglangError that names the request if its continuation is empty, if no token of it can be
         scored, or if it is longer than the window.
         """
-        asked = [Request(*request) for request in requests]
-        encoded = [
-            self._tokens(index, request, encoding.ids, first)
-            for index, (request, (encoding, first)) in enumerate(
-                zip(asked, self.spans.find(asked), strict=True)
-            )
-        ]
-        return self._cut(asked, encoded)
+        asked = (Request(*request) for request in requests)
+        return self._fitted(
+            (request, self._tokens(index, request, encoding.ids, first))
+            for index, (request, encoding, first) in enumerate(self.spans.find(asked))
+        )
 
     def extend(
         self, prompts: Sequence[str], endings: Sequence[tuple[str, tuple[int, ...]]]
-    ) -> tuple[list[Tokens], int]:
+    ) -> tuple[Sequences, int]:
         """The tokens of every prompt by itself, followed by every ending, a text with the tokens that are
         scored for it: all endings of a prompt, then those of the next. And how many were truncated.
 
         Raises FiglangError like `encode`.
         """
-        asked, encoded = [], []
+        return self._fitted(self._extended(prompts, endings))
+
+    def _extended(
+        self, prompts: Sequence[str], endings: Sequence[tuple[str, tuple[int, ...]]]
+    ) -> Iterator[tuple[Request, Tokens]]:
         for prompt, ids in zip(prompts, self.spans.ids(prompts), strict=True):
             before = [*self._bos, *ids]
             if not before:
                 raise FiglangError("an empty prompt cannot be continued without a bos; set model.bos")
-            asked += [Request(prompt, text) for text, _ in endings]
-            encoded += [Tokens([*before, *tokens], len(before)) for _, tokens in endings]
-        return self._cut(asked, encoded)
+            for text, tokens in endings:
+                yield Request(prompt, text), Tokens([*before, *tokens], len(before))
 
-    def _cut(self, asked: Sequence[Request], encoded: Sequence[Tokens]) -> tuple[list[Tokens], int]:
-        cut = [
-            self._fit(index, request, tokens)
-            for index, (request, tokens) in enumerate(zip(asked, encoded, strict=True))
-        ]
-        return cut, sum(len(after.ids) < len(before.ids) for before, after in zip(encoded, cut, strict=True))
+    def _fitted(self, encoded: Iterable[tuple[Request, Tokens]]) -> tuple[Sequences, int]:
+        sequences, truncated = Sequences(), 0
+        for index, (request, tokens) in enumerate(encoded):
+            fitting = self._fit(index, request, tokens)
+            truncated += len(fitting.ids) < len(tokens.ids)
+            sequences.append(*fitting)
+        return sequences, truncated
 
     def _tokens(self, index: int, request: Request, ids: list[int], first: int) -> Tokens:
         start = max(len(self._bos) + first, 1)

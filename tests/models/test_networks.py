@@ -76,7 +76,7 @@ def scorer(folder: Path, **settings: Any) -> CausalScorer:
 
 
 def scores(scorer: CausalScorer) -> list[float]:
-    return torch.cat(scorer.score(causal_models.requests()).log_probs).tolist()
+    return torch.cat(list(scorer.score(causal_models.requests()).log_probs)).tolist()
 
 
 def test_weights_laid_out_over_what_is_here_score_the_same(llama: Path) -> None:

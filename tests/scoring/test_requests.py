@@ -84,10 +84,10 @@ def test_training_scores_what_evaluation_does(splitting: PreTrainedTokenizerFast
     found = SpanFinder(splitting).find(
         [encoder.wording.span("", TOMB.context, option) for option in TOMB.options]
     )
-    assert counted == [len(encoding.ids) - first for encoding, first in found]
+    assert counted == [len(encoding.ids) - first for _, encoding, first in found]
 
 
 def test_a_context_of_spaces_is_all_continuation(splitting: PreTrainedTokenizerFast) -> None:
-    ((encoding, first),) = SpanFinder(splitting).find([Request("  ", "3 guests")])
+    ((_, encoding, first),) = SpanFinder(splitting).find([Request("  ", "3 guests")])
     assert first == 0
     assert scored_text(splitting, encoding.ids) == "  3 guests"

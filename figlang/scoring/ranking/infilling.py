@@ -41,7 +41,8 @@ def encode(
         FiglangError: If there is text after a blank, and the tokenizer has no fill-in-the-middle tokens.
     """
     spans, first = SpanFinder(tokenizer), bos_ids(tokenizer, bos)
-    before, after = (spans.ids([getattr(blank, side) for blank in blanks]) for side in ("before", "after"))
+    before = list(spans.ids(blank.before for blank in blanks))
+    after = list(spans.ids(blank.after for blank in blanks))
     if not any(after):
         return [[*first, *ids] for ids in before]
     ids_of_markers = markers(tokenizer)

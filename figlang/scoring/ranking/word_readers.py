@@ -41,7 +41,7 @@ class CausalReader:
         before, after = ("*", "") if self._inserts else ('be "', '"')
         (start,) = spans.ids([before])
         end = (int(self._tokenizer.eos_token_id),) if self._inserts else ()
-        encoded = spans.ids([f"{before}{word}{after}" for word in words])
+        encoded = spans.ids(f"{before}{word}{after}" for word in words)
         pieces = [
             (*ids[len(start) :], *end) if ids[: len(start)] == start and ids != start else ()
             for ids in encoded
@@ -106,7 +106,7 @@ class MaskedReader:
         self, before: str, word: str, after: str
     ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """The tokens before a word, of the word, and after it."""
-        ((encoding, _),) = self._scorer.spans.find([Request(before, word + after)])
+        ((_, encoding, _),) = self._scorer.spans.find([Request(before, word + after)])
         # A space token is not masked: it stays with the text before the word.
         first = (
             next(place for place, (_, end) in enumerate(encoding.offsets) if end > len(before))

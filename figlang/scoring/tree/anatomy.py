@@ -18,7 +18,7 @@ from figlang.cpu.sliced import sliced
 from figlang.errors import FiglangError, one_line
 from figlang.machine.faults import explain
 from figlang.scoring.adapted import adapted
-from figlang.scoring.requests import Tokens
+from figlang.scoring.flat import Tokens
 from figlang.scoring.tree.rounding import Reference, reference
 from figlang.scoring.tree.states import padded, tree_reads, tree_states
 from figlang.scoring.tree.trie import Trie, grow

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from figlang.scoring.flat import Tokens
 from figlang.scoring.likelihood import partners_of
-from figlang.scoring.requests import Request, RequestEncoder, Tokens, naming
+from figlang.scoring.requests import Request, RequestEncoder, naming
 from figlang.scoring.tree.anatomy import Anatomy
 from figlang.scoring.tree.trie import Pack, grow
 from figlang.scoring.wording import Wording

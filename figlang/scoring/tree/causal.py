@@ -15,7 +15,8 @@ from figlang.cpu.packed import lay_out
 from figlang.cpu.parts import untouched
 from figlang.cpu.side_by_side import side_by_side
 from figlang.machine import bars
-from figlang.scoring.requests import Request, RequestEncoder, Scored, Tokens
+from figlang.scoring.flat import Slices, Tokens
+from figlang.scoring.requests import Request, RequestEncoder, Scored
 from figlang.scoring.tree.anatomy import STATELESS, dissect, others
 from figlang.scoring.tree.states import States, for_threads, tree_reads, tree_states, whole_states
 from figlang.scoring.tree.trie import Section, Trie, grow
@@ -101,11 +102,9 @@ class CausalScorer:
             return Scored([], 0, 0, 0, 0, None)
         if truncated:
             log.warning("%d of %d requests were truncated on the left", truncated, len(sequences))
-        reasons = {
-            length: self.anatomy.reason(length)
-            for length in {len(sequence.ids) - 1 for sequence in sequences}
-        }
-        alone = [place for place, sequence in enumerate(sequences) if reasons[len(sequence.ids) - 1]]
+        lengths = [len(sequence.ids) - 1 for sequence in sequences]
+        reasons = {length: self.anatomy.reason(length) for length in set(lengths)}
+        alone = [place for place, length in enumerate(lengths) if reasons[length]]
         fallback = reasons[max(reasons)]
         if fallback:
             log.info(
@@ -114,24 +113,27 @@ class CausalScorer:
                 len(sequences),
                 fallback,
             )
-        log_probs: list[Tensor] = [torch.empty(0)] * len(sequences)
+        found: list[tuple[Sequence[int], Slices]] = []
         read = positions = 0
+        every = range(len(sequences))
         in_threads = self._bears_threads()
         bar = bars.progress(progress)
         matrix = self.anatomy.matrix()
         with hastened(self.anatomy.network), hastened(matrix), bar:
             # Sequences that are too long do not keep the others from sharing.
-            shared = sorted(set(range(len(sequences))) - set(alone))
+            shared = (
+                [place for place, length in enumerate(lengths) if not reasons[length]] if alone else every
+            )
             for places, whole in ((shared, False), (alone, True)):
                 if not places:
                     continue
-                trie = grow([sequences[place] for place in places])
+                trie = grow(
+                    sequences if len(places) == len(every) else [sequences[place] for place in places]
+                )
                 values, used = self._run(trie, matrix, whole, in_threads and not whole, bar)
                 read, positions = read + used, positions + trie.positions
-                for place, span in zip(places, trie.spans, strict=True):
-                    log_probs[place] = values[span]
-        tokens = sum(len(sequence.ids) - 1 for sequence in sequences)
-        return Scored(log_probs, truncated, tokens, read, positions, fallback)
+                found.append((places, trie.spans.of(values)))
+        return Scored(_in_order(found, len(every)), truncated, sum(lengths), read, positions, fallback)
 
     def _run(
         self, trie: Trie, matrix: nn.ModuleList, whole: bool, in_threads: bool, bar: Progress
@@ -201,3 +203,11 @@ class CausalScorer:
         if anatomy.by_length is not None and trie.longest > anatomy.by_length:
             tokens = 0  # one sequence at a time: others must not change its frequencies
         return whole_states(anatomy.network if anatomy.not_split else anatomy.body, trie, tokens)
+
+
+def _in_order(found: list[tuple[Sequence[int], Slices]], count: int) -> Sequence[Tensor]:
+    """The values of all sequences, of parts of them with their places."""
+    if len(found) == 1:
+        return found[0][1]
+    by_place = {place: values for places, part in found for place, values in zip(places, part, strict=True)}
+    return [by_place[place] for place in range(count)]

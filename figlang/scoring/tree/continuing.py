@@ -16,7 +16,7 @@ from transformers import DynamicCache, PreTrainedModel
 
 from figlang.cpu.hasten import hastened
 from figlang.errors import FiglangError
-from figlang.scoring.requests import Tokens
+from figlang.scoring.flat import Tokens
 from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.states import padded, read_tree, tree_reads
 from figlang.scoring.tree.trie import grow

@@ -3,16 +3,18 @@
 Shape letters: V nodes, N nodes that are read, S scored nodes, K keys, P nodes of a pack.
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
+from sys import byteorder
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from figlang.cpu.blocks import Blocks
-from figlang.scoring.requests import Tokens
+from figlang.scoring.flat import Slices, Tokens, from_array
 
 # The number of keys of a block is a multiple of this, or all. On a CPU, products with other numbers take up
 # to half as long again.
@@ -66,7 +68,7 @@ class Trie:
     scored: Tensor
     firsts: Tensor
     counts: Tensor
-    spans: list[Tensor]
+    spans: Slices
 
     @property
     def positions(self) -> int:
@@ -195,43 +197,60 @@ def grow(sequences: Sequence[Tokens]) -> Trie:
 
     Sequences may be equal, or one may be the beginning of another.
     """
-    tokens: list[int] = []
-    parents: list[int] = []
-    depths: list[int] = []
-    scored: set[int] = set()
-    spans: list[Tensor] = [torch.empty(0, dtype=torch.long)] * len(sequences)
-    path: list[int] = []
+    # Numbers of 4 bytes, since the trie of many sequences has millions of nodes.
+    tokens, parents, depths, ends, path = (array("i") for _ in range(5))
+    bounds, keys = array("q", [0]), []
+    for ids, start in sequences:
+        bounds.append(bounds[-1] + len(ids) - start)
+        keys.append(_key(ids))
+    spans = array("i", bytes(4 * bounds[-1]))
     before: list[int] = []
-    for index in sorted(range(len(sequences)), key=lambda index: sequences[index].ids):
-        ids, start = sequences[index].ids, sequences[index].start
+    order = sorted(range(len(sequences)), key=keys.__getitem__)
+    del keys
+    for index in order:
+        ids, start = sequences[index]
         shared = _shared(before, ids)
+        count = len(tokens)
+        for node in path[shared:]:
+            ends[node] = count
         del path[shared:]
-        for token in ids[shared:]:
+        if fresh := ids[shared:]:
+            nodes = range(count, count + len(fresh))
             parents.append(path[-1] if path else -1)
-            depths.append(len(path))
-            path.append(len(tokens))
-            tokens.append(token)
-        spans[index] = torch.tensor(path[start:])
-        scored.update(path[start:])
+            parents.extend(nodes[:-1])
+            depths.extend(range(shared, len(ids)))
+            path.extend(nodes)
+            tokens.extend(fresh)
+            ends.extend(nodes)  # until the last descendant of each is known
+        spans[bounds[index] : bounds[index + 1]] = path[start:]
         before = ids
-    sizes = [1] * len(tokens)
-    for node in range(len(tokens) - 1, -1, -1):
-        if parents[node] >= 0:
-            sizes[parents[node]] += sizes[node]
-    above = torch.tensor(parents)
-    asked = torch.tensor(sorted(scored, key=lambda node: (parents[node], node)))
+    for node in path:
+        ends[node] = len(tokens)
+    above, places = from_array(parents), from_array(spans)
+    is_scored = torch.zeros(len(tokens), dtype=torch.bool)
+    is_scored[places] = True
+    asked = is_scored.nonzero()[:, 0]
+    asked = asked[above[asked].argsort(stable=True)]
     counts = torch.bincount(above[asked], minlength=len(tokens))
     return Trie(
-        tokens=torch.tensor(tokens),
+        tokens=from_array(tokens),
         parents=above,
-        depths=torch.tensor(depths),
-        ends=torch.arange(len(tokens)) + torch.tensor(sizes),
+        depths=from_array(depths),
+        ends=from_array(ends),
         read=torch.unique(above[above >= 0]),
         scored=asked,
         firsts=counts.cumsum(0) - counts,
         counts=counts,
-        spans=spans,
+        spans=Slices(places, bounds[1:]),
     )
+
+
+def _key(ids: list[int]) -> bytes:
+    """Bytes that sort as the ids do, and take less room."""
+    numbers = array("I", ids)
+    if byteorder == "little":
+        numbers.byteswap()
+    return numbers.tobytes()
 
 
 def _shared(first: list[int], second: list[int]) -> int:

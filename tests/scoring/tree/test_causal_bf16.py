@@ -44,7 +44,7 @@ def squared_error(network_: PreTrainedModel, exact: list[Tensor], steady: bool) 
     scorer.anatomy = replace(scorer.anatomy, steady=steady and scorer.anatomy.steady)
     found = scorer.score(requests())
     assert found.fallback is None
-    return float((torch.cat(found.log_probs) - torch.cat(exact)).square().mean())
+    return float((torch.cat(list(found.log_probs)) - torch.cat(list(exact))).square().mean())
 
 
 @pytest.mark.parametrize("family", TREE)
@@ -71,7 +71,7 @@ def test_in_bf16_sums_in_float32_are_nearer_to_float32(monkeypatch: pytest.Monke
         sequences, _ = CausalScorer(half, TOKENIZER, bos="add").encoder.encode(requests())
         own = torch.cat([torch.tensor(values(half, tokens.ids, tokens.start)) for tokens in sequences])
         steady, unsteady = squared_error(half, exact, True), squared_error(half, exact, False)
-        to_own.append(steady / float((own - torch.cat(exact)).square().mean()))
+        to_own.append(steady / float((own - torch.cat(list(exact))).square().mean()))
         to_unsteady.append(steady / unsteady)
     assert max(*to_unsteady, *to_own) < 1.2
     assert geometric_mean(to_unsteady) < 0.95

@@ -92,16 +92,16 @@ def test_two_halves_in_bf16_add_up_in_float32_as_one_does(
     family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("figlang.cpu.sliced.OUTPUTS", 64)
-    exact = torch.cat(CausalScorer(network(family, **TREE[family]), TOKENIZER).score(many()).log_probs)
+    exact = torch.cat(list(CausalScorer(network(family, **TREE[family]), TOKENIZER).score(many()).log_probs))
     scorer = CausalScorer(network(family, **TREE[family]).to(torch.bfloat16), TOKENIZER, pack=40)
     assert scorer.anatomy.steady
     errors = []
     for threads in (1, 2):
         torch.set_num_threads(threads)
-        errors.append(float((torch.cat(scorer.score(many()).log_probs) - exact).square().mean()))
+        errors.append(float((torch.cat(list(scorer.score(many()).log_probs)) - exact).square().mean()))
     assert errors[1] == pytest.approx(errors[0], rel=0.2)
     scorer.anatomy = replace(scorer.anatomy, steady=False)
-    assert errors[1] < 0.95 * float((torch.cat(scorer.score(many()).log_probs) - exact).square().mean())
+    assert errors[1] < 0.95 * float((torch.cat(list(scorer.score(many()).log_probs)) - exact).square().mean())
 
 
 @pytest.mark.usefixtures("two_threads")

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from figlang.scoring.requests import Tokens
+from figlang.scoring.flat import Tokens
 from figlang.scoring.tree.trie import Section, grow
 
 

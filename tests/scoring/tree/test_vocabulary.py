@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from figlang.cpu import sliced as slices
 from figlang.cpu.sliced import sliced
 from figlang.errors import FiglangError
-from figlang.scoring.requests import Tokens
+from figlang.scoring.flat import Tokens
 from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.causal import CausalScorer
 from figlang.scoring.tree.trie import Trie, grow

@@ -1,0 +1,92 @@
+"""Many short rows in flat arrays. An object for each row would take half a kilobyte, whatever it holds."""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, overload
+
+import torch
+from torch import Tensor
+
+
+class Tokens(NamedTuple):
+    """Token ids of context and continuation (and bos, if there is one).
+
+    Those from `start` (>= 1) on are scored.
+    """
+
+    ids: list[int]
+    start: int
+
+
+class Sequences(Sequence[Tokens]):
+    """Token sequences. Each is made into objects only when it is asked for."""
+
+    def __init__(self) -> None:
+        self._ids = array("i")
+        self._ends = array("q", [0])
+        self._starts = array("i")
+
+    def append(self, ids: Sequence[int], start: int) -> None:
+        """Add a sequence, whose tokens from `start` on are scored."""
+        self._ids.extend(ids)
+        self._ends.append(len(self._ids))
+        self._starts.append(start)
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @overload
+    def __getitem__(self, place: int) -> Tokens: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Tokens]: ...
+    def __getitem__(self, place: int | slice) -> Tokens | list[Tokens]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        each = range(len(self))[place]
+        return Tokens(self._ids[self._ends[each] : self._ends[each + 1]].tolist(), self._starts[each])
+
+    def __iter__(self) -> Iterator[Tokens]:
+        return (self[place] for place in range(len(self)))
+
+
+class Slices(Sequence[Tensor]):
+    """Short tensors that stand one behind another in a long one.
+
+    Args:
+        values: The long tensor.
+        ends: The end of each short one. Each begins where the one before it ends.
+
+    Attributes:
+        values: As given.
+    """
+
+    def __init__(self, values: Tensor, ends: Sequence[int]) -> None:
+        self.values = values
+        self._ends = array("q", [0])
+        self._ends.extend(ends)
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> Tensor: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Tensor]: ...
+    def __getitem__(self, place: int | slice) -> Tensor | list[Tensor]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        each = range(len(self))[place]
+        return self.values[self._ends[each] : self._ends[each + 1]]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[place] for place in range(len(self)))
+
+    def of(self, values: Tensor) -> "Slices":
+        """Where these are places in `values`: what stands there, in the same short rows."""
+        return Slices(values[self.values], self._ends[1:])
+
+
+def from_array(numbers: "array[int]") -> Tensor:
+    """The numbers of an array (4 or 8 bytes each) as a tensor (int64)."""
+    kind = {4: torch.int32, 8: torch.int64}[numbers.itemsize]
+    return torch.frombuffer(numbers, dtype=kind).long() if numbers else torch.empty(0, dtype=torch.long)
