@@ -181,11 +181,12 @@ class Prediction:
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a model answered in a chat: `cut` if it ran into the limit of tokens, `refused` if a content
-    filter stopped it."""
+    filter stopped it, and `usage`, what an endpoint says that it took."""
 
     text: str
     cut: bool = False
     refused: bool = False
+    usage: dict[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

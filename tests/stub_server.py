@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from typing import Any
 
 MODEL = "stub-1"
@@ -164,16 +164,22 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
+class _OneByOne(HTTPServer):
+    """Reads one connection until it is closed, and only then the next."""
+
+    request_queue_size = 128
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128  # with the usual 5, connections that come all at once are reset
 
 
 @contextmanager
-def serving(stub: Stub, port: int = 0) -> Iterator[Stub]:
+def serving(stub: Stub, port: int = 0, one_by_one: bool = False) -> Iterator[Stub]:
     """The stub at `stub.url` while the block runs; when it ends the server is gone, connections included."""
     handler = type("Handler", (_Handler,), {"stub": stub})
-    server = _Server(("127.0.0.1", port), handler)
+    server = (_OneByOne if one_by_one else _Server)(("127.0.0.1", port), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     stub.url = f"http://127.0.0.1:{server.server_port}/v1"

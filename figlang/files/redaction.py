@@ -110,11 +110,15 @@ def _quoted(character: str) -> str:
 
 def redacted_values(content: Any) -> Any:
     """Replace secrets in every text of nested dictionaries and lists; tuples become lists."""
+    return _cleaned(content, redactor())  # made once: it looks through the whole environment
+
+
+def _cleaned(content: Any, clean: Callable[[str], str]) -> Any:
     if isinstance(content, Mapping):
-        return {redacted_values(key): redacted_values(value) for key, value in content.items()}
+        return {_cleaned(key, clean): _cleaned(value, clean) for key, value in content.items()}
     if isinstance(content, list | tuple):
-        return [redacted_values(value) for value in content]
-    return redacted(content) if isinstance(content, str) else content
+        return [_cleaned(value, clean) for value in content]
+    return clean(content) if isinstance(content, str) else content
 
 
 class _Redacting:

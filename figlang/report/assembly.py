@@ -10,7 +10,17 @@ from figlang.errors import FiglangError
 from figlang.files import folders
 from figlang.files.whole import LONGEST
 from figlang.machine import bars
-from figlang.report import browser, differences, elsewhere, errors, hardness, overview, page, surface
+from figlang.report import (
+    browser,
+    differences,
+    elsewhere,
+    errors,
+    hardness,
+    overview,
+    page,
+    spending,
+    surface,
+)
 from figlang.report.parts import Chapter, Long, Picture, Section
 from figlang.runs import names, spelled, systems
 from figlang.runs.systems import System
@@ -130,6 +140,7 @@ def _sections(
         hardness.likelihood(chapter),
         hardness.confidence(chapter),
         overview.curves(chapter),
+        spending.section(chapter),
         overview.reproduction(chapter),
     ]
     return [section for section in made if section is not None]

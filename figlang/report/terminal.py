@@ -13,7 +13,7 @@ from figlang.errors import FiglangError
 from figlang.files import stored
 from figlang.machine.printing import printable
 from figlang.machine.several import one_of_several
-from figlang.report import pairs
+from figlang.report import pairs, spending
 from figlang.runs import recomputed
 from figlang.statistics.clustered import FEW
 from figlang.statistics.comparison import Difference
@@ -108,6 +108,7 @@ def _below(content: Mapping[str, Any]) -> list[str]:
         FEW_CLUSTERS if _few(content) else "",
         pairs.sentence(*shares),
         _cleanness(content["clean"]) if "clean" in content else "",
+        spending.line(content["usage"]) if "usage" in content else "",
     ]
     return [line for line in lines if line]
 

@@ -142,7 +142,7 @@ def _stands(found: re.Match[str], text: str) -> bool:
 @dataclass(frozen=True)
 class Answered:
     """A reply to the message about an item, the letter it names or None, whether it reached the limit of
-    tokens, and whether a content filter stopped it."""
+    tokens, whether a content filter stopped it, and what an endpoint says that it took."""
 
     id: str
     message: str
@@ -150,9 +150,10 @@ class Answered:
     letter: str | None
     cut: bool
     refused: bool
+    usage: dict[str, float] | None = None
 
     def record(self) -> dict[str, Any]:
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "usage"} | (self.usage or {})
 
 
 def choose(asked: Sequence[Lettered], replies: Sequence[Reply]) -> tuple[list[Prediction], list[Answered]]:
@@ -165,7 +166,9 @@ def choose(asked: Sequence[Lettered], replies: Sequence[Reply]) -> tuple[list[Pr
     for one, reply in zip(asked, replies, strict=True):
         count = len(one.item.options)
         named = letter(reply.text, count)
-        answered.append(Answered(one.item.id, one.message, reply.text, named, reply.cut, reply.refused))
+        answered.append(
+            Answered(one.item.id, one.message, reply.text, named, reply.cut, reply.refused, reply.usage)
+        )
         chosen = None if named is None else ascii_uppercase.index(named)
         # An item asked in a drawn order is still the item that was read: its scores go back to its own order.
         own = one.source if one.item.id == one.source.id else one.item

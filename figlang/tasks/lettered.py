@@ -1,6 +1,7 @@
 """Questions for chat models: the options have letters, and the reply names one."""
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import Formatter, ascii_uppercase
@@ -14,6 +15,8 @@ from figlang.types import Item, Prompted
 TEMPLATES = {
     "meaning": '"{metaphor}"\nWhich of the following two statements does that mean?\n(A) {a}\n(B) {b}'
 }
+# What a text would be continued from. It is not a part of a message, which ends with an instruction.
+CUE = re.compile(r"\s+(?:A|Answer):\s*$")
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ def example(item: Item, prompt: PromptConfig) -> str:
 
 def _message(question: str, item: Item) -> str:
     letters = ascii_uppercase[: len(item.options)]
+    question = CUE.sub("", question)
     return f"{question}\n\nAnswer with one letter only: {', '.join(letters[:-1])} or {letters[-1]}."
 
 

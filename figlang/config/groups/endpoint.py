@@ -36,11 +36,16 @@ class EndpointConfig(Section):
         within=Range(least=0, most=10_000),
     )
     input_price: float = option(
-        0.0, "served: price of a million tokens that are sent, in your currency.", within=AMOUNT
+        0.0, "served: price per million tokens that are sent, in model.currency.", within=AMOUNT
     )
-    output_price: float = option(0.0, "served: price of a million tokens that come back.", within=AMOUNT)
+    output_price: float = option(
+        0.0, "served: price per million tokens that come back, in model.currency.", within=AMOUNT
+    )
+    currency: str = option("USD", "served: the currency of prices and costs.")
     max_cost: float | None = option(
-        None, "served: stop before a command's requests cost more than this.", within=POSITIVE
+        None,
+        "served: stop before a command's requests cost more than this, in model.currency.",
+        within=POSITIVE,
     )
 
     def check_endpoint(self, served: bool) -> None:
@@ -85,7 +90,8 @@ class EndpointConfig(Section):
             )
         if self.max_cost is not None and not self.input_price + self.output_price:
             raise FiglangError(
-                f"model.max_cost={self.max_cost:g} needs prices: set model.input_price and model.output_price"
+                f"model.max_cost={self.max_cost:g} needs prices: set model.input_price and "
+                f"model.output_price, in {self.currency} per million tokens"
             )
 
     @property

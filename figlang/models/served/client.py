@@ -20,11 +20,13 @@ from figlang.config import ModelConfig
 from figlang.config.signature import digest
 from figlang.errors import FiglangError, one_line
 from figlang.machine import bars
-from figlang.models.served.cost import Meter
+from figlang.models.served.cost import ENOUGH, PROBES, Meter
 from figlang.models.served.refusal import FILTER, FILTERED, Answer, EndpointError, refusal, refused
 from figlang.models.served.store import Call, Store
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
     import openai
 
@@ -126,7 +128,10 @@ class Client:
                 log.info(
                     "all %d answers are already stored in %s; no request is sent", len(wanted), store.path
                 )
-            self._count_refused([store[call] for call in wanted.values()])
+            answers = {key: store[call] for key, call in wanted.items()}
+            for key, answer in answers.items():
+                self.meter.use(wanted[key], answer)
+            self._count_refused(list(answers.values()))
             return [store[call] for call in calls]
 
     def _count_refused(self, answers: Sequence[Answer]) -> None:
@@ -139,17 +144,19 @@ class Client:
     def _announce(self, wanted: int, missing: Sequence[Call]) -> None:
         sent, received = self.meter.estimate(missing)
         most = self.model.max_cost
+        probed = f"{sent:,} tokens in; {PROBES} of them are sent first, to estimate the cost"
         log.info(
             "%d requests to %s (%d more are stored), about %s",
             len(missing),
             self.model.base_url,
             wanted - len(missing),
-            self.meter.says(sent, received, most=True),
+            self.meter.says(sent, received, most=True) if len(missing) < ENOUGH else probed,
         )
         if most is not None and self.meter.cost + self.meter.price(sent, 0) > most:
             raise FiglangError(
-                f"reading the prompts alone would cost about {self.meter.price(sent, 0):.4g}, more than "
-                f"model.max_cost={most:g}; raise it, or ask for fewer items with data.limit"
+                f"reading the prompts alone would cost about {self.meter.price(sent, 0):.4g} "
+                f"{self.model.currency}, more than model.max_cost={most:g}; raise it, or ask for fewer "
+                "items with data.limit"
             )
 
     def _resumable(self, message: str, wanted: Mapping[str, Call]) -> str:
@@ -163,7 +170,9 @@ class Client:
             return await self._post(api, call)
 
     async def _all(self, calls: Sequence[Call], unusable: Unusable, progress: bool, task: str) -> None:
-        run = _Run(self, calls, unusable)
+        probes = calls[:: len(calls) // PROBES][:PROBES] if len(calls) >= ENOUGH else ()
+        probing = {call.key for call in probes}
+        rest = [call for call in calls if call.key not in probing]
         with bars.progress(progress, MofNCompleteColumn(), TextColumn("{task.fields[rate]}")) as bar:
             number = bar.add_task(task, total=len(calls), rate="")
 
@@ -172,10 +181,17 @@ class Client:
                 if speed := bar.tasks[0].speed:
                     bar.update(number, rate=f"{speed:.1f}/s")
 
-            async with self._connect(self.model.retries) as api:
-                await run.finish(api, arrived)
+            if probes:
+                await _Run(self, probes, unusable).finish(arrived)
+                self._expect(calls, probes)
+            await _Run(self, rest, unusable).finish(arrived)
 
-    def _connect(self, retries: int) -> "openai.AsyncOpenAI":
+    def _expect(self, calls: Sequence[Call], probes: Sequence[Call]) -> None:
+        answers = [(call, self.store[call]) for call in probes]
+        if expected := self.meter.expect(calls, answers):
+            log.info("by the replies to %d of them, all %d take about %s", len(probes), len(calls), expected)
+
+    def _connect(self, retries: int, tls: "ssl.SSLContext | None" = None) -> "openai.AsyncOpenAI":
         import httpx2
         import openai
 
@@ -186,7 +202,9 @@ class Client:
             api_key=self._key() or "none",
             timeout=httpx2.Timeout(self.model.timeout, connect=min(CONNECT, self.model.timeout)),
             max_retries=retries,
-            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [_whole]}),
+            http_client=openai.DefaultAsyncHttpxClient(
+                event_hooks={"response": [_whole]}, verify=tls or httpx2.create_ssl_context()
+            ),
         )
 
     def _key(self) -> str | None:
@@ -272,8 +290,11 @@ class _Run:
         self._stopped = False
         self._failures: list[FiglangError] = []
 
-    async def finish(self, api: "openai.AsyncOpenAI", arrived: Callable[[], None]) -> None:
-        workers = asyncio.gather(*(self._work(api, arrived) for _ in range(self._workers)))
+    async def finish(self, arrived: Callable[[], None]) -> None:
+        import httpx2
+
+        tls = httpx2.create_ssl_context()  # it takes a while to make
+        workers = asyncio.gather(*(self._connected(tls, arrived) for _ in range(self._workers)))
         try:
             await asyncio.shield(workers)
         except asyncio.CancelledError:
@@ -288,6 +309,15 @@ class _Run:
             raise
         if self._failures:
             raise self._failures[0]
+
+    async def _connected(self, tls: "ssl.SSLContext", arrived: Callable[[], None]) -> None:
+        """Work with a connection of its own, which is closed at the end of this worker's requests.
+
+        Some servers read one connection at a time. As long as an idle one is open, they answer no other,
+        until those requests time out.
+        """
+        async with self._client._connect(self._client.model.retries, tls) as api:
+            await self._work(api, arrived)
 
     async def _work(self, api: "openai.AsyncOpenAI", arrived: Callable[[], None]) -> None:
         for call in self._waiting:
@@ -338,8 +368,8 @@ class _Run:
             await self._landed.wait_for(lambda: fits() or not self._flying or self._stopped)
         if not fits() and not self._stopped:
             raise FiglangError(
-                f"the next request could exceed model.max_cost={most:g}, and {meter.cost:.4g} is spent; "
-                "raise it to continue"
+                f"the next request could exceed model.max_cost={most:g}, and {meter.cost:.4g} is spent "
+                f"(in {self._client.model.currency}); raise it to continue"
             )
 
 

@@ -9,6 +9,7 @@ from figlang.config import ModelConfig, SamplingConfig
 from figlang.errors import FiglangError
 from figlang.models.served.abilities import Abilities, abilities
 from figlang.models.served.client import Client
+from figlang.models.served.cost import usage
 from figlang.models.served.refusal import Answer, refused
 from figlang.models.served.spans import PROMPT_FORMS, Token, likeliest, tokens_of
 from figlang.models.served.store import Call
@@ -28,6 +29,10 @@ class Endpoint:
     def facts(self) -> dict[str, Any]:
         """Its part of a signature. The server decides which weights answer, and in which precision."""
         return {"endpoint": self.client.model.base_url, "precision": "unknown"}
+
+    def taken(self) -> dict[str, Any]:
+        """Requests, tokens and cost of the answers that were used since the last call (`Meter.taken`)."""
+        return self.client.meter.taken()
 
     def read(
         self, texts: Sequence[str], progress: bool = False, before: str = ""
@@ -87,7 +92,12 @@ class Endpoint:
         ]
         answers = self._ask("chat/completions", bodies, _unspoken, progress)
         replies = [
-            Reply(_spoken(answer) or "", _choice(answer).get("finish_reason") == "length", refused(answer))
+            Reply(
+                _spoken(answer) or "",
+                _choice(answer).get("finish_reason") == "length",
+                refused(answer),
+                usage(answer) or None,
+            )
             for answer in answers
         ]
         return [replies[start : start + sampling.n] for start in range(0, len(replies), sampling.n)]

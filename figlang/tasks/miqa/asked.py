@@ -1,5 +1,6 @@
 """MiQA's items as questions."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,9 @@ from figlang.tasks.lettered import Lettered, as_asked
 from figlang.tasks.miqa import prompts
 from figlang.tasks.questions import Questions, Template
 from figlang.types import Item, Prompted
+
+# The beginning of an answer, which only a text is continued from.
+BEGUN = re.compile(r"\s+Answer: It (?:could imply|is implied by)\s*$")
 
 
 class Implications(Questions):
@@ -47,7 +51,8 @@ class Implications(Questions):
             raise FiglangError(
                 f"prompt={prompt.name} shows its options without letters; use prompt=miqa_numbered"
             )
-        return as_asked(self.ask(share, prompt, pool, blind))
+        asked = self.ask(share, prompt, pool, blind)
+        return as_asked([replace(each, prompt=BEGUN.sub("", each.prompt)) for each in asked])
 
     def facts(self, prompt: PromptConfig) -> dict[str, Any]:
         return {"shots": prompt.k}

@@ -339,7 +339,8 @@ def test_cost_is_estimated_counted_and_bounded(tmp_path: Path, caplog: pytest.Lo
     caplog.set_level("INFO")
     with serving(Stub()) as stub:
         with pytest.raises(
-            FiglangError, match=r"reading the prompts alone would cost about \d+, more than model.max_cost=5"
+            FiglangError,
+            match=r"reading the prompts alone would cost about \d+ USD, more than model.max_cost=5",
         ):
             client(stub, tmp_path, **PRICED, max_cost=5).ask(CALLS, usable)
         assert not stub.requests

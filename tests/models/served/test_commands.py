@@ -121,6 +121,10 @@ def test_letters_need_a_chat_only(
     assert "backward" not in content
     rows = [json.loads(line) for line in (here / "out" / "replies.jsonl").read_text().splitlines()]
     assert [row["letter"] for row in rows] == ["A"] * count
+    assert {(row["tokens_in"], row["tokens_out"]) for row in rows} == {(10, 1)}
+    sent = len(stub.seen)
+    took = {"requests": sent, "counted": sent, "tokens_in": 10 * sent, "tokens_out": sent}
+    assert content["usage"] == took, "also after the second command, which asked nothing"
 
 
 @pytest.mark.parametrize(("blind", "count"), [("true", 12), ("false", 8)])

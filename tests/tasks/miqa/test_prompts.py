@@ -3,9 +3,12 @@ before them."""
 
 import pytest
 
+from figlang.config import PromptConfig
 from figlang.errors import FiglangError
 from figlang.files.sources import package_path
+from figlang.tasks.examples import Pool
 from figlang.tasks.miqa import reading as miqa
+from figlang.tasks.miqa.asked import Implications
 from figlang.tasks.miqa.prompts import BASELINES, PROMPTS, Shots, Wording, ask, examples, templates
 from figlang.types import Item, Prompted
 
@@ -53,6 +56,15 @@ def wording(name: str, **settings: str) -> Wording:
 def test_the_named_prompts(name: str, implies: str, implied_by: str) -> None:
     assert wording(name).prompt(IMPLIES) == implies
     assert wording(name).prompt(IMPLIED_BY) == implied_by
+
+
+@pytest.mark.parametrize("name", ["numbered", "qa", "question_answer"])
+@pytest.mark.parametrize("layout", ["inline", "lines"])
+def test_a_message_asks_for_a_letter_right_after_the_options(name: str, layout: str) -> None:
+    prompt = PromptConfig(question=name, layout=layout, reply="letter")
+    for item, last in ((IMPLIES, "I shouted"), (IMPLIED_BY, "I lost my temper")):
+        (asked,) = Implications().letters([item], [item], prompt, Pool(), "all")
+        assert asked.message.endswith(f"(B) {last}\n\nAnswer with one letter only: A or B.")
 
 
 def test_the_baselines_do_not_show_the_stem() -> None:
