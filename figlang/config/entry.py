@@ -28,7 +28,7 @@ from figlang.errors import INTERRUPTED, FiglangError
 from figlang.files.redaction import nothing_secret_said
 from figlang.machine.printing import legible, log_to_terminal
 
-Task = Callable[[Any], None]
+Task = Callable[[Any], str | None]  # it may return the folder of its results
 Conclude = Callable[[list[str]], None]
 OURS = (HydraException, OmegaConfBaseException, FiglangError)
 FAULTS = (OSError, MemoryError, RuntimeError)
@@ -39,12 +39,13 @@ class Entry:
     """A verb as a command without arguments: it reads sys.argv.
 
     It prints help, or composes and checks the options and calls `task` with them. If the root is `together`,
-    the task gets all combinations of several values. After several trainings, `conclude` gets their folders.
+    the task gets all combinations of several values. After several trainings or evaluations, `conclude` gets
+    their folders.
     """
 
     def __init__(self, verb: str, task: Task, conclude: Conclude | None = None) -> None:
         self.verb, self.task, self.conclude = verb, task, conclude
-        self.trained: list[str] = []
+        self.made: list[str] = []
 
     def __call__(self) -> None:
         legible()
@@ -91,7 +92,7 @@ class Entry:
     def _each(self, name: str, root: Root) -> None:
         """Let Hydra run the task, once or, with -m, for every combination of values."""
         entered = False
-        self.trained.clear()  # of an earlier command of this process
+        self.made.clear()  # of an earlier command of this process
         # Its lines about a multirun have its own signs; `told` says more plainly what is run.
         logging.getLogger("hydra").setLevel(logging.WARNING)
 
@@ -110,8 +111,8 @@ class Entry:
             hydra.main(config_path=str(CONF), config_name=name, version_base="1.3")(job)()
             # A search shows its own conclusion, which has the trials of earlier starts too.
             searched = any(word.startswith(SWEEPER) for word in sys.argv[1:])
-            if self.conclude is not None and len(self.trained) > 1 and not searched:
-                self.conclude(self.trained)
+            if self.conclude is not None and len(self.made) > 1 and not searched:
+                self.conclude(self.made)
         except OURS as error:
             if traceback_wanted:
                 raise
@@ -134,11 +135,11 @@ class Entry:
         try:
             config = named(composed, root.schema)
             check_packages(config)
-            self.task(config)
-            if not isinstance(config, TrainConfig):
-                return None
-            self.trained.append(str(config.run))
-            return config.run
+            folder = self.task(config)
+            trained = config.run if isinstance(config, TrainConfig) else None
+            if made := trained or folder:
+                self.made.append(made)
+            return trained
         except (FiglangError, OmegaConfBaseException) as error:
             refuse(error)
         except FAULTS as error:
@@ -150,7 +151,7 @@ def entry(verb: str, conclude: Conclude | None = None) -> Callable[[Task], Entry
 
     Args:
         verb: A verb of `ROOTS`.
-        conclude: Gets the folders of all trainings, after several of them.
+        conclude: Gets the folders of all trainings or evaluations, after several of them.
 
     Returns:
         The decorator.
@@ -170,13 +171,14 @@ def lazy(verb: str) -> Entry:
         The command.
     """
 
-    def task(options: Any) -> None:
-        _imported(f"figlang.commands.{verb}").main.task(options)
+    def task(options: Any) -> str | None:
+        made: str | None = _imported(f"figlang.commands.{verb}").main.task(options)
+        return made
 
-    def conclude(trained: list[str]) -> None:
+    def conclude(made: list[str]) -> None:
         concludes = import_module(f"figlang.commands.{verb}").main.conclude
         if concludes is not None:
-            concludes(trained)
+            concludes(made)
 
     return Entry(verb, task, conclude)
 

@@ -253,6 +253,19 @@ Facts = Annotated[dict[str, str | int | Finite | bool | None], AfterValidator(_o
 
 
 @with_config(OPEN)
+class Usage(TypedDict):
+    """What the answers of an endpoint took."""
+
+    requests: Count
+    counted: Count
+    tokens_in: Count
+    tokens_out: Count
+    cost: NotRequired[Finite]
+    cost_by: NotRequired[str]
+    currency: NotRequired[str]
+
+
+@with_config(OPEN)
 class Document(TypedDict, total=False):
     """metrics.json of an evaluation or a training."""
 
@@ -272,6 +285,7 @@ class Document(TypedDict, total=False):
     unknown_tokens: UnknownTokens
     three_way: ThreeWay
     replies: Replies
+    usage: Usage
     facts: Facts
     files: dict[str, str]
     command: str

@@ -41,5 +41,5 @@ def section(chapter: Chapter) -> Section | None:
 def _cost(usage: Mapping[str, Any], before: str = "") -> str:
     if "cost" not in usage:
         return ""
-    by = "as the endpoint says" if usage["cost_by"] == "endpoint" else "by the prices that are set"
+    by = "as the endpoint says" if usage.get("cost_by") == "endpoint" else "by the prices that are set"
     return f"{before}{usage['cost']:.4g}{' ' + usage['currency'] if 'currency' in usage else ''} ({by})"
