@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from figlang.config.kinds import Kind, kind_of
+from figlang.config.kinds import CONFIG, Kind, kind_of
 from figlang.config.roots import Root
 from figlang.config.typed import text
 from figlang.config.verbs.describe import DescribeConfig
@@ -23,6 +23,11 @@ log = logging.getLogger("figlang")
 TABLES = (*FORMS, ".yaml", ".yml")
 # A table with these columns needs no names for its columns.
 KNOWN = {"startphrase", "ending1", "ending2"}
+# A new head has to be learnt from few items; a sentence encoder's similarity is there before.
+HINT = (
+    "method.format=pair trains a new head, which can stay at chance on small sets; a sentence encoder with "
+    "method.format=dual may do better there"
+)
 SPLITS = {"dev": "validation", "val": "validation", "valid": "validation"}
 
 
@@ -54,7 +59,7 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
     for word in _with_file(root, words):
         key, equals, value = word.partition("=")
         made += ways[key](value) if equals and key in ways and value else [word]
-    return made
+    return made + _format(root, words)
 
 
 def _loggers(value: str) -> list[str]:
@@ -113,11 +118,37 @@ def _model(value: str, words: Sequence[str], root: Root, folder: Path) -> list[s
     revision = next((word.partition("=")[2] for word in words if word.startswith("model.revision=")), None)
     kind = kind_of(source, revision)
     made = [f"model={'causal' if kind is Kind.CAUSAL else 'encoder'}", f"model.name_or_path={text(source)}"]
-    formatted = any(word.startswith("method.format=") for word in words)
-    if kind is Kind.SENTENCES and root.schema is TrainConfig and not formatted:
+    if kind is Kind.SENTENCES and _unformatted(root, words):
         made.append("method.format=dual")
     log.info("model=%s is read as %s: %s", source, kind.value, " ".join(made))
+    if kind is Kind.ENCODER and _unformatted(root, words):
+        log.info(HINT)
     return made
+
+
+def _unformatted(root: Root, words: Sequence[str]) -> bool:
+    """Whether a training is asked for without a format of its inputs."""
+    formats = ("method.format=", "method=", "experiment=")
+    return root.schema is TrainConfig and not any(word.startswith(formats) for word in words)
+
+
+def _format(root: Root, words: Sequence[str]) -> list[str]:
+    """The format for a folder of `model=encoder`: a sentence encoder is trained as one; others get a hint."""
+    sources = [
+        word.partition("=")[2].strip("'\"") for word in words if word.startswith("model.name_or_path=")
+    ]
+    if "model=encoder" not in words or not sources or not _unformatted(root, words):
+        return []
+    folder = Path(sources[-1]).expanduser()
+    if not (folder / CONFIG).is_file():
+        return []
+    kind = kind_of(str(folder.resolve()))
+    if kind is Kind.SENTENCES:
+        log.info("%s is %s: method.format=dual is used; method.format=pair is a new head", folder, kind.value)
+        return ["method.format=dual"]
+    if kind is Kind.ENCODER:
+        log.info(HINT)
+    return []
 
 
 def _parts(value: str) -> list[str]:

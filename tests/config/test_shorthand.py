@@ -114,6 +114,26 @@ def test_several_values_are_presets(word: str) -> None:
         words("evaluate", word)
 
 
+def test_model_encoder_takes_a_sentence_encoder_as_one_and_hints_for_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    folder = model(tmp_path / "sentences", architectures=["BertModel"])
+    (folder / "modules.json").write_text("[]")
+    given = ["model=encoder", f"model.name_or_path={folder}"]
+    assert words("train", *given) == [*given, "method.format=dual"]
+    assert f"{folder} is a sentence encoder: method.format=dual is used" in caplog.text
+    for own in ("method.format=pair", "method=nli", "experiment=x"):
+        assert words("train", *given, own) == [*given, own], "what is typed counts"
+    assert words("evaluate", *given) == given, "only a training has a format"
+    assert "may do better" not in caplog.text
+    plain = model(tmp_path / "plain", architectures=["BertForMaskedLM"])
+    for form in (["model=encoder", f"model.name_or_path={plain}"], [f"model={plain}"]):
+        caplog.clear()
+        assert "method.format=dual" not in words("train", *form)
+        assert "a sentence encoder with method.format=dual may do better" in caplog.text
+
+
 def test_dev_is_the_validation_split() -> None:
     assert words("evaluate", "split=dev") == ["split=validation"]
     assert words("transfer", "split=dev,test") == ["split=validation,test"]
