@@ -22,8 +22,11 @@ def check_packages(config: Any) -> None:
         return
     if model.init == "pretrained" and model.name_or_path.startswith(PACKAGE):
         package_path(model.name_or_path)
+    # Training refuses quantized weights without QLoRA, whatever is installed.
+    peft = getattr(config, "peft", None)
+    quantized = model.quantization != "none" and (peft is None or peft.name == "qlora")
     for wanted, module, extra, what in (
-        (model.quantization != "none", "bitsandbytes", "large", f"model.quantization={model.quantization}"),
+        (quantized, "bitsandbytes", "large", f"model.quantization={model.quantization}"),
         (model.family == "served", "openai", "served", "model=served"),
     ):
         if wanted and importlib.util.find_spec(module) is None:

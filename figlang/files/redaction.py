@@ -13,6 +13,7 @@ from typing import Any
 
 # Names of environment variables that hold secrets, for example WANDB_API_KEY or AWS_SECRET_ACCESS_KEY.
 _NAMES = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$")
+SCRIPT = "otherscript"  # the command in LaTeX for letters of other scripts
 SHORTEST = 8  # a shorter value would also match harmless words
 # A URL, also one whose slashes were merged when it was made a path. A colon with digits is a port.
 _SCHEME = r"(?<![\w+.-])(?!file:)[A-Za-z][\w+.-]{1,30}:/{1,3}"
@@ -74,17 +75,38 @@ def redactor() -> Callable[[str], str]:
 
 @lru_cache(maxsize=8)
 def _redactor(secrets: tuple[tuple[str, str], ...]) -> Callable[[str], str]:
-    known = [(re.compile("".join(map(_quoted, value))), f"<{what}>") for value, what in secrets]
+    known = [(re.compile(_pattern(value)), value, f"<{what}>") for value, what in secrets]
 
     def clean(text: str) -> str:
-        for pattern, what in known:
-            text = pattern.sub(what, text)
+        for pattern, value, what in known:
+            text = pattern.sub(lambda found, value=value, what=what: what + _rest(found[0], value), text)  # type: ignore[misc]
         if ":/" in text:
             text = _TOKEN.sub(r"\1<password>@", _PASSWORD.sub(r"\1<password>@", text))
             text = _ADDRESS.sub(lambda address: _PARAMETER.sub(r"\1<secret>", address[0]), text)
         return _KEYS.sub("<key>", text)
 
     return clean
+
+
+def _pattern(secret: str) -> str:
+    """A pattern that matches a secret in every way of quoting.
+
+    A table in LaTeX puts letters of other scripts into a command, so that its brace may stand between two
+    characters.
+    """
+    parts, other = [], False
+    for character in secret:
+        if character.isascii() == other:
+            other = not other
+            parts.append(rf"(?:\\{SCRIPT}\{{)?" if other else r"\}?")
+        parts.append(_quoted(character))
+    return "".join([*parts, r"\}?" if other else ""])
+
+
+def _rest(found: str, secret: str) -> str:
+    """The brace after a secret that its pattern matched although no command began with one."""
+    brace = found.endswith("}") and not secret[-1].isascii() and f"\\{SCRIPT}{{" not in found
+    return "}" if brace else ""
 
 
 def _quoted(character: str) -> str:

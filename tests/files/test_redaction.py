@@ -198,3 +198,11 @@ def test_an_evaluation_leaves_no_key_that_a_server_repeats_or_an_address_holds(
     for secret in ("hunter2", segment):
         assert secret not in said
         assert not [path for path in files if secret.encode() in path.read_bytes() or secret in str(path)]
+
+
+@pytest.mark.parametrize(
+    "text", ["{ключ-ключ}", "\\textbf{ключ-ключ}", "{\\otherscript{ключ}-\\otherscript{ключ}}"]
+)
+def test_a_brace_after_a_secret_stays(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "ключ-ключ")
+    assert redacted(text).endswith("{<SOME_TOKEN>}")

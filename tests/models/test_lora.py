@@ -1,7 +1,6 @@
 """Adapters: what they train, how they are exported and read, and that merging loses nothing."""
 
 import json
-import re
 import shutil
 import sys
 from dataclasses import replace
@@ -21,10 +20,10 @@ from figlang.files.folders import OWN
 from figlang.models import adapters, checkpoint, layout, lora, networks, weights
 from figlang.models.manifest import Manifest
 from figlang.release import card, merging
-from figlang.scoring.encode import Encoder
+from figlang.scoring.encode import Encoder, word
 from figlang.scoring.head import scorer
 from figlang.types import Item, Split
-from tests import causal_models
+from tests import cards, causal_models
 from tests.models.test_checkpoint import DOCUMENT, ITEM, TEXTS
 
 FORMATS = {"pair": "bert", "joint": "roberta", "dual": "bert", "causal": "llama"}
@@ -147,20 +146,9 @@ def test_the_lines_on_the_card_load_adapters_with_plain_peft(tmp_path: Path, for
         assert loaded_scores(folder) == pytest.approx(before, abs=1e-5)
     else:
         before, folder = exported(tmp_path, format, FORMATS[format])
-    found = re.search(r"```python\n(.*?)```", (folder / "README.md").read_text(), flags=re.DOTALL)
-    assert found is not None
-    names: dict[str, Any] = {
-        "folder": str(folder),
-        **dict(zip(("metaphor", "answer1", "answer2"), TEXTS, strict=True)),
-    }
-    names["metaphor"] += "."
-    exec(found[1], names)
-    expected = (
-        [before[ITEM.options.index(option)] for option in sorted(ITEM.options)]
-        if format == "joint"
-        else before
-    )
-    assert names["scores"].tolist() == pytest.approx(expected, abs=1e-5)
+    context, *options = (word(text, "clean") for text in TEXTS)
+    found = cards.scores((folder / "README.md").read_text(), folder, context, options)
+    assert found == pytest.approx(before, abs=1e-5)
 
 
 def test_a_tiny_causal_network_lies_beside_its_adapters_with_its_tokenizer(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from figlang.release import card
 from figlang.scoring.encode import Encoder
 from figlang.scoring.head import pool, scorer
 from figlang.types import COSINE_OF_MEANS, POOLINGS, Item, SentenceVectors
-from tests import running
+from tests import cards, running
 from tests.models.test_checkpoint import DOCUMENT, ITEM, TEXTS
 
 LIBRARY = "sentence_transformers.models"
@@ -160,15 +160,10 @@ def test_a_run_keeps_the_way_of_its_folder_and_its_card_says_it(case: str, tmp_p
     assert loaded.manifest.sentence_vectors == sentences.read(str(path)) != COSINE_OF_MEANS
     pooling = "+".join(loaded.manifest.sentence_vectors.pooling)
     assert f"pooling={pooling}" in json.loads((tmp_path / "run" / "metrics.json").read_text())["signature"]
-    found = re.search(r"```python\n(.*?)```", card.card(loaded.manifest, DOCUMENT), flags=re.DOTALL)
-    assert found is not None
-    names: dict[str, Any] = {
-        "folder": str(tmp_path / "run" / "model"),
-        **dict(zip(("metaphor", "answer1", "answer2"), TEXTS, strict=True)),
-    }
-    exec(found[1], names)
-    expected = [20 * score for score in scores(loaded, [ITEM])[0]]
-    assert names["scores"].tolist() == pytest.approx(expected, abs=1e-4)
+    context, *options = TEXTS
+    text = card.card(loaded.manifest, DOCUMENT)
+    found = cards.scores(text, tmp_path / "run" / "model", context, options)
+    assert found == pytest.approx([20 * score for score in scores(loaded, [ITEM])[0]], abs=1e-4)
 
 
 def test_recipes_of_before_mean_the_cosine_of_means() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from figlang.config import PromptConfig
 from figlang.errors import FiglangError
-from figlang.runs.systems import System, names
+from figlang.runs import names
+from figlang.runs.systems import System
 from figlang.scoring.replies import choose, letter
 from figlang.statistics.metrics import measure
 from figlang.tasks.examples import Pool
@@ -336,15 +337,15 @@ def test_an_invalid_reply_is_a_tie_and_wrong() -> None:
 
 def test_letters_are_named_beside_scores() -> None:
     def told(*evaluations: tuple[str, str]) -> list[str]:
-        return names(
+        return names.short(
             [
                 System("", Path(), {"model": model, "facts": {"scoring": how}}, (), "")
                 for model, how in evaluations
             ]
         )
 
-    assert told(("a", "letter(chat,greedy)"), ("b", "clean(span=string)")) == ["a · letter", "b · clean"]
-    assert told(("a", "letter(chat,greedy)"), ("a", "clean(span=string)")) == ["a · letter", "a · clean"]
+    assert told(("a", "letter(chat,greedy)"), ("b", "clean(span=string)")) == ["a, by letters", "b, clean"]
+    assert told(("a", "letter(chat,greedy)"), ("a", "clean(span=string)")) == ["a, by letters", "a, clean"]
     assert told(("a", "answer(span=answer)"), ("b", "clean(span=string)")) == ["a", "b"]
 
 

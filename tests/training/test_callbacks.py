@@ -122,7 +122,7 @@ def test_a_long_epoch_says_how_far_it_is(
         global_step=1,
         estimated_stepping_batches=5000,
         optimizers=[optimizer],
-        logger=None,
+        loggers=[],
     )
     module: Any = SimpleNamespace(device="cpu")
     history.on_train_start(fit, module)
@@ -141,7 +141,7 @@ def test_the_logged_rate_is_the_one_that_the_step_used(tmp_path: Path) -> None:
         global_step=1,
         estimated_stepping_batches=10,
         optimizers=[optimizer],
-        logger=None,
+        loggers=[],
     )
     module: Any = SimpleNamespace(device="cpu")
     history.on_train_start(fit, module)
