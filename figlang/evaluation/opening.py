@@ -9,7 +9,7 @@ from figlang.errors import FiglangError
 from figlang.evaluation import runtime
 from figlang.models import checkpoint, layout
 from figlang.models.checkpoint import Loaded, Served
-from figlang.runs import recomputed
+from figlang.runs import recomputed, unfinished
 from figlang.tasks import registry as data
 from figlang.types import Split
 
@@ -66,6 +66,8 @@ def model(config: EvaluateConfig, needed: str | None = None, kept: Sequence[Load
     Raises:
         FiglangError: The model cannot be opened.
     """
+    if config.checkpoint is not None:
+        unfinished.check(config.checkpoint)
     loaded = checkpoint.named_by(config, needed, kept)
     if isinstance(loaded, Loaded):
         layout.place(loaded.network, runtime.device(config.trainer))

@@ -16,12 +16,12 @@ from figlang.files.redaction import redacted_values
 from figlang.files.whole import write_text
 from figlang.machine.rank import rank
 from figlang.models.checkpoint import ancestry
-from figlang.runs import outputs
+from figlang.runs import outputs, unfinished
 from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, MEASURED, REPLIES
 from figlang.types import Split
 
 # Settings that do not change a result. They may differ when a run is resumed.
-FREE = ("run", "resume", "overwrite", "skip_finished", "also", "blind", "paths", "logger")
+FREE = ("run", "name", "resume", "overwrite", "skip_finished", "also", "blind", "paths", "logger")
 # Files that a training writes into its run folder, besides recipe.json, which marks a run folder.
 FILES = ("config.yaml", "log.csv", FORWARD, BACKWARD, BLIND, JUDGEMENTS, MEASURED, REPLIES)
 TRACKED = ("wandb", "wandb-id.txt", "tensorboard", "mlflow-run.txt")
@@ -140,6 +140,7 @@ def claim(config: TrainConfig, train: Split, validation: Split) -> Iterator[Run]
         else:
             _check_same(run, wanted)
         write_text(run.folder / "recipe.json", json.dumps(wanted, indent=2) + "\n")
+        unfinished.begin(run.folder)
         yield run
         shutil.rmtree(run.checkpoint.parent, ignore_errors=True)
 

@@ -34,6 +34,9 @@ class TrainConfig(Command):
     run: str | None = option(
         None, "Run folder. null: a name made of model, data, changed options and seed, below paths.runs."
     )
+    name: str | None = option(
+        None, "Short name of the run in reports and comparisons. null: a name made of what differs."
+    )
     resume: str = option(
         "auto", "auto: continue an unfinished run. never: start it again.", ("auto", "never")
     )

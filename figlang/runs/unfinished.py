@@ -1,0 +1,47 @@
+"""Runs that were stopped: how a folder shows it, and which command goes on."""
+
+import shlex
+import sys
+from pathlib import Path
+
+from figlang.config.signature import program
+from figlang.errors import FiglangError
+from figlang.files.redaction import redacted
+from figlang.files.sources import PACKAGE
+from figlang.files.whole import write_text
+
+# Beside the state to resume from, and removed with it when the run is finished.
+COMMAND = "checkpoints/command.txt"
+
+
+def begin(folder: Path) -> None:
+    """Keep the running command, which resumes the run if it is stopped.
+
+    Args:
+        folder: The run folder.
+    """
+    path = folder / COMMAND
+    path.parent.mkdir(exist_ok=True)
+    write_text(path, redacted(f"{program()} {shlex.join(sys.argv[1:])}".rstrip()) + "\n")
+
+
+def check(source: str) -> None:
+    """Refuse to evaluate a run that is not finished.
+
+    Args:
+        source: A run folder, or any other name of a model.
+
+    Raises:
+        FiglangError: It is an unfinished run. It gives the command that resumes it.
+    """
+    folder = Path(source).expanduser()
+    if source.startswith(PACKAGE) or not (folder / "recipe.json").is_file():
+        return
+    if (folder / "metrics.json").is_file():
+        return
+    try:
+        command = (folder / COMMAND).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):  # of an earlier version
+        command = ""
+    resumes = f"it is resumed by: {command}" if command else "the command that began it resumes it"
+    raise FiglangError(f"{source} is an unfinished run, so there is nothing to evaluate yet; {resumes}")
