@@ -184,7 +184,7 @@ def _of_one_recipe(runs: list[str]) -> list[Mapping[str, Any]]:
     setting."""
     read = systems.read(runs)
     if unfinished := [system for system in read if "training" not in system.content]:
-        raise FiglangError(f"{unfinished[0].folder} is not a finished run; train.py makes one")
+        raise FiglangError(f"{unfinished[0].folder} is not a finished run; figlang train makes one")
     for system in read:
         stored.check_training(
             system.folder / "metrics.json", dict(system.content), "train the run again, or put the file back"

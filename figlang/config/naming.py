@@ -47,9 +47,15 @@ def name_by_dataset(data: DataConfig, given: Given) -> None:
 
 
 def name_by_file(data: DataConfig, given: Given) -> None:
-    """Call data by the name of its file, in place, unless a name was typed."""
+    """Call data by the name of its file, in place, unless a name was typed.
+
+    Results of `mine/train.csv` are of other items than those in it, so "mine" is its name; "sayings" is that
+    of `sayings-train.csv`.
+    """
     if data.file is not None and "data.name" not in given.names:
-        data.name = re.sub(r"[^\w.~-]+", "-", Path(data.file).stem, flags=re.ASCII).strip("-.")[:60] or "file"
+        file = Path(data.file)
+        stem = re.sub(r"(^|[-_.])train(ing)?$", "", file.stem) or file.absolute().parent.name
+        data.name = re.sub(r"[^\w.~-]+", "-", stem, flags=re.ASCII).strip("-.")[:60] or "file"
 
 
 def name_data(data: DataConfig, given: Given) -> None:

@@ -71,7 +71,7 @@ class Answers(Filling):
         if not loaded.manifest.input_format.causal:
             raise FiglangError(
                 f"this table needs a causal model, but {loaded.manifest.name} is another kind; try "
-                f"evaluate.py data={self._config.data.name}"
+                f"figlang evaluate data={self._config.data.name}"
             )
         self._grid.check(split.items)
         self._loaded, self._items = loaded, split.items

@@ -37,10 +37,17 @@ def check(name: str, revision: str | None = None) -> None:
     if not any(isinstance(path, str) for path in kept):
         raise FiglangError(
             f"{name} is not a folder here, and the hub {constants.ENDPOINT} cannot be reached "
-            f"({reason}); give a folder, package:<module>/<path>, or internet access"
+            f"({reason}); give a folder, package:<module>/<path>, or internet access{_released(name)}"
         )
     log.warning("the hub cannot be reached (%s); the cached files of %s are used", reason, name)
     constants.HF_HUB_OFFLINE = True  # otherwise its client would try every file several times
+
+
+def _released(name: str) -> str:
+    """Where a released checkpoint is, for who types its name without a clone."""
+    return (
+        "; released checkpoints are in a clone of the repository" if name.startswith("checkpoints/") else ""
+    )
 
 
 @cache

@@ -179,7 +179,7 @@ def read(located: str, source: str, revision: str | None, trust: bool = False) -
         raise FiglangError(
             f"{source}: {classes[0]} has no {MANIFEST}, and only multiple-choice networks, NLI classifiers, "
             "sentence encoders and bare encoders can do without; train it first, or score a masked-LM head "
-            "by evaluate.py with scoring=pll"
+            "by figlang evaluate with scoring=pll"
         )
     name = source.rstrip("/").split("/")[-1]
     length = min(format.max_length, getattr(config, "max_position_embeddings", None) or format.max_length)

@@ -51,7 +51,7 @@ def _base(own: System, bases: Sequence[System]) -> System:
         facts = own.content["facts"]
         raise FiglangError(
             f"{own.folder}: there is no evaluation of the untrained {facts.get('base')} on the same "
-            f"items by {facts.get('scoring')}; make one by evaluate.py model=PRESET"
+            f"items by {facts.get('scoring')}; make one by figlang evaluate model=PRESET"
         )
     systems.check_data([own, matching[0]])
     return matching[0]

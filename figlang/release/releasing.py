@@ -146,7 +146,8 @@ def _check_free(folder: Path, overwrite: bool) -> None:
 def _finished(run: Path) -> dict[str, Any]:
     if not (run / "metrics.json").is_file() or not (run / "model" / MANIFEST).is_file():
         raise FiglangError(
-            f"{run} is not a finished run; train.py makes one, and its folder has metrics.json and model/"
+            f"{run} is not a finished run; figlang train makes one, and its folder has "
+            "metrics.json and model/"
         )
     content = recomputed.checked(run / "metrics.json")
     if "training" not in content or "settings" not in content.get("data", {}):

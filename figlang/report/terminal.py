@@ -189,7 +189,7 @@ def _best(comparisons: Sequence[Comparison], metric: str) -> str:
         if c.comparable and c.published.metric == metric and c.published.value is not None
     ]
     if not usable:
-        return "none comparable" if metric in ("accuracy", "pair_accuracy") else ""
+        return "none comparable" if comparisons and metric in ("accuracy", "pair_accuracy") else ""
     best = max(usable, key=lambda published: published.value or 0)
     return f"{best.value:.2f} % {best.model}"
 

@@ -89,7 +89,7 @@ def read_predictions(path: Path) -> list[Prediction]:
             a number of scores that differs from the others of its group.
     """
     if not path.is_file():
-        raise FiglangError(f"no predictions file {path}; evaluate.py writes one")
+        raise FiglangError(f"no predictions file {path}; figlang evaluate writes one")
     predictions: dict[str, Prediction] = {}
     widths: dict[str, int] = {}
     for number, row in stored.rows(path, stored.PREDICTION, "a prediction", REMEDY):

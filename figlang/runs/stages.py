@@ -19,7 +19,7 @@ from figlang.tasks import registry as readers
 from figlang.types import Split
 
 RECIPE, METRICS, SETTINGS = "recipe.json", "metrics.json", "config.yaml"
-GIVE = "give the folder of a run of train.py"
+GIVE = "give the folder of a run of figlang train"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ def check(config: TrainConfig) -> None:
         )
     if config.scoring.kind != "likelihood":
         raise FiglangError(
-            f"scoring={config.scoring.name} is for zero-shot evaluation, by evaluate.py; use scoring=answer"
+            f"scoring={config.scoring.name} is for zero-shot evaluation, by figlang evaluate; "
+            "use scoring=answer"
         )
     _check_adapters(config)
     _check_method(config)

@@ -5,7 +5,7 @@ import pytest
 
 from figlang.config import DataConfig, EvaluateConfig, ModelConfig, TrainConfig
 from figlang.config.given import Given
-from figlang.config.naming import name
+from figlang.config.naming import name, name_by_file
 from figlang.config.placing import LONGEST
 from figlang.errors import FiglangError
 
@@ -28,6 +28,23 @@ def test_a_run_is_named_by_what_changes_it_alone() -> None:
     assert len(same) == 1
     assert train("method.lr=1e-3").run not in same
     assert train("method.lr=1e-3", "method.epochs=2").run == train("method.epochs=2", "method.lr=1e-3").run
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("mine/train.csv", "mine"),
+        ("mine/sayings-train.tsv", "sayings"),
+        ("mine/training.csv", "mine"),
+        ("mine/dev.csv", "dev"),
+        ("mine/trains.csv", "trains"),
+        ("mine/rain_train.v2.csv", "rain_train.v2"),
+    ],
+)
+def test_results_are_not_called_by_the_part_that_was_trained_on(file: str, expected: str) -> None:
+    data = DataConfig("figqa_csv", "figqa_csv", file=file)
+    name_by_file(data, Given((), {}, False))
+    assert data.name == expected
 
 
 def test_overrides_that_lose_their_signs_or_their_end_are_told_apart() -> None:

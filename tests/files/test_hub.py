@@ -39,6 +39,14 @@ def test_a_hub_that_is_not_there_is_one_line_that_says_what_would_work(absent: s
     assert "\n" not in str(failed.value)
 
 
+def test_a_released_checkpoint_without_its_clone_is_said_to_be_there(absent: str) -> None:
+    with pytest.raises(FiglangError, match="released checkpoints are in a clone of the repository"):
+        locate("checkpoints/minilm-figqa-large")
+    with pytest.raises(FiglangError) as failed:
+        locate("some/model")
+    assert "clone" not in str(failed.value)
+
+
 def test_what_was_kept_is_used_without_asking_again(
     absent: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

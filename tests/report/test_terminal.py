@@ -149,6 +149,10 @@ def test_a_metric_without_a_comparable_number_says_so(name: str) -> None:
     assert line(screen, name).endswith("none comparable")
 
 
+def test_data_without_published_numbers_have_no_line_about_them() -> None:
+    assert "comparable" not in text(summary(ROWS))
+
+
 def test_a_category_in_square_brackets_is_shown_as_it_is() -> None:
     assert "[/b] odd" in text(summary([row(1, "1", 0, 0, genre=("[/b] odd",))]))
 

@@ -64,8 +64,8 @@ class EvaluateConfig(Command):
         super().__post_init__()
         if not self.blind and not (self.hides or type(self) is EvaluateConfig):
             raise FiglangError(
-                "blind=false is for evaluate.py, figlang transfer and tables of choices; this command hides "
-                "no context, so leave it out"
+                "blind=false is for figlang evaluate, figlang transfer and tables of choices; this command "
+                "hides no context, so leave it out"
             )
         if self.checkpoint is not None and not self.checkpoint:
             raise FiglangError("checkpoint= is empty; give a run folder, a released folder or a hub id")

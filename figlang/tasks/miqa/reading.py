@@ -38,7 +38,7 @@ def load(
     """
     if split == "train":
         raise FiglangError(
-            "MiQA has no training questions; `python evaluate.py data=miqa` evaluates a model on it"
+            "MiQA has no training questions; `figlang evaluate data=miqa` evaluates a model on it"
         )
     folder = None if root is None else str(local_path(root) / "miqa")
     path = data_file(FILE, folder, f"{UPSTREAM}/{FILE}", SHA256, f"{cache}/miqa", BYTES)

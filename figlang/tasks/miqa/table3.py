@@ -57,8 +57,8 @@ class Table3(AnswerGrid[Table3Config]):
         prompt = config.prompt
         if prompt.k:
             raise FiglangError(
-                f"prompt.k={prompt.k} is for evaluate.py; this table takes its numbers of examples from "
-                "shots=[0,1,5]"
+                f"prompt.k={prompt.k} is for figlang evaluate; this table takes its numbers of "
+                "examples from shots=[0,1,5]"
             )
         named = {
             name: prompts.wording_of(replace(prompt, question=name, template=None))

@@ -236,7 +236,7 @@ def test_prompts_without_labels_are_left_out_of_a_table_of_labels(caplog: pytest
 
 
 def test_the_table_takes_its_numbers_of_examples_from_shots() -> None:
-    with pytest.raises(FiglangError, match=r"prompt\.k=5 is for evaluate\.py; .* from shots="):
+    with pytest.raises(FiglangError, match=r"prompt\.k=5 is for figlang evaluate; .* from shots="):
         Table3(composed("prompt.k=5"))
 
 
