@@ -52,7 +52,7 @@ def locate(name_or_path: str) -> str:
     It is a folder for `package:` sources, local folders and exported runs, and otherwise a hub id.
 
     Raises:
-        FiglangError: If there is no such folder, or if the hub cannot be reached.
+        FiglangError: If there is no such folder, if it is an unfinished run, or if the hub cannot be reached.
     """
     owner, inside, _ = name_or_path.partition("/")
     # The hub is not asked about a misspelt run: its ids have at most one slash.
@@ -68,7 +68,13 @@ def locate(name_or_path: str) -> str:
         raise FiglangError(
             f"no such model folder: {folder}; give a hub id, a folder or package:<module>/<path>"
         )
-    return str(folder / "model" if (folder / "model" / "config.json").is_file() else folder)
+    if (folder / "model" / "config.json").is_file():
+        return str(folder / "model")
+    if (folder / "recipe.json").is_file() and not (folder / "metrics.json").exists():
+        raise FiglangError(
+            f"{folder} is an unfinished run without an exported model; the command that started it goes on"
+        )
+    return str(folder)
 
 
 def address(name_or_path: str) -> str:

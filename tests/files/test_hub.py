@@ -47,6 +47,15 @@ def test_a_released_checkpoint_without_its_clone_is_said_to_be_there(absent: str
     assert "clone" not in str(failed.value)
 
 
+def test_an_unfinished_run_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "recipe.json").write_text("{}")
+    with pytest.raises(FiglangError, match=r"is an unfinished run .* the command that started it goes on"):
+        locate(str(tmp_path))
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    assert locate(str(tmp_path)) == str(tmp_path / "model")
+
+
 def test_what_was_kept_is_used_without_asking_again(
     absent: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -58,6 +58,8 @@ def _prediction(where: str, row: Mapping[str, Any], join: str | None) -> Predict
 def _options(row: Mapping[str, Any]) -> list[str]:
     """The continuations that were scored, without the space before them."""
     asked = row.get("arguments")
+    if isinstance(asked, list):  # older versions wrote a list of context and continuation
+        return [str(one[1]).strip() for one in asked if isinstance(one, list) and len(one) > 1]
     if not isinstance(asked, Mapping):
         return []
     numbered = sorted(asked.items(), key=lambda one: int(re.sub(r"\D", "", one[0]) or 0))

@@ -80,6 +80,17 @@ def test_only_the_first_filter_of_a_task_is_read(tmp_path: Path) -> None:
     assert [row.scores for row in foreign.read(path, None).predictions] == [(-1.0, -2.0)]
 
 
+def test_arguments_in_lists_are_read_as_those_in_objects(tmp_path: Path) -> None:
+    row = sample(0, "word1", -2.5, -1.25)
+    listed = [list(one.values()) for one in row["arguments"].values()]
+    read = [
+        foreign.read(lines(tmp_path / name, {**row, "arguments": asked}), None).predictions
+        for name, asked in (("samples_a.jsonl", row["arguments"]), ("samples_b.jsonl", listed))
+    ]
+    assert read[0] == read[1]
+    assert read[0][0].gold == 1
+
+
 # inspect_ai
 
 
