@@ -56,7 +56,7 @@ def takes_blocks(network: PreTrainedModel) -> bool:
 
 @contextmanager
 def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Iterator[None]:
-    """Within, compute attention in these blocks.
+    """While the block runs, compute attention in these parts of the tree.
 
     This applies to attention of `queries` queries with a mask. The blocks must hold all these queries and
     must say the same as the mask, whose values are ignored. In a tree of many short branches, full attention
@@ -114,7 +114,7 @@ def in_blocks(blocks: Sequence[Blocks], queries: int, cast: bool = False) -> Ite
 
 @contextmanager
 def attending() -> Iterator[None]:
-    """Within, `in_blocks` holds only for the thread that entered it.
+    """While the block runs, `in_blocks` changes only the thread that calls it.
 
     So several threads can have their own blocks.
     """

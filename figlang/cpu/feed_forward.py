@@ -32,7 +32,7 @@ _asked: ContextVar[Tensor | None] = ContextVar("asked", default=None)
 
 @contextmanager
 def fused(network: nn.Module) -> Iterator[None]:
-    """Within, fuse feed-forward parts whose code is that of GPT-2 or Llama.
+    """While the block runs, fuse the feed-forward parts that have the code of GPT-2 or Llama.
 
     Their layers must be packed. If every layer has such a part, the last one computes only the tokens of
     `asked`.
@@ -58,7 +58,7 @@ def fused(network: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def asked(tokens: Tensor) -> Iterator[None]:
-    """Within, in this thread, states need to be right only at some tokens.
+    """While the block runs, allow wrong states in this thread at all but some tokens.
 
     Args:
         tokens: True at these tokens of a single sequence, (T,). For other shapes, everything is computed.

@@ -38,7 +38,7 @@ def release(network: nn.Module) -> None:
 
 @contextmanager
 def hastened(network: nn.Module) -> Iterator[None]:
-    """Within, exchange the parts of a network that predicts on a CPU for faster equals."""
+    """While the block runs, use faster parts with equal results if the network predicts on a CPU."""
     parameter = next(network.parameters(), None)
     if parameter is None or parameter.device.type != "cpu":
         yield

@@ -113,10 +113,10 @@ KINDS: Kinds = {nn.Linear: PackedLinear, Conv1D: PackedConv1D}
 
 @contextmanager
 def packed(network: nn.Module) -> Iterator[None]:
-    """Within, pack the network's linear layers when they first see many rows.
+    """While the block runs, pack each linear layer when it first reads many rows.
 
-    This is done if it is faster than torch's own way and if the weights are not too large. A network that
-    learns is not changed, because its weights change.
+    A layer is packed if that is faster than torch's own way and if the weights are not too large. A network
+    that learns is not changed, because its weights change.
     """
     layers: list[Any] = [
         part for part in network.modules() if type(part) in KINDS and untouched(part) and faster(part.weight)

@@ -17,7 +17,7 @@ def exchange(network: nn.Module, table: Kinds) -> None:
 
 @contextmanager
 def exchanged(parts: Iterable[nn.Module], table: Kinds) -> Iterator[None]:
-    """Within, parts whose class is in the table have the class that stands there."""
+    """While the block runs, exchange the classes of parts by a table from old to new."""
     changed = [(part, type(part)) for part in parts if type(part) in table]
     try:
         for part, before in changed:
@@ -30,7 +30,7 @@ def exchanged(parts: Iterable[nn.Module], table: Kinds) -> Iterator[None]:
 
 @contextmanager
 def computing(forwards: Sequence[tuple[Any, Callable[..., Tensor]]]) -> Iterator[None]:
-    """Within, each of these parts computes by the function beside it."""
+    """While the block runs, each part computes by the function that is paired with it."""
     changed = []
     try:
         for part, forward in forwards:

@@ -73,7 +73,9 @@ EXCHANGED: Kinds = {
 
 @contextmanager
 def adding_in_float32(network: nn.Module) -> Iterator[None]:
-    """Within, a network in bf16 adds up in float32. The caller must try whether its code accepts that.
+    """While the block runs, keep the residual sums of a network in bf16 in float32.
+
+    Not all networks accept that, so the caller must try it first.
 
     Queries, keys and values may then have different types. The attention of `in_blocks` converts them.
     """

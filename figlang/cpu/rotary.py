@@ -24,7 +24,7 @@ def _usual(module: Any) -> bool:
 
 @contextmanager
 def rotating_in_place(network: nn.Module) -> Iterator[None]:
-    """Within, networks that rotate queries and keys by the code of Llama use `rotated`.
+    """While the block runs, use `rotated` in networks that rotate queries and keys as Llama does.
 
     Others do not change.
     """

@@ -371,7 +371,7 @@ def _listed(folder: Path) -> dict[str, str]:
 
 
 def _kind(folder: Path) -> str | None:
-    """What kind of thing a command wrote into a folder; None where none did, or an old version."""
+    """The kind of the results in a folder; None if no command wrote it, or if an old version did."""
     kind, listed = _read(folder).get("kind"), _listed(folder)
     if isinstance(kind, str):
         return kind

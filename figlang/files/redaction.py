@@ -171,7 +171,7 @@ def _tell(kind: type[BaseException], error: BaseException, trace: TracebackType 
 
 @contextmanager
 def nothing_secret_said() -> Iterator[None]:
-    """Within, take secrets out of all that is printed: messages, tables, warnings, tracebacks."""
+    """While the block runs, take secrets out of all that is printed, also out of tracebacks."""
     sys.excepthook = _tell
     with redirect_stdout(_Redacting(sys.stdout)), redirect_stderr(_Redacting(sys.stderr)):  # type: ignore[type-var]
         yield
@@ -179,7 +179,7 @@ def nothing_secret_said() -> Iterator[None]:
 
 @contextmanager
 def arguments_without_secrets() -> Iterator[None]:
-    """Within, take secrets out of `sys.argv`, for libraries that save the command line."""
+    """While the block runs, take secrets out of `sys.argv`, because some libraries save it."""
     given = sys.argv
     sys.argv = [redacted(word) for word in given]
     try:

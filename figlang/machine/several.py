@@ -14,7 +14,7 @@ def one_of_several() -> bool:
 
 @contextmanager
 def shortly() -> Iterator[None]:
-    """Within, results are shown in a line or two."""
+    """While the block runs, show results in one or two lines."""
     before = _brief.set(True)
     try:
         yield

@@ -51,10 +51,10 @@ def named(source: str) -> str:
 
 
 def here(name: str, source: str) -> str:
-    """Where the network that adapters name is on this machine.
+    """Find the base network of adapters on this machine.
 
     Args:
-        name: The network that they name, for example a hub id.
+        name: The network that the adapters name, for example a hub id.
         source: The source from which their training began.
 
     Returns:

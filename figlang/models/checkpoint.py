@@ -158,7 +158,7 @@ def _open(model: ModelConfig, manifest: Manifest, cache: str, kept: Sequence[Loa
 
 
 def _again(kept: Sequence[Loaded], format: Format) -> Loaded | None:
-    """What was opened before with the network of an input format."""
+    """The model that was opened before and has the network of an input format; None if there is none."""
     return next((one for one in kept if one.manifest.input_format.network is format.network), None)
 
 

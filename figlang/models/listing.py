@@ -1,5 +1,7 @@
-"""What `figlang models` shows: the presets of model=, and whether their weights are here. No torch is
-needed."""
+"""The list of `figlang models`: the presets of model=, and whether their weights are on this machine.
+
+It needs no torch.
+"""
 
 import importlib.util
 import os

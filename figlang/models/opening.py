@@ -123,7 +123,7 @@ def runs_foreign_code(*parts: object) -> bool:
 
 
 def remedy(config: PreTrainedConfig, kind: Any) -> str:
-    """What to do with a network that cannot be read as `kind`: formats for which transformers has a class."""
+    """Advice if a network cannot be read as `kind`: the formats for which transformers has a class."""
     others = [
         name for name, other in HEADS.items() if other is not kind and type(config) in other._model_mapping
     ]

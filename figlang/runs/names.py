@@ -38,7 +38,7 @@ LONGEST = 40  # characters of a property in a name
 
 
 class Described(Protocol):
-    """What a name is made of."""
+    """Results with the facts from which a name is made."""
 
     @property
     def name(self) -> str: ...

@@ -1,4 +1,4 @@
-"""What a pattern such as `checkpoints/*` names besides results."""
+"""Files and folders that match a pattern such as `checkpoints/*` but are not results."""
 
 import logging
 from collections.abc import Sequence

@@ -89,7 +89,7 @@ def trained(content: Mapping[str, Any]) -> tuple[str, str, str]:
         content: A metrics.json.
 
     Returns:
-        Three texts; the first is `untrained` if nothing was trained, the others are then empty.
+        Three texts. If nothing was trained, they are `untrained` and two empty texts.
     """
     whole = str(content.get("facts", {}).get("trained", "nothing@none")).rpartition("@")[0]
     if whole in ("", "nothing", "none"):

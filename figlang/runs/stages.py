@@ -91,8 +91,10 @@ def _source(run: Path) -> Path | None:
 
 
 def _places(run: Path, source: str) -> Iterator[Path]:
-    """Where the network that a training began from may be: as it was named, or beside the released checkpoint
-    that was trained from it."""
+    """The places where the network may be from which a training began.
+
+    It is at the path that was named, or beside the released checkpoint that was trained from it.
+    """
     yield Path(source)
     if not (run / RECIPE).is_file():
         yield run.resolve().parent / Path(source).name

@@ -83,7 +83,7 @@ def measure(
 
 
 def requests(asked: Sequence[Prompted], alone: bool = False) -> dict[Request, str]:
-    """What has to be scored, each once, with the id of an item that needs it."""
+    """The requests that must be scored, each once, with the id of an item that needs it."""
     contexts = [(each.prompt, "") if alone else (each.prompt,) for each in asked]
     pairs = zip(asked, contexts, strict=True)
     return {

@@ -44,7 +44,7 @@ def decided(item: Item, scores: Iterator[float]) -> Prediction:
 
 
 def refusal(item: Item) -> dict[str, Any]:
-    """What log_probabilities.jsonl says of an item, a string of which was refused."""
+    """The row of log_probabilities.jsonl for an item with a refused string."""
     return {"id": item.id, "refused": True}
 
 

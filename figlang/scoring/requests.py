@@ -1,5 +1,4 @@
-"""What a language model is asked for and what it answers: text in, spans of tokens, their log-probabilities
-out."""
+"""Requests to a language model (texts), their tokens, and the log-probabilities that come back."""
 
 import copy
 import re
@@ -21,12 +20,11 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Request(NamedTuple):
-    """The log-probability of `continuation` after `context` (which may be empty); spaces are part of the
-    text.
+    """Asks for the log-probability of `continuation` after `context`, which may be empty.
 
-    Spaces at the end of the context are scored with the continuation, as lm-evaluation-harness does: most
-    tokenizers merge a space with the word behind it, and one that makes a token of it (before digits, for
-    example) leaves out none of the answer.
+    Spaces at the end of the context are scored with the continuation, as lm-evaluation-harness does. Most
+    tokenizers merge a space with the word behind it. Some make a token of the space (before digits, for
+    example), and this token too is part of the answer.
     """
 
     context: str
@@ -34,16 +32,21 @@ class Request(NamedTuple):
 
     @property
     def boundary(self) -> int:
-        """Where the characters begin whose tokens are scored."""
+        """The place of the first character whose token is scored."""
         return len(self.context.rstrip(" "))
 
 
 class RequestError(FiglangError):
-    """A request that cannot be scored: `index` is its place among all, `why` the rest of the sentence that
-    begins with it."""
+    """A request that cannot be scored.
+
+    Args:
+        index: The place of the request among all requests.
+        request: The request. The message begins with the words of its last line.
+        why: The end of the message, for example "has an empty continuation".
+    """
 
     def __init__(self, index: int, request: Request, why: str) -> None:
-        # Its last line: what stands before it are examples.
+        # The last line only, because the lines before it are examples.
         words = (request.context + request.continuation).rstrip().rpartition("\n")[2].split()
         super().__init__(
             f"request {index} ({' '.join(words[:8])[:80]!r}{'…' if len(words) > 8 else ''}) {why}"
@@ -53,8 +56,11 @@ class RequestError(FiglangError):
 
 @contextmanager
 def naming(items: Sequence[str]) -> Iterator[None]:
-    """Within, an error about a request says first which item it is of; `items` has an id for every
-    request."""
+    """Put the id of the item before the message of a RequestError that is raised in the block.
+
+    Args:
+        items: The id of the item of each request.
+    """
     try:
         yield
     except RequestError as error:
@@ -63,14 +69,16 @@ def naming(items: Sequence[str]) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What requests were given, in their order, and what it took.
+    """The log-probabilities of requests, in the order of the requests, and the work that they took.
 
-    `log_probs` has a tensor (float32, on the CPU) for each request, with a natural logarithm for each scored
-    token of its continuation, to be summed or averaged by the caller; none where an endpoint refused to read
-    the request.
-
-    `tokens` is what running every request by itself would read, `read` what was read, `positions` the rows
-    that met the vocabulary matrix. `fallback` is why a slower way had to be taken, or None.
+    Attributes:
+        log_probs: For each request, one natural logarithm per scored token of its continuation, (T,), float32
+            on the CPU. It is empty if an endpoint refused to read the request.
+        truncated: How many requests were truncated on the left.
+        tokens: How many tokens the network would read if every request ran by itself.
+        read: How many tokens the network read.
+        positions: How many states were multiplied by the vocabulary matrix.
+        fallback: Why a slower way had to be taken, or None.
     """
 
     log_probs: Sequence[Tensor]
@@ -84,18 +92,17 @@ class Scored:
 class SpanFinder:
     """Tokenises requests, each as one string, and finds the continuation by character offset.
 
-    A token that straddles the boundary belongs to the continuation, and so do the spaces before it. No
-    special token is added.
+    A token with characters of both sides belongs to the continuation. Spaces before the continuation belong
+    to it too. No special token is added.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         if not getattr(tokenizer, "is_fast", False):
             raise FiglangError(
-                f"{type(tokenizer).__name__} gives no character offsets, which find the continuation's "
-                "tokens; "
-                "use a model folder that has a tokenizer.json"
+                f"{type(tokenizer).__name__} gives no character offsets, and without them the tokens of an "
+                "answer cannot be found; use a model folder that has a tokenizer.json"
             )
-        # A copy without post-processor: that of byte-level tokenizers trims spaces from the offsets.
+        # The copy has no post-processor, because that of byte-level tokenizers trims spaces from the offsets.
         self._backend = copy.deepcopy(tokenizer.backend_tokenizer)
         self._backend.post_processor = None
         self._backend.no_truncation()
@@ -125,7 +132,7 @@ class SpanFinder:
                 index += 1
 
     def ids(self, texts: Iterable[str]) -> Iterator[list[int]]:
-        """The tokens of texts, each as a whole."""
+        """The token ids of each text."""
         return (list(encoding.ids) for encoding in self._encoded(texts))
 
     def _encoded(self, texts: Iterable[str]) -> Iterator[Any]:
@@ -135,8 +142,8 @@ class SpanFinder:
 
     def _first(self, index: int, request: Request, offsets: Sequence[tuple[int, int]]) -> int:
         boundary = request.boundary
-        # With an empty context everything is continuation, also a token of no width (the space some
-        # tokenizers prepend).
+        # If the context is empty, every token belongs to the continuation. So does a token without
+        # characters: some tokenizers prepend a space.
         first = (
             next((place for place, (_, end) in enumerate(offsets) if end > boundary), len(offsets))
             if boundary
@@ -152,12 +159,15 @@ class SpanFinder:
 class RequestEncoder:
     """The token sequences that a causal network reads (see SpanFinder).
 
-    No special token is added but what `bos` asks for (see `bos_ids`), prepended to every sequence. Without it
-    the very first token of a string is never scored.
+    The only special tokens are those of `bos`. Without them the first token of a string is never scored.
 
-    `window` is the number of tokens the network reads (the last token of a sequence is predicted, not read);
-    None means no limit. `overflow` says what happens to a longer input: `error`, or `truncate_left`, which
-    drops the beginning of its context.
+    Args:
+        tokenizer: The tokenizer of the network.
+        bos: The tokens before every sequence (see `bos_ids`).
+        overflow: `error` refuses an input that is longer than the window. `truncate_left` drops the beginning
+            of its context.
+        window: How many tokens the network reads; None if there is no limit. The last token of a sequence is
+            predicted and not read.
     """
 
     def __init__(
@@ -191,10 +201,18 @@ class RequestEncoder:
     def extend(
         self, prompts: Sequence[str], endings: Sequence[tuple[str, tuple[int, ...]]]
     ) -> tuple[Sequences, int]:
-        """The tokens of every prompt by itself, followed by every ending, a text with the tokens that are
-        scored for it: all endings of a prompt, then those of the next. And how many were truncated.
+        """Join every prompt with every ending.
 
-        Raises FiglangError like `encode`.
+        Args:
+            prompts: Texts. Each is tokenised by itself.
+            endings: Texts with their token ids, which are scored.
+
+        Returns:
+            The sequences: all endings of the first prompt, then those of the next. And how many sequences
+                were truncated on the left.
+
+        Raises:
+            FiglangError: As for `encode`, or a prompt is empty and there is no bos.
         """
         return self._fitted(self._extended(prompts, endings))
 
@@ -247,10 +265,12 @@ class RequestEncoder:
 
 
 def bos_ids(tokenizer: PreTrainedTokenizerBase, bos: str | int) -> list[int]:
-    """The ids before every string.
+    """The token ids that stand before every string.
 
-    Args: tokenizer: The model's tokenizer. bos: `auto`, what the tokenizer itself puts before a text; `none`;
-        `add`, its bos token; or ids, separated by commas.
+    Args:
+        tokenizer: The tokenizer of the model.
+        bos: `auto` for the tokens that the tokenizer itself puts before a text, `none`, `add` for its bos
+            token, or ids with commas between them.
 
     Raises:
         FiglangError: `bos` is none of these, or the tokenizer has no such token.
@@ -277,7 +297,7 @@ def bos_ids(tokenizer: PreTrainedTokenizerBase, bos: str | int) -> list[int]:
 
 
 def resolved_bos(tokenizer: PreTrainedTokenizerBase, bos: str) -> str:
-    """What `bos` stands for with this tokenizer: `none`, or ids as `bos_ids` takes them."""
+    """Replace a word such as `auto` by the ids that it means for this tokenizer, or by `none`."""
     return ",".join(map(str, bos_ids(tokenizer, bos))) or "none"
 
 

@@ -18,5 +18,5 @@ def window(network: nn.Module) -> int | None:
     names = (name for name, _ in network.named_modules())
     table = next((name for name in names if name.endswith("position_embeddings")), None)
     padding = getattr(network.get_submodule(table), "padding_idx", None) if table else None
-    # RoBERTa and its kin count positions from behind the padding token's.
+    # The first position of RoBERTa and its relatives is the id of the padding token plus 1.
     return int(limit) if padding is None else int(limit) - padding - 1

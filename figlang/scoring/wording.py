@@ -10,25 +10,32 @@ from figlang.types import Item
 
 
 def check_alone(scoring: ScoringConfig, bos: str, examples: int) -> None:
-    """Raises FiglangError where an answer alone would lack its first token, so that subtracting it would not
-    be what it says."""
+    """Check that the first token of an answer alone can be scored, if a preset subtracts the answer alone.
+
+    Raises:
+        FiglangError: Neither a bos nor an example stands before the answer.
+    """
     if scoring.minus_alone and scoring.kind == "likelihood" and bos == "none" and not examples:
         raise FiglangError(
-            f"scoring={scoring.name} subtracts the answer alone, whose first token has a probability only "
-            "after another token; "
-            "set scoring.bos=add or scoring.bos=<token id>"
+            f"scoring={scoring.name} subtracts the score of the answer alone, and its first token has no "
+            "probability if no token stands before it; set scoring.bos=add or scoring.bos=<token id>"
         )
 
 
 class Wording:
-    """The requests that a preset and a prompt make of a metaphor and an answer. `shown` is the text before
-    them.
+    """The requests that a preset and a prompt make of a metaphor and an answer.
 
-    `cut` says that the two are parts of one sentence (see Item), which stay as they are. A template without a
-    metaphor scores the answer behind the template's own words.
+    The argument `shown` of its methods is the text before the two: answered examples, or nothing. If a
+    template has no {metaphor}, the answer is scored after the words of the template.
 
-    Raises FiglangError for parts of one sentence in a preset or prompt that would make two of them, and for a
-    template whose scores would all be 0.
+    Args:
+        scoring: The preset.
+        prompt: The prompt.
+        cut: Whether metaphor and answer are parts of one sentence (see Item). Their wording is not changed.
+
+    Raises:
+        FiglangError: Items are parts of one sentence, and the preset or prompt would make two sentences of
+            them; or all scores of the template would be 0.
     """
 
     def __init__(self, scoring: ScoringConfig, prompt: PromptConfig, cut: bool = False) -> None:
@@ -44,9 +51,8 @@ class Wording:
                 else f"scoring={scoring.name}"
             )
             raise FiglangError(
-                f"{given} puts text between or behind two sentences, and these items are sentences cut at a "
-                "blank; use "
-                f"scoring=clean or another preset with the template {ScoringConfig.template!r}, and no "
+                f"{given} puts text around two sentences, but these items are one sentence, cut at a blank; "
+                f"use scoring=clean or another preset with the template {ScoringConfig.template!r}, and no "
                 "prompt.suffix"
             )
         before, self._after = self.template.split("{answer}")
@@ -54,9 +60,9 @@ class Wording:
         self.has_context = "{metaphor}" in before
         if not self.has_context and not before.strip() and not prompt.suffix and scoring.minus_alone:
             raise FiglangError(
-                f"the template {self.template!r} holds the answer alone, which scoring={scoring.name} "
-                "subtracts, so every score "
-                "would be 0; use scoring=answer, or a template with {metaphor}"
+                f"the template {self.template!r} holds the answer alone, and scoring={scoring.name} "
+                "subtracts the score of the answer alone, so every score would be 0; "
+                "use scoring=answer, or a template with {metaphor}"
             )
         self._opening, _, between = before.partition("{metaphor}")
         self._between = between + prompt.suffix
@@ -64,28 +70,33 @@ class Wording:
         self._lower = bool(prompt.suffix) and prompt.answer == "lower"
 
     def of(self, item: Item) -> "Wording":
-        """This wording for an item that may be cut, or not, unlike the others of a mixture."""
+        """The wording for one item of a mixture, in which some items are cut and others are not."""
         return self if item.cut == self.cut else Wording(self.scoring, self._prompt, item.cut)
 
     def whole(self, shown: str, metaphor: str, answer: str) -> Request:
-        """The whole string; the examples before it are scored with it only if the preset says so."""
+        """Score metaphor and answer. The examples are scored too if `scoring.examples` is set."""
         context, continuation = self.span("", metaphor, answer)
         string = context + continuation
         return Request("", shown + string) if self.scoring.examples else Request(shown, string)
 
     def span(self, shown: str, metaphor: str, answer: str) -> Request:
-        """The answer as continuation of all that stands before it."""
+        """Score the answer, after the examples and the metaphor."""
         if not self.has_context:
             return Request(shown + self._opening + self._between, self._answer(answer) + self._after)
-        # Nothing stands before a blank at the start of a sentence.
+        # The metaphor is empty if the blank is at the start of a sentence.
         between = self._between if metaphor else ""
         return Request(
             shown + self._opening + self._word(metaphor) + between, self._answer(answer) + self._after
         )
 
     def blind(self, span: str, shown: str, answer: str) -> Request:
-        """What `span` scores with the metaphor hidden: the answer alone, or behind the words that a template
-        has of its own."""
+        """Score the answer with the metaphor hidden.
+
+        Args:
+            span: The part that is scored: `whole` or `answer`.
+            shown: The text before it.
+            answer: The answer. It stands alone, or after the words of the template if it has some.
+        """
         if not self._blind:
             return self.alone(shown, answer)
         continuation = self._answer(answer) + self._after
@@ -95,7 +106,7 @@ class Wording:
         return Request("", shown + string) if self.scoring.examples else Request(shown, string)
 
     def alone(self, shown: str, text: str) -> Request:
-        """An answer or a metaphor without the other, after the same examples."""
+        """Score only an answer or only a metaphor, after the examples."""
         return Request(shown, self._word(text) + self._after)
 
     def example(self, item: Item) -> str:
@@ -103,7 +114,7 @@ class Wording:
         return "".join(self.span("", item.context, item.options[item.gold or 0]))
 
     def scored(self, span: str, shown: str, metaphor: str, answer: str) -> Request:
-        """What `span`, whole or answer, scores."""
+        """The request for a span, which is `whole` or `answer`."""
         return self.whole(shown, metaphor, answer) if span == "whole" else self.span(shown, metaphor, answer)
 
     def _word(self, text: str) -> str:
@@ -117,7 +128,7 @@ class Wording:
 
 
 def _as_published(text: str) -> str:
-    # The authors looked for a period only, so that "!" and "?" are followed by one. A mark of another script
-    # is an end.
+    # The authors looked for a period only, so they put one after "!" and "?". A final mark of another script
+    # gets none.
     ended = not text or text.endswith(".") or (not text[-1].isascii() and is_ended(text))
     return titled(text) + ("" if ended else full_stop(text))

@@ -1,8 +1,8 @@
 """Letters for groups of systems.
 
 Two systems share a letter if, and only if, no difference was found between them. A group is a clique: no two
-of its systems differ. Groups are grown greedily. Each starts from a pair that does not share a group yet,
-until every such pair shares one. To find the smallest number of groups would take exponential time.
+of its systems differ. Groups are grown greedily: while two systems that do not differ share no group, they
+start a new one. Finding the smallest number of groups would take exponential time.
 """
 
 from collections.abc import Sequence

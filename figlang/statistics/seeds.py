@@ -17,7 +17,7 @@ from figlang.statistics.clustered import Array, Ratios
 
 @dataclass(frozen=True)
 class Seeds:
-    """What seeds add to the variance of a mean over them. A single run is taken as it is: 0.
+    """The variance that seeds add to a mean over them. It is 0 for a single run.
 
     Attributes:
         variance: The variance that clusters do not show: `spread` less the interaction, at least 0.

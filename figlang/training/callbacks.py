@@ -1,4 +1,4 @@
-"""What is watched during a fit: losses and accuracies, signals to stop, and the health of the training."""
+"""Callbacks of a fit: losses and accuracies, signals to stop, and the health of the training."""
 
 import csv
 import logging

@@ -36,16 +36,16 @@ WORTH_SAYING = 10**9  # bytes of memory that not every machine has to spare
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a fit reports besides the weights.
+    """The report of a fit, besides the weights.
 
     Attributes:
         items: Number of training items.
-        precision: As configured.
+        precision: The precision that is configured.
         seconds: Time of training steps and validation, over all parts of a resumed fit.
-        examples_per_second: Items by `seconds`.
-        tokens_per_second: Tokens that training steps read, without padding, by the time without validation.
+        examples_per_second: Items divided by `seconds`.
+        tokens_per_second: Tokens that training steps read, without padding, by the seconds of these steps.
         peak_memory_mb: Largest memory of the first process in the last part, in MB. None if the system cannot
-            count it separately for each run of a process.
+            count it separately for each fit of a process.
         peak_share: Lowest share of the speed that matrix products reach on this CPU, measured after the fit
             (figlang/training/throughput.py). None for a short fit, on another device or with several
             processes.
@@ -53,8 +53,8 @@ class Fitted:
         trained: Number of trained weights.
         steps: Number of optimizer steps.
         epochs: Number of epochs.
-        exported_epoch: The epoch whose weights are exported, from 1.
-        selection: How it was selected.
+        exported_epoch: The epoch whose weights are exported, counted from 1.
+        selection: How the epoch was selected.
         selected: Loss and, if there are choices, accuracy of the exported epoch on the items that select, and
             the number of their groups. Empty without a selection.
         health: Findings about the training.
@@ -147,7 +147,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
 def _selected(
     rows: Sequence[tuple[int, int, str, str, float]], exported: int, ready: Prepared
 ) -> dict[str, float]:
-    """What the exported epoch (from 1) had on the items that select."""
+    """The measures of the exported epoch (counted from 1) on the items by which it was selected."""
     values = {
         metric: value
         for _, epoch, split, metric, value in rows

@@ -151,7 +151,7 @@ def select(
 
 
 def _start(config: TrainConfig) -> ModelConfig:
-    """What the network is built from: where adapters are trained further, what they lie over."""
+    """The model from which the network is built. If adapters are trained further, it is their base."""
     return weights.below(config.model) if continues(config) else config.model
 
 
@@ -316,7 +316,7 @@ def line(item: Item, text: str, wording: Wording) -> str:
 
 
 def _lineage(config: TrainConfig, train: Split, validation: Split) -> dict[str, Any]:
-    """What a network has been trained on, one after the other, and what determined it."""
+    """The data sets on which a network was trained, in their order, and the hashes of the settings."""
     before, settings = ancestry(config.model), digest(recipe_of(config, train, validation))
     trained_on = config.data.name + (f"({train.drawn})" if config.data.mix else "")
     return {

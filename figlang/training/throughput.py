@@ -1,4 +1,4 @@
-"""What a training took of the machine.
+"""The use that a training makes of the machine.
 
 This is its memory, its tokens per second, and the share of the speed of matrix products that it reached.
 """

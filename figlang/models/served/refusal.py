@@ -1,5 +1,4 @@
-"""What becomes of a request that is refused: an error, or the answer that stands for a prompt that a content
-filter stopped."""
+"""Refused requests: the error, and the empty answer that is stored if a content filter stopped a prompt."""
 
 import re
 from typing import Any

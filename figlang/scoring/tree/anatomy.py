@@ -28,14 +28,14 @@ from figlang.scoring.tree.vocabulary import Head
 # bitsandbytes have a state.
 KNOWN = ("torch", "transformers", "peft", "figlang", "bitsandbytes")
 STATELESS = KNOWN[:-1]
-# A part of the change at a token that is changed. The logits of a causal network do not change before that
-# token, except by rounding if experts are chosen.
+# If a token is changed, logits before it may change by at most this share of the change at the token. The
+# logits of a causal network do not change there, except by rounding if experts are chosen.
 LEAK = 0.02
 
 
 @dataclass(frozen=True)
 class Anatomy:
-    """A network, its parts, and why it must be run in a slower way (None if it need not).
+    """A network, its parts, and the reasons why it cannot be run in the faster way.
 
     Attributes:
         network: The whole network.
@@ -44,9 +44,9 @@ class Anatomy:
         keys: The most keys that attention code with a built-in mask can hold; None if there is no limit.
         by_length: If an input is longer than this, rotary frequencies depend on the longest input of the
             batch.
-        not_split: Why its logits are not what `head` makes of `body`'s states.
-        not_tree: Why its attention does not take a mask of a tree.
-        steady: Whether it can add up in float32 in bf16 (see figlang.cpu.residual).
+        not_split: Why `head` and `body` together do not give the network's logits; None if they do.
+        not_tree: Why its attention does not accept a tree-shaped mask; None if it does.
+        steady: Whether a network in bf16 can keep its residual sums in float32 (see figlang.cpu.residual).
     """
 
     network: PreTrainedModel
@@ -78,7 +78,7 @@ class Anatomy:
         return [partial(self._through, layer) for layer in matrix]
 
     def exact(self, states_RH: Tensor, tokens_R: Tensor) -> Tensor:
-        """One logit for each row, (R,): that of its token, in float32 where `head` would round it."""
+        """The logit of each row's token, (R,), in float32 also if `head` would round it."""
         matrix = self.network.get_output_embeddings()
         states_RH, tokens_R = states_RH.to(matrix.weight.device), tokens_R.to(matrix.weight.device)
         logits_R = (states_RH.float() * matrix.weight[tokens_R].float()).sum(-1)
@@ -94,9 +94,9 @@ class Anatomy:
 
     @property
     def rounds(self) -> bool:
-        """Whether `head` rounds its logits, and `exact` can give single logits without rounding."""
+        """Whether `head` rounds its logits and `exact` can avoid that."""
         matrix = self.network.get_output_embeddings()
-        # accelerate loads weights from disk for a product only
+        # accelerate may keep the weights on the disk (meta) until a layer needs them
         at_hand = type(matrix) in (nn.Linear, PackedLinear) and not matrix.weight.is_meta
         return self.network.dtype != torch.float32 and at_hand
 
@@ -220,8 +220,9 @@ def _not_split(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
 def _not_tree(anatomy: Anatomy, trie: Trie, late: Trie, expected: Reference) -> str | None:
     if "position_ids" not in inspect.signature(anatomy.body.forward).parameters:
         return "it takes no position ids"
-    # First in one pack, where only the mask hides what is not on a node's path. Then in small packs and
-    # blocks that leave keys out, which hand on keys and values, with beginnings that are not scored.
+    # First one pack: only the mask hides the tokens that are not on the path of a node. Then small packs,
+    # which take over keys and values from earlier packs, in blocks that leave keys out. There the beginnings
+    # are not scored.
     for tree, pack, blocks in ((trie, len(trie.read), ()), (late, 5, (2,))):
         try:
             difference = _difference(anatomy, tree, expected, pack, blocks)
@@ -244,9 +245,9 @@ def _steady(anatomy: Anatomy, late: Trie, expected: Reference) -> bool:
 def _difference(
     anatomy: Anatomy, trie: Trie, expected: Reference, pack: int, blocks: Sequence[int]
 ) -> str | None:
-    """How the logits of the read nodes that predict a scored token differ from the expected ones.
+    """Say how logits differ from the expected ones; None if they do not.
 
-    None if they do not.
+    Only the logits from which a scored token is predicted are compared.
     """
     states = tree_states(tree_reads(anatomy.body, trie, pack, anatomy.keys, anatomy.steady, blocks))
     asked = trie.counts[trie.read] > 0
@@ -261,7 +262,7 @@ def others(parts: Iterable[nn.Module], known: Sequence[str]) -> list[str]:
 
 
 def _unknown(network: PreTrainedModel) -> str | None:
-    # It may accept the mask of the probe, but look back only a limited number of tokens.
+    # Unknown code may accept the mask of the probe and still look back over a limited number of tokens.
     names = others(network.modules(), KNOWN)
     return f"it has code that is not transformers' own ({names[0]})" if names else None
 

@@ -1,4 +1,4 @@
-"""What a causal network expects after prompts, and after tokens that might follow them.
+"""The next tokens that a causal network expects after prompts, and after tokens that may follow them.
 
 Prompts are read once.
 

@@ -137,7 +137,7 @@ def read_tree(
 
 @contextmanager
 def for_threads(body: PreTrainedModel, steady: bool) -> Iterator[None]:
-    """Within, several threads may read sections of a trie at the same time.
+    """While the block runs, several threads may read sections of a trie at the same time.
 
     The changes to the network that each pack would make are made once.
     """

@@ -122,7 +122,7 @@ class Trie:
         return [Section(0, middle), Section(middle, count)] if shared <= little else [Section(0, count)]
 
     def visible(self, pack: Pack) -> Tensor:
-        """What each node attends to, (P, K + P) of bool: its own path. The past comes first."""
+        """Whether a node attends to a key, (P, K + P) of bool: if it is on its path. The past comes first."""
         keys = torch.cat(pack)
         nodes = pack.nodes[:, None]
         return (keys <= nodes) & (nodes < self.ends[keys])
