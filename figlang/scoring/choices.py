@@ -10,15 +10,22 @@ from figlang.types import Prediction, Prompted
 
 
 class Answers(NamedTuple):
-    """Log-probabilities of an item's answers after its prompt and, if that was asked for, after nothing."""
+    """Log-probabilities of an item's answers after its prompt and, if wanted, after an empty text."""
 
     after: tuple[LogProb, ...]
     alone: tuple[LogProb, ...] | None
 
     def scores(self, norm: str = "sum", minus_alone: bool = False) -> Iterator[float]:
-        """Sums, means per token or per byte; `minus_alone` takes off that of the answer alone (of sums: the
-        pointwise mutual information of prompt and answer). Raises RefusedError where an endpoint refused to
-        read one."""
+        """The score of each answer.
+
+        Args:
+            norm: `sum`, `mean` per token, or the mean per `byte`.
+            minus_alone: Subtract the score of the answer alone. For sums, the result is the pointwise mutual
+                information of prompt and answer.
+
+        Raises:
+            RefusedError: An endpoint refused to read one of them.
+        """
         scores = (one.normalised(norm) for one in self.after)
         if not minus_alone:
             yield from scores
@@ -41,16 +48,14 @@ class Measured:
     scored: Scored
 
     def predictions(self, norm: str = "sum", minus_alone: bool = False) -> list[Prediction]:
-        """The choice of every item; Comșa et al. 2022 (§5.1) print no normalisation, `sum` takes them at
-        their word."""
+        """The choice of every item. Comșa et al. 2022 (§5.1) name no normalisation, which means `sum`."""
         return [
             decided(item, answers.scores(norm, minus_alone))
             for item, answers in zip((each.item for each in self.asked), self.answers, strict=True)
         ]
 
     def records(self) -> list[dict[str, Any]]:
-        """The log-probabilities (sum, tokens, bytes) behind every prediction: another normalisation needs no
-        model."""
+        """The log-probabilities (sum, tokens, bytes) of every item. Another normalisation needs no model."""
         return [
             {"id": each.item.id, **answers._asdict()} if answers.read else refusal(each.item)
             for each, answers in zip(self.asked, self.answers, strict=True)
@@ -60,10 +65,16 @@ class Measured:
 def measure(
     scorer: Scorer, asked: Sequence[Prompted], alone: bool = False, progress: bool = False
 ) -> Measured:
-    """Log-probabilities of every answer after its prompt, and of every answer `alone`; what prompts share is
-    read once.
+    """Measure the log-probability of every answer after its prompt. Text that prompts share is read once.
 
-    Raises FiglangError that names the item and the text that cannot be scored.
+    Args:
+        scorer: The model.
+        asked: The items with their prompts.
+        alone: Also measure every answer after an empty text.
+        progress: Show a bar.
+
+    Raises:
+        FiglangError: A text cannot be scored. The message names the item and the text.
     """
     needed = requests(asked, alone)
     with naming(list(needed.values())):

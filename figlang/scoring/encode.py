@@ -16,19 +16,22 @@ from figlang.scoring.layouts import layout
 from figlang.text.tidying import tidy
 from figlang.types import COSINE_OF_MEANS, Item, SentenceVectors
 
-# Items that are tokenised in one call. What a tokenizer returns holds some kilobytes a sequence besides the
-# token ids.
+# The number of items that are tokenised in one call. A tokenizer returns some kilobytes for each sequence
+# besides the token ids.
 AT_ONCE = 1024
 
 
 @dataclass
 class Batch:
-    """Sequences of several items, and where each option's score is read.
+    """Sequences of several items, and where the score of each option is read.
 
-    `inputs` are the network's arguments, (N, T) each. `option_rows` (B, C) is the sequence of each option
-    (pair, dual) or its place among the outputs (joint, nli), -1 where an item has fewer than C options.
-    `context_rows` (B,) is the sequence of each context (dual only). `gold` (B,) is -1 where it is hidden.
-    `positions` are the items' indices.
+    Attributes:
+        inputs: The arguments of the network, (N, T) each.
+        option_rows: The sequence of each option (pair, dual) or its place among the outputs (joint, nli),
+            (B, C); -1 if an item has fewer than C options.
+        context_rows: The sequence of each context, (B,); None for formats other than dual.
+        gold: The right option, (B,); -1 if it is hidden.
+        positions: The indices of the items.
     """
 
     inputs: dict[str, Tensor]
@@ -40,8 +43,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Token ids (and segment ids, a byte each, if the network takes them) of one item's sequences; see Batch
-    for the rows."""
+    """The token ids of one item's sequences, and their segment ids (a byte each) if the network takes them.
+
+    The rows are those of Batch.
+    """
 
     position: int
     gold: int
@@ -107,7 +112,7 @@ class Encoder:
         return self.layout.context_row is None or bool(self.tokenizer("")["input_ids"])
 
     def encode(self, items: Sequence[Item]) -> tuple[list[Encoded], int]:
-        """All items, tokenised, and the number of sequences that were truncated to `max_length`."""
+        """Tokenise items, and count the sequences that were truncated to `max_length`."""
         encoded: list[Encoded] = []
         truncated = 0
         for start in range(0, len(items), AT_ONCE):
@@ -117,7 +122,7 @@ class Encoder:
         return encoded, truncated
 
     def _encode(self, items: Sequence[Item], first: int) -> tuple[list[Encoded], int]:
-        """Items that are tokenised in one call; `first` is the position of the first of them."""
+        """Tokenise items in one call; `first` is the position of the first item."""
         sequences = [self._texts(item) for item in items]
         ids, types, truncated = self._tokenised([texts for some in sequences for texts in some])
         encoded = []
@@ -180,8 +185,7 @@ class Encoder:
 
 
 def padding(tokenizer: PreTrainedTokenizerBase) -> int:
-    """The token that rows are filled up with; the mask hides it, so that any does where a tokenizer has
-    none."""
+    """The token at the end of short rows. If a tokenizer has none, any token does, because it is masked."""
     return tokenizer.pad_token_id or 0
 
 

@@ -27,8 +27,10 @@ def joint(network: nn.Module, batch: Batch) -> Tensor:
 
 
 def dual(scale: float, vectors: SentenceVectors = COSINE_OF_MEANS) -> HeadScorer:
-    """Similarity of the vectors of context and option, by default the cosine of their mean token states,
-    times `scale`."""
+    """The similarity of the vectors of context and option, times `scale`.
+
+    By default, it is the cosine of their mean token states.
+    """
 
     def score(network: nn.Module, batch: Batch) -> Tensor:
         states_NTH = network(**batch.inputs).last_hidden_state.float()
@@ -46,7 +48,7 @@ def dual(scale: float, vectors: SentenceVectors = COSINE_OF_MEANS) -> HeadScorer
 
 
 def pool(states_NTH: Tensor, mask_NT: Tensor, mode: str) -> Tensor:
-    """One vector per sequence, (N, H), of its token states, by a name of POOLINGS; padding stands behind."""
+    """Make one vector of the token states of each sequence, (N, H). `mode` is a name of POOLINGS."""
     mask_NT1 = mask_NT[..., None]
     if mode == "cls":
         return states_NTH[:, 0]
@@ -61,7 +63,7 @@ def pool(states_NTH: Tensor, mask_NT: Tensor, mode: str) -> Tensor:
 
 
 def scorer(format: str, scale: float, vectors: SentenceVectors = COSINE_OF_MEANS) -> HeadScorer:
-    """The scorer of an input format of `figlang.encode.Encoder`; `vectors` are those of `dual`."""
+    """The scorer of an input format of Encoder. Only `dual` uses `vectors`."""
     return {"pair": pair, "joint": joint, "dual": dual(scale, vectors)}[format]
 
 

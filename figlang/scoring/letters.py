@@ -16,14 +16,13 @@ from figlang.scoring.requests import Scored, SpanFinder, naming
 from figlang.scoring.tree.causal import CausalScorer
 from figlang.types import Prediction, Prompted
 
-# Texts after which a tokenizer shows how it goes on with a letter, where it would merge the letter with the
-# prompt's last word.
+# If a tokenizer merges a letter with the last word of the prompt, the tokens of the letter are found after
+# one of these texts.
 ANCHORS = ("\n", "(", ":", "1")
 
 
 def forms(spans: SpanFinder, prompt: str, answer: str) -> list[tuple[str, tuple[int, ...]]]:
-    """The forms in which an answer can follow a prompt: with and without a space before it, each with its
-    tokens."""
+    """The forms of an answer after a prompt, with and without a space before it, and the tokens of each."""
     found = {}
     for text in (f" {answer.strip()}", answer.strip()):
         for before in (prompt, *ANCHORS):
@@ -31,7 +30,7 @@ def forms(spans: SpanFinder, prompt: str, answer: str) -> list[tuple[str, tuple[
             if whole[: len(start)] == start and len(whole) > len(start):
                 found[text] = tuple(whole[len(start) :])
                 break
-    # Some tokenizers drop a space or add one: then both texts are one form.
+    # Some tokenizers drop or add a space. Both texts are then one form.
     return [
         (text, tokens)
         for place, (text, tokens) in enumerate(found.items())
@@ -63,11 +62,13 @@ class LetterScores:
 
 
 def measure(scorer: CausalScorer, asked: Sequence[Prompted], progress: bool = False) -> LetterScores:
-    """Log-probabilities of every form of every answer after its prompt. A prompt, and text that prompts
-    share, is read once.
+    """Measure the log-probability of every form of every answer after its prompt.
 
-    All prompts end alike, and have the same answers. Raises FiglangError with the name of an item whose
-    prompt cannot be scored.
+    Each prompt is read once, and so is text that prompts share. All prompts must end alike and have the same
+    answers.
+
+    Raises:
+        FiglangError: A prompt cannot be scored. The message names its item.
     """
     by_answer = answer_forms(scorer.encoder.spans, asked)
     endings = [form for several in by_answer for form in several]
@@ -79,7 +80,7 @@ def measure(scorer: CausalScorer, asked: Sequence[Prompted], progress: bool = Fa
         [{text: float(next(values).double().sum()) for text, _ in several} for several in by_answer]
         for _ in asked
     ]
-    # By itself a prompt is read once, whatever the number of its answers.
+    # Without sharing, each prompt would be read once, for all its answers.
     prompts = (sequences[place].start for place in range(0, len(sequences), len(endings)))
     return LetterScores(asked, found, replace(scored, tokens=sum(prompts)))
 

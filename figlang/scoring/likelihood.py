@@ -20,23 +20,27 @@ class RefusedError(Exception):
 
 
 class LogProb(NamedTuple):
-    """Summed natural log-probability, and of how many tokens and UTF-8 bytes; no tokens where an endpoint
-    refused to read it."""
+    """The summed natural log-probability of a text, and how many tokens and UTF-8 bytes the text has.
+
+    If an endpoint refused to read the text, `tokens` is 0.
+    """
 
     total: float
     tokens: int
     bytes: int
 
     def normalised(self, norm: str) -> float:
-        """The sum, the mean per token or the mean per byte. Raises RefusedError where there is none."""
+        """The sum, the mean per token or the mean per byte. Raises RefusedError if the text was refused."""
         if not self.tokens:
             raise RefusedError
         return self.total / {"sum": 1, "mean": self.tokens, "byte": self.bytes}[norm]
 
 
 def decided(item: Item, scores: Iterator[float]) -> Prediction:
-    """The prediction by these scores. If a string of one was refused, all are 0: an invalid answer is a tie,
-    and wrong."""
+    """Make a prediction of scores.
+
+    If a string was refused, all scores are 0. So the prediction is a tie, which is wrong.
+    """
     try:
         return Prediction.of(item, tuple(scores))
     except RefusedError:
@@ -50,13 +54,17 @@ def refusal(item: Item) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Directions:
-    """Forward predictions of all items; backward ones of the items of a pair whose label is known; `blind`
-    ones of all items with the metaphor hidden, None where they were not wanted; what they are made of.
+    """Predictions in both directions, and the log-probabilities from which they are made.
 
-    A backward prediction has its item's id; its options are the metaphors of the pair, in the order of the
-    pair. `measured` has, per item, the log-probabilities of every string, so that another preset's
-    normalisation or P(y) alone can be had without a model. `read` and `tokens` say what sharing beginnings
-    spared, see Scored.
+    Attributes:
+        forward: A prediction for each item.
+        backward: A prediction for each item that has a known label and a partner. It has the id of the item.
+            Its options are the metaphors of the pair, in the order of the pair.
+        blind: A prediction for each item with the metaphor hidden; None if they are not wanted.
+        measured: The log-probabilities of all strings of each item. Scores with another normalisation can be
+            computed from them without a model.
+        read: See Scored.
+        tokens: See Scored.
     """
 
     forward: list[Prediction]
@@ -81,17 +89,23 @@ def choose(
     progress: bool = False,
     blind: bool = True,
 ) -> Directions:
-    """Scores of every item in both directions and, for `blind`, without its metaphor, every distinct string
-    read once.
+    """Score every item in both directions. Each distinct string is read once.
 
-    `shown` are the examples before the strings of an item, by its id; both metaphors of a backward choice get
-    those of the item.
+    Args:
+        scorer: The model.
+        items: The items.
+        wording: How they become strings.
+        shown: The examples before the strings of each item, by its id. Both metaphors of a backward choice
+            have the examples of the item.
+        progress: Show a bar.
+        blind: Also score the items with their metaphors hidden.
 
-    Raises FiglangError that names the item and the text that cannot be scored.
+    Raises:
+        FiglangError: A text cannot be scored. The message names the item and the text.
     """
     asked = Strings(wording)
     before = dict.fromkeys((item.id for item in items), "") if shown is None else shown
-    # Without the metaphor in the strings there is nothing to choose backward.
+    # If no string has the metaphor, there is no backward choice.
     partners = partners_of(items) if wording.has_context else {}
     worded = [asked.add(item, before[item.id], partners.get(item.id, ()), blind) for item in items]
     with naming(asked.owners):
@@ -118,17 +132,16 @@ def choose(
 
 
 def _posed_backward(item: Item, pair: tuple[Item, ...]) -> Item:
-    """The choice between the metaphors of a pair for the right option of an item."""
+    """The backward choice: which metaphor of the pair fits the right option of an item."""
     own = [member.id for member in pair].index(item.id)
     return replace(item, gold=own, options=tuple(member.context for member in pair))
 
 
 def partners_of(items: Sequence[Item]) -> dict[str, tuple[Item, ...]]:
-    """The two items of its Winograd pair, in order, for the id of every item that has a partner to be told
-    from.
+    """The two items of each Winograd pair, in their order, by the id of each of the two.
 
-    A sentence cut at its blank has none, since the pair often differs behind the blank only; nor have items
-    of a group that is no pair.
+    Groups of another size are left out. So are sentences that are cut at a blank, because the two of a pair
+    often differ only behind the blank.
     """
     groups: dict[str, list[Item]] = {}
     for item in items:
@@ -138,33 +151,32 @@ def partners_of(items: Sequence[Item]) -> dict[str, tuple[Item, ...]]:
 
 
 def _stands_alone(item: Item) -> bool:
-    # What stands before a blank is no sentence, and may be a single token, which without a bos has no
-    # probability.
+    # The text before a blank is not a sentence. It may be a single token, and this has no probability
+    # without a bos.
     return bool(item.context) and not item.cut
 
 
 class Worded(NamedTuple):
-    """Places of a metaphor with an answer among all requests: as a whole string, and as the answer after all
-    that stands before it."""
+    """Places of two requests: metaphor and answer as a whole, and the answer after the metaphor."""
 
     whole: int
     answer: int
 
     def spanned(self, span: str) -> int:
-        """The place of the request that `span`, whole or answer, scores."""
+        """The place of the request for a span, which is `whole` or `answer`."""
         return self.whole if span == "whole" else self.answer
 
 
 @dataclass(frozen=True)
 class ItemStrings:
-    """Places of an item's requests among all of them.
+    """The places of an item's requests among the requests of all items.
 
     Attributes:
-        options: Those of its metaphor with each option.
-        alone: Those of each option without the metaphor.
-        blind: Those of each option with the metaphor hidden; empty if they are not wanted.
-        metaphor: That of the metaphor without an option; None if it cannot stand alone.
-        backward: Those of each metaphor of the pair with the right option; empty if there is no pair.
+        options: The metaphor with each option.
+        alone: Each option without the metaphor.
+        blind: Each option with the metaphor hidden; empty if this is not wanted.
+        metaphor: The metaphor without an option; None if it cannot stand alone.
+        backward: Each metaphor of the pair with the right option; empty if there is no pair.
     """
 
     options: tuple[Worded, ...]
@@ -229,20 +241,24 @@ class Scores:
     log_probs: Sequence[LogProb]
 
     def forward(self, strings: ItemStrings) -> Iterator[float]:
-        """How well each option fits the metaphor, less the likelihood of the option alone if asked for."""
+        """How well each option fits the metaphor. `minus_alone` subtracts the score of the option alone."""
         for option, alone in zip(strings.options, strings.alone, strict=True):
             less = self._normalised(alone) if self.scoring.minus_alone else 0.0
             yield self._normalised(option.spanned(self.scoring.span)) - less
 
     def backward(self, strings: ItemStrings) -> Iterator[float]:
-        """How well each metaphor fits the right option; the option alone would be the same for all of
-        them."""
+        """How well each metaphor fits the right option.
+
+        The score of the option alone is not subtracted, because it is the same for all metaphors.
+        """
         for metaphor in strings.backward:
             yield self._normalised(metaphor.spanned(self.scoring.backward_span))
 
     def blind(self, strings: ItemStrings) -> Iterator[float]:
-        """How likely each option is with the metaphor hidden. Less that of the option alone it would be the
-        same for all options."""
+        """How likely each option is with the metaphor hidden.
+
+        The score of the option alone is not subtracted, because all options would then have the same score.
+        """
         return map(self._normalised, strings.blind)
 
     def record(self, item: Item, strings: ItemStrings) -> dict[str, Any]:

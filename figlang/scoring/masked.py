@@ -26,7 +26,7 @@ MASKINGS = ("original", "within_word_l2r")
 
 
 class Cloze(NamedTuple):
-    """A sequence with masks in it, special tokens included, and the place whose token is asked for."""
+    """A sequence with masks and special tokens, and the place whose token is predicted."""
 
     ids: tuple[int, ...]
     place: int
@@ -35,17 +35,25 @@ class Cloze(NamedTuple):
 class MaskedScorer:
     """Scores requests with an encoder that has a masked-LM head.
 
-    A token of a continuation is masked and predicted from the context and the other tokens of the
-    continuation, on both sides. `masking` says what is masked with it: nothing (`original`, Salazar et al.
-    2020, arXiv 1910.14659), or the later tokens of its word (`within_word_l2r`, Kauf & Ivanova 2023, arXiv
-    2305.10588), so that the pieces of a rare word do not give each other away; words are those of the
-    tokenizer. The special tokens around a string are never scored.
+    Each token of a continuation is masked and predicted from the context and the other tokens of the
+    continuation, on both sides. The special tokens around a string are never scored.
 
     Every distinct masked sequence is read once: options that differ in one token share the sequence in which
-    it is masked. A batch has sequences of similar length and at most `batch_tokens` tokens with its padding,
-    or one sequence. The vocabulary matrix is applied only to the place asked for, and makes at most `logits`
-    values at a time; a network whose head a probe finds to need whole sequences is given them, with the same
-    results. A network in bf16 is run in bf16; log-probabilities are made in float32. Dropout is switched off.
+    it is masked. The vocabulary matrix is applied only to the place that is predicted. A probe finds whether
+    the head needs whole sequences. It then gets them, with the same results. A network in bf16 is run in
+    bf16, and log-probabilities are computed in float32. Dropout is off.
+
+    Args:
+        network: An encoder with a masked-LM head.
+        tokenizer: Its tokenizer, which also decides where words begin.
+        masking: `original` masks only the predicted token (Salazar et al. 2020, arXiv 1910.14659).
+            `within_word_l2r` also masks the later tokens of its word, so that the pieces of a rare word do
+            not reveal each other (Kauf & Ivanova 2023, arXiv 2305.10588).
+        batch_tokens: The most tokens of a batch with its padding. A longer sequence is a batch of its own.
+        logits: The most logits at a time.
+
+    Raises:
+        FiglangError: `masking` is unknown, or the tokenizer has no mask token.
     """
 
     def __init__(
@@ -76,14 +84,14 @@ class MaskedScorer:
 
     @torch.inference_mode()
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
-        """Per-token log-probabilities of every continuation, in the order of the requests.
+        """The log-probabilities (in nats) of the tokens of every continuation, in the order of the requests.
 
-        Raises FiglangError that names the request if its continuation is empty or has no token, or if the
-        string is longer than what the network reads.
+        Raises:
+            RequestError: A continuation is empty or has no token, or a string is longer than the window.
         """
         if self._fallback:
             log.info("masked scoring computes the logits of every token: %s", self._fallback)
-        # Per cloze the tokens asked for there, each with its place in `values`.
+        # The tokens that are predicted from each cloze, and the place of each in `values`.
         answers: dict[Cloze, dict[int, int]] = {}
         spans: list[list[int]] = []
         count = alone = 0
@@ -112,14 +120,14 @@ class MaskedScorer:
 
     @torch.inference_mode()
     def read(self, clozes: Iterable[Cloze]) -> Iterator[tuple[list[Cloze], Tensor]]:
-        """Every cloze in one batch, with the logits (N, V) of a batch in float32 at the places asked for."""
+        """Read clozes. Yields each batch with the logits (N, V) of its predicted places in float32."""
         self._network.eval()
         with hastened(self._network):
             for batch in self._batches(sorted(clozes, key=lambda cloze: -len(cloze.ids))):
                 yield batch, self._run(batch, whole=self._fallback is not None).float()
 
     def _clozes(self, requests: Iterable[Request]) -> Iterator[list[tuple[Cloze, int]]]:
-        """For every request the cloze of each token of its continuation, and that token."""
+        """For every request, each token of its continuation with the cloze that predicts it."""
         for index, (request, encoding, first) in enumerate(self.spans.find(requests)):
             ids = (*self.before, *encoding.ids, *self.after)
             if self.window is not None and len(ids) > self.window:
@@ -142,7 +150,7 @@ class MaskedScorer:
         return Cloze((*ids[:start], *[self.mask] * masked, *ids[start + masked :]), start)
 
     def _batches(self, clozes: list[Cloze]) -> Iterator[list[Cloze]]:
-        """The clozes, longest first, cut where a budget is full."""
+        """Cut clozes, which are sorted from the longest to the shortest, into batches within the budgets."""
         start = 0
         while start < len(clozes):
             width = len(clozes[start].ids)
@@ -152,7 +160,7 @@ class MaskedScorer:
             start += size
 
     def _run(self, batch: list[Cloze], whole: bool) -> Tensor:
-        """Logits (N, V) at the places asked for; `whole` has the head compute all places."""
+        """Logits (N, V) at the predicted places. If `whole` is set, the head computes all places."""
         width = max(len(cloze.ids) for cloze in batch)
         ids_NT = torch.stack(
             [pad(torch.tensor(cloze.ids), (0, width - len(cloze.ids)), value=self._pad) for cloze in batch]
@@ -171,7 +179,7 @@ class MaskedScorer:
 
     @torch.inference_mode()
     def _probe(self) -> str | None:
-        """Why the head needs whole sequences, or None if it gives the same for single states."""
+        """Why the head needs whole sequences; None if single states give it the same logits."""
         if self._network.base_model is self._network:
             return "its body and its head cannot be told apart"
         ids = tuple(
@@ -193,8 +201,10 @@ def _at(states_NTX: Tensor, places_N: Tensor) -> Tensor:
 
 @contextmanager
 def _picking(body: nn.Module, places_N: Tensor) -> Iterator[None]:
-    """Hands the head one state (N, 1, H) per sequence, so that the network's own forward does the rest,
-    whatever its head."""
+    """While the block runs, the head gets only one state of each sequence, (N, 1, H).
+
+    The forward of the network calls the head, so this works with every kind of head.
+    """
 
     def pick(module: nn.Module, inputs: Any, output: Any) -> Any:
         output.last_hidden_state = _at(output[0], places_N)[:, None]

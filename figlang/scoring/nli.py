@@ -1,5 +1,4 @@
-"""NLI networks: the order of their classes, class scores, and how judgements of premise and hypothesis become
-a choice.
+"""NLI networks: the order of their classes, their scores, and choices that are made of their judgements.
 
 An item is judged once for each option. The context is the premise and the option is the hypothesis (Liu et
 al. 2022, §4.2). If the question is what implies the context, they are exchanged (Comșa et al. 2022, §5). Both
@@ -42,9 +41,16 @@ def label_order(config: PreTrainedConfig, given: Sequence[str] | None, source: s
     """Find the output of a network for each class: of CLASSES, or of TWO_CLASSES for a network with two
     outputs.
 
-    The names are those of its id2label, or those that a user has `given` in the order of its outputs. Raises
-    FiglangError unless every output has the name of one class, every class has an output, and label2id
-    agrees. A wrong order would silently exchange entailment and contradiction.
+    A wrong order would silently exchange entailment and contradiction.
+
+    Args:
+        config: The configuration of the network. Its id2label names the outputs.
+        given: Names from the user, in the order of the outputs; None to use id2label.
+        source: The network in the words of the error.
+
+    Raises:
+        FiglangError: An output does not have the name of a class, a class has no output, or label2id and
+            id2label differ.
     """
     names = config.id2label
     own = [names[index] for index in range(len(names))]
@@ -65,9 +71,9 @@ def label_order(config: PreTrainedConfig, given: Sequence[str] | None, source: s
     what = f"nli.labels=[{','.join(found)}]" if given is not None else f"its labels are {', '.join(found)}"
     what += "" if agreed else " by id2label and others by label2id"
     raise FiglangError(
-        f"{source}: {what}, so which of its {len(names)} outputs is which class cannot be told; give the "
+        f"{source}: {what}, so the class of each of its {len(names)} outputs is not known; give the "
         "classes in the order of "
-        f"its outputs, as in nli.labels=[{','.join(CLASSES if len(names) != 2 else TWO_CLASSES)}]"
+        f"its outputs, for example nli.labels=[{','.join(CLASSES if len(names) != 2 else TWO_CLASSES)}]"
     )
 
 
@@ -151,11 +157,16 @@ def choices(items: Sequence[Item], judged: Sequence[Prediction], score: str, on:
 
 
 def option_scores(logits_NC: np.ndarray, score: str, on: str) -> np.ndarray:
-    """Scores (N,) of hypotheses from their class logits (N, C), columns in the order of CLASSES or
-    TWO_CLASSES.
+    """Scores (N,) of hypotheses from their class logits (N, C).
 
-    `not_contradict` is minus the contradiction, which orders options like 1 − P(contradiction) (Comșa et al.
-    2022), but does not round to 1.
+    Args:
+        logits_NC: Logits with columns in the order of CLASSES or TWO_CLASSES.
+        score: A name of a score. `not_contradict` is minus the value of contradiction. It orders options like
+            1 − P(contradiction) (Comșa et al. 2022), but it does not round to 1.
+        on: `probabilities` or `logits`.
+
+    Raises:
+        FiglangError: The score needs contradiction, and the network has two classes.
     """
     if score != "entail" and logits_NC.shape[1] != len(CLASSES):
         raise FiglangError(

@@ -1,5 +1,7 @@
-"""Choices by the letter in a model's reply, read strictly: a reply that names no option, or several, is
-invalid and counts as wrong."""
+"""Choices by the letter in a model's reply.
+
+Replies are read strictly: if a reply names no option or several, it is invalid and counts as wrong.
+"""
 
 import re
 from collections.abc import Sequence
@@ -10,14 +12,14 @@ from typing import Any
 from figlang.tasks.lettered import Lettered
 from figlang.types import Prediction, Reply
 
-# Reasoning before the answer, as open models write it. Chat templates may open it, so that only its end is in
-# the reply.
+# Reasoning before the answer, as open models write it. If a chat template begins it, the reply has only its
+# end.
 _THOUGHTS = r"think|thinking|thought|reasoning|reflection|analysis|scratchpad"
 THOUGHT = re.compile(rf"<({_THOUGHTS})>.*?</\1>|\[THINK\].*?\[/THINK\]", flags=re.DOTALL | re.IGNORECASE)
 OPENED = re.compile(rf"<(?:{_THOUGHTS})>|\[THINK\]|<\|channel\|>", flags=re.IGNORECASE)
 CLOSED = re.compile(rf"</(?:{_THOUGHTS})>|\[/THINK\]|<\|channel\|>final<\|message\|>", flags=re.IGNORECASE)
-# Tokens that begin or end a turn and reach the text of a reply; what a model writes after its turn is not its
-# reply.
+# Tokens that begin or end a turn, if they are in the text of a reply. Text after the end of the turn is not
+# part of the reply.
 BEGUN = re.compile(
     r"^(?:\s|<s>|<bos>|<\|(?:im_start|start|start_header_id|end_header_id|begin_of_text|message)\|>(?:assistant)?)+"
 )
@@ -31,8 +33,8 @@ MARKS = re.compile(r"[*_`\"'“”‘’]")
 ASIDE = re.compile(
     r", *(?:however|though|therefore|actually|really|frankly|honestly|of course) *,", flags=re.IGNORECASE
 )
-# What turns down an option behind its label, and the other side of "the answer is" in the same clause;
-# apostrophes are taken out.
+# Words that reject an option: after its label (REJECTED), or before "the answer is" in the same clause (DENIAL).
+# Apostrophes are removed first.
 SAYS = r"is|was|does|do|can|could|would|will|seems|sounds|looks|appears|makes|has|fails|contradicts|misses|lacks|ignores"
 NEVER = r"(?:is|was|does|do|did|could|would|should|ca|wo|has)nt|cannot|can not|is not|was not"
 RIGHT = r"(?:be )?(?:the )?(?:right|correct|best|better|closest|answer)\b"
@@ -42,10 +44,9 @@ DENIAL = re.compile(
     r"(?:some|many|people|others|one)(?: \w+)? (?:say|think|argue|believe|claim))\b",
     flags=re.IGNORECASE,
 )
-CLAUSE = ".,:;!?\n"  # what ends one
+CLAUSE = ".,:;!?\n"  # the marks that end a clause
 LISTED = re.compile(r"\b[A-Z]\)? *(?:or|and|/) *$")
-# What follows an answer and takes it back: a condition or a question in its clause, a second thought later
-# on.
+# Words after an answer that withdraw it: a condition or a question in its clause, or a second thought later.
 CONDITION = re.compile(r"[^.,:;!?\n]*(?:\?|\b(?:if|unless|literally)\b)", flags=re.IGNORECASE)
 SECOND_THOUGHT = re.compile(
     r"\b(?:wait|hmm|actually|correction|scratch that|on second thought|let me reconsider|sorry)\b|\bno, ",
@@ -66,15 +67,16 @@ BEST = (
 
 
 def final(reply: str) -> str:
-    """The text of a reply after its reasoning, without the tokens around the turn; empty if the reasoning was
-    cut off."""
+    """The text of a reply after its reasoning, without the tokens around the turn.
+
+    It is empty if the reasoning was cut off.
+    """
     text = CLOSED.split(THOUGHT.sub(" ", reply))[-1]
     return "" if OPENED.search(text) else ENDED.split(BEGUN.sub("", text), maxsplit=1)[0]
 
 
 def _plain(text: str) -> str:
-    """The text without TeX, tags and emphasis: the content of a box or an answer tag is put after
-    "answer:"."""
+    """The text without TeX, tags and emphasis. "answer:" is put before the content of a box or answer tag."""
     text = TAGGED.sub(r"answer: \2", BOXED.sub(r"answer: \1", STYLED.sub(r"\1", text)))
     return ASIDE.sub("", MARKS.sub("", MATHS.sub("", text)))
 
@@ -82,20 +84,24 @@ def _plain(text: str) -> str:
 def letter(reply: str, options: int) -> str | None:
     """The letter of the option that a reply names as its answer; None if it names none, or several.
 
-    Taken are, in this order and after any reasoning in `<think>…</think>`: a letter that is all of the last
-    line ("B", "(B).", "Answer: B"); the last "the answer is B", "B is correct", boxed or tagged B; a letter
-    that is all of the first line; the only label before an option's words ("(B) She is kind", "B. She is
-    kind"). An option's words without its letter are not an answer, and reasoning that was cut off has none. A
+    Reasoning in `<think>…</think>` is left out. The first of these that the reply has is the answer:
+
+    1. a letter that is the whole last line ("B", "(B).", "Answer: B");
+    2. the last "the answer is B", "B is correct", or B in a box or tag;
+    3. a letter that is the whole first line;
+    4. the only label before an option's words ("(B) She is kind", "B. She is kind").
+
+    An option's words without its letter are not an answer. If the reasoning was cut off, there is no answer. A
     letter is not an answer if it is rejected ("(A) is wrong", "I don't think the answer is A"), if it is in a
-    condition or question, above a list, or one of several.
+    condition or question, if it stands above a list, or if it is one of several.
     """
     lines = [line.strip() for line in _plain(final(reply)).splitlines() if line.strip()]
     if not lines:
         return None
     one = f"[{ascii_uppercase[:options]}]"
     lead = r"(?i:(?:so |thus,? )?(?:(?:the|my) )?(?:(?:final|correct|best) )?(?:answer|option|choice)(?: is)?:? *(?:option )?)"
-    # "A" may be an article: a bare letter has to end its clause, or to be followed by a reason; and it has to
-    # be the only one.
+    # "A" may be an article. So a letter without brackets must end its clause or be followed by a reason, and it
+    # must be the only letter.
     several = rf"(?! *(?:,|/|&|and\b|or\b|and/or\b) *(?i:option )?\(?{one}\b)"
     end = rf"(?= *(?:[.,:;!)\]}}\n]|$|[–—-] | because\b| since\b)){several}"
     label = rf"(?:\(({one})\){REJECTED}{several}|({one}){end})"
@@ -133,8 +139,10 @@ def letter(reply: str, options: int) -> str | None:
 
 
 def _stands(found: re.Match[str], text: str) -> bool:
-    """Whether a letter is an answer: its clause does not reject it, is not a question or condition, and names
-    no other letter."""
+    """Whether a letter is an answer.
+
+    Its clause must not reject it, must not be a question or condition, and must name no other letter.
+    """
     clause = text[1 + max(text.rfind(mark, 0, found.start()) for mark in CLAUSE) : found.start()]
     return not (DENIAL.search(clause) or LISTED.search(clause) or CONDITION.match(text, found.end()))
 
@@ -157,10 +165,13 @@ class Answered:
 
 
 def choose(asked: Sequence[Lettered], replies: Sequence[Reply]) -> tuple[list[Prediction], list[Answered]]:
-    """Predictions of all items, and the replies that they were read from.
+    """Read a prediction from the reply to each item.
 
-    The option that is named scores 1 and the others 0, so that an invalid answer is a tie. Scores are in the
-    order of the options of the item that the prediction is named by.
+    The named option has the score 1 and the others have 0, so an invalid answer is a tie. A prediction has the
+    id of an item, and its scores are in the order of this item's options.
+
+    Returns:
+        The predictions, and the replies from which they were read.
     """
     predictions, answered = [], []
     for one, reply in zip(asked, replies, strict=True):
@@ -170,7 +181,7 @@ def choose(asked: Sequence[Lettered], replies: Sequence[Reply]) -> tuple[list[Pr
             Answered(one.item.id, one.message, reply.text, named, reply.cut, reply.refused, reply.usage)
         )
         chosen = None if named is None else ascii_uppercase.index(named)
-        # An item asked in a drawn order is still the item that was read: its scores go back to its own order.
+        # If options were asked in a random order, the scores are put back into the order of the item.
         own = one.source if one.item.id == one.source.id else one.item
         places = one.places if own is one.source else tuple(range(count))
         scores = tuple(float(place == chosen) for place in places)
