@@ -10,7 +10,7 @@ Kinds = Mapping[type[nn.Module], type[nn.Module]]
 
 
 def exchange(network: nn.Module, table: Kinds) -> None:
-    """Give each part of a network whose class is in the table the class that stands there."""
+    """Exchange the classes of a network's parts by a table from old to new."""
     for module in network.modules():
         module.__class__ = table.get(type(module), type(module))
 

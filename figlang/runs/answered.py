@@ -108,7 +108,7 @@ class Answered:
             search: What was searched, with the ids of the items that share text (`touched`).
 
         Returns:
-            The search, with `accuracy` on the clean items and on the `others`; None where there is no such
+            The search, with `accuracy` on the clean items and on the `others`; None if there is no such
                 item with a label.
         """
         touched = search["touched"]

@@ -78,7 +78,7 @@ def evaluated(content: Mapping[str, Any]) -> str:
 
 
 def split_in_words(split: str, file: str) -> str:
-    """The name of a split in its paper, if its file is called so; else that of figlang."""
+    """The name of a split: `dev` for validation items of a file that is called dev, else figlang's name."""
     return "dev" if split == "validation" and re.match(r"dev\b", file) else split
 
 

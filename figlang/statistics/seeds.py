@@ -46,9 +46,9 @@ class Seeds:
 def freedom(ratios: Ratios, extra: Array, spreads: Sequence[Array], freedoms: Sequence[Array]) -> Array:
     """Degrees of freedom of the variances of clusters and seeds (Satterthwaite 1946, Biometrics Bull. 2).
 
-    What seeds add is a difference of two estimates. It is as uncertain as the first of them, the spread of
-    a few seeds, also where little or nothing is left of it: otherwise two seeds that are alike by chance
-    would count as known.
+    The variance that seeds add is the spread of a few seeds minus another estimate. It is as uncertain as the
+    spread, also if the difference is near 0. Otherwise, two seeds that are alike by chance would seem to
+    have a variance that is known to be 0.
 
     Args:
         ratios: Ratios whose cluster variance is the first part.

@@ -7,7 +7,11 @@ from figlang.tasks import registry
 
 
 def check(config: TrainConfig) -> None:
-    """Raises FiglangError for settings that do not go together."""
+    """Check that settings agree with each other.
+
+    Raises:
+        FiglangError: Two settings do not agree.
+    """
     registry.check(config.data, config.paths)
     model, peft = config.model, config.peft
     causal = model.family == "causal"
@@ -31,7 +35,11 @@ def check(config: TrainConfig) -> None:
 
 
 def _check_adapters(config: TrainConfig) -> None:
-    """Raises FiglangError for weights that cannot be trained, or adapted, as they are."""
+    """Check that the weights can be trained or adapted.
+
+    Raises:
+        FiglangError: They cannot.
+    """
     model, peft = config.model, config.peft
     causal = model.family == "causal"
     if model.device_map is not None or (model.quantization != "none" and peft.name != "qlora"):
@@ -57,7 +65,11 @@ def _check_adapters(config: TrainConfig) -> None:
 
 
 def _check_method(config: TrainConfig) -> None:
-    """Raises FiglangError for a way of training that is not for the model or the data."""
+    """Check that the way of training is possible with the model and the data.
+
+    Raises:
+        FiglangError: It is not.
+    """
     model, method = config.model, config.method
     causal = model.family == "causal"
     if method.name == "lm" and not causal:
