@@ -52,8 +52,8 @@ def read(source: str, revision: str | None = None) -> SentenceVectors | None:
         return _vectors(source, pooling, settings, "Normalize" in paths, reading.get("do_lower_case") is True)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise FiglangError(
-            f"{source}: its modules.json, or a file that it names, cannot be read ({one_line(error)}); download the "
-            "model again"
+            f"{source}: its modules.json or a file named there cannot be read ({one_line(error)}); download "
+            "the model again"
         ) from error
 
 

@@ -34,7 +34,7 @@ def read(path: Path, join: str | None) -> list[Prediction]:
 
 
 def _first_filter(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The lines of the first filter. If a task has several filters, each of them has a line for every document."""
+    """The lines of the first filter. Each filter of a task has a line for every document."""
     wanted: Any = None
     for number, row in stored.rows(path, stored.OBJECT, "an object in braces", "give a file of samples"):
         wanted = row.get("filter") if number == 1 else wanted
