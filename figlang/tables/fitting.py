@@ -1,6 +1,6 @@
 """Make a table fit: columns are narrowed, intervals put below their values, columns left out or put below.
 
-What fits is decided by a measure of text, so that paper and terminal show a table the same way round.
+A measure of text decides what fits. So the same code serves paper and terminal.
 """
 
 from collections.abc import Callable, Sequence
@@ -157,7 +157,7 @@ def parts(text: str) -> list[str]:
 
 
 def wrapped(text: str, room: float, measure: Measure) -> list[str]:
-    """Break a text into lines that fit: at the places where words may be broken, and within words if need be.
+    """Break a text into lines that fit, after spaces and hyphens if possible.
 
     Args:
         text: The text.

@@ -1,4 +1,4 @@
-"""What is shown of a training while it runs: a bar of one line, and how long it will take."""
+"""The progress of a training: a bar of one line, and an estimate of the time that it will take."""
 
 import logging
 from time import perf_counter
