@@ -71,7 +71,7 @@ def label_order(config: PreTrainedConfig, given: Sequence[str] | None, source: s
     what = f"nli.labels=[{','.join(found)}]" if given is not None else f"its labels are {', '.join(found)}"
     what += "" if agreed else " by id2label and others by label2id"
     raise FiglangError(
-        f"{source}: {what}, so the class of each of its {len(names)} outputs is not known; give the "
+        f"{source}: {what}, so which of its {len(names)} outputs is which class cannot be told; give the "
         "classes in the order of "
         f"its outputs, for example nli.labels=[{','.join(CLASSES if len(names) != 2 else TWO_CLASSES)}]"
     )
