@@ -1,6 +1,6 @@
 """Sums in float32 for a network in bf16 on a CPU.
 
-Products stay in bf16, and a third of the rounding error goes. Every layer adds to the states before it, and a
+Products stay in bf16. This removes a third of the rounding error. Every layer adds to the states before it, and a
 bf16 sum loses everything that is 256 times smaller. Here, plain embeddings give float32. The sums take that
 type from them, and products round only their inputs. torch's autocast does the same for float32 weights.
 """
@@ -53,7 +53,7 @@ class Float32LayerNorm(nn.LayerNorm):
 def _normed(part: Any, hidden_states: Tensor) -> Tensor:
     """RMSNorm in float32, rounded to the precision of its weight.
 
-    The products that mostly follow would each round to it.
+    The layers after it are mostly products, and each of them would round its input to this precision.
     """
     values = hidden_states.float()
     squares = torch.linalg.vector_norm(values, dim=-1, keepdim=True).square_() / values.shape[-1]

@@ -1,8 +1,8 @@
 """Results in a table of your own: the columns id, gold, and choice or scores.
 
 `gold` and `choice` are the number of an option from 0, its letter, or empty. `scores` is a list in JSON, or
-the columns `score_0`, `score_1` and so on. `group` (what depends on each other) and any other column, which
-becomes an attribute, may be left out.
+the columns `score_0`, `score_1` and so on. `group` is the same for rows that depend on each other. It may be
+left out. Every other column becomes an attribute.
 """
 
 import json
