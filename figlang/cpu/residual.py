@@ -1,8 +1,8 @@
 """Sums in float32 for a network in bf16 on a CPU.
 
-Products stay in bf16. This removes a third of the rounding error. Every layer adds to the states before it, and a
-bf16 sum loses everything that is 256 times smaller. Here, plain embeddings give float32. The sums take that
-type from them, and products round only their inputs. torch's autocast does the same for float32 weights.
+Products stay in bf16. This removes a third of the rounding error. Every layer adds to the states before it,
+and a bf16 sum loses everything that is 256 times smaller. Here, plain embeddings give float32. The sums take
+that type from them, and products round only their inputs. torch's autocast does the same for float32 weights.
 """
 
 from collections.abc import Iterator
