@@ -1,7 +1,6 @@
 """Options that come from Python: they become the words of a command line, so that both are read and checked
 in one way."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -66,5 +65,4 @@ def _written(value: Any) -> str:
         return f"[{','.join(map(_written, value))}]"
     if isinstance(value, int | float):
         return str(value)
-    plain = str(value)
-    return plain if re.fullmatch(r"[A-Za-z_][\w.-]*", plain, flags=re.ASCII) else text(plain)
+    return text(str(value))

@@ -38,11 +38,14 @@ LONG = (
     "experimental-rerun",
 )
 FLAGS = {*SHORT, *(f"--{name}" for name in (*LONG, "config-path", "config-name", "config-dir"))}
+LITERALS = ("true", "false", "null", "nan", "inf")  # words that Hydra reads as something else than text
 LONGEST = 200  # characters of a key: Hydra looks for a file of this name
 
 
 def text(plain: str) -> str:
-    """Quote a value so that Hydra's grammar reads any text unchanged. A plain path gets no quotes."""
+    """Quote a value so that Hydra's grammar reads any text unchanged. A plain path or word gets no quotes."""
+    if re.fullmatch(r"[A-Za-z_][\w.-]*", plain, flags=re.ASCII) and plain.lower() not in LITERALS:
+        return plain
     if re.fullmatch(r"[\w.-]*(/[\w.-]+)+", plain, flags=re.ASCII):
         return plain
     escaped = re.sub(r"\\+$", lambda end: end[0] * 2, plain.replace("'", "\\'"))

@@ -90,7 +90,7 @@ def test_names_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     model(Path("my model, big"), architectures=["GPT2LMHeadModel"])
     assert words("evaluate", "model=my model, big") == ["model=causal", "model.name_or_path='my model, big'"]
     Path("x.gguf").touch()
-    assert words("train", "model=x.gguf") == ["model=causal", "model.name_or_path='x.gguf'"]
+    assert words("train", "model=x.gguf") == ["model=causal", "model.name_or_path=x.gguf"]
     # The preset of a hub id knows its token before a text.
     assert words("evaluate", "model=EleutherAI/pythia-160m") == ["model=pythia"]
     for plain in ("model=roberta", "model=roberta,gpt2", "model=nosuch", "model="):

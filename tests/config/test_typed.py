@@ -12,7 +12,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from figlang.commands import describe
 from figlang.config.roots import ROOTS
-from figlang.config.typed import advice, without_configuration
+from figlang.config.typed import advice, text, without_configuration
 from figlang.config.words import readable
 from figlang.errors import FiglangError
 from tests.running import ROOT
@@ -135,3 +135,15 @@ def test_a_program_that_uses_figlang_keeps_its_own_way() -> None:
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     assert said.stdout == "True\n"
+
+
+@pytest.mark.parametrize("value", ["dichos.csv", "tinybert", "a-b", "nulls", "true.csv"])
+def test_plain_words_need_no_quotes(value: str) -> None:
+    assert text(value) == value
+    assert OverridesParser.create().parse_override(f"key=[{text(value)}]").value() == [value]
+
+
+@pytest.mark.parametrize("value", ["true", "False", "null", "NaN", "inf", "1e-3", "7", "", "a b", "it's"])
+def test_text_stays_text(value: str) -> None:
+    assert OverridesParser.create().parse_override(f"key={text(value)}").value() == value
+    assert isinstance(OverridesParser.create().parse_override(f"key={text(value)}").value(), str)
