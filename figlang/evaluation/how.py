@@ -1,7 +1,7 @@
 """The input and output of every ability: settings and items in, rows of files out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -97,7 +97,7 @@ class Rows:
     forward: Placed[Prediction]
     blind: Placed[Prediction] | None = None
     backward: Placed[Prediction] | None = None
-    measured: Placed[dict[str, Any]] | None = None
+    measured: Placed[Mapping[str, Any]] | None = None
     judged: Placed[Prediction] | None = None
     replies: Placed[dict[str, Any]] | None = None
 

@@ -44,7 +44,7 @@ class Answered:
     blind: Rows | None = None
     backward: Rows | None = None
     judged: Rows | None = None
-    measured: Sequence[dict[str, Any]] | None = None
+    measured: Sequence[Mapping[str, Any]] | None = None
     replies: Sequence[dict[str, Any]] | None = None
     refused: int = 0
 
@@ -64,18 +64,18 @@ class Answered:
             JUDGEMENTS: self.judged,
         }
         beside = {MEASURED: self.measured, REPLIES: self.replies}
-        lines = {name: None if rows is None else records(rows) for name, rows in beside.items()}
         self.check()
+        # First the files whose numbers are checked while they are written.
+        for name, lines in beside.items():
+            if lines is None:
+                (folder / name).unlink(missing_ok=True)
+            else:
+                write_lines(folder / name, records(lines))
         for name, rows in predictions.items():
             if rows is None:
                 (folder / name).unlink(missing_ok=True)
             else:
                 write_predictions(folder / name, rows)
-        for name, texts in lines.items():
-            if texts is None:
-                (folder / name).unlink(missing_ok=True)
-            else:
-                write_lines(folder / name, texts)
 
     def check(self) -> None:
         """Check that every score is a finite number.

@@ -1,7 +1,7 @@
 """Predictions to and from a file. This module needs no torch, so commands that only count start at once."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
@@ -42,21 +42,20 @@ def check_finite(predictions: Iterable[Prediction]) -> None:
                 )
 
 
-def records(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+def records(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Write rows from which predictions are made as JSON lines, in their order.
 
     Raises:
         NonFiniteError: If a row holds a number that is not finite. It names the item.
     """
-    lines = []
     for row in rows:
         try:
-            lines.append(json.dumps(row, allow_nan=False) + "\n")
+            line = json.dumps(dict(row.items()), allow_nan=False)
         except ValueError as error:
             raise NonFiniteError(
                 f"item {row['id']}: a log-probability of its strings is not a finite number"
             ) from error
-    return lines
+        yield line + "\n"
 
 
 def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from figlang.scoring.likelihood import LogProb, Scorer, decided, refusal
+from figlang.scoring.likelihood import Scorer, decided
+from figlang.scoring.measured import LogProb, refusal
 from figlang.scoring.requests import Request, Scored, naming
 from figlang.types import Prediction, Prompted
 
@@ -57,7 +58,7 @@ class Measured:
     def records(self) -> list[dict[str, Any]]:
         """The log-probabilities (sum, tokens, bytes) of every item. Another normalisation needs no model."""
         return [
-            {"id": each.item.id, **answers._asdict()} if answers.read else refusal(each.item)
+            {"id": each.item.id, **answers._asdict()} if answers.read else refusal(each.item.id)
             for each, answers in zip(self.asked, self.answers, strict=True)
         ]
 

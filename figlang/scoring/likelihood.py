@@ -5,35 +5,17 @@ The two directions are those of Liu et al. 2022 (§4.1); the presets in conf/sco
 scripts, which differ between GPT-2 and GPT-3.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from hashlib import blake2b
+from typing import Protocol
 
 from figlang.config import ScoringConfig
+from figlang.scoring.measured import ItemStrings, LogProbs, Places, Record, RefusedError, Worded
 from figlang.scoring.requests import Request, Scored, naming
 from figlang.scoring.wording import Wording
 from figlang.types import Item, Prediction
-
-
-class RefusedError(Exception):
-    """A string that an endpoint's content filter refused to read has no score."""
-
-
-class LogProb(NamedTuple):
-    """The summed natural log-probability of a text, and how many tokens and UTF-8 bytes the text has.
-
-    If an endpoint refused to read the text, `tokens` is 0.
-    """
-
-    total: float
-    tokens: int
-    bytes: int
-
-    def normalised(self, norm: str) -> float:
-        """The sum, the mean per token or the mean per byte. Raises RefusedError if the text was refused."""
-        if not self.tokens:
-            raise RefusedError
-        return self.total / {"sum": 1, "mean": self.tokens, "byte": self.bytes}[norm]
 
 
 def decided(item: Item, scores: Iterator[float]) -> Prediction:
@@ -45,11 +27,6 @@ def decided(item: Item, scores: Iterator[float]) -> Prediction:
         return Prediction.of(item, tuple(scores))
     except RefusedError:
         return Prediction.of(item, (0.0,) * len(item.options))
-
-
-def refusal(item: Item) -> dict[str, Any]:
-    """The row of log_probabilities.jsonl for an item with a refused string."""
-    return {"id": item.id, "refused": True}
 
 
 @dataclass(frozen=True)
@@ -70,7 +47,7 @@ class Directions:
     forward: list[Prediction]
     backward: list[Prediction]
     blind: list[Prediction] | None
-    measured: list[dict[str, Any]]
+    measured: list[Record]
     read: int
     tokens: int
 
@@ -103,32 +80,31 @@ def choose(
     Raises:
         FiglangError: A text cannot be scored. The message names the item and the text.
     """
-    asked = Strings(wording)
-    before = dict.fromkeys((item.id for item in items), "") if shown is None else shown
-    # If no string has the metaphor, there is no backward choice.
+    asked, places = Strings(wording), Places()
+    # Without the metaphor in the strings there is nothing to choose backward.
     partners = partners_of(items) if wording.has_context else {}
-    worded = [asked.add(item, before[item.id], partners.get(item.id, ()), blind) for item in items]
+
+    def needed() -> Iterator[Request]:
+        for item in items:
+            before = "" if shown is None else shown[item.id]
+            places.append(asked.add(item, before, partners.get(item.id, ()), blind))
+            yield from asked.drain()
+        asked.forget()
+
     with naming(asked.owners):
-        scored = scorer.score(asked.requests, progress)
-    log_probs = [
-        LogProb(float(values.double().sum()), len(values), len(request.continuation.encode()))
-        for request, values in zip(asked.requests, scored.log_probs, strict=True)
-    ]
+        scored = scorer.score(needed(), progress)
+    log_probs = LogProbs(scored.log_probs, asked.sizes)
     scores = Scores(wording.scoring, log_probs)
-    return Directions(
-        [decided(item, scores.forward(strings)) for item, strings in zip(items, worded, strict=True)],
-        [
-            decided(_posed_backward(item, partners[item.id]), scores.backward(strings))
-            for item, strings in zip(items, worded, strict=True)
-            if strings.backward
-        ],
-        [decided(item, scores.blind(strings)) for item, strings in zip(items, worded, strict=True)]
-        if blind
-        else None,
-        [scores.record(item, strings) for item, strings in zip(items, worded, strict=True)],
-        scored.read,
-        scored.tokens,
-    )
+    forward, backward, unseen, measured = [], [], [], []
+    for place, item in enumerate(items):
+        strings = places[place]
+        forward.append(decided(item, scores.forward(strings)))
+        if strings.backward:
+            backward.append(decided(_posed_backward(item, partners[item.id]), scores.backward(strings)))
+        if blind:
+            unseen.append(decided(item, scores.blind(strings)))
+        measured.append(Record(item.id, place, places, log_probs))
+    return Directions(forward, backward, unseen if blind else None, measured, scored.read, scored.tokens)
 
 
 def _posed_backward(item: Item, pair: tuple[Item, ...]) -> Item:
@@ -156,47 +132,30 @@ def _stands_alone(item: Item) -> bool:
     return bool(item.context) and not item.cut
 
 
-class Worded(NamedTuple):
-    """Places of two requests: metaphor and answer as a whole, and the answer after the metaphor."""
-
-    whole: int
-    answer: int
-
-    def spanned(self, span: str) -> int:
-        """The place of the request for a span, which is `whole` or `answer`."""
-        return self.whole if span == "whole" else self.answer
-
-
-@dataclass(frozen=True)
-class ItemStrings:
-    """The places of an item's requests among the requests of all items.
+class Strings:
+    """The requests that a wording makes of items, each once.
 
     Attributes:
-        options: The metaphor with each option.
-        alone: Each option without the metaphor.
-        blind: Each option with the metaphor hidden; empty if this is not wanted.
-        metaphor: The metaphor without an option; None if it cannot stand alone.
-        backward: Each metaphor of the pair with the right option; empty if there is no pair.
+        requests: Those that were not drained yet.
+        sizes: The UTF-8 bytes of the continuation of every request.
+        owners: The id of the first item that needs it, for every request.
     """
-
-    options: tuple[Worded, ...]
-    alone: tuple[int, ...]
-    blind: tuple[int, ...]
-    metaphor: int | None
-    backward: tuple[Worded, ...]
-
-
-class Strings:
-    """The requests that a wording makes of items, each once, and the id of the first item that needs it."""
 
     def __init__(self, wording: Wording) -> None:
         self._wording = wording
-        self._places: dict[Request, int] = {}
+        self._places: dict[bytes, int] = {}
+        self.requests: list[Request] = []
+        self.sizes = array("i")
         self.owners: list[str] = []
 
-    @property
-    def requests(self) -> list[Request]:
-        return list(self._places)
+    def drain(self) -> list[Request]:
+        """The requests since the last call. They are not kept."""
+        drained, self.requests = self.requests, []
+        return drained
+
+    def forget(self) -> None:
+        """Forget which requests there were: no item follows."""
+        self._places.clear()
 
     def add(self, item: Item, shown: str, pair: tuple[Item, ...], blind: bool) -> ItemStrings:
         """Word an item.
@@ -227,10 +186,15 @@ class Strings:
         return Worded(whole, self._place(item, self._wording.span(shown, metaphor, answer)))
 
     def _place(self, item: Item, request: Request) -> int:
-        if request not in self._places:
-            self._places[request] = len(self._places)
+        context, continuation = (text.encode(errors="surrogatepass") for text in request)
+        # A digest, since the texts of all items are large.
+        key = blake2b(b"%d %b%b" % (len(context), context, continuation), digest_size=16).digest()
+        place = self._places.setdefault(key, len(self.sizes))
+        if place == len(self.sizes):
+            self.requests.append(request)
+            self.sizes.append(len(continuation))
             self.owners.append(item.id)
-        return self._places[request]
+        return place
 
 
 @dataclass(frozen=True)
@@ -238,7 +202,7 @@ class Scores:
     """Scores of items from the log-probabilities of all requests."""
 
     scoring: ScoringConfig
-    log_probs: Sequence[LogProb]
+    log_probs: LogProbs
 
     def forward(self, strings: ItemStrings) -> Iterator[float]:
         """How well each option fits the metaphor. `minus_alone` subtracts the score of the option alone."""
@@ -260,19 +224,6 @@ class Scores:
         The score of the option alone is not subtracted, because all options would then have the same score.
         """
         return map(self._normalised, strings.blind)
-
-    def record(self, item: Item, strings: ItemStrings) -> dict[str, Any]:
-        """The log-probabilities (sum, tokens, bytes) behind an item's scores, or that it was refused."""
-        kinds: dict[str, Any] = {
-            "whole": [self.log_probs[option.whole] for option in strings.options],
-            "answer": [self.log_probs[option.answer] for option in strings.options],
-            "answer_alone": [self.log_probs[place] for place in strings.alone],
-        }
-        metaphor = None if strings.metaphor is None else self.log_probs[strings.metaphor]
-        measured = [*kinds["whole"], *kinds["answer"], *kinds["answer_alone"], *filter(None, [metaphor])]
-        if not all(log_prob.tokens for log_prob in measured):
-            return refusal(item)
-        return {"id": item.id, **kinds, "metaphor_alone": metaphor}
 
     def _normalised(self, place: int) -> float:
         return self.log_probs[place].normalised(self.scoring.norm)
