@@ -81,7 +81,7 @@ def choose(
         FiglangError: A text cannot be scored. The message names the item and the text.
     """
     asked, places = Strings(wording), Places()
-    # Without the metaphor in the strings there is nothing to choose backward.
+    # If no string has the metaphor, there is no backward choice.
     partners = partners_of(items) if wording.has_context else {}
 
     def needed() -> Iterator[Request]:
