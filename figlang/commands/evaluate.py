@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -37,6 +38,10 @@ def side_by_side(folders: Sequence[str]) -> None:
 
 @entry("evaluate", side_by_side)
 def main(config: EvaluateConfig) -> str | None:
+    if config.epoch == "best" and config.checkpoint is not None:
+        from figlang.training import best  # what trains takes a second to import
+
+        config = replace(config, checkpoint=best.export(config.checkpoint, config.paths))
     assessed = assessment.assess(config)
     if assessed is None:
         return None  # one of several processes: the first one reports

@@ -14,7 +14,7 @@ LONGEST = 120
 _UNNAMED = re.compile(
     r"^(data|data\.file|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|also|blind|trainer|logger)=|^(paths|logger)\."
     r"|^model\.(endpoint|key_env|concurrency|timeout|retries|input_price|output_price|currency|max_cost)="
-    r"|^(checkpoint|split|name|output|table|batch_size|blind|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
+    r"|^(checkpoint|epoch|split|name|output|table|batch_size|blind|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
 )
 
 

@@ -25,6 +25,7 @@ MADE = (METRICS, FORWARD, BACKWARD, BLIND, JUDGEMENTS, MEASURED, REPLIES, "submi
 # data).
 FREE = (
     *("paths", "output", "name", "overwrite", "batch_size", "trainer", "method", "checkpoint"),
+    "epoch",
     *("allow_pickle", "vectors", "rated", "ratings", "one_by_one", "table"),
 )
 FREE_OF_MODEL = (

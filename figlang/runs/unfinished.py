@@ -11,7 +11,7 @@ from figlang.files.sources import PACKAGE
 from figlang.files.whole import write_text
 
 # Beside the state to resume from, and removed with it when the run is finished.
-COMMAND = "checkpoints/command.txt"
+COMMAND, BEST = "checkpoints/command.txt", "checkpoints/best.ckpt"
 
 
 def begin(folder: Path) -> None:
@@ -44,4 +44,5 @@ def check(source: str) -> None:
     except (OSError, ValueError):  # of an earlier version
         command = ""
     resumes = f"it is resumed by: {command}" if command else "the command that began it resumes it"
-    raise FiglangError(f"{source} is an unfinished run, so there is nothing to evaluate yet; {resumes}")
+    best = "epoch=best evaluates its best weights so far" if (folder / BEST).is_file() else ""
+    raise FiglangError("; ".join(filter(None, (f"{source} is an unfinished run", best, resumes))))

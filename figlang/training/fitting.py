@@ -192,6 +192,21 @@ def _take_exported(ready: Prepared, run: Run, epochs: int, sharded: bool, whole:
     return exported
 
 
+def take_best(config: TrainConfig, run: Run, ready: Prepared) -> int:
+    """Give a network that was prepared for a run the weights of the run's best epoch so far.
+
+    Args:
+        config: The options of the training.
+        run: Its folder.
+        ready: What it trains.
+
+    Returns:
+        The epoch, from 1.
+    """
+    whole = _trim(ready) if config.method.weight_decay == 0 else None
+    return _take_exported(ready, run, config.method.epochs, True, whole)
+
+
 def _batches(config: TrainConfig, ready: Prepared) -> ChoiceData:
     method = config.method
     # Pairs are two items each, so that a step has as many items as was asked for.

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from figlang.config import PathsConfig
 from figlang.errors import FiglangError
 from figlang.runs import names, unfinished
+from figlang.training import best
 from tests.running import TINY, run
 
 WORDS = [*TINY, "model=minilm", "model.init=tiny", "data=figqa_sample", "blind=false", "name=short"]
@@ -43,3 +45,34 @@ def test_a_run_of_before_has_no_command(tmp_path: Path) -> None:
         unfinished.check(str(tmp_path))
     (tmp_path / "metrics.json").write_text("{}")
     unfinished.check(str(tmp_path))
+
+
+def test_the_best_weights_of_an_unfinished_run_are_those_that_it_exports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: Any) -> None:
+        raise FiglangError("stopped")
+
+    words = [*WORDS, "method.selection=heldout", "method.epochs=2"]
+    with monkeypatch.context() as patch:
+        patch.setattr("figlang.commands.train._export", stopped)
+        assert run(tmp_path, "train.py", *words).returncode == 2
+    (recipe,) = tmp_path.rglob("recipe.json")
+    folder = recipe.parent
+    asked = [f"checkpoint={folder}", "data=figqa_sample", "data.limit=32", "trainer=cpu", "blind=false"]
+    refused = run(tmp_path, "evaluate.py", *asked)
+    assert "epoch=best evaluates its best weights so far; it is resumed by" in refused.stderr
+    early = run(tmp_path, "evaluate.py", *asked, "epoch=best", f"output={tmp_path / 'early'}")
+    assert early.returncode == 0, early.stderr
+    assert "its best weights so far are those of epoch" in early.stderr
+
+    assert run(tmp_path, "train.py", *words).returncode == 0
+    late = (folder / "predictions.jsonl").read_text().splitlines()
+    soon = (tmp_path / "early" / "predictions.jsonl").read_text().splitlines()
+    scores = [[score for line in lines for score in json.loads(line)["scores"]] for lines in (soon, late)]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-5)
+
+
+def test_a_run_without_best_weights_says_how_to_keep_them(tmp_path: Path) -> None:
+    with pytest.raises(FiglangError, match=r"has no weights of a best epoch; .* method.selection=heldout"):
+        best.export(str(tmp_path), PathsConfig())

@@ -29,6 +29,11 @@ class EvaluateConfig(Command):
     checkpoint: str | None = option(
         None, "Run folder, released folder or hub id. null: the pretrained model of model=, zero-shot."
     )
+    epoch: str = option(
+        "exported",
+        "exported: the epoch that the run exported. best: of an unfinished run, the best epoch so far.",
+        ("exported", "best"),
+    )
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     method: MethodConfig = field(default_factory=MethodConfig)
@@ -67,6 +72,8 @@ class EvaluateConfig(Command):
                 "blind=false is for figlang evaluate, figlang transfer and tables of choices; this command "
                 "hides no context, so leave it out"
             )
+        if self.epoch == "best" and (self.checkpoint is None or type(self) is not EvaluateConfig):
+            raise FiglangError("epoch=best is for figlang evaluate with checkpoint=RUN; leave it out")
         if self.checkpoint is not None and not self.checkpoint:
             raise FiglangError("checkpoint= is empty; give a run folder, a released folder or a hub id")
         if self.data.test_labels is not None and self.split != "test":
