@@ -1,6 +1,6 @@
 """Hydra composes a configuration; here it becomes the plain dataclasses of `figlang.config`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -33,6 +33,11 @@ def resolve(config: DictConfig, schema: type[T]) -> T:
     """
     plain = OmegaConf.to_container(config, resolve=True)
     return cast(T, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(schema), plain)))
+
+
+def of_plain(settings: Mapping[str, Any], schema: type[T]) -> T:
+    """Options from plain data, for example those of a recipe. What is missing has its default."""
+    return resolve(OmegaConf.create(dict(settings)), schema)
 
 
 def to_yaml(config: Any) -> str:

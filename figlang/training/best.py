@@ -3,10 +3,8 @@
 import logging
 from pathlib import Path
 
-from omegaconf import OmegaConf
-
 from figlang.config import PathsConfig, TrainConfig
-from figlang.config.composing import resolve
+from figlang.config.composing import of_plain
 from figlang.errors import FiglangError
 from figlang.evaluation import runtime
 from figlang.files import stored
@@ -45,7 +43,7 @@ def export(source: str, paths: PathsConfig) -> str:
             "if it was started with method.selection=heldout or validation"
         )
     recipe = stored.document(run.folder / "recipe.json", stored.RECIPE, "overwrite=true starts the run again")
-    config = resolve(OmegaConf.create(recipe["settings"]), TrainConfig)
+    config = of_plain(recipe["settings"], TrainConfig)
     config.run, config.paths = str(run.folder), paths
     train, validation = registry.for_training(config.data, paths)
     if (train.sha256, validation.sha256) != (recipe["data"]["train"], recipe["data"]["validation"]):
