@@ -186,7 +186,7 @@ def test_states_stay_within_the_budget_too(monkeypatch: pytest.MonkeyPatch) -> N
     together = scorer.score(asked).log_probs
     assert max(sizes) <= 300 * 4 < 32 * len(asked)
     at_once = CausalScorer(plain, TOKENIZER, logits=2**24).score(asked).log_probs
-    assert torch.equal(torch.cat(together), torch.cat(at_once))
+    assert torch.equal(torch.cat(list(together)), torch.cat(list(at_once)))
 
 
 def test_states_that_wait_for_the_vocabulary_stay_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
