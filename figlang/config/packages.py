@@ -20,6 +20,8 @@ def check_packages(config: Any) -> None:
     model = getattr(config, "model", None)
     if not isinstance(model, ModelConfig) or getattr(config, "checkpoint", None) is not None:
         return
+    if not getattr(config, "opens_model", True):
+        return
     if model.init == "pretrained" and model.name_or_path.startswith(PACKAGE):
         package_path(model.name_or_path)
     # Training refuses quantized weights without QLoRA, whatever is installed.

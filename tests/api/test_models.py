@@ -55,7 +55,8 @@ def test_numbers_are_those_of_the_command_to_the_last_bit(case: str, tmp_path: P
     if found.answered.measured is not None:
         widths = {row.id: len(row.scores) for row in found}
         kept = read_measured(tmp_path / "out" / "log_probabilities.jsonl", widths)
-        assert json.loads(json.dumps(found.answered.measured)) == json.loads(json.dumps(kept))
+        rows = [dict(row.items()) for row in found.answered.measured]
+        assert json.loads(json.dumps(rows)) == json.loads(json.dumps(kept))
     ours = json.loads(json.dumps(found.document))
     differing = {key for key in content if ours.get(key) != content[key]}
     assert differing <= {"command", "files"}

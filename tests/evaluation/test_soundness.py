@@ -170,7 +170,7 @@ def test_no_prediction_without_numbers_is_written(tmp_path: Path, scores: tuple[
     with pytest.raises(NonFiniteError, match=r"^item b: "):
         check_finite(rows)
     with pytest.raises(NonFiniteError, match=r"^item b: a log-probability"):
-        records([{"id": "a", "after": [1.0]}, {"id": "b", "after": list(scores)}])
+        list(records([{"id": "a", "after": [1.0]}, {"id": "b", "after": list(scores)}]))
     assert not list(tmp_path.iterdir())
 
 

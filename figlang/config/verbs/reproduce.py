@@ -15,6 +15,11 @@ class ReproduceConfig(EvaluateConfig):
 
     table: str = option("", "The table or figure. `figlang reproduce --help` lists them.")
 
+    @property
+    def opens_model(self) -> bool:
+        """Whether the command opens the model of model=."""
+        return True
+
 
 @dataclass
 class RankingConfig(ReproduceConfig):

@@ -36,6 +36,10 @@ class FiguresConfig(ReproduceConfig):
         False, "Also read vectors that gensim saved: a pickle, which can run any code of its author."
     )
 
+    @property
+    def opens_model(self) -> bool:
+        return self.vectors == "model"
+
 
 class MunchFigures(Figures[FiguresConfig]):
     """Tables and figures of MUNCH's sentences and candidates."""

@@ -73,7 +73,7 @@ def test_pmi_needs_a_token_before_the_answer(
     with serving(Stub()) as stub:
         with pytest.raises(SystemExit):
             run(evaluate_command, monkeypatch, stub, "data.limit=4", "scoring=pmi")
-        assert "scoring=pmi subtracts the answer alone" in refused(capsys)
+        assert "scoring=pmi subtracts the score of the answer alone" in refused(capsys)
         run(evaluate_command, monkeypatch, stub, "data.limit=4", "scoring=pmi", "model.bos=<|endoftext|>")
     assert "|bos:<|endoftext|>|" in metrics(here)["signature"]
 

@@ -198,7 +198,8 @@ def test_reasoning_that_runs_into_the_limit_is_a_reply_that_was_cut(tmp_path: Pa
     with serving(Stub(completes=False, fault=reasons)) as stub:
         endpoint = connect(model(stub), str(tmp_path), "reply")
         assert endpoint.chat(["Hm?"], SamplingConfig(max_tokens=50)) == [[Reply("", True)]]
-        assert endpoint.chat(["Hm?"], SamplingConfig(max_tokens=200)) == [[Reply("B")]]
+        ((answered,),) = endpoint.chat(["Hm?"], SamplingConfig(max_tokens=200))
+        assert (answered.text, answered.cut) == ("B", False)
         asked = len(stub.requests)
         endpoint.chat(["Hm?"], SamplingConfig(max_tokens=50))
         assert len(stub.requests) == asked
