@@ -1,6 +1,6 @@
-# figlang on CPUs; runs, checkpoints and own data lie in the folder that is mounted at /work:
+# figlang on CPUs; runs, checkpoints and own data lie in the folder that is mounted at /project:
 #   docker build -t figlang .
-#   docker run --rm -v "$PWD:/work" figlang train debug=fast
+#   docker run --rm -v "$PWD:/project" figlang train debug=fast
 # For GPUs: docker build --build-arg TORCH_INDEX=https://pypi.org/simple -t figlang . and docker run --gpus all …
 FROM python:3.11-slim
 
@@ -19,7 +19,7 @@ RUN cd /opt/figlang \
     && rm -r /opt/figlang
 
 # Any user may write here, so `docker run --user "$(id -u)"` leaves files that belong to you.
-ENV HOME=/tmp/home HF_HOME=/work/.cache/huggingface
-RUN mkdir -m 777 /tmp/home /work
-WORKDIR /work
+ENV HOME=/tmp/home HF_HOME=/project/.cache/huggingface
+RUN mkdir -m 777 /tmp/home /project
+WORKDIR /project
 ENTRYPOINT ["figlang"]
