@@ -10,18 +10,10 @@ from contextlib import contextmanager, nullcontext
 import numpy as np
 
 from figlang.machine import bars
+from figlang.machine.loggers import LIBRARIES
 
-# Loggers of the libraries whose levels an evaluation sets.
-LIBRARIES = (
-    "figlang",
-    "pytorch_lightning",
-    "lightning",
-    "transformers",
-    "datasets",
-    "httpx",
-    "httpx2",
-    "openai",
-)
+# Loggers whose levels an evaluation sets.
+LOGGERS = ("figlang", *LIBRARIES)
 
 
 class _Kept(logging.Handler):
@@ -49,7 +41,7 @@ def quietly(progress: bool = False) -> Iterator[list[str]]:
         The warnings of figlang, in the order in which they come.
     """
     kept, log = _Kept(), logging.getLogger("figlang")
-    levels = {name: logging.getLogger(name).level for name in LIBRARIES}
+    levels = {name: logging.getLogger(name).level for name in LOGGERS}
     plain, numbers = random.getstate(), np.random.get_state()
     torch = sys.modules.get("torch")  # a caller who has not imported it has drawn nothing
     drawn = None if torch is None else torch.get_rng_state()

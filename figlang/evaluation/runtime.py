@@ -14,6 +14,7 @@ from transformers.utils.logging import disable_progress_bar
 from figlang.config import TrainConfig, TrainerConfig
 from figlang.cpu.memory import keep_freed_memory
 from figlang.errors import FiglangError
+from figlang.machine.loggers import LIBRARIES
 from figlang.machine.rank import rank
 
 log = logging.getLogger("figlang")
@@ -23,16 +24,7 @@ SHOWN = 5
 def start(seed: int, settings: TrainerConfig) -> None:
     """Set seeds and threads, and silence libraries. Call it before a network is built, since new heads are
     random."""
-    for name in (
-        "pytorch_lightning",
-        "lightning",
-        "transformers",
-        "datasets",
-        "httpx",
-        "httpx2",
-        "openai",
-        "bitsandbytes",
-    ):
+    for name in LIBRARIES:
         logging.getLogger(name).setLevel(logging.ERROR)
     # One process, in-memory data: workers would only copy it; and a single process needs no strategy.
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
