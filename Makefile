@@ -45,7 +45,7 @@ test-pythons:
 # Every table of a report over all tasks by the real pdflatex, in a page and in a column: errors and overfull boxes are counted.
 # Debian: texlive-latex-base and texlive-latex-recommended. FIGLANG_DATA adds the tasks that are not bundled.
 test-paper: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/report/test_paper.py -rs $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/reports/test_paper.py -rs $(ARGS)
 
 # Real data and real training: set FIGLANG_DATA to a folder that holds figqa/ in upstream layout.
 test-slow: $(READY)

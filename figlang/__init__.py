@@ -48,20 +48,19 @@ __all__ = [
     "open_model",
     "report",
 ]
-# The modules of the API's names. `report` is a package that can be called.
+# The modules of the API's names.
 _MODULES = {
     **dict.fromkeys(("Comparison", "compare"), "figlang.api.comparing"),
     **dict.fromkeys(("Items", "items", "load"), "figlang.api.items"),
     **dict.fromkeys(("Metrics", "measure"), "figlang.api.measuring"),
     **dict.fromkeys(("Model", "Scores", "open_model"), "figlang.api.models"),
     "Predictions": "figlang.api.predictions",
+    "report": "figlang.api.reporting",
     "FiglangError": "figlang.errors",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name == "report":
-        return import_module("figlang.report")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # A notebook is asked for its own progress bars when libraries are imported. None are shown here.

@@ -147,7 +147,7 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
                 best.user_attrs["run"],
             )
             # Hydra loads this file at every start, and a table needs libraries that take a second.
-            from figlang.report.concluding import conclude_multirun
+            from figlang.reports.concluding import conclude_multirun
 
             conclude_multirun([run for trial in done for run in trial.user_attrs["run"].split(SEPARATOR)])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang.config import DataConfig, ReportConfig
-from figlang.report import assembly
+from figlang.reports import assembly
 from figlang.runs import results
 from figlang.runs.predictions import write_predictions
 from figlang.statistics.metrics import measure

@@ -38,7 +38,7 @@ ORDER = (
         "evaluation",
         "exports",
         "training",
-        "report",
+        "reports",
         "release",
         "rating",
         "api",
@@ -121,7 +121,7 @@ def test_reading_and_counting_need_no_torch(name: str) -> None:
     assert not uses(name, "torch", "pytorch_lightning", "transformers", "peft")
 
 
-@pytest.mark.parametrize("place", ["errors", "types", "statistics", "tables", "tasks", "rating", "report"])
+@pytest.mark.parametrize("place", ["errors", "types", "statistics", "tables", "tasks", "rating", "reports"])
 def test_a_process_that_only_reads_or_counts_loads_no_torch(place: str) -> None:
     modules = [
         name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

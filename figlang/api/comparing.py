@@ -12,7 +12,7 @@ from figlang.api.tabular import to_pandas
 from figlang.errors import FiglangError
 from figlang.files import folders
 from figlang.machine import bars
-from figlang.report import differences
+from figlang.reports import differences
 from figlang.runs import sharing, systems
 from figlang.statistics.comparison import Agreement, Compared, Difference, every_pair
 from figlang.tables import Table

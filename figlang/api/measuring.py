@@ -8,8 +8,8 @@ from figlang.api.predictions import Predictions
 from figlang.api.quiet import quietly
 from figlang.api.shown import Shown
 from figlang.api.tabular import to_pandas
-from figlang.report.showing import title
-from figlang.report.terminal import BLIND, GAIN, TITLES, cautions
+from figlang.reports.showing import title
+from figlang.reports.terminal import BLIND, GAIN, TITLES, cautions
 from figlang.runs import systems
 from figlang.runs.answered import Answered
 from figlang.statistics.comparison import Difference

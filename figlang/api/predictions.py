@@ -11,7 +11,7 @@ from figlang.api.shown import Shown, clipped, counted
 from figlang.errors import FiglangError
 from figlang.files import folders
 from figlang.files.whole import slug
-from figlang.report.showing import title
+from figlang.reports.showing import title
 from figlang.runs import answered, kept, records, results, systems
 from figlang.runs.answered import Answered
 from figlang.runs.predictions import write_predictions

@@ -7,7 +7,7 @@ from typing import Any
 from figlang.api.quiet import quietly
 from figlang.api.sources import Source, placed
 from figlang.config import ReportConfig
-from figlang.report import assembly
+from figlang.reports import assembly
 
 
 def report(sources: Source | Sequence[Source], folder: str | Path, **options: Any) -> Path:

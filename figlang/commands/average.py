@@ -29,7 +29,7 @@ from figlang.models import checkpoint
 from figlang.models import manifest as manifests
 from figlang.models.manifest import MANIFEST, Manifest
 from figlang.release import averaging, card
-from figlang.report import showing
+from figlang.reports import showing
 from figlang.runs import results, systems
 from figlang.tasks import registry as data
 from figlang.types import Split

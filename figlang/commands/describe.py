@@ -15,7 +15,7 @@ from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.files import folders
 from figlang.machine.printing import printable
-from figlang.report import plots, surface
+from figlang.reports import plots, surface
 from figlang.tables import Cell, Table, drawing
 from figlang.tasks import registry as data
 from figlang.tasks.task import Explained, Frequencies

@@ -12,7 +12,7 @@ from figlang.config import EvaluateConfig
 from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.evaluation import assessment
-from figlang.report import figures, showing
+from figlang.reports import figures, showing
 from figlang.runs import systems
 
 log = logging.getLogger("figlang")

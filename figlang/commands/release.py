@@ -11,7 +11,7 @@ from figlang.config.composing import data_presets
 from figlang.config.entry import entry
 from figlang.evaluation import runtime
 from figlang.release import releasing
-from figlang.report import showing
+from figlang.reports import showing
 from figlang.runs import recomputed
 
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from figlang.config import ReportConfig
 from figlang.config.entry import entry
-from figlang.report import assembly
+from figlang.reports import assembly
 from figlang.runs.passing import results_among
 
 

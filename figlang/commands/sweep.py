@@ -4,7 +4,7 @@ from pathlib import Path
 
 from figlang.config import SweepConfig
 from figlang.config.entry import entry
-from figlang.report.concluding import conclude
+from figlang.reports.concluding import conclude
 
 
 @entry("sweep")

@@ -14,7 +14,7 @@ from figlang.evaluation import assessment, cleanness, predicting, runtime, sound
 from figlang.files.whole import write_text
 from figlang.models import checkpoint
 from figlang.release import card
-from figlang.report import concluding, figures, plots, showing, terminal
+from figlang.reports import concluding, figures, plots, showing, terminal
 from figlang.runs import recomputed, results
 from figlang.runs import training as runs
 from figlang.tasks import overlap, overlap_table

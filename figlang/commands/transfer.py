@@ -14,7 +14,7 @@ from figlang.config.combining import Combination
 from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.evaluation.assessment import assess
-from figlang.report import matrix
+from figlang.reports import matrix
 from figlang.runs import outputs
 
 

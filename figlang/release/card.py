@@ -6,7 +6,7 @@ from typing import Any
 from figlang.models import gguf
 from figlang.models.manifest import Manifest
 from figlang.release import matter, using
-from figlang.report.terminal import BLIND, GAIN, TITLES, percent
+from figlang.reports.terminal import BLIND, GAIN, TITLES, percent
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, as_row
 from figlang.tables import (

@@ -8,7 +8,7 @@ from huggingface_hub import EvalResult, ModelCardData
 from figlang.files.sources import PACKAGE
 from figlang.models.carried import carried, hub_id
 from figlang.models.manifest import Manifest
-from figlang.report.terminal import TITLES
+from figlang.reports.terminal import TITLES
 from figlang.runs import spelled
 from figlang.statistics.metrics import as_row
 from figlang.tasks import registry

@@ -64,17 +64,7 @@ def test_editors_see_the_names_that_programs_get() -> None:
     assert set(seen) == set(figlang.__all__)
     for name, module in seen.items():
         found = getattr(importlib.import_module(str(module)), name)
-        assert name == "report" or getattr(figlang, name) is found
-
-
-@pytest.mark.parametrize("first", ["figlang.report.assembly", "figlang.api.reporting"])
-def test_report_is_a_room_and_a_function_whichever_is_imported_first(first: str) -> None:
-    code = (
-        f"import {first}; import figlang; from figlang.report import assembly\n"
-        "try: figlang.report([], 'x')\n"
-        "except figlang.FiglangError as error: print(error)"
-    )
-    assert "give at least one run" in run(code)
+        assert getattr(figlang, name) is found
 
 
 @pytest.mark.parametrize("module", MODULES)

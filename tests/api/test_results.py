@@ -8,7 +8,7 @@ import pytest
 
 import figlang
 from figlang.errors import FiglangError
-from figlang.report import differences
+from figlang.reports import differences
 from figlang.runs import systems
 from figlang.statistics.comparison import every_pair
 from figlang.types import Prediction

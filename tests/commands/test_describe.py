@@ -9,7 +9,7 @@ import pytest
 
 from figlang.commands import describe
 from figlang.errors import FiglangError
-from figlang.report import plots
+from figlang.reports import plots
 from figlang.tables import drawing
 from figlang.tasks.figqa import linguistic, segments
 from figlang.types import Item

@@ -13,12 +13,12 @@ from rich.console import Console
 
 from figlang.config import PathsConfig, ReportConfig
 from figlang.errors import FiglangError
-from figlang.report import assembly, showing
+from figlang.reports import assembly, showing
 from figlang.runs import answered, systems
 from figlang.runs.predictions import read_predictions, write_predictions
 from figlang.tasks import overlap
 from figlang.tasks import registry as data
-from tests.report_runs import SAMPLE, run
+from tests.reports_runs import SAMPLE, run
 
 WRONG: dict[str, Any] = {
     "null": None,

@@ -15,13 +15,13 @@ from figlang.config import PathsConfig, ReportConfig
 from figlang.errors import FiglangError
 from figlang.files import stored
 from figlang.rating import answers
-from figlang.report import assembly
+from figlang.reports import assembly
 from figlang.runs import recomputed
 from figlang.runs.predictions import read_predictions, write_predictions
 from figlang.statistics.metrics import measure
 from figlang.tasks import registry as data
 from figlang.types import Prediction, Split
-from tests.report_runs import SAMPLE, run
+from tests.reports_runs import SAMPLE, run
 
 ROOT = Path(__file__).parents[2]
 Change = Callable[[Any], Any]

@@ -9,7 +9,7 @@ import torch
 from scipy.stats import bootstrap, pearsonr, pointbiserialr, spearmanr
 from torchmetrics.functional.classification import binary_calibration_error
 
-from figlang.report.plots import USUAL, limits
+from figlang.reports.plots import USUAL, limits
 from figlang.statistics.breakdown import by_attribute, quarters
 from figlang.statistics.calibration import calibration
 from figlang.statistics.correlation import pearson, probability, spearman

@@ -8,14 +8,14 @@ import pytest
 
 from figlang.config import PathsConfig
 from figlang.errors import FiglangError
-from figlang.report import errors
-from figlang.report.parts import Chapter, Prose
+from figlang.reports import errors
+from figlang.reports.parts import Chapter, Prose
 from figlang.runs.systems import Pool, System
 from figlang.statistics.common import in_common, people, wrong, wrong_of_people
 from figlang.tables import Table
 from figlang.tasks import registry as data
 from figlang.types import Prediction
-from tests.report_runs import SAMPLE, report, run
+from tests.reports_runs import SAMPLE, report, run
 
 
 def system(letters: str) -> list[Prediction]:

@@ -25,7 +25,7 @@ from figlang.models import networks
 from figlang.models.checkpoint import Loaded
 from figlang.models.manifest import Manifest
 from figlang.models.served.endpoint import Reply
-from figlang.report import assembly, showing
+from figlang.reports import assembly, showing
 from figlang.runs import recomputed, results
 from figlang.runs.predictions import read_predictions
 from figlang.scoring.requests import Request

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from figlang.config import DataConfig, PathsConfig
-from figlang.report import surface as shown
+from figlang.reports import surface as shown
 from figlang.tables import markdown
 from figlang.tasks import surface
 from figlang.tasks.registry import load
 from figlang.types import CLASSES, Inference, Item
-from tests.report_runs import report, run
+from tests.reports_runs import report, run
 
 
 def item(name: str, context: str, options: tuple[str, ...], gold: int | None) -> Item:

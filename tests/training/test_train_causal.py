@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from evaluate import main as evaluate_command
 from figlang.models.manifest import Manifest
 from figlang.release import card
-from figlang.report.figures import prompt_bars, prompt_series
+from figlang.reports.figures import prompt_bars, prompt_series
 from figlang.scoring.encode import word
 from tests import cards
 from tests.running import ROOT, TINY, environment, run, train

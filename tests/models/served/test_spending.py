@@ -11,7 +11,7 @@ from figlang.files import redaction
 from figlang.models.served.client import Client
 from figlang.models.served.cost import PROBES
 from figlang.models.served.store import Call
-from figlang.report import spending
+from figlang.reports import spending
 from tests.stub_server import MODEL, Stub, serving
 
 pytest.importorskip("openai", reason="needs the extra `served`")

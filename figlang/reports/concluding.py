@@ -1,0 +1,59 @@
+"""Show and write the conclusion of a sweep."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from figlang import tables
+from figlang.config.signature import digest
+from figlang.errors import FiglangError
+from figlang.files import folders
+from figlang.machine.printing import printable
+from figlang.reports import sweep_figure, sweeping
+
+
+def conclude(places: Sequence[Path], output: Path | None = None) -> None:
+    """Show the conclusion of the finished runs in folders and below them.
+
+    Args:
+        places: The folders.
+        output: Folder of the table and the figure, if they are to be written.
+
+    Raises:
+        FiglangError: No run is finished, or a file of a run is damaged.
+    """
+    runs, unfinished = sweeping.below(places)
+    if not runs:
+        raise FiglangError(f"no finished training in {', '.join(map(str, places))}; give folders of runs")
+    console = Console()
+    table = sweeping.table(runs)
+    tables.show([table], table.notes, console)
+    if unfinished:
+        _say(console, f"{unfinished} runs are not finished and are left out; their own commands resume them")
+    if command := sweeping.command(runs):
+        _say(console, "The best setting is trained by:")
+        _say(console, command)
+    if output is not None:
+        with folders.replaced(output, "a sweep") as new:
+            tables.write([table], new)
+            sweep_figure.draw(runs, new / "sweep")
+        _say(console, str(output))
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(printable(line), highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def conclude_multirun(trained: Sequence[str]) -> None:
+    """Show and write the conclusion of trainings that one command made, if they differ in more than the seed.
+
+    Args:
+        trained: Their folders.
+    """
+    places = [Path(run) for run in trained if (Path(run) / "metrics.json").is_file()]
+    runs, _ = sweeping.below(places)
+    if len(sweeping.grouped(runs)) > 1:
+        named = f"sweep-{digest(sorted(map(str, places)))}"
+        conclude(places, Path(os.path.commonpath(places)) / named)

@@ -1,0 +1,235 @@
+"""Sections that set systems beside each other: every pair with tests, prompts, training sizes."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from figlang.reports import learning, plots
+from figlang.reports.figures import prompt_bars, prompt_series
+from figlang.reports.parts import Chapter, Long, Part, Picture, Section, fitted
+from figlang.reports.terminal import BLIND, GAIN
+from figlang.runs.systems import Pool, System
+from figlang.statistics.clustered import LEVEL
+from figlang.statistics.comparison import (
+    Compared,
+    Difference,
+    mean_accuracies,
+    mean_accuracy,
+    mean_pair_accuracy,
+)
+from figlang.statistics.letters import letters
+from figlang.statistics.metrics import Estimate, as_row
+from figlang.tables import Cell, Mean, Number, PValue, Table
+from figlang.tables.drawing import SERIES
+
+MOST = 45  # pairs of systems on the page, those of ten; more are in the files
+PICTURES = 8  # of prompts; more sets of prompts have tables only
+BARS = 24  # prompts of a picture; more have no room for their labels
+GROUPS = "Group: systems that share a letter do not differ in accuracy (p by Holm at .05 or above)."
+DIFFERENCE = "difference"
+TESTED = ("only A right / only B right", "p", "p (Holm)")
+PAIRS, AGREEMENT = "pairs", ("same choice", "κ")
+# What a narrow comparison can do without, the first to the last.
+OPTIONAL = (
+    f"{PAIRS}: p (Holm)",
+    f"{PAIRS}: {DIFFERENCE}",
+    TESTED[0],
+    TESTED[1],
+    f"{PAIRS}: {TESTED[0]}",
+    *AGREEMENT,
+    f"{PAIRS}: p",
+)
+NOTES = (
+    "Differences are A minus B, paired, in points. Interval (95 %) and p come from one test, which takes "
+    "pairs (clusters of items that depend on each other) as independent, and seeds too, where several are "
+    "pooled. Where every item is a cluster it is McNemar's test. Only A right / only B right: the number of "
+    "items or pairs. p (Holm): corrected for all comparisons of the table.",
+)
+
+
+def compared(chapter: Chapter) -> Section | None:
+    """Compare every two systems of the chapter; None if there is only one, or if labels are hidden."""
+    found = chapter.compared
+    if not found:
+        return None
+    every = table(chapter.pools, found)
+    if len(found) == 1:
+        return Section("Comparison", (every,))
+    return Section(
+        "Comparison", (ranking(chapter.pools, found), every if len(found) <= MOST else Long(every))
+    )
+
+
+def notes(pools: Sequence[Pool]) -> tuple[str, ...]:
+    """Notes below a comparison; the last ones say if likelihoods were scored in different ways."""
+    ways = {pool.name: way for pool in pools if (way := _way(pool.systems[0]))}
+    if len(set(ways.values())) < 2:
+        return NOTES
+    listed = "; ".join(f"{name} by {way}" for name, way in ways.items())
+    said = f"Scored in different ways: {listed}. A part of each difference may be the scoring's."
+    wanted = next(iter(ways.values()))
+    other = next(pool for pool in pools if ways.get(pool.name, wanted) != wanted)
+    command = _alike(other.systems[0], wanted)
+    return (*NOTES, said, *([f"To score {other.name} like the first: {command}"] if command else []))
+
+
+def _way(system: System) -> str:
+    """How log-probabilities were made into scores; empty for other scores."""
+    facts = system.content.get("facts", {})
+    norm = str(facts.get("norm", "none"))
+    if norm not in NORMS:
+        return ""
+    return f"{str(facts.get('scoring')).partition('(')[0]}, {norm}"
+
+
+def _alike(system: System, way: str) -> str:
+    """The command that evaluates a system again by another scoring; empty if it is not known."""
+    scoring, _, norm = way.partition(", ")
+    words = [f"scoring={scoring}", f"scoring.norm={norm}", f"name={scoring}_{norm}"]
+    if (system.folder / "figlang.json").is_file() or (system.folder / "recipe.json").is_file():
+        return shlex.join(["figlang", "evaluate", f"checkpoint={system.folder}", *words])
+    given = shlex.split(system.content.get("command", "")) if "command" in system.content else []
+    verb = next(
+        (place for place, word in enumerate(given) if word.removesuffix(".py").endswith("evaluate")), None
+    )
+    if verb is None:
+        return ""
+    kept = [word for word in given[verb + 1 :] if not word.startswith(("scoring", "name=", "output="))]
+    return shlex.join(["figlang", "evaluate", *kept, *words])
+
+
+NORMS = ("mean", "sum")
+
+
+def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
+    """One row for every two systems."""
+    pairs = f"{PAIRS}: "
+    columns = [
+        "system A",
+        "system B",
+        DIFFERENCE,
+        *TESTED,
+        f"{pairs}{DIFFERENCE}",
+        *(f"{pairs}{name}" for name in TESTED),
+        *AGREEMENT,
+    ]
+    rows = [
+        (
+            pools[one.second].name,
+            pools[one.first].name,
+            *_cells(one.items, one.items_holm),
+            *_cells(one.pairs, one.pairs_holm),
+            Mean(one.agreement.share),
+            None if one.agreement.kappa is None else Number(one.agreement.kappa),
+        )
+        for one in found
+    ]
+    if all(one.pairs is None for one in found):
+        columns = columns[:6] + columns[10:]
+        rows = [(*row[:6], *row[10:]) for row in rows]
+    return Table(
+        "comparison", "Every two systems", tuple(columns), tuple(rows), notes(pools), optional=OPTIONAL
+    )
+
+
+def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
+    """Rank the systems, the best first. Systems that share a letter do not differ in accuracy."""
+    accuracies = mean_accuracies([pool.runs for pool in pools])
+    shares = [0.0 if one is None else one.value for one in accuracies]
+    order = sorted(range(len(pools)), key=lambda place: -shares[place])
+    groups = grouped(len(pools), found, order)
+    columns: list[tuple[str, list[Cell]]] = [
+        ("system", [pool.name for pool in pools]),
+        ("runs", [len(pool.systems) for pool in pools]),
+        ("accuracy", [*accuracies]),
+        ("group", [*groups]),
+        ("pair accuracy", [mean_pair_accuracy(pool.runs) for pool in pools]),
+    ]
+    if any(gains := [pool.gain for pool in pools]):
+        columns += [(BLIND, [_blind(pool) for pool in pools]), (GAIN, [*gains])]
+    rows = list(zip(*(cells for _, cells in columns), strict=True))
+    names = tuple(name for name, _ in columns)
+    return Table("systems", "Systems", names, tuple(rows[place] for place in order), (GROUPS,))
+
+
+def grouped(count: int, found: Sequence[Compared], order: Sequence[int]) -> list[str]:
+    """The letters of `count` systems: those that share one do not differ in accuracy."""
+    apart = np.zeros((count, count), bool)
+    for one in found:
+        apart[one.first, one.second] = apart[one.second, one.first] = one.items_holm < LEVEL
+    return letters(apart, order)
+
+
+def _blind(pool: Pool) -> Cell:
+    if len(pool.systems) == 1:
+        return as_row(pool.systems[0].content.get("blind", {}), "accuracy") if pool.gain else None
+    return mean_accuracy([system.blind for system in pool.systems]) if pool.gain else None
+
+
+def _cells(difference: Difference | None, corrected: float | None) -> tuple[Cell, ...]:
+    if difference is None or corrected is None:
+        return None, None, None, None
+    discordant = None if difference.won is None else f"{difference.won} / {difference.lost}"
+    return difference, discordant, PValue(difference.p), PValue(corrected)
+
+
+def sizes(chapter: Chapter) -> Section | None:
+    """The learning curve of systems that were trained on several sizes."""
+    found = learning.series(system.folder for system in chapter.systems)
+    if not found:
+        return None
+    columns = ("model", "training items", "seeds", "accuracy", "pair accuracy")
+    rows = []
+    for name, points in found.items():
+        for point in points:
+            cells = [point.metrics.get(metric) for metric in columns[3:]]
+            shown = [None if each is None else _over_seeds(each) for each in cells]
+            rows.append((name, point.items, max(len(each) for each in cells if each), *shown))
+    parts: list[Part] = [
+        fitted(Table("learning_curve", "Accuracy by number of training items", columns, tuple(rows))),
+    ]
+    if len(found) <= len(SERIES):  # more lines could not be told apart
+        parts.insert(
+            0, Picture("learning_curve", "Accuracy by number of training items.", plots.learning_curve(found))
+        )
+    return Section("Learning curve", tuple(parts))
+
+
+def _over_seeds(estimates: Sequence[Estimate]) -> Cell:
+    return estimates[0] if len(estimates) == 1 else Mean.over(one.value for one in estimates)
+
+
+def prompts(chapter: Chapter) -> Section | None:
+    """Accuracy by prompt, its spread over prompts, and published values. The systems differ only in their
+    prompt."""
+    parts: list[Part] = []
+    published, notes = chapter.task.prompts(), chapter.task.beside("prompts").notes
+    for place, (title, each) in enumerate(prompt_series([system.content for system in chapter.systems])):
+        name = f"prompts-{place + 1}"
+        if place < PICTURES and len(each) <= BARS:
+            parts.append(Picture(name, "Accuracy and pair accuracy by prompt.", prompt_bars(each, title)))
+        rows: list[tuple[Cell, ...]] = []
+        for label, accuracy, pairs in each:
+            rows.append((label.replace("\n", " "), accuracy, pairs, *_published(label, published)))
+        paired = [pairs.value for *_, pairs in each if pairs is not None]
+        spread = Mean.over(accuracy.value for _, accuracy, _ in each)
+        rows.append(
+            (
+                f"mean ± sd of {len(each)}",
+                spread,
+                Mean.over(paired) if len(paired) == len(each) else None,
+                *[None] * len(published),
+            )
+        )
+        columns = ("prompt", "accuracy", "pair accuracy", *(f"{model}, published" for model in published))
+        parts.append(fitted(Table(name, f"By prompt, {title.splitlines()[0]}", columns, tuple(rows), notes)))
+    return Section("Prompts", tuple(parts)) if parts else None
+
+
+def _published(label: str, published: Mapping[str, Mapping[str, float]]) -> tuple[Cell, ...]:
+    """The published accuracy of each model for the prompt of a bar."""
+    prompt = label.replace(" ", "")
+    return tuple(
+        Mean(round(values[prompt] / 100, 4)) if prompt in values else None for values in published.values()
+    )

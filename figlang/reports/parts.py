@@ -1,0 +1,99 @@
+"""The parts of a report: sections of tables, figures and sentences. The page and the files are made of
+them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from figlang.machine import bars
+from figlang.reports.ranked import Line
+from figlang.runs.systems import Pool, System
+from figlang.statistics.comparison import Compared, every_pair
+from figlang.tables import Table
+from figlang.tasks import registry, surface
+from figlang.tasks.task import Task
+from figlang.types import Item
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A matplotlib figure; `name` is the stem of its files, `title` says what it shows and how to read it.
+
+    `panels` are its panels as separate figures, for narrow pages. `lines` are those of a figure of systems,
+    which the page sets as a table with bars.
+    """
+
+    name: str
+    title: str
+    figure: Any
+    panels: tuple[Any, ...] = ()
+    lines: tuple[Line, ...] = ()
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A sentence. `kind` can make it a line to be copied, a small remark, or a heading in the section."""
+
+    text: str
+    kind: Literal["text", "answer", "code", "note", "heading"] = "text"
+
+
+@dataclass(frozen=True)
+class Long:
+    """A table that is complete only in the files. The page shows its first `shown` rows, or none."""
+
+    table: Table
+    shown: int = 0
+
+
+ROWS = 60  # of a table on the page; a longer one is cut there, and whole in its files
+
+Part = Table | Long | Picture | Prose
+
+
+def fitted(table: Table) -> Table | Long:
+    """A table for the page. If it has too many rows, the page shows the first ones."""
+    return table if len(table.rows) <= ROWS else Long(table, ROWS)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and the parts below it. If `folded`, readers open it by a click."""
+
+    title: str
+    parts: tuple[Part, ...]
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """Systems that saw the same items. `items` are these items by id. If their texts were not found, it is
+    empty and `reason` says why. `task` is their task. `training` are the training items, if they were found.
+    """
+
+    name: str
+    pools: tuple[Pool, ...]
+    items: Mapping[str, Item]
+    task: Task = field(default_factory=registry.unknown)
+    reason: str = ""
+    training: tuple[Item, ...] = ()
+
+    @cached_property
+    def compared(self) -> list[Compared]:
+        """Every two systems, compared; empty if there is only one, or if labels are hidden."""
+        labelled = any(row.gold is not None for row in self.pools[0].systems[0].predictions)
+        if len(self.pools) < 2 or not labelled:
+            return []
+        return every_pair([pool.runs for pool in self.pools], lambda pairs: bars.track(pairs, "comparing"))
+
+    @cached_property
+    def rules(self) -> list[surface.Baseline]:
+        """Rules without a model on the items whose label the systems were measured by, the best first."""
+        rows = self.pools[0].systems[0].predictions
+        known = [item for row in rows if row.gold is not None and (item := self.items.get(row.id))]
+        return surface.measure(known, self.training)
+
+    @property
+    def systems(self) -> list[System]:
+        return [system for pool in self.pools for system in pool.systems]

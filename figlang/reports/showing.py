@@ -1,0 +1,61 @@
+"""Show a finished evaluation in the terminal, with published numbers."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from figlang.machine.printing import printable
+from figlang.machine.several import one_of_several
+from figlang.reports import terminal
+from figlang.runs import names, spelled
+from figlang.tasks import registry
+from figlang.tasks.reference import Comparison
+from figlang.tasks.task import Task
+
+
+def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
+    """Print the tables of a metrics.json, its signature and its folder; of one of several runs, a line of its
+    numbers and its folder."""
+    if one_of_several():
+        _show_shortly(content, folder, console)
+        return
+    compared = compare(content, registry.task_of(content))
+    terminal.published(compared, console)
+    terminal.summary(content, compared, title(content), console)
+    for line, style in ((f"signature {content['signature']}", "dim"), (str(folder), "bold")):
+        console.print(
+            printable(line), style=style, soft_wrap=True, highlight=False, markup=False, emoji=False
+        )
+
+
+def _show_shortly(content: Mapping[str, Any], folder: Path, console: Console) -> None:
+    numbers = terminal.in_a_line(content)
+    warned = [(line, "yellow") for line in terminal.cautions(content)[:1]]
+    for line, style in ((f"{title(content)}: {numbers}", ""), *warned, (str(folder), "bold")):
+        console.print(
+            printable(line), style=style, soft_wrap=True, highlight=False, markup=False, emoji=False
+        )
+
+
+def title(content: Mapping[str, Any]) -> str:
+    """What was evaluated, on which items, and how it was scored."""
+    known = names.properties(content)
+    how = ", ".join(known[key] for key in ("scoring", "norm") if known[key] not in names.SILENT)
+    return f"{known['model']} on {spelled.evaluated(content)}" + (f", scored {_by(how)}" if how else "")
+
+
+def _by(how: str) -> str:
+    return how if how.startswith("by ") else f"by {how}"
+
+
+def compare(content: Mapping[str, Any], task: Task) -> list[Comparison]:
+    """Published numbers of a task beside a metrics.json. If the model replied with letters, none is
+    comparable."""
+    compared = task.published(content)
+    if "replies" not in content:
+        return list(compared)
+    reason = "measured by scores of the options, this is by letters in replies"
+    return [replace(one, comparable=False, reason=one.reason or reason) for one in compared]

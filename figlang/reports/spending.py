@@ -1,0 +1,45 @@
+"""What replies of endpoints took, as the endpoints say: tokens and money."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from figlang.reports.parts import Chapter, Section, fitted
+from figlang.tables import Cell, Table
+
+NOTE = (
+    "As the endpoints count, with answers that were stored before. The cost is the endpoint's own, or that "
+    "of its tokens by the prices that were set."
+)
+
+
+def line(usage: Mapping[str, Any]) -> str:
+    """The `usage` of a metrics.json as a sentence.
+
+    Args:
+        usage: Requests, tokens and cost (`Meter.taken`).
+    """
+    said = f"{usage['counted']:,} of {usage['requests']:,} answers are counted by the endpoint"
+    return f"{said}: {usage['tokens_in']:,} tokens in, {usage['tokens_out']:,} out{_cost(usage, ', cost ')}."
+
+
+def section(chapter: Chapter) -> Section | None:
+    """A row for every run that asked an endpoint; None without one."""
+    rows: list[tuple[Cell, ...]] = []
+    for pool in chapter.pools:
+        for system in pool.systems:
+            if took := system.content.get("usage"):
+                tokens = (took["requests"], took["tokens_in"], took["tokens_out"])
+                rows.append((pool.name, system.content.get("seed"), *tokens, _cost(took) or None))
+    if not rows:
+        return None
+    columns = ("system", "seed", "requests", "tokens in", "tokens out", "cost")
+    return Section(
+        "Tokens and cost", (fitted(Table("usage", "Tokens and cost", columns, tuple(rows), (NOTE,))),)
+    )
+
+
+def _cost(usage: Mapping[str, Any], before: str = "") -> str:
+    if "cost" not in usage:
+        return ""
+    by = "as the endpoint says" if usage.get("cost_by") == "endpoint" else "by the prices that are set"
+    return f"{before}{usage['cost']:.4g}{' ' + usage['currency'] if 'currency' in usage else ''} ({by})"

@@ -1,0 +1,307 @@
+"""Tables of an evaluation in the terminal."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from figlang.errors import FiglangError
+from figlang.files import stored
+from figlang.machine.printing import printable
+from figlang.machine.several import one_of_several
+from figlang.reports import pairs, spending
+from figlang.runs import recomputed
+from figlang.statistics.clustered import FEW
+from figlang.statistics.comparison import Difference
+from figlang.statistics.metrics import Estimate, as_row, spread
+from figlang.tables import FEW_CLUSTERS, mark, p_value
+from figlang.tables.screen import plain
+from figlang.tasks.reference import Comparison
+
+TITLES = {
+    "accuracy": "accuracy",
+    "pair_accuracy": "pair accuracy",
+    "same_answer": "same answer",
+    "first_option": "first option",
+}
+
+# The accuracy with the context hidden, and how much more is right with it.
+BLIND, GAIN = "blind accuracy", "gain over blind"
+# The accuracy without the items that share text with training items.
+CLEAN = "accuracy, clean items"
+
+WIDE = 100  # columns of a terminal that have room for published numbers
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
+
+
+def summary(
+    content: Mapping[str, Any], comparisons: Sequence[Comparison], title: str, console: Console
+) -> None:
+    """Print the result of one evaluation (a metrics.json): value, interval, chance, and the best comparable
+    published number."""
+    metrics = content["metrics"]
+    table = Table(title=plain(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    beside = console.width >= WIDE
+    for column in ("metric", "value", "95 % CI", "n", "chance", "p", *(["published"] if beside else [])):
+        table.add_column(
+            column,
+            justify="left" if column in ("metric", "published") else "right",
+            no_wrap=column != "published",
+        )
+    best = {name: _best(comparisons, name) for name in TITLES if as_row(metrics, name) is not None}
+    for name, heading in TITLES.items():
+        if (estimate := as_row(metrics, name)) is not None:
+            table.add_row(heading, *_cells(estimate), *([best[name]] if beside else []))
+    for name in ("accuracy", "pair_accuracy"):
+        if (estimate := as_row(content.get("backward", {}), name)) is not None:
+            table.add_row(f"backward {TITLES[name]}", *_cells(estimate))
+    if (estimate := as_row(content.get("blind", {}), "accuracy")) is not None:
+        table.add_row(BLIND, *_cells(estimate))
+    if "gain" in content:
+        gain = Difference(**content["gain"])
+        points, interval = f"{100 * gain.value:+.2f}", f"{100 * gain.low:+.1f} – {100 * gain.high:+.1f}"
+        table.add_row(GAIN, points, interval, str(gain.n), "–", p_value(gain.p))
+    others = (
+        ("clean", "accuracy", CLEAN),
+        ("three_way", "accuracy", "three-way accuracy"),
+        ("replies", "invalid", "invalid replies"),
+    )
+    for part, name, heading in others:
+        if (estimate := as_row(content.get(part, {}), name)) is not None:
+            table.add_row(heading, *_cells(estimate))
+    if refused := content.get("refused"):
+        table.add_row(
+            "refused items", f"{100 * refused['items'] / refused['n']:.2f}", "–", str(refused["n"]), "–", "–"
+        )
+    _add_parts(table, metrics["accuracy_by"], metrics["items"] - metrics["hidden"])
+    if metrics["hidden"] == metrics["items"]:
+        table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5)
+    console.print(table)
+    for line in _below(content):
+        console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
+    for line in cautions(content):
+        console.print(
+            printable(line), style="yellow", highlight=False, markup=False, emoji=False, soft_wrap=True
+        )
+    for name, found in best.items():
+        if found and not beside:
+            console.print(
+                f"published {TITLES[name]}: {found}",
+                highlight=False,
+                markup=False,
+                emoji=False,
+                soft_wrap=True,
+            )
+
+
+def _below(content: Mapping[str, Any]) -> list[str]:
+    """Sentences that explain numbers of the table."""
+    shares = [as_row(content["metrics"], name) for name in ("accuracy", "pair_accuracy")]
+    lines = [
+        FEW_CLUSTERS if _few(content) else "",
+        pairs.sentence(*shares),
+        _cleanness(content["clean"]) if "clean" in content else "",
+        spending.line(content["usage"]) if "usage" in content else "",
+    ]
+    return [line for line in lines if line]
+
+
+def in_a_line(content: Mapping[str, Any]) -> str:
+    """The main numbers of a metrics.json."""
+    found = [(heading, as_row(content["metrics"], name)) for name, heading in list(TITLES.items())[:2]]
+    told = [
+        f"{heading} {percent(estimate.value)} ({100 * estimate.low:.1f} – {100 * estimate.high:.1f})"
+        for heading, estimate in found
+        if estimate is not None
+    ]
+    return ", ".join(told) or f"{content['metrics']['items']} items, labels hidden"
+
+
+def cautions(content: Mapping[str, Any]) -> list[str]:
+    """Warnings about the items of a metrics.json: ties, and tokens that the tokenizer does not know."""
+    lines = []
+    for name, part in (("", "metrics"), ("backward ", "backward")):
+        ties, items = content.get(part, {}).get("ties", 0), content.get(part, {}).get("items", 0)
+        # A reply that names no option is a tie too, and counted as invalid.
+        if ties and "replies" not in content:
+            lines.append(
+                f"{ties:,} of {items:,} {name}choices are ties: no option scores above all others. They "
+                "count as wrong."
+            )
+    if (unknown := content.get("unknown_tokens", {})).get("unknown"):
+        where = f"{unknown['unknown']:,} of {unknown['tokens']:,} tokens, in {unknown['items']:,} items"
+        scripts = f" Their script: {', '.join(unknown['scripts'])}." if unknown["scripts"] else ""
+        lines.append(f"The tokenizer does not know {where}.{scripts}")
+    return lines
+
+
+def _add_parts(table: Table, accuracy_by: Mapping[str, Any], items: int) -> None:
+    """Add the accuracy by each value of each attribute, which some of the `items` have."""
+    for attribute, values in accuracy_by.items():
+        table.add_section()
+        table.add_row(Text(printable(f"{attribute}:"), style="dim"))
+        for value, cell in values.items():
+            share, interval, n, *rest = _cells(Estimate(**cell))
+            table.add_row(plain(f"  {value}"), share, interval, f"{n} of {items}", *rest)
+
+
+def _few(content: Mapping[str, Any]) -> bool:
+    """Whether a number of the table has too few clusters."""
+    cells = [cell for by in content["metrics"]["accuracy_by"].values() for cell in by.values()]
+    for part in content.values():
+        if isinstance(part, Mapping):
+            # The items that are not clean are not in the table.
+            cells += [value for name, value in part.items() if name != "others"]
+    return any(isinstance(cell, Mapping) and (cell.get("clusters") or FEW) < FEW for cell in cells)
+
+
+def _cleanness(clean: Mapping[str, Any]) -> str:
+    """A sentence about the items that are not clean."""
+    stages = "" if clean["stages"] == 1 else f", of {clean['stages']} stages"
+    searched = f"{clean['training_items']:,} training items{stages}"
+    if not clean["touched"]:
+        return f"All items are clean: none shares text with the {searched}."
+    return f"Clean items: without {len(clean['touched']):,} that share text with the {searched}."
+
+
+def _cells(estimate: Estimate) -> tuple[str, ...]:
+    chance = "–" if estimate.chance is None else percent(estimate.chance)
+    return (
+        percent(estimate.value),
+        f"{100 * estimate.low:.1f} – {100 * estimate.high:.1f}{mark(estimate)}",
+        str(estimate.n),
+        chance,
+        p_value(estimate.p),
+    )
+
+
+def _best(comparisons: Sequence[Comparison], metric: str) -> str:
+    usable = [
+        c.published
+        for c in comparisons
+        if c.comparable and c.published.metric == metric and c.published.value is not None
+    ]
+    if not usable:
+        return "none comparable" if comparisons and metric in ("accuracy", "pair_accuracy") else ""
+    best = max(usable, key=lambda published: published.value or 0)
+    return f"{best.value:.2f} % {best.model}"
+
+
+def published(comparisons: Sequence[Comparison], console: Console, everything: bool = False) -> None:
+    """Print the comparable published numbers, and count the others by reason.
+
+    With `everything`, the others are printed too.
+    """
+    usable = [comparison for comparison in comparisons if comparison.comparable]
+    if usable or everything:
+        table = Table(title="Published numbers", title_justify="left", box=SIMPLE_HEAD)
+        for column in ("model", "regime", "metric", "value", "where", "comparable"):
+            table.add_column(column, justify="right" if column == "value" else "left")
+        for comparison in comparisons if everything else usable:
+            row = comparison.published
+            regime = " ".join(filter(None, (row.setting.get("regime"), row.setting.get("train"))))
+            value = "–" if row.value is None else f"{row.value:.2f} %"
+            table.add_row(
+                row.model,
+                regime,
+                row.metric.replace("_", " "),
+                value,
+                row.table,
+                "yes" if comparison.comparable else comparison.reason,
+            )
+        console.print(table)
+    reasons: dict[str, int] = {}
+    for comparison in comparisons:
+        if not comparison.comparable:
+            reasons[comparison.reason] = reasons.get(comparison.reason, 0) + 1
+    for reason, count in reasons.items():
+        console.print(
+            f"{count} published numbers are not comparable: {printable(reason)}",
+            style="dim",
+            highlight=False,
+            markup=False,
+            emoji=False,
+            soft_wrap=True,
+        )
+
+
+def seeds(run: Path, console: Console) -> None:
+    """Print mean ± sd over the seeds of a recipe.
+
+    They are the finished runs in the folders beside `run`. Prints nothing for a single run.
+    """
+    folder, recipe = run.parent, _but_seed(run)
+    runs: list[dict[str, Any]] = []
+    for path in folder.glob("seed*/metrics.json"):
+        try:
+            if _but_seed(path.parent) == recipe:
+                runs.append(recomputed.checked(path))
+        except FiglangError as error:
+            console.print(
+                printable(f"left out: {error}"),
+                style="yellow",
+                highlight=False,
+                markup=False,
+                emoji=False,
+                soft_wrap=True,
+            )
+    runs.sort(key=lambda run: int(run["seed"]))
+    if len(runs) < 2:
+        return
+    names = ", ".join(str(run["seed"]) for run in runs)
+    if one_of_several():
+        mean, deviation = spread([run["metrics"]["accuracy"]["value"] for run in runs])
+        line = f"{len(runs)} seeds ({names}): accuracy {100 * mean:.2f} ± {100 * (deviation or 0):.2f}"
+        console.print(line, soft_wrap=True, highlight=False)
+    else:
+        console.print(_over_seeds(runs, names))
+        console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+    collapsed = [str(run["seed"]) for run in runs if stayed_at_chance(run)]
+    if collapsed:
+        console.print(
+            "these seeds stayed at chance in training, and the mean includes them: seed "
+            f"{', '.join(collapsed)}",
+            style="yellow",
+        )
+
+
+def _over_seeds(runs: Sequence[Mapping[str, Any]], names: str) -> Table:
+    table = Table(title=f"{len(runs)} seeds ({names})", title_justify="left", box=SIMPLE_HEAD)
+    for column in ("metric", "mean ± sd", "lowest", "highest"):
+        table.add_column(column, justify="left" if column == "metric" else "right")
+    for name, heading in TITLES.items():
+        values = [estimate.value for run in runs if (estimate := as_row(run["metrics"], name)) is not None]
+        if len(values) == len(runs):
+            mean, deviation = spread(values)
+            assert deviation is not None, "there are several seeds"
+            table.add_row(
+                heading,
+                f"{100 * mean:.2f} ± {100 * deviation:.2f}",
+                percent(min(values)),
+                percent(max(values)),
+            )
+    return table
+
+
+def _but_seed(run: Path) -> dict[str, Any]:
+    """The content of recipe.json without the seed."""
+    recipe = stored.document(run / "recipe.json", stored.RECIPE, "train the run again, or put the file back")
+    return {
+        **recipe,
+        "settings": {name: value for name, value in recipe["settings"].items() if name != "seed"},
+    }
+
+
+def stayed_at_chance(run: Mapping[str, Any]) -> bool:
+    """Whether a run (its metrics.json) was still at chance on its training items in the last epoch."""
+    last = run.get("training", {}).get("epochs")
+    return any(
+        finding["code"] == "collapsed" and finding["epoch"] == last for finding in run.get("health", ())
+    )

@@ -1,0 +1,76 @@
+"""What a reader asks first: who is best, by how much, whether that is sure, and how far it is from people."""
+
+from collections.abc import Sequence
+
+from figlang.reports.parts import Chapter
+from figlang.reports.ranked import Line, ordered
+from figlang.reports.terminal import TITLES
+from figlang.statistics.clustered import LEVEL
+from figlang.statistics.metrics import Estimate
+from figlang.tables import p_value, text
+
+METRIC = TITLES["accuracy"]
+
+
+def sentences(chapter: Chapter, lines: Sequence[Line]) -> list[str]:
+    """Sentences about the best system: its accuracy, the next one, people. None without labels."""
+    systems = [line for line in ordered(lines, METRIC) if line.kind in ("system", "untrained")]
+    if not systems or METRIC not in systems[0].marks:
+        return []
+    return [
+        _best(systems),
+        *([_next(chapter, systems)] if len(systems) > 1 and chapter.compared else []),
+        *_people(systems[0], lines),
+    ]
+
+
+def _best(systems: Sequence[Line]) -> str:
+    best = systems[0]
+    share = best.marks[METRIC]
+    value, _, interval = text(share).partition(" (")
+    sentence = f"{best.name} has {value} % of the items right"
+    sentence += f" (95 % interval {interval}." if interval else "."
+    if isinstance(share, Estimate) and share.chance is not None and share.p is not None:
+        known = "above chance" if share.value > share.chance else "below chance"
+        sure = known if share.p < LEVEL else "not told from chance"
+        sentence += f" Chance is {100 * share.chance:.1f}: it is {sure} (p {_p(share.p)})."
+    return sentence if len(systems) == 1 else f"Best of {len(systems)}: {sentence}"
+
+
+def _next(chapter: Chapter, systems: Sequence[Line]) -> str:
+    places = {pool.name: place for place, pool in enumerate(chapter.pools)}
+    one, other = places[systems[0].name], places[systems[1].name]
+    (found,) = (each for each in chapter.compared if {each.first, each.second} == {one, other})
+    sign = 1 if found.second == one else -1
+    low, high = sorted((sign * found.items.low, sign * found.items.high))
+    count = len(chapter.compared)
+    corrected = f" after Holm's correction for {count:,} comparisons" if count > 1 else ""
+    sure = "that is sure" if found.items_holm < LEVEL else "that may be chance"
+    alike = [line for line in systems[1:] if "a" in line.group and "a" in systems[0].group]
+    shared = ""
+    if count > 1 and systems[0].group == "a":
+        shared = (
+            f" {len(alike)} of the others cannot be told from it."
+            if alike
+            else " It differs from all others."
+        )
+    return (
+        f"It is {100 * sign * found.items.value:.1f} points ({100 * low:+.1f} – {100 * high:+.1f}) ahead of "
+        f"{systems[1].name}; {sure} (p {_p(found.items_holm)}{corrected}).{shared}"
+    )
+
+
+def _people(best: Line, lines: Sequence[Line]) -> list[str]:
+    people = next((line for line in lines if line.kind == "people" and METRIC in line.marks), None)
+    if people is None:
+        return []
+    theirs = people.marks[METRIC].value
+    behind = 100 * (theirs - best.marks[METRIC].value)
+    where = ", on other items" if people.elsewhere else ""
+    far = f"{behind:.1f} points more" if behind > 0 else f"{-behind:.1f} points less"
+    return [f"People have {100 * theirs:.1f} % right (published{where}): {far}."]
+
+
+def _p(p: float) -> str:
+    said = p_value(p)
+    return said if said.startswith("<") else f"= {said}"

@@ -1,0 +1,200 @@
+"""The report's page in a real browser: its item browser, a phone, many items."""
+
+import json
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from figlang.config import DataConfig, PathsConfig
+from figlang.runs.predictions import write_predictions
+from figlang.tasks import registry as data
+from figlang.types import Prediction, Split
+from tests.reports_runs import SAMPLE, report, two_runs
+
+
+@pytest.fixture(scope="module")
+def sample() -> Split:
+    return data.load("validation", SAMPLE, PathsConfig())
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory, sample: Split) -> Path:
+    return two_runs(tmp_path_factory.mktemp("report"), sample)
+
+
+CUT = """return [...document.querySelectorAll('.scroll > table, .panels')].filter((one) => one.getBoundingClientRect().width)
+  .filter((one) => one.scrollWidth > innerWidth || one.getBoundingClientRect().right > innerWidth + 1)
+  .map((one) => one.closest('figure').textContent.trim().slice(0, 40))"""
+
+
+def test_on_a_phone_no_table_or_figure_is_cut(written: Path, chromium: Any) -> None:
+    phone = {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    try:
+        chromium.get(f"file://{written}/report.html")
+        chromium.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+        assert chromium.execute_script(CUT) == []
+        value = chromium.find_element("css selector", "table.stacked td.number")
+        assert value.is_displayed()
+        assert (
+            chromium.execute_script("return getComputedStyle(arguments[0], '::before').content", value)
+            == '"n"'
+        )
+        chromium.execute_script("document.querySelector('.row').click()")
+        assert chromium.execute_script(
+            "const one = document.querySelector('dialog[open]'); return one.scrollWidth <= one.clientWidth"
+        )
+    finally:
+        chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver")
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        pytest.skip("no chromium with chromedriver here; apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    from selenium.common.exceptions import WebDriverException
+
+    try:
+        driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    except WebDriverException as error:
+        pytest.skip(f"chromium does not start here: {error.msg}")
+    yield driver
+    driver.quit()
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_the_item_browser_filters(written: Path, sample: Split, chromium: Any, width: int) -> None:
+    chromium.set_window_size(width, 900)
+    chromium.get(f"file://{written}/report.html")
+    count = lambda: chromium.find_element("css selector", ".count").text  # noqa: E731
+    do = chromium.execute_script
+    choose = (
+        "const one = document.querySelector(arguments[0]); one.value = arguments[1]; "
+        "one.dispatchEvent(new Event('change'));"
+    )
+    n = len(sample.items)
+    assert count() == f"{n} of {n} items"
+    assert 0 < len(chromium.find_elements("css selector", ".row")) < 30  # only what is in view
+    do(choose, ".outcome", "wrong")
+    assert count().startswith(f"{len(range(0, n, 4))} of")
+    do(choose, ".system", "1")
+    assert count().startswith(f"{len(range(0, n, 3))} of")
+    do(choose, ".outcome", "differ")
+    assert count().startswith(f"{sum((place % 4 == 0) != (place % 3 == 0) for place in range(n))} of")
+    do(choose, ".outcome", "all")
+    do(
+        "const one = document.querySelector('.pairs'); one.checked = true; one.dispatchEvent(new "
+        "Event('change'));"
+    )
+    assert f"in {n // 2} whole pairs" in count()
+    word = next(word for word in sample.items[0].context.split() if len(word) > 5)
+    do(
+        "const one = document.querySelector('.search'); one.value = arguments[0]; one.dispatchEvent(new "
+        "Event('input'));",
+        word,
+    )
+    found = sum(
+        word.lower() in " ".join((item.id, item.context, *item.options)).lower() for item in sample.items
+    )
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(chromium, 10).until(lambda _: count().startswith(f"{found} of"))
+    do("document.querySelector('.row').click()")
+    assert sample.items[0].context in chromium.find_element("css selector", "dialog[open] .content").text
+    assert do("return document.documentElement.scrollWidth <= window.innerWidth"), "the page scrolls sideways"
+    assert not chromium.get_log("browser"), "something is on the console"
+    asked = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
+    addresses = [
+        one["params"]["request"]["url"] for one in asked if one["method"] == "Network.requestWillBeSent"
+    ]
+    assert all(address.startswith(("file:", "data:")) for address in addresses), addresses
+
+
+@pytest.mark.slow
+def test_a_report_over_100_000_rows_opens_in_under_three_seconds(tmp_path: Path, chromium: Any) -> None:
+    draw = random.Random(0)
+    metaphors = [f"The plan was like a house of cards, number {number}" for number in range(100_000)]
+    lines = [
+        f'"{text}","It was firm, {place // 2}","It was not, {place // 2}",{place % 2}'
+        for place, text in enumerate(metaphors)
+    ]
+    (tmp_path / "mine.csv").write_text("\n".join(["startphrase,ending1,ending2,labels", *lines]) + "\n")
+    settings = DataConfig(
+        dataset="figqa_csv", train=str(tmp_path / "mine.csv"), validation=str(tmp_path / "mine.csv")
+    )
+    items = data.load("validation", settings, PathsConfig()).items
+    write_predictions(
+        tmp_path / "big.jsonl",
+        [
+            Prediction(
+                item.id,
+                item.group,
+                item.gold,
+                (draw.random(), draw.random()),
+                {"kind": (draw.choice("abc"),)},
+            )
+            for item in items
+        ],
+    )
+    whole = report(tmp_path / "out", str(tmp_path / "big.jsonl"), data=settings)
+    assert metaphors[-1] in whole
+    # Of this page's thread, in CPU time: what others do on the machine is not counted.
+    chromium.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+    chromium.get(f"file://{tmp_path}/out/report.html")
+    measured = chromium.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    seconds = {one["name"]: one["value"] for one in measured}["TaskDuration"]
+    print(f"100,000 rows, {len(whole) / 1e6:.1f} MB, open after {seconds:.2f} s of CPU time")
+    assert chromium.find_element("css selector", ".count").text == "100,000 of 100,000 items"
+    assert seconds < 3
+
+
+def test_a_pair_stands_side_by_side_and_each_item_has_a_link(
+    written: Path, sample: Split, chromium: Any
+) -> None:
+    chromium.set_window_size(1200, 900)
+    item = sample.items[3]
+    chromium.get("about:blank")
+    chromium.get(f"file://{written}/report.html#c1-items={item.id}")
+    shown = chromium.find_elements("css selector", "dialog[open] .content > .item")
+    pair = [other.context for other in sample.items if other.group == item.group]
+    assert [one.find_element("css selector", "h4").text for one in shown] == pair
+    assert len({one.rect["y"] for one in shown}) == 1, "one below the other"
+    assert (
+        shown[0]
+        .find_element("css selector", "a")
+        .get_attribute("href")
+        .endswith(f"#c1-items={sample.items[2].id}")
+    )
+    chromium.find_element("css selector", "dialog button").click()
+    choose = "const one = document.querySelector('.outcome'); one.value = arguments[0]; one.dispatchEvent(new Event('change'));"
+    for wanted, both in (("all-wrong", lambda a, b: a and b), ("only-wrong", lambda a, b: a and not b)):
+        chromium.execute_script(choose, wanted)
+        count = sum(both(place % 4 == 0, place % 3 == 0) for place in range(len(sample.items)))
+        assert chromium.find_element("css selector", ".count").text.startswith(f"{count} of")
+
+
+@pytest.mark.parametrize("width", [390, 1600])
+def test_the_first_screen_answers_who_is_best(written: Path, chromium: Any, width: int) -> None:
+    size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": width < 500}
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        chromium.get(f"file://{written}/report.html")
+        bottom = "return document.querySelectorAll('.standing tbody tr')[1].getBoundingClientRect().bottom"
+        assert chromium.execute_script(bottom) < 1000
+        assert chromium.execute_script("return document.documentElement.scrollWidth") <= width
+        reach = "return [...document.querySelectorAll('.standing, .picture')].map((one) => one.getBoundingClientRect().width)"
+        assert max(chromium.execute_script(reach)) <= 16 * 60
+        said = chromium.find_element("css selector", ".answer").text
+        assert said.startswith("Best of 2: ")
+    finally:
+        chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -1,0 +1,104 @@
+"""Conclusions of sweeps: what varies, means over seeds, the best by held-out loss, its command."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from figlang.reports import sweep_figure, sweeping
+from figlang.reports.sweeping import Run
+from figlang.statistics.metrics import Estimate
+
+SETTINGS = {"data.name": "sample", "data.size": "medium", "method.lr": "0.001", "peft.r": "16"}
+
+
+def run(
+    seed: int,
+    loss: float | None,
+    accuracy: float,
+    changed: Mapping[str, str] | None = None,
+    command: str = "figlang train model=minilm -m method.lr=1e-3,1e-4 seed=0,1",
+    groups: int = 100,
+    selection: str = "heldout",
+) -> Run:
+    estimate = asdict(Estimate(accuracy, 0.0, 1.0, 10, 0.5, 0.5))
+    content: dict[str, Any] = {
+        "metrics": {"accuracy": estimate},
+        "command": command,
+        "data_name": "sample",
+        "training": {"selection": selection},
+    }
+    selected = {} if loss is None else {"loss": loss, "accuracy": accuracy, "groups": groups}
+    return Run(Path("run"), {**SETTINGS, **(changed or {})}, seed, selected, content)
+
+
+SMALL = {"method.lr": "0.0001"}
+FOUR = [run(0, 0.5, 0.8), run(1, 0.7, 0.9), run(0, 0.4, 0.6, SMALL), run(1, 0.6, 0.6, SMALL)]
+
+
+def test_a_row_has_means_over_seeds_by_hand() -> None:
+    table = sweeping.table(FOUR)
+    assert table.columns == (
+        *("method.lr", "seeds", "held-out loss", "held-out accuracy", "accuracy", "pair accuracy"),
+        "",
+    )
+    first, second = table.rows
+    # 0.5 and 0.7 have the mean 0.6 and the standard deviation 0.1 · √2.
+    assert first[:3] == ("0.001", "0, 1", "0.6000 ± 0.1414")
+    assert second[:3] == ("0.0001", "0, 1", "0.5000 ± 0.1414")
+    assert getattr(first[4], "value", None) == pytest.approx(0.85)
+
+
+def test_the_lowest_held_out_loss_is_best_whatever_the_accuracy() -> None:
+    assert [row[-1] for row in sweeping.table(FOUR).rows] == ["", "best"]
+
+
+def test_without_a_held_out_loss_nothing_is_marked() -> None:
+    runs = [*FOUR[:3], run(1, None, 0.99, SMALL)]
+    table = sweeping.table(runs)
+    assert {row[-1] for row in table.rows} == {""}
+    assert any("No setting is marked" in note for note in table.notes)
+    assert sweeping.command(runs) is None
+
+
+def test_the_command_has_the_best_value_and_all_its_seeds() -> None:
+    assert sweeping.command(FOUR) == "figlang train model=minilm method.lr=0.0001 -m seed=0,1"
+    assert sweeping.command(FOUR[::2]) == "figlang train model=minilm method.lr=0.0001 seed=0"
+
+
+def test_a_search_that_names_no_values_gets_them_added() -> None:
+    words = "figlang train model=minilm -m hydra/sweeper=optuna hydra.sweeper.file=conf/sweep/lm_lr.yaml"
+    runs = [run(0, 0.5, 0.8, command=words), run(0, 0.4, 0.6, SMALL, command=words)]
+    assert sweeping.command(runs) == "figlang train model=minilm method.lr=0.0001 seed=0"
+
+
+def test_the_name_of_a_preset_stands_for_what_it_determines() -> None:
+    large = {"data.name": "large", "data.size": "large"}
+    assert sweeping.varying([run(0, 0.5, 0.8), run(0, 0.5, 0.8, large)]) == ["data.name"]
+    other = {**large, "peft.r": "8"}
+    assert sweeping.varying([run(0, 0.5, 0.8), run(0, 0.5, 0.8, other)]) == ["data.name", "peft.r"]
+    # The same preset with another size: its name does not tell it.
+    sizes = [run(0, 0.5, 0.8), run(0, 0.5, 0.8, large), run(0, 0.5, 0.8, {**large, "data.size": "small"})]
+    assert sweeping.varying(sizes) == ["data.name", "data.size"]
+
+
+@pytest.mark.parametrize(("groups", "small"), [(49, True), (50, False)])
+def test_few_held_out_groups_are_said_to_be_too_small(groups: int, small: bool) -> None:
+    runs = [run(0, 0.5, 0.8, groups=groups), run(0, 0.4, 0.6, SMALL, groups=groups)]
+    assert any("only 49 groups" in note for note in sweeping.table(runs).notes) == small
+
+
+def test_a_selection_by_the_evaluated_items_is_said_to_be_optimistic() -> None:
+    runs = [run(0, 0.5, 0.8, selection="validation"), run(0, 0.4, 0.6, SMALL, selection="validation")]
+    assert any("optimistic" in note for note in sweeping.table(runs).notes)
+
+
+@pytest.mark.parametrize("runs", [FOUR, [*FOUR[:3], run(1, None, 0.99, SMALL)]])
+def test_the_figure_has_a_line_for_each_seed(tmp_path: Path, runs: list[Run]) -> None:
+    sweep_figure.draw(runs, tmp_path / "sweep")
+    svg = (tmp_path / "sweep.svg").read_text(encoding="utf-8")
+    assert "seed 0" in svg
+    assert "seed 1" in svg
+    assert (tmp_path / "sweep.pdf").read_bytes().startswith(b"%PDF")

@@ -1,0 +1,46 @@
+"""The sentences at the top of a report: who is best, by how much, is that sure, how far from people."""
+
+from pathlib import Path
+
+import pytest
+
+from figlang.config import PathsConfig
+from figlang.reports import overview, verdict
+from figlang.reports.parts import Chapter
+from figlang.runs import systems
+from figlang.runs.systems import Pool
+from figlang.tasks import registry
+from figlang.types import Split
+from tests.reports_runs import SAMPLE, run
+
+
+@pytest.fixture(scope="module")
+def sample() -> Split:
+    return registry.load("validation", SAMPLE, PathsConfig())
+
+
+def pools(folder: Path, sample: Split, *wrong: int) -> tuple[Pool, ...]:
+    runs = [run(folder / str(each), sample, each, prompt=f"p{each}") for each in wrong]
+    return tuple(systems.pooled(systems.read(runs)))
+
+
+def test_one_system_is_set_beside_chance(tmp_path: Path, sample: Split) -> None:
+    chapter = Chapter("t", pools(tmp_path, sample, 4), {})
+    (first, *_) = verdict.sentences(chapter, overview.lines(chapter))
+    right = 100 * (1 - len(range(0, len(sample.items), 4)) / len(sample.items))
+    assert first.startswith(f"tiny has {right:.1f} % of the items right (95 % interval")
+    assert "Chance is 50.0: it is above chance (p < 0.001)." in first
+
+
+def test_the_best_of_several_is_set_beside_the_next_and_people(tmp_path: Path, sample: Split) -> None:
+    chapter = Chapter("t", pools(tmp_path, sample, 2, 9, 8), {})
+    best, second, people = verdict.sentences(chapter, overview.lines(chapter))
+    assert best.startswith("Best of 3: tiny, p9 has ")
+    assert "ahead of tiny, p8; that may be chance (p = " in second
+    assert second.endswith("1 of the others cannot be told from it.")
+    assert people.startswith("People have 94.4 % right (published, on other items): ")
+    assert people.endswith("points more.")
+
+
+def test_without_labels_nothing_is_said(tmp_path: Path, sample: Split) -> None:
+    assert verdict.sentences(Chapter("t", pools(tmp_path, sample, 4), {}), []) == []
