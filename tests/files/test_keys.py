@@ -18,7 +18,7 @@ from figlang.runs import answered, systems
 from figlang.runs.predictions import read_predictions, write_predictions
 from figlang.tasks import overlap
 from figlang.tasks import registry as data
-from tests.reports_runs import SAMPLE, run
+from tests.report_runs import SAMPLE, run
 
 WRONG: dict[str, Any] = {
     "null": None,

@@ -21,7 +21,7 @@ from figlang.runs.predictions import read_predictions, write_predictions
 from figlang.statistics.metrics import measure
 from figlang.tasks import registry as data
 from figlang.types import Prediction, Split
-from tests.reports_runs import SAMPLE, run
+from tests.report_runs import SAMPLE, run
 
 ROOT = Path(__file__).parents[2]
 Change = Callable[[Any], Any]

@@ -13,7 +13,7 @@ from figlang.config import DataConfig, PathsConfig
 from figlang.runs.predictions import write_predictions
 from figlang.tasks import registry as data
 from figlang.types import Prediction, Split
-from tests.reports_runs import SAMPLE, report, two_runs
+from tests.report_runs import SAMPLE, report, two_runs
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from figlang.reports import terminal
 from figlang.runs import recomputed
 from figlang.tables import Code, Table, drawing
 from figlang.tasks import registry as data
-from tests.reports_runs import SAMPLE, run
+from tests.report_runs import SAMPLE, run
 
 NAMES = [
     '=HYPERLINK("http://x")',

@@ -21,7 +21,7 @@ from figlang.statistics.metrics import Estimate
 from figlang.tables import Mean, Table
 from figlang.tasks import registry as data
 from figlang.types import Prediction, Split
-from tests.reports_runs import SAMPLE, report, run, two_runs
+from tests.report_runs import SAMPLE, report, run, two_runs
 
 
 @pytest.fixture(scope="module")

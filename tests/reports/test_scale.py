@@ -18,7 +18,7 @@ from figlang.statistics.correlation import pearson, pearsons
 from figlang.statistics.metrics import Estimate, accuracies, accuracy
 from figlang.tables import Table
 from figlang.types import Prediction
-from tests.reports_runs import report
+from tests.report_runs import report
 
 SYSTEMS, ITEMS = 13, 40
 

@@ -11,7 +11,7 @@ from figlang.runs import systems
 from figlang.runs.systems import Pool
 from figlang.tasks import registry
 from figlang.types import Split
-from tests.reports_runs import SAMPLE, run
+from tests.report_runs import SAMPLE, run
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from figlang.statistics.common import in_common, people, wrong, wrong_of_people
 from figlang.tables import Table
 from figlang.tasks import registry as data
 from figlang.types import Prediction
-from tests.reports_runs import SAMPLE, report, run
+from tests.report_runs import SAMPLE, report, run
 
 
 def system(letters: str) -> list[Prediction]:

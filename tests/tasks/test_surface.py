@@ -10,7 +10,7 @@ from figlang.tables import markdown
 from figlang.tasks import surface
 from figlang.tasks.registry import load
 from figlang.types import CLASSES, Inference, Item
-from tests.reports_runs import report, run
+from tests.report_runs import report, run
 
 
 def item(name: str, context: str, options: tuple[str, ...], gold: int | None) -> Item:
