@@ -57,15 +57,23 @@ def of_overlaps(overlaps: Mapping[str, Any], split: Split) -> dict[str, Any]:
             shares text with, by id. An item is touched if its context overlaps or has a near-duplicate. Empty
             if the split was not searched.
     """
-    wanted = (split.sha256, len(split.items))
-    evaluated = next((one for one in overlaps["evaluated"] if (one["sha256"], one["items"]) == wanted), None)
+    evaluated = next((one for one in overlaps["evaluated"] if _holds(one, split)), None)
     if evaluated is None or "near" not in evaluated:
         return {}
+    ids = {item.id for item in split.items}
+    touched = {**evaluated["near"], **evaluated["context"]}
     return {
         "stages": overlaps["stages"],
         "training_items": overlaps["training_items"],
-        "touched": {**evaluated["near"], **evaluated["context"]},
+        "touched": {item: theirs for item, theirs in touched.items() if item in ids},
     }
+
+
+def _holds(evaluated: Mapping[str, Any], split: Split) -> bool:
+    """Whether the items that were searched include those of a split. The first items of a file are included
+    in the whole file, but of two draws from a file neither includes the other."""
+    more = evaluated["items"] - len(split.items)
+    return evaluated["sha256"] == split.sha256 and (more == 0 or (more > 0 and not split.drawn))
 
 
 def before_training(run: Path, manifest: Manifest, train: Split, paths: PathsConfig) -> list[Split] | None:

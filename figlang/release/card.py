@@ -6,7 +6,7 @@ from typing import Any
 from figlang.models import gguf
 from figlang.models.manifest import Manifest
 from figlang.release import matter, using
-from figlang.reports.terminal import BLIND, GAIN, TITLES, percent
+from figlang.reports.terminal import BLIND, CLEAN, GAIN, TITLES, percent
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, as_row
 from figlang.tables import (
@@ -112,6 +112,9 @@ def _results(document: Mapping[str, Any]) -> list[str]:
             f"| {GAIN} | {100 * gain.value:+.2f} | {100 * gain.low:+.1f} – {100 * gain.high:+.1f} | {gain.n} "
             "|  |"
         )
+    if (estimate := as_row(document.get("clean", {}), "accuracy")) is not None:
+        interval = f"{100 * estimate.low:.1f} – {100 * estimate.high:.1f}{mark(estimate)}"
+        rows.append(f"| {CLEAN} | {percent(estimate.value)} | {interval} | {estimate.n} |  |")
     return rows
 
 

@@ -20,7 +20,7 @@ from safetensors.torch import load_file, save_file
 from figlang.config import DataConfig, ReleaseConfig, settings_of_data
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
-from figlang.evaluation import predicting
+from figlang.evaluation import cleanness, predicting
 from figlang.files import stored
 from figlang.files.folders import whole_folder
 from figlang.files.sources import PACKAGE
@@ -63,7 +63,6 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
     run, folder = Path(config.run), Path(config.output) / config.name
     _check_free(folder, config.overwrite)
     content = _finished(run)
-    _check_base(run)
     seeds = _seeds(run, config.seeds, content.get("averaged", []))
     settings = settings_of_data(content["data"]["settings"], str(run / "metrics.json"))
     of_run = manifests.read(str(run / "model"), str(run), None)
@@ -82,10 +81,11 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         evaluated = results.Evaluated(
             content["model"], facts, validation, "validation", content["data_name"], content["seed"]
         )
+        overlaps = overlap.check(train, splits, config.n, earlier)
         document: dict[str, Any] = {
-            **evaluated.document(beside),
+            **evaluated.document(beside, cleanness.of_overlaps(overlaps, validation)),
             **{name: content[name] for name in KEPT if name in content},
-            "contamination": overlap.check(train, splits, config.n, earlier),
+            "contamination": overlaps,
             "release": {
                 "name": config.name,
                 "command": evaluated.about()["command"],
@@ -149,6 +149,7 @@ def _finished(run: Path) -> dict[str, Any]:
             f"{run} is not a finished run; figlang train makes one, and its folder has "
             "metrics.json and model/"
         )
+    _check_base(run)
     content = recomputed.checked(run / "metrics.json")
     if "training" not in content or "settings" not in content.get("data", {}):
         raise FiglangError(f"{run} is an evaluation, not a training; give the folder of the run")

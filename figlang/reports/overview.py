@@ -8,7 +8,7 @@ from figlang.reports import differences, elsewhere, legend, pairs, plots, ranked
 from figlang.reports.figures import training_curves
 from figlang.reports.parts import Chapter, Part, Picture, Prose, Section, fitted
 from figlang.reports.ranked import Line
-from figlang.reports.terminal import BLIND, GAIN, TITLES, cautions, stayed_at_chance
+from figlang.reports.terminal import BLIND, CLEAN, GAIN, TITLES, cautions, cleanness, stayed_at_chance
 from figlang.runs import spelled
 from figlang.runs.spelled import UNTRAINED
 from figlang.runs.systems import Pool
@@ -26,7 +26,13 @@ NAMED = 60  # systems that a figure has room for the names of
 TRAININGS = 8  # whose curves are shown
 METRICS = ("accuracy", "pair_accuracy", "same_answer", "first_option")
 # What a narrow table can do without, the first to the last.
-OPTIONAL = ("backward accuracy", "backward pair accuracy", TITLES["first_option"], TITLES["same_answer"])
+OPTIONAL = (
+    "backward accuracy",
+    "backward pair accuracy",
+    TITLES["first_option"],
+    TITLES["same_answer"],
+    CLEAN,
+)
 
 
 def summary(chapter: Chapter) -> Section:
@@ -63,6 +69,7 @@ def _columns(chapter: Chapter) -> list[tuple[str, list[Cell]]]:
     shown = [(name, TITLES[name], "metrics") for name in METRICS]
     shown += [(name, f"backward {TITLES[name]}", "backward") for name in METRICS[:2]] + [
         ("accuracy", BLIND, "blind"),
+        ("accuracy", CLEAN, "clean"),
         ("accuracy", "three-way accuracy", "three_way"),
     ]
     columns = [
@@ -89,8 +96,14 @@ def _notes(chapter: Chapter) -> list[str]:
             "Seeds of one recipe are one row: the mean over them, and for other metrics mean ± standard "
             "deviation."
         )
+    searched = [(pool.name, pool.systems[0].content["clean"]) for pool in chapter.pools if _searched(pool)]
+    notes += [f"{name}: {cleanness(clean)}" for name, clean in searched[:LISTED]]
     notes += [text for pool in chapter.pools for text in _warnings(pool)]
     return notes + [f"{one.name}: {line}" for one in chapter.systems for line in cautions(one.content)]
+
+
+def _searched(pool: Pool) -> bool:
+    return all("clean" in system.content for system in pool.systems)
 
 
 def _pairs(chapter: Chapter) -> list[str]:

@@ -107,7 +107,7 @@ def _below(content: Mapping[str, Any]) -> list[str]:
     lines = [
         FEW_CLUSTERS if _few(content) else "",
         pairs.sentence(*shares),
-        _cleanness(content["clean"]) if "clean" in content else "",
+        cleanness(content["clean"]) if "clean" in content else "",
         spending.line(content["usage"]) if "usage" in content else "",
     ]
     return [line for line in lines if line]
@@ -162,8 +162,15 @@ def _few(content: Mapping[str, Any]) -> bool:
     return any(isinstance(cell, Mapping) and (cell.get("clusters") or FEW) < FEW for cell in cells)
 
 
-def _cleanness(clean: Mapping[str, Any]) -> str:
-    """A sentence about the items that are not clean."""
+def cleanness(clean: Mapping[str, Any]) -> str:
+    """Say how many items share text with training items.
+
+    Args:
+        clean: The part `clean` of a metrics.json.
+
+    Returns:
+        A sentence.
+    """
     stages = "" if clean["stages"] == 1 else f", of {clean['stages']} stages"
     searched = f"{clean['training_items']:,} training items{stages}"
     if not clean["touched"]:

@@ -111,6 +111,8 @@ def test_metrics_and_card_name_training_seeds_and_contamination(home: Path, rele
     assert content["command"] in text
     assert "\nChosen without a look.\n" in text
     assert re.search(r"\| accuracy \| \d+\.\d\d % \| \d+\.\d ± \d+\.\d \|", text)
+    assert content["clean"]["training_items"] == content["contamination"]["training_items"]
+    assert f"| accuracy, clean items | {100 * content['clean']['accuracy']['value']:.2f} % |" in text
     assert "## Contamination" in text
     assert "| miqa_sample | validation | " in text
 
