@@ -1,4 +1,4 @@
-"""Agreement of raters: intraclass correlation, Krippendorff's alpha, Gwet's AC1, and the majority of codes.
+"""Agreement of raters (intraclass correlation, Krippendorff's alpha, Gwet's AC1, Cohen's kappa); majorities.
 
 Shape letters: I items, K raters, N ratings, C codes. A missing rating is nan.
 """
@@ -133,6 +133,26 @@ def ac1(codes_IK: Ratings, categories: int) -> float | None:
     share_C = (counts_IC / raters_I[:, None]).mean(0)
     chance = float((share_C * (1 - share_C)).sum()) / (categories - 1)
     return (float(agreeing_I.mean()) - chance) / (1 - chance)
+
+
+def kappa(one_I: Ratings, other_I: Ratings) -> float | None:
+    """Cohen's kappa of two raters' nominal codes (Cohen 1960, doi 10.1177/001316446002000104).
+
+    Args:
+        one_I: Codes of a rater, nan where there is no rating.
+        other_I: Codes of the other rater.
+
+    Returns:
+        Kappa on the items that both have rated. None if it is undefined: no such item, or both raters gave
+            one and the same code to all.
+    """
+    both_I = ~np.isnan(one_I) & ~np.isnan(other_I)
+    one_I, other_I = one_I[both_I], other_I[both_I]
+    codes = np.union1d(one_I, other_I)
+    if len(codes) < 2:
+        return None
+    chance = sum(float((one_I == code).mean() * (other_I == code).mean()) for code in codes)
+    return (float((one_I == other_I).mean()) - chance) / (1 - chance)
 
 
 def plurality(codes: Sequence[float]) -> float:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from figlang.statistics.agreement import ac1, alpha, intraclass, majority, plurality
+from figlang.statistics.agreement import ac1, alpha, intraclass, kappa, majority, plurality
 
 # Six targets, four judges: Shrout & Fleiss 1979, Table 2; their Table 4 has ICC(2,1) = .29 and ICC(2,4) =
 # .62.
@@ -154,3 +154,20 @@ def test_a_tie_goes_to_the_smallest_code() -> None:
     assert majority([1, 1, 2]) == 1
     assert majority([nan, 2, 1, 2]) == 2
     assert majority([-1, 1]) == -1
+
+
+def test_kappa_by_hand() -> None:
+    """50 items: both yes 20, both no 15, one alone 5 and 10. Agreement .7, by chance .3 + .2."""
+    one = np.array([1.0] * 25 + [0.0] * 25)
+    other = np.array([1.0] * 20 + [0.0] * 5 + [1.0] * 10 + [0.0] * 15)
+    assert kappa(one, other) == pytest.approx(0.4)
+    assert kappa(other, one) == pytest.approx(0.4)
+
+
+def test_kappa_is_of_the_items_that_both_rated() -> None:
+    one, other = np.array([1, 0, nan, 2, 1.0]), np.array([1, 1, 2, nan, 0.0])
+    assert kappa(one, other) == pytest.approx(kappa(one[[0, 1, 4]], other[[0, 1, 4]]))
+    assert kappa(one, one) == 1
+    assert kappa(np.ones(4), np.ones(4)) is None
+    assert kappa(np.array([nan, 1.0]), np.array([1.0, nan])) is None
+    assert kappa(np.array([1, 1, 0.0]), np.ones(3)) == 0
