@@ -63,7 +63,7 @@ BLIND = (
     "endpoints are then asked twice; false asks them once."
 )
 RENAME = (
-    "New names of systems: rename='OLD=NEW', again for each system. OLD is a name that the command shows, or "
+    "New names of systems: rename='OLD=NEW' or --rename 'OLD=NEW', again for each system. OLD is a name that the command shows, or "
     "the folder of a run."
 )
 RUNS = (

@@ -1,6 +1,6 @@
 """The words of a command line as Hydra can read them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -37,7 +37,7 @@ def readable(root: Root, words: list[str]) -> list[str]:
         if folder.is_dir()
     }
     names = [spec.name for spec in fields(root.schema)]
-    words = expanded(root, words, CONF)
+    words = expanded(root, _without_flags(words, names), CONF)
     words = typed.without_configuration(words, presets, names)
     typed.check(words, presets)
     if root.schema is not TrainConfig:
@@ -102,6 +102,20 @@ def _with_runs(words: list[str]) -> list[str]:
     if any(word.startswith("runs=") for word in rest):
         raise FiglangError(f"runs= and {bare[0]} both name runs; give them one way")
     return [*rest, f"runs=[{','.join(map(typed.text, bare))}]"]
+
+
+def _without_flags(words: Sequence[str], names: Collection[str]) -> list[str]:
+    """Turn the flags that a verb takes into settings: --rename OLD=NEW and --common."""
+    made, left = [], iter(words)
+    for word in left:
+        flag, equals, value = word.partition("=")
+        if flag == "--rename" and "rename" in names:
+            made.append(f"rename={value if equals else next(left, '')}")
+        elif word == "--common" and "common" in names:
+            made.append("common=true")
+        else:
+            made.append(word)
+    return made
 
 
 def _with_renames(words: list[str]) -> list[str]:
