@@ -63,8 +63,8 @@ BLIND = (
     "endpoints are then asked twice; false asks them once."
 )
 RENAME = (
-    "New names of systems: rename='OLD=NEW' or --rename 'OLD=NEW', again for each system. OLD is a name that the command shows, or "
-    "the folder of a run."
+    "New names of systems: rename='OLD=NEW' or --rename 'OLD=NEW', again for each system. OLD is a name that "
+    "the command shows, or the folder of a run."
 )
 RUNS = (
     "Run folders, evaluation folders or predictions files. Also results of other tools: samples_*.jsonl of "
