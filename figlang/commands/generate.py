@@ -16,6 +16,7 @@ from figlang.evaluation import generation, opening, predicting, soundness
 from figlang.files import folders
 from figlang.models.checkpoint import Loaded, Served
 from figlang.rating import answers, ratings, sheets
+from figlang.reports import spending
 from figlang.runs import outputs, results
 from figlang.tasks import open as questions
 from figlang.tasks import registry
@@ -58,13 +59,16 @@ def main(config: GenerateConfig) -> None:
                 "answers": len(written),
                 "begins_as_expected": answers.begins_as_expected(written),
                 "decided_by": wanted,
+                **opening.usage(loaded),
             }
             with folders.staged(folder, folders.RESULT, outputs.MADE) as new:
                 answers.write(new, written)
                 sheets.write(new, {loaded.manifest.name: written}, answers.scale_of(written), config.seed)
                 results.write(new / "metrics.json", content)
     answers.show(written, content["begins_as_expected"], Console())
-    Console().print(sheets.invitation(folder), highlight=False, markup=False, emoji=False, soft_wrap=True)
+    said = [spending.line(content["usage"])] if "usage" in content else []
+    for line in (*said, sheets.invitation(folder)):
+        Console().print(line, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def _rated(config: GenerateConfig, asked: Sequence[Open]) -> Sequence[Rated] | None:

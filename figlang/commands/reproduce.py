@@ -6,13 +6,14 @@ from figlang import tables
 from figlang.config.entry import entry
 from figlang.config.verbs.reproduce import ReproduceConfig
 from figlang.evaluation import reproducing
+from figlang.reports import spending
 
 
 @entry("reproduce")
 def main(config: ReproduceConfig) -> None:
     made = reproducing.reproduce(config)
     console = Console()
-    tables.show(made.tables, made.below, console)
+    tables.show(made.tables, [*made.below, *([spending.line(made.usage)] if made.usage else [])], console)
     console.print(str(made.folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 

@@ -90,7 +90,7 @@ def described(
         "data": results.about_data(config.data, {config.split: split}, split.notes),
         "decided_by": dict(wanted),
         **soundness.texts(loaded, split.items),
-        **({"usage": took} if isinstance(loaded, Served) and (took := loaded.endpoint.taken()) else {}),
+        **opening.usage(loaded),
     }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from figlang.config import DataConfig, EvaluateConfig, settings_of_data
 from figlang.errors import FiglangError
@@ -47,6 +48,19 @@ def items(config: EvaluateConfig) -> Split:
     split = unseen(config, data.load(config.split, config.data, config.paths))
     runtime.log_notes(split.notes)
     return split
+
+
+def usage(model: Loaded | Served) -> dict[str, Any]:
+    """What the answers of an endpoint took since it was last asked, as a part of metrics.json.
+
+    Args:
+        model: The model of an evaluation.
+
+    Returns:
+        `usage` alone (`Meter.taken`). Empty for a local model, and if no answer was used.
+    """
+    took = model.endpoint.taken() if isinstance(model, Served) else {}
+    return {"usage": took} if took else {}
 
 
 def model(config: EvaluateConfig, needed: str | None = None, kept: Sequence[Loaded] = ()) -> Loaded | Served:

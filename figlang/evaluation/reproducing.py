@@ -1,7 +1,7 @@
 """Reproduce one published table or figure: from options to metrics.json and tables."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,12 @@ from figlang.tasks.grid import Embeddings, Figures, Grid, Reproduced
 
 @dataclass(frozen=True)
 class Made:
-    """Tables with the lines below them, and the folder that they are in."""
+    """Tables with the lines below them, the folder that they are in, and what an endpoint's answers took."""
 
     tables: Sequence[Table]
     below: Sequence[str]
     folder: Path
+    usage: Mapping[str, Any] = field(default_factory=dict)
 
 
 def reproduce(config: ReproduceConfig) -> Made:
@@ -62,7 +63,7 @@ def _grid(grid: Grid[Any, Any], config: ReproduceConfig) -> Made:
     with outputs.claimed(config, decided) as folder:
         patterns = [f"{kind}/{grid.cells}.jsonl" for kind in filling.kinds]
         cells.claim(folder, about["signature"], config, patterns)
-        took = filling.fill(folder)
+        took = filling.fill(folder) | opening.usage(loaded)
         rows = filling.read(folder)
         content = about | grid.measure(rows)
         if hidden := filling.read_blind(folder):
@@ -71,7 +72,7 @@ def _grid(grid: Grid[Any, Any], config: ReproduceConfig) -> Made:
         content |= soundness.texts(loaded, split.items)
         with folders.staged(folder, folders.RESULT, ("metrics.json", grid.document)) as new:
             made = _write(grid, content, new, filling.why_not_blind, counted=folder)
-    return Made(*made, folder)
+    return Made(*made, folder, took.get("usage", {}))
 
 
 def _figures(figures: Figures[Any], config: ReproduceConfig) -> Made:

@@ -297,7 +297,7 @@ def test_the_key_is_sent_and_written_nowhere(
 
 @pytest.mark.parametrize("able", [{}, {"completes": False}])
 def test_free_text_is_continued_or_asked_for(
-    here: Path, monkeypatch: pytest.MonkeyPatch, able: dict[str, Any]
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], able: dict[str, Any]
 ) -> None:
     with serving(Stub(reply=lambda message: "<think>Hm.</think>No, it could not.", **able)) as stub:
         run(generate_command, monkeypatch, stub, "data=miqa_sample", "data.limit=4")
@@ -307,6 +307,10 @@ def test_free_text_is_continued_or_asked_for(
     rows = [json.loads(line) for line in (here / "out" / "answers.jsonl").read_text().splitlines()]
     assert {row["answer"] for row in rows} == {"No, it could not."} if able else {"so"}
     assert f"|protocol:{'chat,greedy' if able else 'continued'}|" in metrics(here)["signature"]
+    took = metrics(here)["usage"]
+    assert took["requests"] == took["counted"] == len(rows)
+    said = f"{len(rows)} of {len(rows)} answers are counted by the endpoint"
+    assert capsys.readouterr().out.count(said) == 2, "also after the second command, which asked nothing"
 
 
 MUNCH = ["data=munch_generation", "data.root=package:figlang/samples", "data.limit=6", "prompts=[PTGS54]"]
@@ -436,6 +440,7 @@ def test_munch_is_judged_by_letters_of_a_chat(here: Path, monkeypatch: pytest.Mo
         ]
         assert [row["letter"] for row in rows] == [letter] * 4
     assert "|scoring:letter(chat,greedy,orders=as read,max_tokens=512)|" in content["signature"]
+    assert content["took"]["usage"]["requests"] == 16, "four sentences, by two prompts, seen and hidden"
 
 
 @pytest.mark.parametrize(
