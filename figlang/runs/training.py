@@ -140,7 +140,7 @@ def claim(config: TrainConfig, train: Split, validation: Split) -> Iterator[Run]
         else:
             _check_same(run, wanted)
         write_text(run.folder / "recipe.json", json.dumps(wanted, indent=2) + "\n")
-        unfinished.begin(run.folder)
+        unfinished.begin(run.folder, config.data.file)
         yield run
         shutil.rmtree(run.checkpoint.parent, ignore_errors=True)
 

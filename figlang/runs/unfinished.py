@@ -6,23 +6,39 @@ from pathlib import Path
 
 from figlang.config.signature import program
 from figlang.errors import FiglangError
+from figlang.files import stored
 from figlang.files.redaction import redacted
 from figlang.files.sources import PACKAGE
 from figlang.files.whole import write_text
 
 # Beside the state to resume from, and removed with it when the run is finished.
 COMMAND, BEST = "checkpoints/command.txt", "checkpoints/best.ckpt"
+# The recipe has the hash of the training items in place of the file that data.file= names.
+FILE = "checkpoints/file.txt"
 
 
-def begin(folder: Path) -> None:
+def begin(folder: Path, file: str | None = None) -> None:
     """Keep the running command, which resumes the run if it is stopped.
 
     Args:
         folder: The run folder.
+        file: The file of the training items, if `data.file` names one.
     """
     path = folder / COMMAND
     path.parent.mkdir(exist_ok=True)
     write_text(path, redacted(f"{program()} {shlex.join(sys.argv[1:])}".rstrip()) + "\n")
+    if file is not None:
+        write_text(folder / FILE, file)
+
+
+def file_of(folder: Path) -> str | None:
+    """The file of the training items of an unfinished run; None if `data.file` named none.
+
+    Args:
+        folder: The run folder.
+    """
+    path = folder / FILE
+    return stored.text(path, "overwrite=true starts the run again") if path.is_file() else None
 
 
 def check(source: str) -> None:

@@ -9,6 +9,7 @@ from figlang.errors import FiglangError
 from figlang.evaluation import runtime
 from figlang.files import stored
 from figlang.models import checkpoint
+from figlang.runs import unfinished
 from figlang.runs.training import Run
 from figlang.tasks import registry
 from figlang.training import fitting, preparation
@@ -44,7 +45,7 @@ def export(source: str, paths: PathsConfig) -> str:
         )
     recipe = stored.document(run.folder / "recipe.json", stored.RECIPE, "overwrite=true starts the run again")
     config = of_plain(recipe["settings"], TrainConfig)
-    config.run, config.paths = str(run.folder), paths
+    config.run, config.paths, config.data.file = str(run.folder), paths, unfinished.file_of(run.folder)
     train, validation = registry.for_training(config.data, paths)
     if (train.sha256, validation.sha256) != (recipe["data"]["train"], recipe["data"]["validation"]):
         raise FiglangError(f"{source}: {train.source} or {validation.source} changed since the run began")

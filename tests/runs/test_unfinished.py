@@ -47,19 +47,24 @@ def test_a_run_of_before_has_no_command(tmp_path: Path) -> None:
     unfinished.check(str(tmp_path))
 
 
+@pytest.mark.parametrize("own", [False, True])
 def test_the_best_weights_of_an_unfinished_run_are_those_that_it_exports(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: bool
 ) -> None:
     def stopped(*_: Any) -> None:
         raise FiglangError("stopped")
 
-    words = [*WORDS, "method.selection=heldout", "method.epochs=2"]
+    data = [_file(tmp_path / "items.csv", "room"), f"data.validation={tmp_path / 'others.csv'}"]
+    _file(tmp_path / "others.csv", "house")
+    words = [word for word in WORDS if not own or word != "data=figqa_sample"]
+    words += [*(data if own else ()), "method.selection=heldout", "method.epochs=2"]
     with monkeypatch.context() as patch:
         patch.setattr("figlang.commands.train._export", stopped)
         assert run(tmp_path, "train.py", *words).returncode == 2
     (recipe,) = tmp_path.rglob("recipe.json")
     folder = recipe.parent
-    asked = [f"checkpoint={folder}", "data=figqa_sample", "data.limit=32", "trainer=cpu", "blind=false"]
+    asked = [f"checkpoint={folder}", "data.limit=32", "trainer=cpu", "blind=false"]
+    asked += data if own else ["data=figqa_sample"]
     refused = run(tmp_path, "evaluate.py", *asked)
     assert "epoch=best evaluates its best weights so far; it is resumed by" in refused.stderr
     early = run(tmp_path, "evaluate.py", *asked, "epoch=best", f"output={tmp_path / 'early'}")
@@ -76,3 +81,13 @@ def test_the_best_weights_of_an_unfinished_run_are_those_that_it_exports(
 def test_a_run_without_best_weights_says_how_to_keep_them(tmp_path: Path) -> None:
     with pytest.raises(FiglangError, match=r"has no weights of a best epoch; .* method.selection=heldout"):
         best.export(str(tmp_path), PathsConfig())
+
+
+def _file(path: Path, place: str) -> str:
+    """Write a file of items, and name it on a command line."""
+    lines = ["startphrase,ending1,ending2,labels"]
+    for number in range(40):
+        warm = "warm" if number % 2 else "cold"
+        lines.append(f"The {place} {number // 2} was {warm}.,It was {warm}.,It was mild.,0")
+    path.write_text("\n".join(lines) + "\n")
+    return f"data={path}"
