@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 
 import torch
 from torch import nn
@@ -16,6 +17,9 @@ from figlang.cpu.feed_forward import fused
 from figlang.cpu.packed import packed
 from figlang.cpu.parts import exchange, exchanged
 from figlang.cpu.rotary import rotating_in_place
+from figlang.cpu.unpadded import repad, unpad, unpadded
+
+FASTER_ATTENTION = partial(unpadded, attention)
 
 
 def hasten(network: nn.Module) -> None:
@@ -26,13 +30,15 @@ def hasten(network: nn.Module) -> None:
     exchange(network, {nn.Dropout: FastDropout})
     if linear.pays():
         exchange(network, linear.FASTER)
-    ALL_ATTENTION_FUNCTIONS["sdpa"] = attention
+    unpad(network)
+    ALL_ATTENTION_FUNCTIONS["sdpa"] = FASTER_ATTENTION
 
 
 def release(network: nn.Module) -> None:
     """Undo `hasten`."""
+    repad(network)
     exchange(network, {FastDropout: nn.Dropout, **linear.PLAIN})
-    if ALL_ATTENTION_FUNCTIONS["sdpa"] is attention:
+    if ALL_ATTENTION_FUNCTIONS["sdpa"] is FASTER_ATTENTION:
         del ALL_ATTENTION_FUNCTIONS["sdpa"]
 
 

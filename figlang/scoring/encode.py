@@ -79,6 +79,8 @@ class Encoder:
         text: How texts are worded, see `word`.
         max_length: The longest sequence in tokens.
         vectors: How a dual encoder words its sentences.
+        shares: Whether a sequence that several items of a batch have is read once. Dropout is then drawn once
+            for all of them.
 
     Raises:
         FiglangError: `max_length` leaves no room for a token of each text.
@@ -91,6 +93,7 @@ class Encoder:
         text: str,
         max_length: int,
         vectors: SentenceVectors = COSINE_OF_MEANS,
+        shares: bool = True,
     ) -> None:
         self.layout = layout(format, tokenizer, vectors)
         # A sequence holds the tokenizer's special tokens and one token of each text at least.
@@ -105,6 +108,7 @@ class Encoder:
         self.format = format
         self.text = text
         self.max_length = max_length
+        self.shares = shares
 
     @property
     def reads_nothing(self) -> bool:
@@ -158,23 +162,27 @@ class Encoder:
         return whole["input_ids"], whole.get("token_type_ids"), truncated
 
     def collate(self, batch: Sequence[Encoded]) -> Batch:
-        """Pad to the longest sequence of the batch."""
-        sequences = [ids for example in batch for ids in example.sequences]
-        inputs = {"input_ids": _pad(sequences, padding(self.tokenizer))}
-        inputs["attention_mask"] = _pad([[1] * len(ids) for ids in sequences], 0)
+        """Pad to the longest sequence of the batch. Equal sequences are one row, if this encoder shares."""
+        places = [(example, place) for example in batch for place in range(len(example.sequences))]
+        rows, row_of = self._distinct(places)
+        inputs = {
+            "input_ids": _pad([example.sequences[place] for example, place in rows], padding(self.tokenizer))
+        }
+        inputs["attention_mask"] = _pad([[1] * len(example.sequences[place]) for example, place in rows], 0)
         if batch[0].segments is not None:
-            inputs["token_type_ids"] = _pad(
-                [types for example in batch for types in example.segments or ()], 0
-            )
+            segments = [example.segments[place] for example, place in rows if example.segments is not None]
+            inputs["token_type_ids"] = _pad(segments, 0)
         options = torch.full((len(batch), max(len(example.option_rows) for example in batch)), -1)
         contexts = []
-        offset = 0
+        first = 0  # the number of the item's first sequence
         for index, example in enumerate(batch):
-            shift = 0 if self.layout.one_sequence else offset
-            options[index, : len(example.option_rows)] = torch.tensor(example.option_rows) + shift
+            outputs = [
+                row if self.layout.one_sequence else row_of[first + row] for row in example.option_rows
+            ]
+            options[index, : len(outputs)] = torch.tensor(outputs)
             if example.context_row is not None:
-                contexts.append(offset + example.context_row)
-            offset += len(example.sequences)
+                contexts.append(row_of[first + example.context_row])
+            first += len(example.sequences)
         return Batch(
             inputs,
             options,
@@ -182,6 +190,23 @@ class Encoder:
             torch.tensor([example.gold for example in batch]),
             [example.position for example in batch],
         )
+
+    def _distinct(self, places: list[tuple[Encoded, int]]) -> tuple[list[tuple[Encoded, int]], list[int]]:
+        """The sequences that are read, and which of them stands for each given one."""
+        if (
+            self.layout.one_sequence or not self.shares
+        ):  # one_sequence: each item reads the outputs of its own
+            return places, list(range(len(places)))
+        found: dict[tuple[tuple[int, ...], bytes], int] = {}
+        rows: list[tuple[Encoded, int]] = []
+        row_of = []
+        for example, place in places:
+            types = b"" if example.segments is None else example.segments[place]
+            number = found.setdefault((tuple(example.sequences[place]), types), len(rows))
+            if number == len(rows):
+                rows.append((example, place))
+            row_of.append(number)
+        return rows, row_of
 
 
 def padding(tokenizer: PreTrainedTokenizerBase) -> int:

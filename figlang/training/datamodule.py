@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader, Sampler
 # random.
 WINDOW = 16
 EVALUATED_AT_ONCE = 32
+TOGETHER = 2  # items of a group that come together: a pair. More of them would make steps too alike.
 
 
 class Example(Protocol):
@@ -30,6 +31,14 @@ class LengthBuckets(Sampler[list[int]]):
     included. An item that is longer than this is a batch of its own. With `max_tokens`, the same batches come
     in every epoch in another order, so that the number of steps is known beforehand.
 
+    Args:
+        examples: The items.
+        batch_size: See above.
+        max_tokens: See above; None for no limit.
+        seed: Seed of the order.
+        groups: The group of each item; None if items have none. Items of a group come together, TOGETHER at a
+            time: they are in the same batch, unless it is full between them.
+
     Attributes:
         done: The first batches of the next epoch that are left out: an interrupted fit has already seen them.
         rank: Number of this process.
@@ -38,9 +47,15 @@ class LengthBuckets(Sampler[list[int]]):
     """
 
     def __init__(
-        self, examples: Sequence[Example], batch_size: int, max_tokens: int | None, seed: int
+        self,
+        examples: Sequence[Example],
+        batch_size: int,
+        max_tokens: int | None,
+        seed: int,
+        groups: Sequence[str] | None = None,
     ) -> None:
         self.examples = examples
+        self.groups = groups
         self.batch_size = batch_size
         self.max_tokens = max_tokens
         self.seed = seed
@@ -80,13 +95,33 @@ class LengthBuckets(Sampler[list[int]]):
 
     def _batches(self, epoch: int) -> list[list[int]]:
         order = torch.randperm(len(self.examples), generator=self._generator(epoch, stream=0)).tolist()
+        units = self._units(order)
+        order = [index for unit in units for index in unit]
+        # Items are sorted by the longest of their unit, and a unit stays together.
+        key = {
+            index: (max(self.examples[member].longest for member in unit), number)
+            for number, unit in enumerate(units)
+            for index in unit
+        }
         window = self.batch_size * WINDOW
         batches = []
         for start in range(0, len(order), window):
-            batches += self._cut(
-                sorted(order[start : start + window], key=lambda index: self.examples[index].longest)
-            )
+            batches += self._cut(sorted(order[start : start + window], key=key.__getitem__))
         return batches
+
+    def _units(self, order: list[int]) -> list[list[int]]:
+        """Items that come together, each unit at the place of its first item."""
+        if self.groups is None:
+            return [[index] for index in order]
+        units: list[list[int]] = []
+        last: dict[str, list[int]] = {}  # the latest unit of each group
+        for index in order:
+            unit = last.get(self.groups[index])
+            if unit is None or len(unit) == TOGETHER:
+                unit = last[self.groups[index]] = []
+                units.append(unit)
+            unit.append(index)
+        return units
 
     def _cut(self, ascending: list[int]) -> list[list[int]]:
         batches: list[list[int]] = []
@@ -106,7 +141,10 @@ class LengthBuckets(Sampler[list[int]]):
 
 
 class ChoiceData(LightningDataModule):
-    """Batches of encoded examples for a fit. `selection`, if it is not empty, is a second validation set."""
+    """Batches of encoded examples for a fit. `selection`, if it is not empty, is a second validation set.
+
+    `groups` are those of LengthBuckets, of the training examples.
+    """
 
     def __init__(
         self,
@@ -117,6 +155,7 @@ class ChoiceData(LightningDataModule):
         batch_size: int,
         max_tokens: int | None,
         seed: int,
+        groups: Sequence[str] | None = None,
     ) -> None:
         super().__init__()
         self.collate = collate
@@ -126,7 +165,7 @@ class ChoiceData(LightningDataModule):
             for examples in (validation, selection)
             if examples
         ]
-        self.buckets = LengthBuckets(train, batch_size, max_tokens, seed)
+        self.buckets = LengthBuckets(train, batch_size, max_tokens, seed, groups)
 
     def train_dataloader(self) -> DataLoader[Any]:
         if self.trainer is not None:

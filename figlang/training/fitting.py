@@ -211,6 +211,7 @@ def _batches(config: TrainConfig, ready: Prepared) -> ChoiceData:
     method = config.method
     # Pairs are two items each, so that a step has as many items as was asked for.
     together = max(1, round(method.batch_size * len(ready.examples) / len(ready.train.items)))
+    shares = ready.manifest.input_format.bare and method.share_texts  # dual
     return ChoiceData(
         collate=ready.collate,
         train=ready.examples,
@@ -219,6 +220,7 @@ def _batches(config: TrainConfig, ready: Prepared) -> ChoiceData:
         batch_size=together,
         max_tokens=method.max_tokens,
         seed=config.seed,
+        groups=[item.group for item in ready.train.items] if shares else None,
     )
 
 

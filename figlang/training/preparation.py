@@ -172,7 +172,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         order = label_order(named, config.nli.labels, model.name_or_path)
         networks.name_classes(network, [CLASSES[order.index(output)] for output in range(len(order))])
         score = classes(order, width)
-    encoder = Encoder(tokenizer, format, method.text, model.max_length, vectors)
+    encoder = Encoder(tokenizer, format, method.text, model.max_length, vectors, method.share_texts)
     examples, notes = encode_all(encoder, train.items)
     rehearse(network, score, encoder, examples)
     validation_examples, validation_notes = encode_all(encoder, validation.items)

@@ -21,7 +21,7 @@ from figlang.cpu.alike import alike
 from figlang.cpu.attention import attention
 from figlang.cpu.blocks import Blocks, in_blocks
 from figlang.cpu.dropout import FastDropout, scaled_mask
-from figlang.cpu.hasten import hasten, release
+from figlang.cpu.hasten import FASTER_ATTENTION, hasten, release
 from figlang.cpu.parts import exchange
 from figlang.cpu.residual import adding_in_float32
 from figlang.cpu.rotary import rotated, rotating_in_place
@@ -169,7 +169,7 @@ def test_release_undoes_hasten() -> None:
     usual = ALL_ATTENTION_FUNCTIONS["sdpa"]
     hasten(model)
     assert any(type(module) is FastDropout for module in model.modules())
-    assert ALL_ATTENTION_FUNCTIONS["sdpa"] is attention
+    assert ALL_ATTENTION_FUNCTIONS["sdpa"] is FASTER_ATTENTION
     release(model)
     release(model)
     assert [type(module) for module in model.modules()] == before

@@ -47,6 +47,12 @@ class MethodConfig(Section):
         within=COUNT,
     )
     scale: float = option(20.0, "dual: factor on the cosine similarity.", within=POSITIVE)
+    share_texts: bool = option(
+        True,
+        "dual: the items of a pair are in the same step, and a text that several items of a step have is "
+        "read once, with one dropout for all of them. false: items are shuffled one by one, and each reads "
+        "its own texts.",
+    )
     lr: float = option(2e-5, "Peak learning rate of AdamW.", within=POSITIVE)
     epochs: int = option(8, "Passes over the training items.", within=COUNT)
     batch_size: int = option(8, "Items per optimizer step.", within=COUNT)
