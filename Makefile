@@ -24,8 +24,8 @@ test: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m $(FAST) -n auto --maxprocesses 4 $(ARGS)
 
 # The tests of numbers with the plain kernels of torch, which round in another way than those of this processor.
-NUMERIC := tests/scoring tests/cpu tests/statistics/test_metrics.py tests/runs/test_recomputed.py $(addprefix tests/evaluation/test_,\
-  choosing.py zero_shot.py)
+NUMERIC := tests/scoring tests/cpu tests/statistics/test_metrics.py tests/runs/test_recomputed.py $(addprefix tests/,\
+  evaluation/test_choosing.py commands/test_evaluate.py)
 test-kernels: $(READY)
 	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m $(FAST) \
 	  -n auto --maxprocesses 4 $(NUMERIC) $(ARGS)
@@ -45,7 +45,7 @@ test-pythons:
 # Every table of a report over all tasks by the real pdflatex, in a page and in a column: errors and overfull boxes are counted.
 # Debian: texlive-latex-base and texlive-latex-recommended. FIGLANG_DATA adds the tasks that are not bundled.
 test-paper: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/reports/test_paper.py -rs $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/tables/test_latex_paper.py -rs $(ARGS)
 
 # Real data and real training: set FIGLANG_DATA to a folder that holds figqa/ in upstream layout.
 test-slow: $(READY)
@@ -58,7 +58,7 @@ test-faults: $(READY)
 # Every strategy on two CPU processes: as one process, stopped, killed and resumed; jobs by submitit; a real agent of W&B.
 test-distributed: $(READY)
 	$(BIN)/pip install -q -c constraints.txt deepspeed hydra-submitit-launcher
-	$(BIN)/python -m pytest tests/training/test_distributed.py tests/training/test_launcher.py tests/training/test_sweep_agent.py $(ARGS)
+	$(BIN)/python -m pytest tests/training/test_strategies.py tests/commands/test_train_jobs.py tests/commands/test_sweep_agent.py $(ARGS)
 
 # Weights in 8 and 4 bits, which need bitsandbytes.
 test-large: $(READY)

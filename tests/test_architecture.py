@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 ENTRIES = ["train.py", "evaluate.py"]
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "figlang").rglob("*.py")) + ENTRIES
+TESTS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("*.py"))
 COMMANDS = [
     name for name in SOURCES if name.startswith("figlang/commands/") and not name.endswith("__init__.py")
 ]
@@ -193,3 +194,28 @@ def test_functions_are_short_enough_to_read(name: str) -> None:
     ]
     lengths = [(f"{name}:{node.lineno}", (node.end_lineno or 0) - node.lineno + 1) for node in functions]
     assert not [(place, lines) for place, lines in lengths if lines > LONGEST]
+
+
+LARGEST = 400  # lines of a file; what is longer has more than one subject
+
+
+@pytest.mark.parametrize("name", [*SOURCES, *TESTS])
+def test_files_have_one_subject_each(name: str) -> None:
+    assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= LARGEST
+
+
+def test_tests_mirror_the_house() -> None:
+    """`tests/<room>/test_<module>.py`, or `test_<module>_<subject>.py` where a module has several test files.
+
+    A room's own name stands for the room as a whole, and a folder in a room for all that is in it.
+    """
+    for name in TESTS:
+        path = Path(name)
+        place = ROOT / "figlang" / path.parent.relative_to("tests")
+        if path.parent == Path("tests") or not path.name.startswith("test_") or not place.is_dir():
+            continue
+        subjects = {place.name} | {other.stem for other in place.iterdir() if other.name[0] not in "_."}
+        stem = path.stem.removeprefix("test_")
+        assert any(f"{stem}_".startswith(f"{subject}_") for subject in subjects), (
+            f"{name} is named after nothing in {place.relative_to(ROOT)}"
+        )

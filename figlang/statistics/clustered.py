@@ -50,7 +50,7 @@ class Support:
     A cluster of m cases is at most m ** `power` of these cases away. For one system, every case of a cluster
     may be wrong, so the power is 1. But two systems are seldom opposed on every case of a cluster, and a
     power of 1 would reject far too seldom where they seldom differ. In simulations, 2/3 keeps the level for
-    clusters of 1 to 6 cases (`tests/statistics/test_simulations.py`).
+    clusters of 1 to 6 cases (`tests/statistics/test_clustered_simulations.py`).
 
     Attributes:
         low: Least value of a case.

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 import figlang
+from figlang.api import models
 from figlang.errors import FiglangError
 from figlang.runs import answered
 from figlang.runs.predictions import read_measured
+from tests import causal_models
 from tests.running import ROOT, run, train
 from tests.stub_server import MODEL, Stub, serving
 
@@ -219,3 +221,33 @@ def test_a_run_and_its_checkpoint_are_opened_by_their_folder(tmp_path: Path) -> 
         assert list(model.predict(items)) == list(figlang.Predictions.read(tmp_path / "run"))
     with pytest.raises(FiglangError, match="brings its own model"):
         figlang.open_model(tmp_path / "run", dtype="bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("minilm", ["model=minilm"]),
+        ("roberta-base", ["model=roberta_base"]),
+        ("ORG/NAME", ["model=ORG/NAME"]),
+        ("http://localhost:8000/v1", ["model=served", "model.endpoint='http://localhost:8000/v1'"]),
+        ("checkpoints/minilm-multitask", ["checkpoint=checkpoints/minilm-multitask"]),
+    ],
+)
+def test_a_source_is_named_as_on_the_command_line(
+    source: str, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert models.named(source, {}) == words
+
+
+def test_a_folder_of_weights_is_opened_by_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    causal_models.network("llama").save_pretrained(tmp_path / "my model")
+    causal_models.tokenizer().save_pretrained(tmp_path / "my model")
+    monkeypatch.chdir(tmp_path)
+    model = figlang.open_model("./my model")
+    assert repr(model) == "Model my model, read as causal"
+    assert len(model.predict(figlang.load("figqa_sample", limit=2))) == 2
+    with pytest.raises(FiglangError, match="there is no such folder"):
+        figlang.open_model("./no model")
+    with pytest.raises(FiglangError, match="is not a preset"):
+        figlang.open_model("minlm")

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,100 +11,15 @@ import torch
 from peft import PeftModel
 from safetensors.torch import load_file, save_file
 
-from figlang.commands.merge import main as merge_command
 from figlang.config import ModelConfig, PeftConfig
 from figlang.errors import FiglangError
-from figlang.evaluation.choosing import predict
 from figlang.files.folders import OWN
-from figlang.models import adapters, checkpoint, layout, lora, networks, weights
-from figlang.models.manifest import Manifest
+from figlang.models import checkpoint, layout, networks, weights
 from figlang.release import card, merging
-from figlang.scoring.encode import Encoder, word
-from figlang.scoring.head import scorer
-from figlang.types import Item, Split
+from figlang.scoring.encode import word
 from tests import cards, causal_models
-from tests.models.test_checkpoint import DOCUMENT, ITEM, TEXTS
-
-FORMATS = {"pair": "bert", "joint": "roberta", "dual": "bert", "causal": "llama"}
-
-
-def base(folder: Path, format: str, architecture: str) -> ModelConfig:
-    """A network without a head for `format`, in a folder, as a hub or a package would have it."""
-    torch.manual_seed(1)
-    kind = "causal" if format == "causal" else "dual"
-    network, tokenizer = (
-        networks.causal(ModelConfig(init="tiny", architecture=architecture), "", TEXTS)
-        if kind == "causal"
-        else networks.build(ModelConfig(init="tiny", architecture=architecture), kind, TEXTS, 2)
-    )
-    network.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return ModelConfig(
-        name="tiny", name_or_path=str(folder), family="causal" if kind == "causal" else "encoder"
-    )
-
-
-def trained(
-    model: ModelConfig, format: str, peft: PeftConfig, options: int = 2
-) -> tuple[PeftModel, Any, Manifest]:
-    """Adapters with weights that matter, their tokenizer and manifest."""
-    torch.manual_seed(2)
-    if format == "causal":
-        network, tokenizer = networks.causal(model, "", TEXTS)
-        kept: list[str] = []
-    else:
-        network, tokenizer, new = networks.begin(model, format, TEXTS, options)
-        heads = networks.head_modules(network)
-        kept = [*heads, *(name for name in new if not lora.within(name, heads))]
-    where = adapters.OWN if model.init == "tiny" else model.name_or_path
-    manifest = Manifest(
-        "tiny",
-        networks.describe(model),
-        "contrastive+lora",
-        format,
-        "clean",
-        80,
-        20.0,
-        options,
-        "figqa_sample",
-        "0" * 12,
-        0,
-    )
-    if format == "causal":
-        manifest = replace(
-            checkpoint.causal_manifest(model, checkpoint.ScoringConfig(), "add"), settings="0" * 12
-        )
-    manifest = replace(manifest, base_precision="float32", base_sha256=lora.fingerprint(network, kept))
-    adapted = lora.adapt(network, peft, kept, where, None)
-    with torch.no_grad():
-        for name, parameter in adapted.named_parameters():
-            if "lora_B" in name:
-                parameter.normal_(std=0.1)
-    return adapted.eval(), tokenizer, manifest
-
-
-def scores(network: Any, tokenizer: Any, manifest: Manifest) -> list[float]:
-    if manifest.format == "causal":
-        ids = tokenizer(" ".join(TEXTS), return_tensors="pt").input_ids
-        with torch.inference_mode():
-            return [float(network(input_ids=ids).logits.log_softmax(-1).max())]
-    encoder = Encoder(tokenizer, manifest.format, manifest.text, manifest.max_length)
-    return list(predict(network, scorer(manifest.format, manifest.scale), encoder, [ITEM])[0].scores)
-
-
-def exported(
-    tmp_path: Path, format: str = "pair", architecture: str = "bert", kind: str = "lora"
-) -> tuple[list[float], Path]:
-    model = base(tmp_path / "base", format, architecture)
-    adapted, tokenizer, manifest = trained(model, format, PeftConfig(name=kind, dropout=0.0))
-    before = scores(adapted, tokenizer, manifest)
-    checkpoint.export(adapted, tokenizer, manifest, tmp_path / "model", card.card(manifest, DOCUMENT))
-    return before, tmp_path / "model"
-
-
-def loaded_scores(folder: Path) -> list[float]:
-    loaded = checkpoint.load(str(folder))
-    return scores(loaded.network, loaded.tokenizer, loaded.manifest)
+from tests.models.test_checkpoint import DOCUMENT, TEXTS
+from tests.models.trained import FORMATS, ITEMS, exported, loaded_scores, scores, trained
 
 
 @pytest.mark.parametrize(
@@ -312,115 +226,6 @@ def test_adapters_are_told_from_whole_networks(tmp_path: Path) -> None:
     assert not weights.has_adapters(ModelConfig(name_or_path=str(tmp_path / "base")))
     with pytest.raises(FiglangError, match="holds no adapters"):
         weights.unmerged(ModelConfig(name_or_path=str(tmp_path / "base")), "")
-
-
-ITEMS = Split(
-    name="tiny",
-    items=(ITEM, Item("b", "a", "The room was an igloo", ITEM.options, 1)),
-    source="here",
-    sha256="0" * 64,
-)
-
-
-@pytest.mark.parametrize(
-    ("format", "kind"), [("pair", "lora"), ("joint", "dora"), ("dual", "lora"), ("causal", "rslora")]
-)
-def test_merged_scores_are_equal_and_the_folder_is_plain(tmp_path: Path, format: str, kind: str) -> None:
-    before, folder = exported(tmp_path, format, FORMATS[format], kind)
-    merging.merge(checkpoint.load_unmerged(str(folder)), ITEMS, tmp_path / "whole")
-    assert (tmp_path / "whole" / "model.safetensors").is_file()
-    assert not list((tmp_path / "whole").glob("adapter*"))
-    assert loaded_scores(tmp_path / "whole") == pytest.approx(before, abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("before", "after"), [("pair", "pair"), ("pair", "joint"), ("dual", "dual"), ("causal", "causal")]
-)
-def test_adapters_over_a_run_with_adapters_are_merged_with_them(
-    tmp_path: Path, before: str, after: str
-) -> None:
-    _, below = exported(tmp_path, before, FORMATS[before])
-    model = ModelConfig(name_or_path=str(below), family="causal" if after == "causal" else "encoder")
-    adapted, tokenizer, manifest = trained(
-        model, after, PeftConfig(name="dora", dropout=0.0), options=3 if after == "joint" else 2
-    )
-    expected = scores(adapted, tokenizer, manifest)
-    checkpoint.export(adapted, tokenizer, manifest, tmp_path / "above")
-    merging.merge(checkpoint.load_unmerged(str(tmp_path / "above")), ITEMS, tmp_path / "merged")
-    shutil.rmtree(below)
-    assert loaded_scores(tmp_path / "merged") == pytest.approx(expected, abs=1e-4)
-
-
-def test_the_command_writes_a_plain_folder_with_a_card(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before, folder = exported(tmp_path)
-    about = {
-        "model": "tiny",
-        "data_name": "figqa_sample",
-        "split": "validation",
-        "seed": 0,
-        "published_file": False,
-    }
-    counted = {"items": 0, "hidden": 0, "ties": 0, "accuracy_by": {}, **DOCUMENT["metrics"]}
-    (tmp_path / "metrics.json").write_text(json.dumps(DOCUMENT | about | {"metrics": counted}))
-    monkeypatch.setattr(sys, "argv", ["merge", f"checkpoint={folder}", f"output={tmp_path / 'whole'}"])
-    merge_command()
-    assert loaded_scores(tmp_path / "whole") == pytest.approx(before, abs=1e-5)
-    assert "library_name: transformers" in (tmp_path / "whole" / "README.md").read_text()
-    with pytest.raises(SystemExit, match="2"):
-        merge_command()
-    assert "already exists" in capsys.readouterr().err
-
-
-def test_a_merge_that_changes_scores_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, folder = exported(tmp_path)
-    right = lora.merge
-
-    def wrong(adapted: PeftModel) -> Any:
-        network = right(adapted)
-        network.classifier.weight.data *= 3
-        return network
-
-    monkeypatch.setattr(lora, "merge", wrong)
-    with pytest.raises(FiglangError, match=r"merging changes a score by .*; nothing was written"):
-        merging.merge(checkpoint.load_unmerged(str(folder)), ITEMS, tmp_path / "whole")
-    assert not (tmp_path / "whole").exists()
-
-
-@pytest.mark.parametrize(
-    ("format", "kind"), [("pair", "lora"), ("joint", "rslora"), ("dual", "dora"), ("causal", "lora")]
-)
-def test_a_merge_may_change_scores_by_what_float32_rounds(
-    tmp_path: Path, format: str, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, folder = exported(tmp_path, format, FORMATS[format], kind)
-    monkeypatch.setattr(merging, "TOLERANCE", -1.0)  # so that the rounding decides
-    before = merging.scores_of(checkpoint.load_unmerged(str(folder)), ITEMS)
-    merging.merge(checkpoint.load_unmerged(str(folder)), ITEMS, tmp_path / "whole")
-    whole = checkpoint.load(str(tmp_path / "whole"))
-    assert whole.network.dtype == torch.float32
-    assert merging.scores_of(whole, ITEMS) == pytest.approx(before, abs=1e-5)
-
-
-def test_a_merge_that_changes_scores_by_more_than_rounding_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, folder = exported(tmp_path)
-    right = lora.merge
-
-    def wrong(adapted: PeftModel) -> Any:
-        network = right(adapted)
-        network.classifier.weight.data *= 1 + 1e-4
-        return network
-
-    monkeypatch.setattr(lora, "merge", wrong)
-    monkeypatch.setattr(merging, "TOLERANCE", -1.0)
-    with pytest.raises(
-        FiglangError,
-        match=r"merging changes a score by .*, but float32 rounds by only .*; nothing was written",
-    ):
-        merging.merge(checkpoint.load_unmerged(str(folder)), ITEMS, tmp_path / "whole")
 
 
 def test_adapters_over_four_bits_are_read_back_over_the_same_values(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from figlang.models.formats import FORMATS
 from tests import running
 from tests.models.test_checkpoint import TEXTS
 from tests.models.test_gguf import tiny as tiny_gguf  # noqa: F401  a fixture
-from tests.models.test_lora import exported as adapters
+from tests.models.trained import exported as adapters
 
 CODE = """
 from pathlib import Path

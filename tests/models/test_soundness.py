@@ -15,7 +15,7 @@ from figlang.machine.limits import within
 from figlang.models import checkpoint, lora, networks
 from tests import causal_models
 from tests.models.test_checkpoint import TEXTS, exported
-from tests.models.test_lora import exported as adapters
+from tests.models.trained import exported as adapters
 
 
 def change(path: Path, **entries: Any) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from figlang.errors import FiglangError
 from figlang.tasks.figqa import reading as figqa
-from figlang.tasks.twins import near_duplicates
 from figlang.types import Item, Split
 
 HEADER = "startphrase,ending1,ending2,labels\n"
@@ -319,123 +318,6 @@ def test_no_row_is_skipped_silently(tmp_path: Path) -> None:
         assert len(split.items) + sum("row left out" in note for note in split.notes) == 20
 
 
-# Forms in which programs write tables
-
-
-@pytest.mark.parametrize(
-    ("cell", "gold"), [("0.0", 0), ("1.0", 1), ("1.", 1), ("-1.0", None), (" 1.00 ", 1), ("01", 1)]
-)
-def test_a_label_may_be_written_with_decimals(tmp_path: Path, cell: str, gold: int | None) -> None:
-    (item,) = figqa.read(write(tmp_path, f"{HEADER}a,x,y,{cell}\n")).items
-    assert item.gold == gold
-
-
-@pytest.mark.parametrize("delimiter", [";", "\t"])
-def test_cells_may_be_separated_by_semicolons_or_tabs(tmp_path: Path, delimiter: str) -> None:
-    split = figqa.read(write(tmp_path, (HEADER + PAIR).replace(",", delimiter)), strict=True)
-    assert split.items == ITEMS
-
-
-def test_commas_in_cells_do_not_outvote_the_header(tmp_path: Path) -> None:
-    path = write(tmp_path, "startphrase;ending1;ending2;labels\nOne, two, three.;so, x;so, y;0\n")
-    assert figqa.read(path).items[0].options == ("so, x", "so, y")
-
-
-@pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize(
-    "rows", ["a,x,y,1\nb,x,y,2\n", "a,x,y,2\nb,x,y,2\n", "a,x,y,1.0\nb,x,y,2.0\nc,x,y,-1\n"]
-)
-def test_labels_that_count_from_one_are_refused(tmp_path: Path, rows: str, strict: bool) -> None:
-    with pytest.raises(FiglangError, match=r"count from 1|label '2(\.0)?', row left out"):
-        figqa.read(write(tmp_path, HEADER + rows), strict)
-
-
-def test_the_refusal_of_labels_that_count_from_one_says_what_to_write(tmp_path: Path) -> None:
-    with pytest.raises(FiglangError, match=r"write 0 for ending1 and 1 for ending2$"):
-        figqa.read(write(tmp_path, HEADER + "a,x,y,1\nb,x,y,2\n"))
-
-
-@pytest.mark.parametrize(
-    ("content", "advice"),
-    [
-        (b"startphrase,ending1,ending2,label\na,x,y,0\n", "rename label to labels"),
-        (
-            b"Startphrase,Ending1,ending2,labels\na,x,y,0\n",
-            "rename Startphrase to startphrase; rename Ending1 to ending1",
-        ),
-        (b"PK\x03\x04\x14\x00", "an Excel workbook or another zip archive); save the table as CSV in UTF-8"),
-        ((HEADER + PAIR).encode("utf-16"), "UTF-16 text); save the table as CSV in UTF-8"),
-    ],
-)
-def test_what_is_nearly_a_table_gets_the_step_that_makes_it_one(
-    tmp_path: Path, content: bytes, advice: str
-) -> None:
-    with pytest.raises(FiglangError) as error:
-        figqa.read(write(tmp_path, content))
-    assert advice in str(error.value)
-
-
-# Pairs whose endings stand in another order
-
-
-def test_the_endings_of_a_pair_stand_in_one_order(tmp_path: Path) -> None:
-    """Or "the same answer twice" would be counted where a model gives two answers."""
-    split = figqa.read(write(tmp_path, HEADER + "a,x,y,0\nb,y,x,0\n"))
-    assert [(item.options, item.gold) for item in split.items] == [(("x", "y"), 0), (("x", "y"), 1)]
-    (note,) = split.notes
-    assert note.startswith("mine.csv row 2: has the endings of its partner, row 1, in the other order")
-
-
-def test_hidden_rows_keep_the_order_of_the_file_until_their_labels_are_known(tmp_path: Path) -> None:
-    split = figqa.read(write(tmp_path, HEADER + "a,x,y,-1\nb,y,x,-1\n", "test.csv"))
-    assert [item.options for item in split.items] == [("x", "y"), ("y", "x")]
-    labelled = figqa.with_labels(split, write(tmp_path, "labels\n0\n0\n", "labels.csv"))
-    assert [(item.options, item.gold) for item in labelled.items] == [(("x", "y"), 0), (("x", "y"), 1)]
-
-
-# Rows that repeat others
-
-
-AGAIN = "Her word was  titanium.,It breaks.,It holds.,1\n"  # row 1 in other spaces, its endings swapped
-
-
-def test_repeated_rows_are_counted_and_left_out(tmp_path: Path) -> None:
-    split = figqa.read(write(tmp_path, HEADER + PAIR + AGAIN + PAIR + OTHER), distinct=True)
-    assert groups(split) == [["mine-1", "mine-2"], ["mine-6", "mine-7"]]
-    assert split.notes == (
-        "mine.csv: 3 rows repeat an earlier row (row 3 repeats row 1), left out (data.drop_duplicates=false "
-        "keeps them)",
-    )
-
-
-def test_a_repeated_row_stands_between_no_pair(tmp_path: Path) -> None:
-    first, second = PAIR.splitlines(keepends=True)
-    assert groups(figqa.read(write(tmp_path, HEADER + first + first + second), distinct=True)) == [
-        ["mine-1", "mine-3"]
-    ]
-
-
-def test_repeated_rows_are_kept_and_counted_by_the_switch(tmp_path: Path) -> None:
-    split = figqa.read(write(tmp_path, HEADER + PAIR + PAIR), distinct=False)
-    assert groups(split) == [["mine-1", "mine-2"], ["mine-3", "mine-4"]]
-    assert split.notes == ("mine.csv: 2 rows repeat an earlier row (row 3 repeats row 1), kept",)
-
-
-def test_repeated_hidden_rows_are_kept_since_labels_go_by_rows(tmp_path: Path) -> None:
-    split = figqa.read(write(tmp_path, HEADER + "a,x,y,-1\na,x,y,-1\n"), distinct=True)
-    assert len(figqa.with_labels(split, write(tmp_path, "labels\n0\n0\n", "labels.csv")).items) == 2
-
-
-def test_rows_that_contradict_each_other_are_named(tmp_path: Path) -> None:
-    split = figqa.read(
-        write(tmp_path, HEADER + PAIR + "Her word was titanium.,It holds.,It breaks.,1\n"), distinct=True
-    )
-    assert len(split.items) == 3
-    assert split.notes[0].startswith(
-        "mine.csv row 3: says the opposite of row 1 about the same text and endings, kept; correct"
-    )
-
-
 # Large files
 
 
@@ -462,27 +344,3 @@ def test_memory_grows_by_the_items_and_not_by_the_file(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert len(split.items) == 4000
     assert peak < path.stat().st_size / 2
-
-
-# Near-duplicates
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "same"),
-    [
-        ("The night was ink", "The night was ink", True),
-        ("The night was ink.", "the Night was ink", True),
-        ("The night was ink...", "The night was ink .", True),
-        ("The night was ink", "The night was like ink", False),
-        ("The  night was\u00a0ink", "The night was ink", True),
-        ("The caf\u00e9 was ink", "The cafe\u0301 was ink", True),
-    ],
-)
-def test_case_and_final_periods_aside_the_same_metaphor_is_a_near_duplicate(
-    ours: str, theirs: str, same: bool
-) -> None:
-    def split(text: str, name: str) -> Split:
-        return Split(name, (Item(f"{name}-1", f"{name}-1", text, ("x", "y"), 0),), name, "")
-
-    train, dev = split(ours, "train"), split(theirs, "dev")
-    assert near_duplicates(train, dev) == ({"train-1": "dev-1"} if same else {})

@@ -2,7 +2,6 @@
 paraphrases."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,36 +19,9 @@ from figlang.statistics import metrics
 from figlang.tasks.munch.prompts import PROMPTS
 from tests.causal_models import network, tokenizer
 from tests.reproducing import munch_judge as judge_command
-from train import main as train_command
+from tests.tasks.munch.commands import Run
 
-TINY = ["model=causal", "model.bos=add", "trainer=cpu", "trainer.progress=false"]
-SAMPLE = ["data.root=package:figlang/samples", "data.limit=6"]
 TEMPLATE = "{% for turn in messages %}<{{ turn.role }}>{{ turn.content }}\n{% endfor %}"
-Run = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("model") / "tiny"
-    network("llama", max_position_embeddings=2048).save_pretrained(path)
-    tokenizer().save_pretrained(path)
-    return path
-
-
-@pytest.fixture
-def run(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    def call(command: Callable[[], None], *overrides: str) -> dict[str, Any]:
-        output = tmp_path / "out"
-        monkeypatch.setattr(
-            sys,
-            "argv",
-            ["munch", *TINY, f"model.name_or_path={folder}", f"output={output}", *SAMPLE, *overrides],
-        )
-        command()
-        content: dict[str, Any] = json.loads((output / "metrics.json").read_text())
-        return content
-
-    return call
 
 
 def test_all_prompts(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -331,130 +303,3 @@ def test_a_mistake_is_one_line(
     assert message in error
     assert error.startswith("error: ")
     assert error.count("\n") == 1
-
-
-# The choice between paraphrases
-
-
-def test_a_causal_model_chooses_between_paraphrases(run: Run, tmp_path: Path) -> None:
-    content = run(evaluate_command, "data=munch_paraphrase", "scoring=answer", "data.held_out=1")
-    rows = read_predictions(tmp_path / "out" / "predictions.jsonl")
-    assert len(rows) == 6
-    assert content["metrics"]["accuracy"]["chance"] == 0.5
-    # Two triples about a sentence are no Winograd pair: nothing to choose backwards, nothing to be consistent
-    # in.
-    assert read_predictions(tmp_path / "out" / "predictions_backward.jsonl") == []
-    assert not {"pair_accuracy", "consistency", "same_answer"} & content["metrics"].keys()
-    assert "held_out=1" in content["signature"]
-    assert not content["published_file"]
-
-
-@pytest.mark.parametrize(
-    "overrides", [["model=minilm", "method.format=dual"], ["model=minilm"], ["model=smollm2", "peft=lora"]]
-)
-@pytest.mark.filterwarnings(
-    "ignore:`is_gradient_checkpointing` is deprecated"
-)  # peft 0.21 asks transformers 5.23 for it
-def test_training_on_paraphrases(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: list[str]
-) -> None:
-    fixed = [
-        "debug=fast",
-        "data=munch_paraphrase",
-        "trainer=cpu",
-        "trainer.progress=false",
-        f"run={tmp_path}/run",
-    ]
-    monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *overrides])
-    train_command()
-    content = json.loads((tmp_path / "run" / "metrics.json").read_text())
-    assert content["data_name"] == "munch_paraphrase_sample"
-    assert "pair_accuracy" not in content["metrics"]
-    assert {"genre", "pos"} <= content["metrics"]["accuracy_by"].keys()
-
-
-def test_what_was_trained_on_is_not_evaluated_on_by_another_draw(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    fixed = ["data.root=package:figlang/samples", "trainer=cpu", "trainer.progress=false"]
-    drawn = ["data=munch_paraphrase", "data.seed=1", "data.held_out=0.5"]
-    trained = [
-        "model.init=tiny",
-        "model.max_length=64",
-        "method.epochs=1",
-        "also=[munch_paraphrase]",
-        f"run={tmp_path}/run",
-    ]
-    monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *drawn, *trained])
-    train_command()
-    (beside,) = (tmp_path / "run" / "evaluations").iterdir()
-    assert (beside / "predictions.jsonl").read_bytes() == (
-        tmp_path / "run" / "predictions.jsonl"
-    ).read_bytes()
-
-    asked = [f"checkpoint={tmp_path}/run", f"output={tmp_path}/out"]
-    monkeypatch.setattr(sys, "argv", ["evaluate.py", *fixed, "data=munch_paraphrase", *asked])
-    with pytest.raises(SystemExit):
-        evaluate_command()
-    assert "was trained on MUNCH with data.seed=1 data.held_out=0.5; give both" in capsys.readouterr().err
-    monkeypatch.setattr(sys, "argv", ["evaluate.py", *fixed, *drawn, *asked])
-    evaluate_command()
-    assert (tmp_path / "out" / "predictions.jsonl").read_bytes() == (
-        tmp_path / "run" / "predictions.jsonl"
-    ).read_bytes()
-
-
-def test_there_are_no_pairs_to_train_backward(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given = [
-        "debug=fast",
-        "data=munch_paraphrase",
-        "model=smollm2",
-        "method.direction=both",
-        "trainer=cpu",
-        f"run={tmp_path}/run",
-    ]
-    monkeypatch.setattr(sys, "argv", ["train.py", *given])
-    with pytest.raises(SystemExit):
-        train_command()
-    assert (
-        "munch_paraphrase_sample has no pairs of metaphors to choose from backward" in capsys.readouterr().err
-    )
-
-
-def test_sentences_that_are_too_long_are_counted_and_may_be_read_whole(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    fixed = ["data=munch_paraphrase", *SAMPLE, "trainer=cpu", "trainer.progress=false"]
-    small = [
-        "model.max_length=16",
-        "method.epochs=1",
-        f"run={tmp_path}/run",
-        "method.format=pair",
-        "model.init=tiny",
-    ]
-    monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *small])
-    train_command()
-    checkpoint = [f"checkpoint={tmp_path}/run", f"output={tmp_path}/out", "overwrite=true"]
-    for length, truncated in ((None, True), (32, True), (33, None)):
-        caplog.clear()
-        given = [] if length is None else [f"max_length={length}"]
-        monkeypatch.setattr(sys, "argv", ["evaluate.py", *fixed, *checkpoint, *given])
-        if truncated is None:
-            with pytest.raises(SystemExit):
-                evaluate_command()
-            assert "max_length=33 is more than the 32 tokens" in capsys.readouterr().err
-        else:
-            evaluate_command()
-            assert f"were truncated to max_length={length or 16} tokens" in caplog.text
-            assert (
-                f"max_length:{length or 16}"
-                in json.loads((tmp_path / "out" / "metrics.json").read_text())["signature"]
-            )

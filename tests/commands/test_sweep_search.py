@@ -14,8 +14,8 @@ from omegaconf import OmegaConf
 
 from figlang.config import TrainConfig
 from figlang.config.composing import CONF, compose
+from tests.machine.test_faults import at_step
 from tests.running import TINY
-from tests.runs.test_faults import at_step
 from train import main as train_command
 
 pytestmark = pytest.mark.filterwarnings(

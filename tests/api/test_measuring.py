@@ -1,0 +1,35 @@
+"""Metrics from Python."""
+
+import figlang
+from figlang.types import Prediction
+
+
+def test_metrics_carry_interval_blind_accuracy_and_categories() -> None:
+    items = figlang.load("figqa_sample", limit=20)
+    found = figlang.open_model("minilm", init="tiny").predict(items)
+    metrics = figlang.measure(found)
+    assert metrics.accuracy is not None
+    assert metrics.accuracy.low <= metrics.accuracy.value <= metrics.accuracy.high
+    assert metrics.accuracy.value == sum(row.correct is True for row in found) / len(found)
+    assert metrics.blind is not None
+    assert metrics.gain is not None
+    assert found.blind is not None
+    assert metrics.blind.value == sum(row.correct is True for row in found.blind) / len(found)
+    assert metrics.pair_accuracy is not None
+    assert metrics.pair_accuracy.n == 10
+    assert set(metrics.by("commonsense")) <= {"cultural", "objects", "visual", "social"}
+    assert metrics.by("no_such") == {}
+    frame = metrics.to_pandas().set_index("metric")
+    assert frame.loc["accuracy", "value"] == metrics.accuracy.value
+    assert frame.loc["blind accuracy", "low"] == metrics.blind.low
+    unseen = figlang.open_model("minilm", init="tiny").predict(items, blind=False)
+    assert unseen.blind is None
+    assert figlang.measure(unseen).blind is None
+
+
+def test_measure_takes_rows_too() -> None:
+    rows = [Prediction("a", "a", 0, (1.0, 0.0)), Prediction("b", "b", 0, (0.0, 1.0))]
+    accuracy = figlang.measure(rows).accuracy
+    assert accuracy is not None
+    assert accuracy.value == 0.5
+    assert figlang.measure([Prediction("a", "a", None, (1.0, 0.0))]).accuracy is None

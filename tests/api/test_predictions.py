@@ -1,0 +1,84 @@
+"""Predictions from Python: made from records, saved and read back."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import figlang
+from figlang.errors import FiglangError
+from tests.api.rows import predictions
+
+
+def test_predictions_come_back_from_lists_pandas_and_datasets() -> None:
+    made = predictions(3, "a")
+    assert list(figlang.Predictions.from_list(made.to_list())) == list(made)
+    assert list(figlang.Predictions.from_pandas(made.to_pandas())) == list(made)
+    assert list(figlang.Predictions.from_datasets(made.to_datasets())) == list(made)
+    frame = made.to_pandas()
+    assert float(frame["correct"].mean()) == figlang.measure(made).accuracy.value  # type: ignore[union-attr]
+    assert made.ids == list(frame["id"])
+    assert made.choices == list(frame["choice"])
+    items = figlang.load("miqa_sample", limit=6)
+    found = figlang.open_model("smollm2", init="tiny").predict(items, prompt="miqa_qa")
+    assert list(figlang.Predictions.from_pandas(found.to_pandas())) == list(found)
+
+
+def test_hidden_labels_and_ties_survive_pandas() -> None:
+    rows = [{"id": "a", "scores": [1, 1], "gold": 0}, {"id": "b", "scores": [1, 2]}]
+    frame = figlang.Predictions.from_list(rows).to_pandas()
+    first, second = figlang.Predictions.from_pandas(frame)
+    assert (first.choice, first.gold, second.choice, second.gold) == (None, 0, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ({"scores": [1, 2]}, "record 1 has no id"),
+        ({"id": "a", "scores": [1, 2]}, "record 1: the id a is that of an earlier one"),
+        ({"id": "b", "scores": "12"}, "record 1: scores must be a list"),
+        ({"id": "b", "scores": [1, "x"]}, "record 1: a score is not a number"),
+        ({"id": "b", "scores": [1, 2], "gold": 2}, "record 1: gold=2 is not a place among 2 options"),
+    ],
+)
+def test_a_wrong_record_is_named_in_one_line(record: dict[str, Any], said: str) -> None:
+    with pytest.raises(FiglangError) as caught:
+        figlang.Predictions.from_list([{"id": "a", "scores": [1, 2]}, record])
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_saved_predictions_are_an_evaluation(tmp_path: Path) -> None:
+    items = figlang.load("figqa_sample", limit=4)
+    found = figlang.open_model("minilm", init="tiny").predict(items)
+    folder = found.save(tmp_path / "result")
+    content = json.loads((folder / "metrics.json").read_text())
+    assert content["signature"] == found.signature
+    again = figlang.Predictions.read(folder)
+    assert (list(again), list(again.blind or ())) == (list(found), list(found.blind or ()))
+    assert again.document["metrics"] == found.document["metrics"]
+    own = predictions(2, "mine")
+    file = own.save(tmp_path / "own")
+    assert file == tmp_path / "own" / "mine.jsonl"
+    assert figlang.Predictions.read(file).name == "mine"
+    with pytest.raises(FiglangError, match="is there already"):
+        own.save(tmp_path / "own")
+
+
+def test_predictions_are_named_where_they_are_made_and_in_a_comparison() -> None:
+    items = figlang.load("figqa_sample", limit=6)
+    model = figlang.open_model("minilm", init="tiny")
+    first, second = model.predict(items, name="first"), model.predict(items, name="second")
+    assert figlang.compare(first, second).names == ("first", "second")
+    assert figlang.compare(first, second, rename={"first": "one"}).names == ("one", "second")
+    with pytest.raises(FiglangError, match="no system is called third"):
+        figlang.compare(first, second, rename={"third": "x"})
+    with pytest.raises(FiglangError, match="give two systems or more"):
+        figlang.compare(first)
+
+
+def test_fields_of_an_item_are_not_attributes_of_its_prediction() -> None:
+    row = {"id": "a", "context": "x", "options": ["y", "z"], "scores": [1, 2], "gold": 1, "kind": "k"}
+    (made,) = figlang.Predictions.from_list([row])
+    assert made.attributes == {"kind": ("k",)}

@@ -1,0 +1,71 @@
+"""Correlations: against scipy, and by hand."""
+
+from math import log
+
+import numpy as np
+import pytest
+from scipy.stats import bootstrap, pearsonr, pointbiserialr, spearmanr
+
+from figlang.statistics.correlation import pearson, probability, spearman
+from figlang.types import Prediction
+
+
+def test_probability_is_the_softmax_of_scores_however_far_they_are() -> None:
+    assert probability(Prediction("a", "a", 0, (log(3), 0.0)), 0) == pytest.approx(0.75)
+    assert probability(Prediction("a", "a", 0, (-5000.0, -6000.0)), 0) == 1
+
+
+def test_point_biserial_is_that_of_scipy() -> None:
+    draw = np.random.default_rng(1)
+    right, x = draw.integers(0, 2, 60), draw.normal(size=60)
+    found = pearson(list(x), [float(one) for one in right], [str(place // 2) for place in range(60)])
+    theirs = pointbiserialr(right, x)
+    assert found is not None
+    assert found.r == pytest.approx(theirs.statistic)
+    assert found.low < found.r < found.high
+    assert (found.low <= 0 <= found.high) == (found.p >= 0.05)
+
+
+def test_the_interval_of_independent_cases_is_that_of_scipys_bootstrap() -> None:
+    draw = np.random.default_rng(7)
+    x = draw.normal(size=120)
+    y = 0.5 * x + draw.normal(size=120)
+    found = pearson(list(x), list(y), [str(place) for place in range(120)])
+    rng = np.random.default_rng(8)
+    theirs = bootstrap(
+        (x, y),
+        lambda a, b, axis: pearsonr(a, b, axis=axis).statistic,
+        paired=True,
+        method="percentile",
+        rng=rng,
+    )
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval), abs=0.015)
+
+
+def test_the_interval_of_repeated_cases_is_that_of_their_groups() -> None:
+    draw = np.random.default_rng(2)
+    x = draw.normal(size=50)
+    y = x + draw.normal(size=50)
+    once = pearson(list(x), list(y), [str(place) for place in range(50)])
+    thrice = pearson(list(np.repeat(x, 3)), list(np.repeat(y, 3)), [str(place // 3) for place in range(150)])
+    assert once is not None
+    assert thrice is not None
+    assert (thrice.low, thrice.high) == pytest.approx((once.low, once.high), abs=0.02)
+
+
+def test_a_constant_has_no_correlation() -> None:
+    assert pearson([1, 1, 1], [0, 1, 0], ["a", "b", "c"]) is None
+    assert spearman([1, 1, 1, 1], [1, 2, 3, 4]) is None
+
+
+def test_spearman_is_that_of_scipy_with_bonett_and_wrights_interval() -> None:
+    draw = np.random.default_rng(3)
+    x = draw.normal(size=100)
+    y = x + draw.normal(size=100)
+    found, theirs = spearman(list(x), list(y)), spearmanr(x, y)
+    assert found is not None
+    assert (found.r, found.p) == pytest.approx((theirs.statistic, theirs.pvalue))
+    # Worked by hand: atanh(r) ± 1.96 √((1 + r²/2) / (n − 3))
+    reach = 1.959963984540054 * np.sqrt((1 + found.r**2 / 2) / 97)
+    assert found.low == pytest.approx(np.tanh(np.arctanh(found.r) - reach))
