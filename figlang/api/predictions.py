@@ -9,7 +9,7 @@ from figlang.api import tabular
 from figlang.api.quiet import quietly
 from figlang.api.shown import Shown, clipped, counted
 from figlang.errors import FiglangError
-from figlang.files import folders
+from figlang.files import folders, ownership
 from figlang.files.whole import slug
 from figlang.reports.showing import title
 from figlang.runs import answered, kept, records, results, systems
@@ -177,7 +177,7 @@ class Predictions(Sequence[Prediction], Shown):
 
         with (
             outputs.claimed_folder(place, self.about["decided_by"], overwrite),
-            folders.staged(place, folders.RESULT, outputs.MADE) as new,
+            folders.staged(place, ownership.RESULT, outputs.MADE) as new,
         ):
             self.answered.write(new)
             if self.items:

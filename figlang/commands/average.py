@@ -22,7 +22,8 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import predicting, runtime
 from figlang.files import stored
-from figlang.files.folders import OWN, whole_folder
+from figlang.files.folders import whole_folder
+from figlang.files.ownership import OWN
 from figlang.files.sources import local_path
 from figlang.files.whole import write_text
 from figlang.models import checkpoint

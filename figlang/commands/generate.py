@@ -13,7 +13,7 @@ from figlang.config.entry import entry
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import generation, opening, predicting, soundness
-from figlang.files import folders
+from figlang.files import folders, ownership
 from figlang.models.checkpoint import Loaded, Served
 from figlang.rating import answers, ratings, sheets
 from figlang.reports import spending
@@ -61,7 +61,7 @@ def main(config: GenerateConfig) -> None:
                 "decided_by": wanted,
                 **opening.usage(loaded),
             }
-            with folders.staged(folder, folders.RESULT, outputs.MADE) as new:
+            with folders.staged(folder, ownership.RESULT, outputs.MADE) as new:
                 answers.write(new, written)
                 sheets.write(new, {loaded.manifest.name: written}, answers.scale_of(written), config.seed)
                 results.write(new / "metrics.json", content)

@@ -9,7 +9,7 @@ from figlang import tables
 from figlang.config.verbs.reproduce import ReproduceConfig
 from figlang.evaluation import gains, opening, predicting, runtime, soundness
 from figlang.evaluation.cells import filling_of
-from figlang.files import folders
+from figlang.files import folders, ownership
 from figlang.files.whole import write_text
 from figlang.models import checkpoint
 from figlang.runs import cells, outputs, results
@@ -70,7 +70,7 @@ def _grid(grid: Grid[Any, Any], config: ReproduceConfig) -> Made:
             content["gains"] = gains.measure(rows, hidden, grid.apart)
         content |= {"took": took, "notes": list(split.notes), "decided_by": decided}
         content |= soundness.texts(loaded, split.items)
-        with folders.staged(folder, folders.RESULT, ("metrics.json", grid.document)) as new:
+        with folders.staged(folder, ownership.RESULT, ("metrics.json", grid.document)) as new:
             made = _write(grid, content, new, filling.why_not_blind, counted=folder)
     return Made(*made, folder, took.get("usage", {}))
 

@@ -19,30 +19,27 @@ same settings, or with overwrite=true. Results that take a moment (report, compa
 their earlier version.
 
 The key `files` of metrics.json holds a hash of each file that its numbers come from. The hashes are checked
-whenever the folder is read. The file OWN lists what a command wrote into a folder. Only files that are on an
-earlier list and have not changed since are deleted. OWN also says what kind of thing was written: a folder
-is of one kind, so that a comparison does not replace an evaluation.
+whenever the folder is read. Another list says what a command wrote into the folder
+(figlang/files/ownership.py).
 """
 
 import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
-from pydantic_core import from_json
 from safetensors import SafetensorError
 
 from figlang.errors import FiglangError
-from figlang.files.sources import sha256
+from figlang.files import ownership
+from figlang.files.ownership import NETWORK, OWN
 from figlang.files.whole import LONGEST, beside_name, is_unfinished, lock
 
-LOCK, READY, OWN = ".lock", ".figlang-ready", ".figlang-files.json"
-RESULT, NETWORK = "a model's result", "a network"
+LOCK, READY = ".lock", ".figlang-ready"
 STAGE = ".figlang-new-"
 # A folder with one of these files is a result of figlang. Inside it, links are not followed.
 MARKS = ("recipe.json", "figlang.json", "metrics.json")
@@ -86,7 +83,7 @@ def locked(folder: Path, option: str = "output=DIR", kind: str | None = None) ->
     check_place(folder)
     with lock(folder / LOCK, folder, option):
         _tidy(folder)
-        before = _kind(folder)
+        before = ownership.kind_of(folder)
         if kind is not None and before is not None and before != kind:
             raise FiglangError(
                 f"{folder} holds {before}, which {kind} would replace; choose another folder with {option}"
@@ -116,12 +113,12 @@ def staged(folder: Path, kind: str, earlier: Sequence[str] = ()) -> Iterator[Pat
     new = Path(mkdtemp(prefix=STAGE, dir=folder))
     try:
         yield new
-        made = {_name(path, new): sha256(path) for path in sorted(new.rglob("*")) if path.is_file()}
+        made = ownership.hashes(new)
         for name in made:
-            _check_target(folder, name)
-        gone = _deletable(folder, _listed(folder), earlier) - made.keys()
-        own = {"kind": kind, "files": made, "gone": sorted(gone)}
-        (new / OWN).write_text(json.dumps(own, indent=1) + "\n", encoding="utf-8")
+            ownership.check_target(folder, name)
+        gone = ownership.deletable(folder, earlier) - made.keys()
+        listing = {"kind": kind, "files": made, "gone": sorted(gone)}
+        (new / OWN).write_text(json.dumps(listing, indent=1) + "\n", encoding="utf-8")
         new.rename(folder / READY)  # from here on, the new result counts
         _move(folder)
     except OSError as error:
@@ -158,7 +155,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     with lock(path.with_name(f".{path.name[:LONGEST]}.lock"), path):
         beside, before = beside_name(path), beside_name(path, "before")
         _recover(path)
-        if (kind := _kind(path)) not in (None, NETWORK):
+        if (kind := ownership.kind_of(path)) not in (None, NETWORK):
             raise FiglangError(f"{path} holds {kind}, which {NETWORK} would replace; choose another folder")
         beside.mkdir()
         try:
@@ -167,7 +164,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
             for weights in beside.rglob("*.safetensors"):
                 weights.chmod(beside.stat().st_mode & 0o666)
             (beside / OWN).unlink(missing_ok=True)  # it may be the list of a copied folder
-            made = {_name(file, beside): sha256(file) for file in sorted(beside.rglob("*")) if file.is_file()}
+            made = ownership.hashes(beside)
             (beside / OWN).write_text(
                 json.dumps({"kind": NETWORK, "files": made}, indent=1) + "\n", encoding="utf-8"
             )
@@ -189,7 +186,7 @@ def settle(folder: Path) -> None:
     Raises:
         FiglangError: If a writer is at work in the folder.
     """
-    if _is_folder(folder / READY):
+    if ownership.is_folder(folder / READY):
         with locked(folder):
             pass
 
@@ -212,12 +209,6 @@ def check_place(folder: Path) -> None:
             )
 
 
-def is_as_written(folder: Path, name: str) -> bool:
-    """Whether a file in a folder is unchanged since a command wrote it, by the folder's list OWN."""
-    before = _listed(folder).get(name)
-    return before is not None and (folder / name).is_file() and sha256(folder / name) == before
-
-
 def clear(folder: Path, earlier: Sequence[str] = ()) -> None:
     """Delete the unchanged files that commands wrote into a folder, then the folder if it is empty.
 
@@ -225,42 +216,23 @@ def clear(folder: Path, earlier: Sequence[str] = ()) -> None:
         folder: Folder of a result.
         earlier: Names to delete if the folder has no list OWN.
     """
-    for name in sorted(_deletable(folder, _listed(folder), earlier)):
-        _delete(folder, name)
+    for name in sorted(ownership.deletable(folder, earlier)):
+        ownership.delete(folder, name)
     for name in (OWN, LOCK):
         (folder / name).unlink(missing_ok=True)
     with suppress(OSError):
         folder.rmdir()
 
 
-def check_files(folder: Path, digests: Mapping[str, str]) -> None:
-    """Check that the files of a folder are those that its metrics.json was computed from.
-
-    Args:
-        folder: Folder of a result.
-        digests: The sha256 of each file, by its name within the folder. Missing files are not checked.
-
-    Raises:
-        FiglangError: If a file has changed.
-    """
-    for name, digest in digests.items():
-        path = folder / name
-        if _is_inside(name) and path.is_file() and sha256(path) != digest:
-            raise FiglangError(
-                f"{path} is not the file that {folder / 'metrics.json'} was computed from; put that one "
-                "back, or evaluate again with overwrite=true"
-            )
-
-
 def _tidy(folder: Path) -> None:
     """Finish what a killed writer had made ready, and remove what it had not finished."""
-    if _is_folder(folder / READY):
+    if ownership.is_folder(folder / READY):
         _move(folder)
     for place in (folder, *(folder / part for part in PARTS)):
-        if not _is_folder(place):
+        if not ownership.is_folder(place):
             continue
         for path in list(place.iterdir()):
-            if path.name.startswith(STAGE) and _is_folder(path):
+            if path.name.startswith(STAGE) and ownership.is_folder(path):
                 shutil.rmtree(path, ignore_errors=True)
             elif is_unfinished(path) and path.is_file():
                 path.unlink(missing_ok=True)
@@ -271,13 +243,13 @@ def _move(folder: Path) -> None:
     ready = folder / READY
     if (ready / OWN).is_file():
         # A file is deleted only if it could be deleted when the list was made, and still can be.
-        gone = [str(name) for name in _read(ready).get("gone", [])]
-        for name in _deletable(folder, _listed(folder), gone) & set(gone):
-            _delete(folder, name)
+        gone = [str(name) for name in ownership.read(ready).get("gone", [])]
+        for name in ownership.deletable(folder, gone) & set(gone):
+            ownership.delete(folder, name)
     files = [path for path in sorted(ready.rglob("*")) if path.is_file() and path != ready / OWN]
     for path in files:
-        name = _name(path, ready)
-        _check_target(folder, name)
+        name = ownership.name_within(path, ready)
+        ownership.check_target(folder, name)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         path.replace(folder / name)
     if (ready / OWN).is_file():
@@ -288,10 +260,14 @@ def _move(folder: Path) -> None:
 def _bring(folder: Path, new: Path) -> None:
     """Copy the user's own files of a folder into the one that takes its place."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_symlink() or path.is_file()]
-    exported = [_name(path, folder) for path in files if any(path.match(pattern) for pattern in EXPORTED)]
-    ours = _deletable(folder, _listed(folder), exported) | {OWN}
+    exported = [
+        ownership.name_within(path, folder)
+        for path in files
+        if any(path.match(pattern) for pattern in EXPORTED)
+    ]
+    ours = ownership.deletable(folder, exported) | {OWN}
     for path in files:
-        name = _name(path, folder)
+        name = ownership.name_within(path, folder)
         if name in ours or is_unfinished(path) or os.path.lexists(new / name):
             continue
         try:
@@ -322,80 +298,3 @@ def _recover(path: Path) -> None:
 
 def _literal(name: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", name)
-
-
-def _deletable(folder: Path, listed: Mapping[str, str], earlier: Sequence[str]) -> set[str]:
-    """The files that a command wrote into a folder and nobody changed; without a list, those in `earlier`."""
-    if not listed:
-        return {name for name in earlier if _is_inside(name) and (folder / name).is_file()}
-    return {
-        name
-        for name, digest in listed.items()
-        if _is_inside(name)
-        and not _behind_link(folder, name)
-        and (folder / name).is_file()
-        and sha256(folder / name) == digest
-    }
-
-
-def _delete(folder: Path, name: str) -> None:
-    path = folder / name
-    path.unlink(missing_ok=True)
-    for parent in path.relative_to(folder).parents[:-1]:
-        with suppress(OSError):  # the folder is not empty
-            (folder / parent).rmdir()
-
-
-def _check_target(folder: Path, name: str) -> None:
-    if (link := _behind_link(folder, name)) is not None:
-        raise FiglangError(
-            f"{link} is a link to {link.readlink()}; figlang does not write through links, so remove it"
-        )
-    if _is_folder(folder / name):
-        raise FiglangError(f"{folder / name} is a folder, but a file must be written there; move it away")
-
-
-def _behind_link(folder: Path, name: str) -> Path | None:
-    """The link that a file within a folder lies behind, if any. The file itself may be a link."""
-    parents = [folder / parent for parent in PurePosixPath(name).parents[:-1]]
-    return next((parent for parent in parents if parent.is_symlink()), None)
-
-
-def _listed(folder: Path) -> dict[str, str]:
-    digests = _read(folder).get("files", {})
-    return (
-        digests
-        if isinstance(digests, dict) and all(isinstance(value, str) for value in digests.values())
-        else {}
-    )
-
-
-def _kind(folder: Path) -> str | None:
-    """The kind of the results in a folder; None if no command wrote it, or if an old version did."""
-    kind, listed = _read(folder).get("kind"), _listed(folder)
-    if isinstance(kind, str):
-        return kind
-    if any(name.endswith(".safetensors") for name in listed):
-        return NETWORK
-    return RESULT if "metrics.json" in listed else None
-
-
-def _read(folder: Path) -> dict[str, Any]:
-    try:
-        listing = from_json((folder / OWN).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return listing if isinstance(listing, dict) else {}
-
-
-def _name(path: Path, folder: Path) -> str:
-    return path.relative_to(folder).as_posix()
-
-
-def _is_inside(name: str) -> bool:
-    # The list may come from another machine, with a copied run folder.
-    return not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts and name != ""
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()

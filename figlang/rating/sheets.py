@@ -18,7 +18,7 @@ from pydantic_core import from_json
 
 from figlang.config.signature import digest
 from figlang.errors import FiglangError, one_line
-from figlang.files import folders
+from figlang.files import ownership
 from figlang.files.redaction import redacted
 from figlang.files.rows import Problems, read_csv
 from figlang.files.whole import whole_file, write_text
@@ -39,7 +39,7 @@ def check_free(folder: Path, overwrite: bool = False) -> None:
     A new sheet would make earlier ratings useless. With `overwrite`, an empty sheet is allowed. Raises
     FiglangError otherwise.
     """
-    if (folder / KEY).exists() and not (overwrite and folders.is_as_written(folder, SHEET)):
+    if (folder / KEY).exists() and not (overwrite and ownership.is_as_written(folder, SHEET)):
         raise FiglangError(
             f"{folder} has a sheet that people may have rated; choose another folder, or delete its {KEY}"
         )

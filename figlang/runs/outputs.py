@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 from figlang.config import EvaluateConfig
 from figlang.errors import FiglangError
-from figlang.files import folders
+from figlang.files import folders, ownership
 from figlang.files.redaction import redacted_values
 from figlang.files.whole import slug
 from figlang.models.manifest import MANIFEST
@@ -116,7 +116,7 @@ def claimed_folder(folder: Path, wanted: Mapping[str, Any], overwrite: bool) -> 
             f"{folder} belongs to a training or is a checkpoint, and its results are kept; choose "
             "another folder with output=DIR"
         )
-    with folders.locked(folder, kind=folders.RESULT):
+    with folders.locked(folder, kind=ownership.RESULT):
         if not overwrite:
             check_same(folder, wanted)
         yield
@@ -132,7 +132,7 @@ def result(config: EvaluateConfig, wanted: Mapping[str, Any], first: bool = True
         if not first:
             yield folder
             return
-        with folders.staged(folder, folders.RESULT, MADE) as new:
+        with folders.staged(folder, ownership.RESULT, MADE) as new:
             yield new
 
 

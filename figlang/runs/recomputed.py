@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang.errors import FiglangError
-from figlang.files import folders, stored
+from figlang.files import ownership, stored
 from figlang.runs import answered
 
 log = logging.getLogger("figlang")
@@ -42,7 +42,7 @@ def read(path: Path) -> dict[str, Any]:
         FiglangError: If it is damaged, or if a file has changed since the numbers were computed from it.
     """
     content = stored.document(path, stored.DOCUMENT, AGAIN)
-    folders.check_files(path.parent, content.get("files", {}))
+    ownership.check_files(path.parent, content.get("files", {}))
     return content
 
 
@@ -59,7 +59,7 @@ def checked(path: Path) -> dict[str, Any]:
     recomputed = measured(path.parent, content.get("clean"))  # its errors name the line of a damaged file
     for part in ("metrics", "backward", "blind"):
         _check_counts(path, part, content, recomputed)
-    folders.check_files(path.parent, content.get("files", {}))
+    ownership.check_files(path.parent, content.get("files", {}))
     differences = [
         f"{name} {before} there, {after} here"
         for part in recomputed

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from figlang.errors import FiglangError
-from figlang.files import folders
+from figlang.files import folders, ownership
 from figlang.files.folders import whole_folder
+from figlang.files.sources import sha256
 from figlang.files.whole import slug
 from tests.victims import count_down
 
@@ -65,7 +66,7 @@ def test_a_writer_killed_at_any_step_leaves_all_of_the_earlier_result_or_all_of_
         assert found in (dict.fromkeys(OLD, "old"), dict.fromkeys(NEW, "new")), step
         outcomes.add(found["a.txt"])
         write(folder, "last", NEW)  # nothing stands in the way of whoever comes next
-        assert not [path for path in folder.rglob(".*") if path.name != folders.OWN]
+        assert not [path for path in folder.rglob(".*") if path.name != ownership.OWN]
         if not struck:
             break
         step += 1
@@ -123,23 +124,23 @@ def test_only_own_files_that_nobody_changed_are_deleted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "earlier", [folders.RESULT, "a rating sheet", folders.NETWORK, "of an earlier version"]
+    "earlier", [ownership.RESULT, "a rating sheet", ownership.NETWORK, "of an earlier version"]
 )
 def test_nothing_of_another_kind_takes_the_place_of_what_is_there(tmp_path: Path, earlier: str) -> None:
     folder, old = tmp_path / "folder", earlier == "of an earlier version"
     with (
         whole_folder(folder)
-        if earlier == folders.NETWORK
-        else folders.replaced(folder, folders.RESULT if old else earlier) as new
+        if earlier == ownership.NETWORK
+        else folders.replaced(folder, ownership.RESULT if old else earlier) as new
     ):
         (new / "metrics.json").write_text("precious")
     if old:
-        listed = json.loads((folder / folders.OWN).read_text())
-        (folder / folders.OWN).write_text(json.dumps({"files": listed["files"]}))
+        listed = json.loads((folder / ownership.OWN).read_text())
+        (folder / ownership.OWN).write_text(json.dumps({"files": listed["files"]}))
     before = shown(folder)
     with pytest.raises(FiglangError, match=r"holds .*, which a table would replace; choose another folder"):
         write(folder, "new", NEW)
-    if earlier != folders.NETWORK:
+    if earlier != ownership.NETWORK:
         with (
             pytest.raises(FiglangError, match=r"holds .*, which a network would replace"),
             whole_folder(folder),
@@ -166,7 +167,7 @@ def test_a_whole_folder_keeps_what_is_the_users_own(tmp_path: Path) -> None:
     assert shown(model) == {"adapter_model.safetensors": "second", "README.md": "second"} | kept
     assert (model / "link").readlink() == tmp_path / "elsewhere"
     # A folder of a version that kept no list: by the names that exports have.
-    (model / folders.OWN).unlink()
+    (model / ownership.OWN).unlink()
     fill("third", "model.safetensors")
     assert shown(model) == {"model.safetensors": "third"} | kept
     with pytest.raises(
@@ -182,9 +183,9 @@ def test_nothing_is_written_or_deleted_outside(tmp_path: Path) -> None:
     (outside / "precious").write_text("x")
     write(folder, "first", ("a.md", "tables/x.md"))
     # A list that came from elsewhere names files outside.
-    digest = json.loads((folder / folders.OWN).read_text())
-    digest["files"]["../outside/precious"] = folders.sha256(outside / "precious")
-    (folder / folders.OWN).write_text(json.dumps(digest))
+    digest = json.loads((folder / ownership.OWN).read_text())
+    digest["files"]["../outside/precious"] = sha256(outside / "precious")
+    (folder / ownership.OWN).write_text(json.dumps(digest))
     write(folder, "second", ("a.md", "tables/x.md"))
     shutil.rmtree(folder / "tables")
     (folder / "tables").symlink_to(outside)

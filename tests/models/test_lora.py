@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from figlang.config import ModelConfig, PeftConfig
 from figlang.errors import FiglangError
-from figlang.files.folders import OWN
+from figlang.files.ownership import OWN
 from figlang.models import checkpoint, layout, networks, weights
 from figlang.release import card, merging
 from figlang.scoring.encode import word

@@ -14,7 +14,7 @@ from figlang.config import EvaluateConfig
 from figlang.config.combining import combinations
 from figlang.config.signature import program
 from figlang.errors import FiglangError
-from figlang.files.folders import OWN
+from figlang.files.ownership import OWN
 from figlang.reports import matrix
 from figlang.reports.matrix import Matrix, MatrixCell
 from figlang.runs.outputs import place

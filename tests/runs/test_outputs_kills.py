@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from figlang.files import folders
+from figlang.files import ownership
+from figlang.files.sources import sha256
 from figlang.runs import systems
 from tests.processes import preload
 from tests.running import TINY
@@ -194,11 +195,11 @@ def test_four_writers_on_one_folder_leave_one_result(
 
 def check_unmixed(out: Path, verb: str) -> None:
     """Every file of a result is of the writer that its metrics.json names."""
-    listed = json.loads((out / folders.OWN).read_text())["files"] if (out / folders.OWN).is_file() else {}
-    assert all(folders.sha256(out / name) == digest for name, digest in listed.items())
+    listed = json.loads((out / ownership.OWN).read_text())["files"] if (out / ownership.OWN).is_file() else {}
+    assert all(sha256(out / name) == digest for name, digest in listed.items())
     if (out / "metrics.json").is_file():
         content = json.loads((out / "metrics.json").read_text())
-        folders.check_files(out, content["files"])
+        ownership.check_files(out, content["files"])
         if verb == "train":
             assert (
                 json.loads((out / "recipe.json").read_text())["settings"]["model"]["name"] == content["model"]
