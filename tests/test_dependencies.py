@@ -17,7 +17,11 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS = PROJECT["optional-dependencies"]
 OWN = {"figlang", "hydra_plugins", "tests", "benchmarks", "docs", "train", "evaluate"}
 # Imported names whose package may not be installed here, so that their distribution cannot be asked for.
-NAMES = {"deepspeed": "deepspeed", "hydra_plugins.hydra_submitit_launcher": "hydra-submitit-launcher"}
+NAMES = {
+    "deepspeed": "deepspeed",
+    "liger_kernel": "liger-kernel",
+    "hydra_plugins.hydra_submitit_launcher": "hydra-submitit-launcher",
+}
 # Declared, and used by their command, by another library, or by nothing but a name.
 UNIMPORTED = {
     "alembic": "MLflow takes it for its database",
@@ -26,6 +30,8 @@ UNIMPORTED = {
     "comet-ml": "Lightning's logger takes it",
     "accelerate": "transformers takes it to lay a network out over devices",
     "bitsandbytes": "transformers takes it for weights in 8 and 4 bits",
+    "lion-pytorch": "figlang/training/optimizers.py imports it by its name in a text",
+    "schedulefree": "figlang/training/optimizers.py imports it by its name in a text",
     "hydra-submitit-launcher": "hydra finds it as a plugin",
     "latex2mathml": "docs/making writes formulas with it",
     "mkdocs-material": "mkdocs finds it as a theme",

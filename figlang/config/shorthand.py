@@ -51,6 +51,11 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
         ways["split"] = _split
     if "data" in root.presets:
         ways["data"] = _data
+    if "method" in root.presets:
+        # The preset's number of items stays, and steps are cut if the memory is not enough.
+        ways["method.batch_size"] = lambda value: [
+            "method.accumulate=auto" if value == "auto" else f"method.batch_size={value}"
+        ]
     if "logger" in root.presets:
         ways["logger"] = _loggers
     if "model" in root.presets:

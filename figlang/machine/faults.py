@@ -34,7 +34,7 @@ def explain(error: BaseException, training: bool, folder: str | None = None) -> 
         One line. None if the error is not a fault of the machine.
     """
     words = str(error).lower()
-    if isinstance(error, MemoryError) or any(text in words for text in NO_MEMORY):
+    if lacks_memory(error):
         lower = (
             "lower method.batch_size, method.max_tokens or model.max_length, or take "
             "trainer.precision=bf16-mixed or peft=lora"
@@ -66,6 +66,11 @@ def explain(error: BaseException, training: bool, folder: str | None = None) -> 
     if error.errno in ODD and error.filename:
         return f"cannot open {_brief(str(error.filename))} ({error.strerror}); give another path"
     return None
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error says that there is not enough memory, on the processor or a GPU."""
+    return isinstance(error, MemoryError) or any(text in str(error).lower() for text in NO_MEMORY)
 
 
 def _brief(path: str) -> str:

@@ -22,6 +22,13 @@ from figlang.types import Split
 
 # Settings that do not change a result. They may differ when a run is resumed.
 FREE = ("run", "name", "resume", "overwrite", "skip_finished", "also", "blind", "paths", "logger")
+# Settings of later versions. At their default they are left out, so that runs of before stay the same runs.
+LATER = {
+    "method": (
+        *("accumulate", "checkpointing", "optimizer", "schedule", "decay", "ema", "label_smoothing"),
+        *("r_drop", "kernels"),
+    )
+}
 # Files that a training writes into its run folder, besides recipe.json, which marks a run folder.
 FILES = ("config.yaml", "log.csv", FORWARD, BACKWARD, BLIND, JUDGEMENTS, MEASURED, REPLIES)
 TRACKED = ("wandb", "wandb-id.txt", "tensorboard", "mlflow-run.txt")
@@ -77,6 +84,7 @@ def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, An
         settings["model"]["bos"] = "none"
     del settings["data"]["file"]  # the hash of its items stands for it
     settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
+    _leave_out_later(settings)
     items = {
         name: digest([item.id for item in split.items])
         for name, split in (("train", train), ("validation", validation))
@@ -85,6 +93,15 @@ def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, An
     content = {"settings": redacted_values(settings), "data": data}
     before = ancestry(config.model)
     return content if before is None else content | {"start": before.settings}
+
+
+def _leave_out_later(settings: dict[str, Any]) -> None:
+    """Remove later settings that have their default, in place."""
+    defaults = asdict(TrainConfig())
+    for group, names in LATER.items():
+        for name in names:
+            if settings[group][name] == defaults[group][name]:
+                del settings[group][name]
 
 
 def finished(config: TrainConfig, train: Split, validation: Split) -> bool:

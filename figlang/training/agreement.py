@@ -26,6 +26,7 @@ def check(config: TrainConfig) -> None:
         )
     _check_adapters(config)
     _check_method(config)
+    _check_steps(config)
     if model.dtype != "float32" and (not causal or peft.name == "none"):
         raise FiglangError(
             f"model.dtype={model.dtype} would round away the small steps of training; use float32 "
@@ -104,6 +105,32 @@ def _check_method(config: TrainConfig) -> None:
         )
     if method.direction == "both" and not (causal and method.name == "contrastive"):
         raise FiglangError("method.direction=both is for causal models with method=contrastive; use forward")
+
+
+def _check_steps(config: TrainConfig) -> None:
+    """Check that steps are possible with the devices.
+
+    Raises:
+        FiglangError: They are not.
+    """
+    method, trainer = config.method, config.trainer
+    shared = trainer.strategy not in ("auto", "ddp")
+    for name, asked in (
+        ("accumulate", method.accumulate != "1"),
+        ("checkpointing", method.checkpointing),
+        ("ema", method.ema > 0),
+        ("optimizer", method.optimizer != "adamw"),
+    ):
+        if shared and asked:
+            raise FiglangError(
+                f"method.{name}={getattr(method, name)} does not go with trainer.strategy={trainer.strategy}, "
+                "which shares the weights out; take trainer.strategy=ddp, or leave it out"
+            )
+    if method.accumulate == "auto" and (trainer.strategy != "auto" or trainer.devices not in ("auto", "1")):
+        raise FiglangError(
+            "method.accumulate=auto is for one process, since all would have to change at the same step; give "
+            "a number"
+        )
 
 
 def continues(config: TrainConfig) -> bool:

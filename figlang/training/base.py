@@ -1,9 +1,10 @@
-"""The common part of all ways of training: optimizer, schedule, clipping, validation by choice.
+"""The common part of all ways of training: steps, optimizer, clipping, validation by choice.
 
-Linear warm-up and decay and clipping are those of the code with which Liu et al. (2022) got their numbers
-(Sakaguchi et al. 2020).
+Clipping is that of the code with which Liu et al. (2022) got their numbers (Sakaguchi et al. 2020), and so is
+the schedule.
 """
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,8 +15,11 @@ from torch import Tensor, distributed, nn
 
 from figlang.config import MethodConfig
 from figlang.cpu.hasten import hasten, release
-from figlang.training.layers import groups
+from figlang.training import optimizers, schedules
+from figlang.training.accumulation import Parts, Uncut
 from figlang.training.sharded import shard, whole
+
+log = logging.getLogger("figlang")
 
 SELECTION = "selection/loss"
 SELECTION_ACCURACY = "selection/accuracy"
@@ -39,15 +43,26 @@ class ChoiceModule(LightningModule, ABC):
         score: Gives scores (B, C) for a network and a batch; higher is more plausible.
         steps: Number of optimizer steps of the whole fit, for the learning rate.
         seed: Seed of dropout.
+        ratio: Factor on the learning rate of the second matrices of adapters.
     """
 
-    def __init__(self, network: nn.Module, method: MethodConfig, score: Score, steps: int, seed: int) -> None:
+    def __init__(
+        self,
+        network: nn.Module,
+        method: MethodConfig,
+        score: Score,
+        steps: int,
+        seed: int,
+        ratio: float = 1.0,
+    ) -> None:
         super().__init__()
         self.network = network
         self.method = method
         self.score = score
         self.steps = steps
         self.seed = seed
+        self.ratio = ratio
+        self.parts = Parts(method.accumulate)
         # Frozen weights are not saved, so a saved state lacks them.
         self.strict_loading = all(parameter.requires_grad for parameter in network.parameters())
 
@@ -59,6 +74,10 @@ class ChoiceModule(LightningModule, ABC):
             `loss`; `cases`, the number of cases that it is a mean of; and `correct` of them, if cases are
             choices.
         """
+
+    @abstractmethod
+    def cases(self, batch: Any) -> int:
+        """The number of cases of a batch, which `loss` will be the mean of."""
 
     def on_fit_start(self) -> None:
         # from_pretrained returns a network in eval mode, and Lightning does not change it: dropout would be
@@ -84,6 +103,11 @@ class ChoiceModule(LightningModule, ABC):
         checkpoint["state_dict"] = {
             name: value for name, value in checkpoint["state_dict"].items() if name not in frozen
         }
+        checkpoint["parts"] = self.parts.count
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        if self.parts.automatic:
+            self.parts.count = checkpoint["parts"]
 
     def training_step(self, batch: Any, index: int) -> dict[str, Tensor]:
         """The result of `loss`, with `mean`, the mean over the cases of all processes.
@@ -94,11 +118,66 @@ class ChoiceModule(LightningModule, ABC):
         Raises:
             NonFiniteLossError: If the mean is not a finite number, in all processes together.
         """
-        result = self._weighted(self.loss(batch), index)
+        if isinstance(batch, Uncut):
+            return self.parts.tried(  # type: ignore[no-any-return]
+                lambda count: self._in_parts(batch.cut(count), index), len(batch.examples), self._told
+            )
+        return self._sound(self._weighted(self.loss(batch), index), batch.positions)
+
+    def _sound(self, result: dict[str, Tensor], positions: Sequence[int]) -> dict[str, Tensor]:
         if not result["mean"].isfinite():
             # Before the step, so that neither the weights nor a checkpoint see it.
-            raise NonFiniteLossError(result["mean"].item(), batch.positions)
+            raise NonFiniteLossError(result["mean"].item(), positions)
         return result
+
+    def _told(self, parts: int) -> None:
+        text = "memory is not enough: steps are cut into %d parts from step %d on"
+        log.warning(text, parts, self.trainer.global_step + 1)
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+    def _in_parts(self, parts: Sequence[Sequence[Any]], index: int) -> dict[str, Tensor]:
+        """A step over several parts: gradients of all of them, and the result as of one batch.
+
+        With a single process every part is gone back through here. With several, the last part is left to
+        Lightning, because only then the gradients are averaged.
+        """
+        optimizer, strategy = self.trainer.optimizers[0], self.trainer.strategy
+        optimizer.zero_grad()
+        datamodule = self.trainer.datamodule  # type: ignore[attr-defined]
+        batches = [strategy.batch_to_device(datamodule.collate(part)) for part in parts]
+        counted = torch.tensor(
+            [self.cases(batch) for batch in batches], dtype=torch.float, device=self.device
+        )
+        together = self.trainer.world_size > 1
+        if together and datamodule.buckets.repeats(index):
+            counted = counted * 0
+        total = counted.sum()
+        if together:
+            distributed.all_reduce(total)
+        sums: dict[str, Tensor] = {}
+        for place, (batch, cases) in enumerate(zip(batches, counted, strict=True)):
+            result = self.loss(batch)
+            if not together:  # several processes must agree first
+                self._sound({"mean": result["loss"].detach()}, batch.positions)
+            loss = result.pop("loss") * (cases * self.trainer.world_size / total)
+            if not (together and place == len(batches) - 1):
+                strategy.backward(loss, optimizer)
+                loss = loss.detach()
+                torch.clear_autocast_cache()  # it would keep each part's way back to the weights
+            sums = {name: sums.get(name, 0) + value for name, value in (result | {"loss": loss}).items()}
+        if not together:
+            # Every gradient is there. Lightning goes back through this, which changes none.
+            return sums | {"mean": sums["loss"], "loss": sums["loss"].clone().requires_grad_()}
+        mean = sums["loss"].detach() / self.trainer.world_size
+        distributed.all_reduce(mean)
+        positions = [position for batch in batches for position in batch.positions]
+        return self._sound(sums | {"mean": mean}, positions)
+
+    def optimizer_zero_grad(self, epoch: int, batch_idx: int, optimizer: Any) -> None:
+        # Lightning does this between the training step and the way back. Parts have gradients by then.
+        if not self.parts.needed:
+            super().optimizer_zero_grad(epoch, batch_idx, optimizer)
 
     def _weighted(self, result: dict[str, Tensor], index: int) -> dict[str, Tensor]:
         world = distributed.get_world_size() if distributed.is_initialized() else 1
@@ -124,14 +203,8 @@ class ChoiceModule(LightningModule, ABC):
         return {"scores": self.score(self.network, batch), "positions": batch.positions}
 
     def configure_optimizers(self) -> dict[str, Any]:
-        method = self.method
-        trained: Any = [parameter for parameter in self.parameters() if parameter.requires_grad]
-        if method.layer_decay < 1:
-            trained = groups(self.named_parameters(), method.lr, method.layer_decay)
-        optimizer = torch.optim.AdamW(trained, lr=method.lr, weight_decay=method.weight_decay, fused=True)
-        schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda step: lr_factor(step, self.steps, method.warmup)
-        )
+        optimizer = optimizers.optimizer(self.method, self.named_parameters(), self.steps, self.ratio)
+        schedule = schedules.schedule(self.method, optimizer, self.steps)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
@@ -145,14 +218,3 @@ class ChoiceModule(LightningModule, ABC):
         # time.
         if norm.device.type != "cpu" or not norm <= self.method.clip:
             nn.utils.clip_grads_with_norm_(trained, self.method.clip, norm)
-
-
-def lr_factor(step: int, steps: int, warmup: float) -> float:
-    """The learning rate of a step as a share of its peak.
-
-    It rises linearly over the warm-up and then falls linearly to zero.
-    """
-    rising = int(steps * warmup)
-    if step < rising:
-        return (step + 1) / rising
-    return max(0.0, (steps - step) / max(1, steps - rising))

@@ -19,10 +19,19 @@ class CausalLMModule(ChoiceModule):
     """
 
     def __init__(
-        self, network: nn.Module, method: MethodConfig, score: StringScorer, steps: int, seed: int
+        self,
+        network: nn.Module,
+        method: MethodConfig,
+        score: StringScorer,
+        steps: int,
+        seed: int,
+        ratio: float = 1.0,
     ) -> None:
-        super().__init__(network=network, method=method, score=score, steps=steps, seed=seed)
+        super().__init__(network=network, method=method, score=score, steps=steps, seed=seed, ratio=ratio)
         self._strings = score
+
+    def cases(self, batch: Any) -> int:
+        return len(batch.tokens)
 
     def loss(self, batch: Any) -> dict[str, Tensor]:
         log_probs_S = self._strings.log_probs(self.network, batch)

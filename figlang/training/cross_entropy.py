@@ -15,8 +15,49 @@ from figlang.training.base import ChoiceModule
 class CrossEntropyModule(ChoiceModule):
     """Trains the network so that the gold option, or the gold class, scores highest."""
 
+    def cases(self, batch: Any) -> int:
+        return len(batch.gold)
+
     def loss(self, batch: Any) -> dict[str, Tensor]:
         scores_BC = self.score(self.network, batch)
-        loss = cross_entropy(scores_BC, batch.gold)
+        method = self.method
+        loss = smoothed(scores_BC, batch.gold, method.label_smoothing)
+        if self.network.training and method.r_drop:
+            again_BC = self.score(self.network, batch)
+            loss = (loss + smoothed(again_BC, batch.gold, method.label_smoothing)) / 2
+            loss = loss + method.r_drop * divergence(scores_BC, again_BC)
         correct = (scores_BC.detach().argmax(1) == batch.gold).sum()
         return {"loss": loss, "cases": correct.new_tensor(len(batch.gold)), "correct": correct}
+
+
+def smoothed(scores_BC: Tensor, gold_B: Tensor, smoothing: float) -> Tensor:
+    """Mean cross-entropy with a target of which a share is spread evenly over the options of each item.
+
+    Args:
+        scores_BC: Scores; -inf where an item has fewer options.
+        gold_B: Places of the gold options.
+        smoothing: The share.
+    """
+    loss = cross_entropy(scores_BC, gold_B)
+    if not smoothing:
+        return loss
+    there_BC = scores_BC.isfinite()
+    # -inf times zero is not a number, so places without an option get zero before they are summed.
+    log_probs_BC = scores_BC.log_softmax(1).masked_fill(~there_BC, 0)
+    even = -(log_probs_BC.sum(1) / there_BC.sum(1)).mean()
+    return (1 - smoothing) * loss + smoothing * even
+
+
+def divergence(one_BC: Tensor, other_BC: Tensor) -> Tensor:
+    """The mean over the items of the divergence (Kullback-Leibler) of two distributions, in both directions.
+
+    R-Drop (arXiv 2106.14448) adds half of each direction.
+
+    Args:
+        one_BC: Scores; -inf where an item has fewer options.
+        other_BC: Scores of the same options.
+    """
+    there_BC = one_BC.isfinite() & other_BC.isfinite()
+    one, other = (scores_BC.log_softmax(1).masked_fill(~there_BC, 0) for scores_BC in (one_BC, other_BC))
+    weights_BC = (one.exp() - other.exp()).masked_fill(~there_BC, 0)
+    return (weights_BC * (one - other)).sum(1).mean() / 2

@@ -7,6 +7,8 @@ import torch
 from pytorch_lightning import LightningDataModule
 from torch.utils.data import DataLoader, Sampler
 
+from figlang.training.accumulation import Uncut
+
 # Sorting by length within windows of this many batches leaves a few per cent of padding, and keeps the order
 # random.
 WINDOW = 16
@@ -144,6 +146,7 @@ class ChoiceData(LightningDataModule):
     """Batches of encoded examples for a fit. `selection`, if it is not empty, is a second validation set.
 
     `groups` are those of LengthBuckets, of the training examples.
+    With `uncut`, a step cuts its training items into parts itself.
     """
 
     def __init__(
@@ -156,9 +159,11 @@ class ChoiceData(LightningDataModule):
         max_tokens: int | None,
         seed: int,
         groups: Sequence[str] | None = None,
+        uncut: bool = False,
     ) -> None:
         super().__init__()
         self.collate = collate
+        self.uncut = uncut
         self.train = train
         self.evaluated = [
             sorted(examples, key=lambda example: example.longest)
@@ -178,7 +183,7 @@ class ChoiceData(LightningDataModule):
         return DataLoader(
             self.train,  # type: ignore[arg-type]
             batch_sampler=self.buckets,
-            collate_fn=self.collate,
+            collate_fn=Uncut if self.uncut else self.collate,
             generator=torch.Generator().manual_seed(0),
         )
 

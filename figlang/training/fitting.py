@@ -19,7 +19,7 @@ from figlang.config import TrainConfig
 from figlang.errors import INTERRUPTED, TERMINATED, FiglangError, damage
 from figlang.runs.training import Run
 from figlang.scoring.encode import padding
-from figlang.training import selection, throughput
+from figlang.training import averaged, saving, selection, throughput
 from figlang.training.base import NonFiniteLossError
 from figlang.training.callbacks import Health, History, Preemption
 from figlang.training.datamodule import ChoiceData
@@ -103,15 +103,16 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     batches = _batches(config, ready)
     steps = len(batches.buckets) * method.epochs
     parameters, trained = _sizes(network)
+    saving.begin(network, method)
     whole = _trim(ready) if method.weight_decay == 0 else None
     sharded = config.trainer.strategy in SHARDED
     fitted = _fitted(network, sharded)
-    module = ready.kind(network=fitted, method=method, score=ready.score, steps=steps, seed=config.seed)
+    module = ready.kind(fitted, method, ready.score, steps, config.seed)
     history = History(run.folder / "log.csv", ready.validation.items, log)
     head = [parameter for name, parameter in fitted.named_parameters() if name in ready.head]
     health = Health(history, ready.chance, head, log)
     saver = Preemption(run.checkpoint)
-    trainer = trainer_of(config, run, [history, health, saver])
+    trainer = trainer_of(config, run, [*averaged.callbacks(method), history, health, saver])
     resumed = _resumable(config, run)
     _announce(config, ready, steps, trained, resumed)
     started = perf_counter()
@@ -188,6 +189,7 @@ def _take_exported(ready: Prepared, run: Run, epochs: int, sharded: bool, whole:
     exported = selection.restore(ready.network, run) if ready.selection_examples or sharded else epochs
     if whole is not None:
         restore(ready.network, whole)
+    saving.end(ready.network)
     ready.network.to("cpu").eval()
     return exported
 
@@ -221,6 +223,7 @@ def _batches(config: TrainConfig, ready: Prepared) -> ChoiceData:
         max_tokens=method.max_tokens,
         seed=config.seed,
         groups=[item.group for item in ready.train.items] if shares else None,
+        uncut=method.accumulate != "1",
     )
 
 

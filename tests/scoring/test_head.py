@@ -14,8 +14,8 @@ from figlang.evaluation.choosing import predict
 from figlang.models import networks
 from figlang.scoring.encode import Batch, Encoder, word
 from figlang.scoring.head import scorer
-from figlang.training.base import lr_factor
 from figlang.training.cross_entropy import CrossEntropyModule
+from figlang.training.schedules import lr_factor
 from figlang.types import Item
 
 FORMATS = ("pair", "joint", "dual")

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 
 from figlang.config.section import AMOUNT, COUNT, POSITIVE, SHARE, Range, Section, option
+from figlang.errors import FiglangError
+
+OPTIMIZERS = ("adamw", "adamw_8bit", "adamw_8bit_paged", "lion", "muon", "schedule_free")
 
 
 @dataclass
@@ -53,7 +56,7 @@ class MethodConfig(Section):
         "read once, with one dropout for all of them. false: items are shuffled one by one, and each reads "
         "its own texts.",
     )
-    lr: float = option(2e-5, "Peak learning rate of AdamW.", within=POSITIVE)
+    lr: float = option(2e-5, "Peak learning rate.", within=POSITIVE)
     epochs: int = option(8, "Passes over the training items.", within=COUNT)
     batch_size: int = option(8, "Items per optimizer step.", within=COUNT)
     max_tokens: int | None = option(
@@ -61,7 +64,55 @@ class MethodConfig(Section):
         "Largest number of tokens in a batch, with padding. A batch of long items has fewer than batch_size.",
         within=COUNT,
     )
-    weight_decay: float = option(0.0, "Weight decay of AdamW.", within=AMOUNT)
+    accumulate: str = option(
+        "1",
+        "Parts into which the items of a step are cut. The network reads one part at a time, and the "
+        "optimizer steps once. More parts need less memory and give the same loss and gradient, apart from "
+        "dropout. auto: 1, and twice as many each time that the memory is not enough. "
+        "method.batch_size=auto means the same.",
+    )
+    checkpointing: bool = option(
+        False,
+        "Compute the activations of a layer again when its gradient is needed, and do not keep them. A step "
+        "takes about a third longer and needs much less memory.",
+    )
+    optimizer: str = option(
+        "adamw",
+        "adamw_8bit, adamw_8bit_paged: AdamW of bitsandbytes, with its moments in 8 bits (figlang[large]). "
+        "lion, schedule_free: figlang[optimizers]. muon: Muon for the matrices of layers, AdamW for the "
+        "rest.",
+        OPTIMIZERS,
+    )
+    schedule: str = option(
+        "linear",
+        "The learning rate after the warmup. linear, cosine: it falls to zero. constant: it stays. wsd: it "
+        "stays, and falls in the last steps.",
+        ("linear", "cosine", "constant", "wsd"),
+    )
+    decay: float = option(0.2, "wsd: share of the steps in which the learning rate falls.", within=SHARE)
+    ema: float = option(
+        0.0,
+        "Evaluate and export a moving average of the weights, with this factor on the average at every step, "
+        "for example 0.99. 0: the weights themselves.",
+        within=SHARE,
+    )
+    label_smoothing: float = option(
+        0.0,
+        "Share of the target that is spread evenly over the options of an item, or over the classes of nli.",
+        within=SHARE,
+    )
+    r_drop: float = option(
+        0.0,
+        "R-Drop: items are read twice with other dropout. This is the factor on the divergence of the two "
+        "distributions over the options. 0: items are read once.",
+        within=AMOUNT,
+    )
+    kernels: str = option(
+        "none",
+        "liger: fused layers of liger-kernel in place of the network's own (figlang[liger], on a GPU).",
+        ("none", "liger"),
+    )
+    weight_decay: float = option(0.0, "Weight decay of the optimizer.", within=AMOUNT)
     layer_decay: float = option(
         1.0,
         "Each layer's learning rate is this share of the rate of the layer above. The top layer and the "
@@ -70,9 +121,27 @@ class MethodConfig(Section):
     )
     warmup: float = option(
         0.1,
-        "Share of the steps in which the learning rate rises. It falls linearly afterwards.",
+        "Share of the steps in which the learning rate rises.",
         within=SHARE,
     )
     clip: float = option(
         1.0, "Largest norm of the gradient. Larger gradients are scaled down.", within=POSITIVE
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.accumulate != "auto" and not (self.accumulate.isdigit() and 0 < int(self.accumulate) < 2**31):
+            raise FiglangError(f"method.accumulate={self.accumulate} must be auto or a number above 0")
+        if self.optimizer == "schedule_free" and self.schedule != "constant":
+            raise FiglangError(
+                "method.optimizer=schedule_free needs no falling learning rate; add method.schedule=constant"
+            )
+        if self.optimizer == "schedule_free" and self.ema:
+            raise FiglangError(
+                "method.optimizer=schedule_free averages the weights itself; leave method.ema out"
+            )
+        if self.schedule == "wsd" and self.warmup + self.decay > 1:
+            raise FiglangError("method.warmup and method.decay are more than all steps; lower one of them")
+        for name in ("label_smoothing", "r_drop"):
+            if self.name == "lm" and getattr(self, name):
+                raise FiglangError(f"method.{name} needs options to choose from; leave it out of method=lm")

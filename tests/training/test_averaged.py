@@ -1,0 +1,85 @@
+"""Averaged weights: worked by hand, evaluated and exported, and the same after a stop."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import torch
+from pytorch_lightning import LightningModule
+from safetensors.torch import load_file
+from torch import nn
+
+from figlang.training.averaged import MovingAverage
+from figlang.training.callbacks import Preemption
+from tests.running import train
+
+FREE = ["method.optimizer=schedule_free", "method.schedule=constant"]
+WAYS = {
+    "ema": ["method.ema=0.8"],
+    "free": FREE,
+    "muon": ["method.optimizer=muon", "method.schedule=cosine"],
+    "lion": ["method.optimizer=lion", "method.schedule=wsd"],
+    "parts": ["method.accumulate=2", "method.checkpointing=true", "method.r_drop=0.5"],
+}
+
+
+def test_the_average_is_that_worked_by_hand() -> None:
+    module = LightningModule()
+    module.layer = nn.Linear(1, 1, bias=False)
+    weight = cast(Any, module.layer).weight
+    each, trainer = MovingAverage(0.75), cast(Any, SimpleNamespace())
+    for value in (4.0, 8.0, 16.0):
+        nn.init.constant_(weight, value)
+        each.on_train_batch_end(trainer, module, None, None, 0)
+    # 4, then 0.75 * 4 + 0.25 * 8 = 5, then 0.75 * 5 + 0.25 * 16 = 7.75
+    each.on_validation_start(trainer, module)
+    each.on_train_end(trainer, module)
+    assert weight.item() == 7.75
+    each.on_train_batch_start(trainer, module, None, 0)
+    assert weight.item() == 16.0
+
+
+def weights(home: Path, name: str) -> dict[str, torch.Tensor]:
+    return load_file(home / "runs" / name / "seed0" / "model" / "model.safetensors")
+
+
+@pytest.mark.parametrize(("way", "steps"), [("ema", 4), ("free", 4), *((way, 6) for way in WAYS)])
+def test_a_stopped_training_ends_with_the_same_weights(
+    tmp_path: Path, way: str, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is stopped between two epochs of four steps, or within the second one."""
+    common = ["data.limit=16", "method.epochs=2", "method.batch_size=4", *WAYS[way]]
+    whole = train(tmp_path, "run=runs/whole/seed0", *common)
+    assert whole.returncode == 0, whole.stderr
+    monkeypatch.setattr(Preemption, "_agreed", lambda _, module: module.global_step == steps)
+    stopped = train(tmp_path, "run=runs/cut/seed0", *common)
+    assert stopped.returncode != 0
+    assert (tmp_path / "runs/cut/seed0/checkpoints/last.ckpt").is_file()
+    monkeypatch.undo()
+    resumed = train(tmp_path, "run=runs/cut/seed0", *common)
+    assert resumed.returncode == 0, resumed.stderr
+    assert "resuming from" in resumed.stderr
+    expected, found = weights(tmp_path, "whole"), weights(tmp_path, "cut")
+    assert expected.keys() == found.keys()
+    for name, value in expected.items():
+        assert torch.equal(value, found[name]), name
+
+
+def test_the_average_is_exported_and_is_not_the_last_weights(tmp_path: Path) -> None:
+    for name, more in (("plain", []), ("ema", ["method.ema=0.9"])):
+        result = train(tmp_path, f"run=runs/{name}/seed0", "method.epochs=2", "data.limit=16", *more)
+        assert result.returncode == 0, result.stderr
+    plain, averaged = weights(tmp_path, "plain"), weights(tmp_path, "ema")
+    assert any(not torch.equal(plain[name], averaged[name]) for name in plain)
+
+
+def test_checkpointing_changes_no_loss(tmp_path: Path) -> None:
+    logs = []
+    for name, more in (("plain", []), ("again", ["method.checkpointing=true"])):
+        result = train(
+            tmp_path, f"run=runs/{name}/seed0", "model=bert", "method.epochs=1", "data.limit=16", *more
+        )
+        assert result.returncode == 0, result.stderr
+        logs.append((tmp_path / "runs" / name / "seed0" / "log.csv").read_text())
+    assert logs[0] == logs[1]  # dropout is repeated too
