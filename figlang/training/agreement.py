@@ -123,13 +123,14 @@ def _check_steps(config: TrainConfig) -> None:
     ):
         if shared and asked:
             raise FiglangError(
-                f"method.{name}={getattr(method, name)} does not go with trainer.strategy={trainer.strategy}, "
-                "which shares the weights out; take trainer.strategy=ddp, or leave it out"
+                f"method.{name}={getattr(method, name)} does not go with "
+                f"trainer.strategy={trainer.strategy}, which shares the weights out; take ddp, or leave it "
+                "out"
             )
     if method.accumulate == "auto" and (trainer.strategy != "auto" or trainer.devices not in ("auto", "1")):
         raise FiglangError(
-            "method.accumulate=auto is for one process, since all would have to change at the same step; give "
-            "a number"
+            "method.accumulate=auto is for one process, since all would have to change at the same step; "
+            "give a number"
         )
 
 

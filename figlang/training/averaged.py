@@ -44,7 +44,7 @@ class MovingAverage(Exchanging):
     """
 
     def __init__(self, decay: float) -> None:
-        self._update = get_ema_multi_avg_fn(decay)
+        self._update: Any = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
         self._average: dict[str, Tensor] = {}
         self._moved: dict[str, Tensor] = {}  # while the average is in the network
 

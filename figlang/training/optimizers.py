@@ -44,7 +44,7 @@ def optimizer(method: MethodConfig, parameters: Iterable[Named], steps: int, rat
 
 
 def _of_name(method: MethodConfig, wanted: list[Group], steps: int) -> Optimizer:
-    common = {"lr": method.lr, "weight_decay": method.weight_decay}
+    common: dict[str, Any] = {"lr": method.lr, "weight_decay": method.weight_decay}
     if method.optimizer == "lion":
         return _made(method, "lion_pytorch", "Lion", wanted, common)
     if method.optimizer == "schedule_free":
@@ -110,7 +110,7 @@ def _muon(method: MethodConfig, named: list[Named], ratio: float) -> Optimizer:
     wanted = _split(_grouped(method, named, ratio), lambda parameter: id(parameter) in matrices, 1.0)
     hidden = [group for group in wanted if id(group["params"][0]) in matrices]
     others = [group for group in wanted if id(group["params"][0]) not in matrices]
-    common = {"lr": method.lr, "weight_decay": method.weight_decay}
+    common: dict[str, Any] = {"lr": method.lr, "weight_decay": method.weight_decay}
     parts: list[Optimizer] = [torch.optim.Muon(hidden, adjust_lr_fn="match_rms_adamw", **common)]
     if others:
         parts.append(torch.optim.AdamW(others, fused=True, **common))

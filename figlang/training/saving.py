@@ -39,7 +39,8 @@ def end(network: nn.Module) -> None:
 
 def _inside(network: nn.Module) -> Any:
     """The network without the adapters' wrapper."""
-    return network.get_base_model() if adapted(network) else network
+    inside: Any = network
+    return inside.get_base_model() if adapted(network) else inside
 
 
 def _named(network: Any, what: str) -> Any:
