@@ -102,6 +102,8 @@ class Split:
     are any, for the signature. `dropped` are ids of training items that were left out since an evaluation
     split has their metaphor. `task` is the name of the task that the items are of, and `question` the
     value of `data.question` that they were loaded with; both are empty for items that no reader made.
+    `parts` are the numbers of items of the parts of which the items are made, in their order, for example of
+    languages: a limit takes as many of each. Without parts a limit takes the first items.
     """
 
     name: str
@@ -115,6 +117,7 @@ class Split:
     dropped: tuple[str, ...] = ()
     task: str = ""
     question: str = ""
+    parts: tuple[int, ...] = ()
 
 
 # How the states of a sentence's tokens become one vector, by the names of sentence-transformers.

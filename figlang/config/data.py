@@ -99,7 +99,12 @@ class DataConfig(Section):
     drop_near_duplicates: bool = option(
         True, "Drop training items whose metaphor also occurs in validation or test."
     )
-    limit: int | None = option(None, "Use only the first N items of each split.", within=COUNT)
+    limit: int | None = option(
+        None,
+        "Use only the first N items of each split. Of a data set with parts, for example languages, as many "
+        "of each.",
+        within=COUNT,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
-from figlang.tasks import mix, outside
+from figlang.tasks import limits, mix, outside
 from figlang.tasks.figqa.task import FigQa
 from figlang.tasks.grid import Reproduced
 from figlang.tasks.impli.task import Impli
@@ -228,10 +228,7 @@ def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
     loaded = replace(task(data.dataset).load(split, data, paths), task=data.dataset, question=data.question)
     if data.limit is None or data.limit >= len(loaded.items):
         return loaded
-    note = (
-        f"{loaded.name}: the first {data.limit} of {len(loaded.items)} items, since data.limit={data.limit}"
-    )
-    return replace(loaded, items=loaded.items[: data.limit], notes=(*loaded.notes, note), whole=False)
+    return limits.limited(loaded, data.limit)
 
 
 def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:

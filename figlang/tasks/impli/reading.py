@@ -9,7 +9,7 @@ Windows-1252; silver pairs of metaphors are all entailed, so a model cannot lear
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from figlang.errors import FiglangError
@@ -116,7 +116,9 @@ def load(
             address = f"{UPSTREAM}/{name}.tsv"
             path = data_file(f"{name}.tsv", folder, address, file.sha256, f"{cache}/impli", file.size)
             parts.append(read(path, figure, strict, distinct, file.encoding))
-    return _by_premise(joined(f"impli_{'silver' if split == 'train' else 'gold'}", parts))
+    whole = _by_premise(joined(f"impli_{'silver' if split == 'train' else 'gold'}", parts))
+    # A file has one class, so the first items of all files would be of one class too.
+    return replace(whole, parts=tuple(len(part.items) for part in parts))
 
 
 def read(

@@ -1,6 +1,7 @@
 """MABL as a task: train in English, evaluate in other languages."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.tables import Table
@@ -27,7 +28,10 @@ class Mabl(Task):
             reading.load(stem, data.root or paths.data, paths.cache, data.strict, data.drop_duplicates)
             for stem in ([reading.TRAINING] if split == "train" else _evaluated(data.question))
         ]
-        return mix.joined(f"mabl_{data.question}", splits) if len(splits) > 1 else splits[0]
+        if len(splits) == 1:
+            return splits[0]
+        sizes = tuple(len(split.items) for split in splits)
+        return replace(mix.joined(f"mabl_{data.question}", splits), parts=sizes)
 
     def twins(self, train: Split, other: Split) -> Mapping[str, str]:
         return twins.near_duplicates(train, other)

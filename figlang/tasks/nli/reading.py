@@ -136,7 +136,7 @@ def choices(split: Split, wrong: int = CLASSES.index("contradiction")) -> Split:
         f"{split.name}: {len(items)} choices between a hypothesis of the class entailment and one of the "
         f"class {other_class}, {left} rows left over"
     )
-    return replace(split, items=items, notes=(*split.notes, note))
+    return replace(split, items=items, notes=(*split.notes, note), parts=())
 
 
 def _consequence(entailed: Inference, other: Inference) -> Item:

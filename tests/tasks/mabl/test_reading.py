@@ -93,3 +93,11 @@ def test_published_files_have_as_many_items(language: str) -> None:
     split = load("validation", language, Path(published("mabl/hi.csv")))
     assert len(split.items) == COUNTS[language]
     assert all(item.gold is not None for item in split.items)
+
+
+def test_a_limit_takes_items_of_every_language(tmp_path: Path) -> None:
+    root = folder(tmp_path, *reading.LANGUAGES)
+    data = DataConfig(name="mabl", dataset="mabl", question="all", limit=14)
+    limited = registry.load("validation", data, PathsConfig(data=str(root)))
+    found = [item.attributes["language"][0] for item in limited.items]
+    assert found == [name for name in reading.LANGUAGES.values() for _ in range(2)]

@@ -1,0 +1,40 @@
+"""`data.limit` takes the first items, or as many of each part."""
+
+import random
+
+import pytest
+
+from figlang.tasks.limits import limited, shares
+from figlang.types import Item, Split
+
+
+def split(*sizes: int) -> Split:
+    items = tuple(
+        Item(f"{part}-{number}", f"{part}-{number}", "c", ("a", "b"), 0)
+        for part, size in enumerate(sizes)
+        for number in range(size)
+    )
+    return Split("several", items, "files", "hash", parts=sizes)
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_shares_are_as_even_as_the_sizes_allow(seed: int) -> None:
+    draw = random.Random(seed)
+    sizes = tuple(draw.randint(0, 12) for _ in range(draw.randint(2, 8)))
+    limit = draw.randint(0, sum(sizes))
+    kept = shares(sizes, limit)
+    assert sum(kept) == limit
+    assert all(0 <= count <= size for count, size in zip(kept, sizes, strict=True))
+    fewest_of_larger = min((c for c, size in zip(kept, sizes, strict=True) if c < size), default=max(sizes))
+    assert max(kept) <= fewest_of_larger + 1, "no part gives two more than one that has items left"
+
+
+def test_each_part_gives_its_first_items_in_their_order() -> None:
+    kept = limited(split(3, 1, 5), 6)
+    assert [item.id for item in kept.items] == ["0-0", "0-1", "0-2", "1-0", "2-0", "2-1"]
+    assert not kept.whole
+    assert kept.notes == ("several: 6 of 9 items, the first 1 to 3 of each of 3 parts, since data.limit=6",)
+
+
+def test_a_split_without_parts_gives_its_first_items() -> None:
+    assert [item.id for item in limited(split(4), 2).items] == ["0-0", "0-1"]
