@@ -6,18 +6,27 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
+from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate
 from figlang.tables import drawing, lettering
 from figlang.tables.drawing import MUTED
 
 Cells = Sequence[Sequence[Estimate | None]]
+Gains = Sequence[Sequence[Difference | None]]
 CELL, BAR, LINE = 84.0, 74.0, 10.5  # points: width of a cell, of the scale beside the map, height of a line
 NAMES = 150.0  # points that a line of a row's name may have
 
 
-def heat_map(rows: Cells, names: Sequence[str], columns: Sequence[str], title: str, path: Path) -> None:
+def heat_map(
+    rows: Cells,
+    names: Sequence[str],
+    columns: Sequence[str],
+    title: str,
+    path: Path,
+    gains: Gains | None = None,
+) -> None:
     """Draw a heat map (`heat`) as SVG and PNG."""
-    drawing.save(heat(rows, names, columns, title), path, ("svg", "png"))
+    drawing.save(heat(rows, names, columns, title, gains=gains), path, ("svg", "png"))
 
 
 @dataclass(frozen=True)
@@ -35,15 +44,15 @@ class _Sizes:
     height: float
 
     @classmethod
-    def of(cls, names: Sequence[str], columns: Sequence[str], title: str) -> "_Sizes":
+    def of(cls, names: Sequence[str], columns: Sequence[str], title: str, lines: int) -> "_Sizes":
         rows = [lettering.wrapped(name, NAMES) for name in names]
         tops = [lettering.wrapped(name, CELL - 8, lines=4) for name in columns]
         left = 32 + lettering.widest(rows)
         below = 22 + LINE * (1 + max((name.count("\n") + 1 for name in tops), default=1))
-        cell = max(max(30.0, LINE * (name.count("\n") + 1) + 4) for name in rows)
+        cell = max(max(9 + LINE * lines, LINE * (name.count("\n") + 1) + 4) for name in rows)
         wide, high = CELL * len(columns), max(cell * len(rows), 130.0)
         width = left + wide + BAR
-        heading = lettering.wrapped(f"{title}, per cent", width - 16, 10)
+        heading = lettering.wrapped(title, width - 16, 10)
         over = 14 + 13 * (heading.count("\n") + 1)
         return cls(rows, tops, heading, left, below, wide, high, width, over + high + below)
 
@@ -55,6 +64,7 @@ def heat(
     title: str,
     across: str = "tested on",
     down: str = "trained on",
+    gains: Gains | None = None,
 ) -> Any:
     """Draw shares with their 95 % intervals. The colour is the distance from chance (white), so that columns
     can be compared.
@@ -66,15 +76,17 @@ def heat(
         title: Title above the map.
         across: What the columns are.
         down: What the rows are.
+        gains: Gains over a baseline in the same order, which stand below the shares.
     """
-    size = _Sizes.of(names, columns, title)
+    what = f"{title}, per cent" if gains is None else f"{title}, per cent, and gain over blind, points"
+    size = _Sizes.of(names, columns, what, 2 if gains is None else 3)
     width, height = size.width, size.height
 
     def paint(figure: Any) -> None:
         axes = figure.add_axes(
             (size.left / width, size.below / height, size.wide / width, size.high / height)
         )
-        image = _cells(axes, rows)
+        image = _cells(axes, rows, gains)
         axes.set_xticks(range(len(columns)), size.columns, fontsize=8)
         axes.set_yticks(range(len(names)), size.names, fontsize=8)
         axes.spines[:].set_visible(False)
@@ -93,17 +105,24 @@ def heat(
     return drawing.placed(width, height, paint)
 
 
-def _cells(axes: Any, rows: Cells) -> Any:
+def _cells(axes: Any, rows: Cells, gains: Gains | None) -> Any:
     above = [[nan if cell is None else above_chance(cell) for cell in row] for row in rows]
     image = axes.imshow(above, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
     for y, row in enumerate(rows):
         for x, one in enumerate(row):
-            said = "–"
-            if one is not None:
-                said = f"{100 * one.value:.1f}\n{100 * one.low:.1f} – {100 * one.high:.1f}"
             colour = "white" if abs(above[y][x]) > 0.6 else "black"
+            said = _said(one, None if gains is None else gains[y][x])
             axes.text(x, y, said, ha="center", va="center", fontsize=8, color=colour)
     return image
+
+
+def _said(one: Estimate | None, gain: Difference | None) -> str:
+    if one is None:
+        return "–"
+    lines = [f"{100 * one.value:.1f}", f"{100 * one.low:.1f} – {100 * one.high:.1f}"]
+    if gain is not None:
+        lines.append(f"gain {100 * gain.value:+.1f}".replace("-", "−"))
+    return "\n".join(lines)
 
 
 def above_chance(estimate: Estimate) -> float:

@@ -16,9 +16,10 @@ from figlang.reports import heat
 from figlang.reports.terminal import BLIND, GAIN, TITLES
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, as_row
-from figlang.tables import Cell, Table
+from figlang.tables import Table
 
 SHOWN = ("accuracy", "pair_accuracy")
+AXES = ", trained on (rows) and tested on"
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,11 @@ class MatrixCell:
     reason: str = ""
     blind: Estimate | None = None
     gain: Difference | None = None
+
+    def value(self, name: str) -> Estimate | Difference | None:
+        """The metric `name`, or `blind` or `gain`; None if it was not measured."""
+        own = {"blind": self.blind, "gain": self.gain}
+        return own[name] if name in own else self.metrics.get(name)
 
 
 def measured(row: str, column: str, content: Mapping[str, Any]) -> MatrixCell:
@@ -94,6 +100,11 @@ class Matrix:
         """The values of a metric by row and column; None where it was not measured."""
         return [[self.cells[key, column].metrics.get(metric) for column in self.columns] for key in self.rows]
 
+    def gains(self) -> list[list[Difference | None]] | None:
+        """The gains over blind by row and column; None if there is not one."""
+        found = [[self.cells[key, column].gain for column in self.columns] for key in self.rows]
+        return found if any(gain is not None for row in found for gain in row) else None
+
     @property
     def reasons(self) -> list[str]:
         """The reasons why cells are empty, without repetition."""
@@ -101,34 +112,35 @@ class Matrix:
 
 
 def made(matrix: Matrix) -> list[Table]:
-    """A table for each metric that was measured anywhere."""
-    found = []
-    for metric in SHOWN:
-        named = zip(matrix.rows.values(), matrix.estimates(metric), strict=True)
-        rows = tuple((name, *estimates) for name, estimates in named)
-        if any(cell is not None for _, *cells in rows for cell in cells):
-            title = f"{TITLES[metric]} in % (95 % CI), trained on (rows) and tested on"
-            found.append(Table(metric, title, ("trained on", *matrix.columns), rows))
-    for name, title in (
-        ("blind", f"{BLIND} in % (95 % CI), the context hidden"),
-        ("gain", f"{GAIN} in points (95 % CI)"),
-    ):
-        cells = [
-            [getattr(matrix.cells[key, column], name) for column in matrix.columns] for key in matrix.rows
-        ]
-        if any(cell is not None for row in cells for cell in row):
-            shown: list[tuple[Cell, ...]] = [
-                (row, *each) for row, each in zip(matrix.rows.values(), cells, strict=True)
-            ]
-            found.append(
-                Table(
-                    name,
-                    f"{title}, trained on (rows) and tested on",
-                    ("trained on", *matrix.columns),
-                    tuple(shown),
-                )
-            )
-    return found
+    """The tables for files: one for each metric that was measured anywhere, one row for each network."""
+    tables_made = [_table(matrix, metric, TITLES[metric], "%") for metric in SHOWN]
+    tables_made += [
+        _table(matrix, "blind", BLIND, "%", ", the context hidden"),
+        _table(matrix, "gain", GAIN, "points"),
+    ]
+    return [table for table in tables_made if table is not None]
+
+
+def shown(matrix: Matrix) -> list[Table]:
+    """The tables for people: those of `made`, but the gain over blind stands below its accuracy, in the same
+    cell of the matrix."""
+    found = {table.name: table for table in made(matrix)}
+    gains = found.pop("gain", None)
+    accuracy = found.pop("accuracy", None)
+    if accuracy is None or gains is None:
+        return [table for table in (accuracy, gains, *found.values()) if table is not None]
+    blocks = [[row, (GAIN, *gain)] for row, (_, *gain) in zip(accuracy.rows, gains.rows, strict=True)]
+    title = f"{TITLES['accuracy']} in %, below it the {GAIN} in points (95 % CI){AXES}"
+    return [Table.of_blocks("accuracy_and_gain", title, accuracy.columns, blocks), *found.values()]
+
+
+def _table(matrix: Matrix, name: str, title: str, unit: str, more: str = "") -> Table | None:
+    """A value of the cells as a table; None if it was measured nowhere."""
+    cells = [[matrix.cells[key, column].value(name) for column in matrix.columns] for key in matrix.rows]
+    if all(cell is None for row in cells for cell in row):
+        return None
+    rows = tuple((row, *each) for row, each in zip(matrix.rows.values(), cells, strict=True))
+    return Table(name, f"{title} in {unit} (95 % CI){more}{AXES}", ("trained on", *matrix.columns), rows)
 
 
 def write(matrix: Matrix, parent: Path) -> Path:
@@ -144,20 +156,21 @@ def write(matrix: Matrix, parent: Path) -> Path:
     ]
     folder = parent / digest([{**one, "metrics": sorted(one["metrics"])} for one in asked])
     cells = [asdict(cell) | {"trained": matrix.rows[cell.row]} for cell in matrix.cells.values()]
-    tables_made = made(matrix)
+    tables_made, shown_tables = made(matrix), shown(matrix)
     with whole_folder(folder) as beside:
         write_text(beside / "matrix.json", json.dumps(cells, indent=2, ensure_ascii=False) + "\n")
-        write_text(beside / "matrix.md", tables.document("Transfer", tables_made, matrix.reasons))
-        tables.write(tables_made, beside / "tables")
+        write_text(beside / "matrix.md", tables.document("Transfer", shown_tables, matrix.reasons))
+        both = {table.name: table for table in (*tables_made, *shown_tables)}
+        tables.write(list(both.values()), beside / "tables")
         for table in (one for one in tables_made if one.name in SHOWN):
             estimates = matrix.estimates(table.name)
-            heat.heat_map(
-                estimates, list(matrix.rows.values()), matrix.columns, TITLES[table.name], beside / table.name
-            )
+            names = list(matrix.rows.values())
+            gains = matrix.gains() if table.name == "accuracy" else None
+            heat.heat_map(estimates, names, matrix.columns, TITLES[table.name], beside / table.name, gains)
     return folder
 
 
 def show(matrix: Matrix, folder: Path, console: Console) -> None:
     """Print the tables, and the reasons why cells are empty."""
-    tables.show(made(matrix), [f"–: {reason}" for reason in matrix.reasons], console)
+    tables.show(shown(matrix), [f"–: {reason}" for reason in matrix.reasons], console)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)

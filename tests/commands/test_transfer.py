@@ -237,6 +237,27 @@ def test_an_untrained_network_stands_beside_a_run(
     assert (folder / "tables" / "blind.md").is_file()
 
 
+def test_all_benchmarks_stand_in_one_table_with_their_gain_over_blind(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = set((home / "runs").glob("transfer/*"))
+    columns = ("figqa_medium", "mabl", "miqa", "munch_paraphrase", "impli_choice", "winogrande_m")
+    words = (f"data={','.join(columns)}", *SAMPLES, "data.limit=14")
+    call(home, transfer_command, "debug=fast", "model=minilm", *words)
+    (folder,) = set((home / "runs").glob("transfer/*")) - before
+    found = json.loads((folder / "matrix.json").read_text())
+    assert [cell["column"].removesuffix("_sample") for cell in found] == list(columns)
+    table = (folder / "tables" / "accuracy_and_gain.md").read_text().splitlines()
+    shown = [line for line in table if line.startswith("| ")]
+    accuracies, gains = ([cell.strip() for cell in line.split("|")[1:-1]] for line in shown[1:])
+    assert accuracies[0] == "as it comes (minilm)"
+    assert gains[0] == "gain over blind"
+    for cell, accuracy, gain in zip(found, accuracies[1:], gains[1:], strict=True):
+        assert accuracy.startswith(f"{100 * cell['metrics']['accuracy']['value']:.1f} (")
+        assert gain.startswith(f"{100 * cell['gain']['value']:+.1f} (")
+    assert "below it the gain over blind" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("given", ["output=out", "name=mine"])
 def test_cells_that_would_overwrite_each_other_are_refused(
     home: Path, schemer: Path, capsys: pytest.CaptureFixture[str], given: str

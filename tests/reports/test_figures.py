@@ -10,6 +10,7 @@ from figlang.reports import figures, heat, plots, ranked
 from figlang.reports.learning import Point
 from figlang.reports.ranked import Line
 from figlang.statistics.calibration import Calibration
+from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate
 from figlang.statistics.reliance import Reliance
 from figlang.tables import Mean, lettering
@@ -113,12 +114,21 @@ def test_learning_curves_with_long_names_are_apart(count: int) -> None:
     assert named.count("pair accuracy") == named.count("accuracy") == count
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (3, 9), (20, 4)])
-def test_heat_maps_with_long_names_are_neither_cut_nor_crowded(rows: int, columns: int) -> None:
+@pytest.mark.parametrize("gain", [None, Difference(-0.5, -0.6, -0.4, 9, 0.1)])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (3, 9), (6, 14), (20, 4)])
+def test_heat_maps_with_long_names_are_neither_cut_nor_crowded(
+    rows: int, columns: int, gain: Difference | None
+) -> None:
     cells = [[share(row, rows, 0.5) for _ in range(columns)] for row in range(rows)]
+    gains = None if gain is None else [[gain] * columns] * rows
     figure = heat.heat(
-        cells, [name(row) for row in range(rows)], [name(9 + one) for one in range(columns)], name(3)
+        cells,
+        [name(row) for row in range(rows)],
+        [name(9 + one) for one in range(columns)],
+        name(3),
+        gains=gains,
     )
+    assert sum("gain −50.0" in text for text, _ in texts(figure)) == (rows * columns if gain else 0)
     assert faults(figure) == []
 
 

@@ -18,6 +18,7 @@ from figlang.files.ownership import OWN
 from figlang.reports import matrix
 from figlang.reports.matrix import Matrix, MatrixCell
 from figlang.runs.outputs import place
+from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate
 
 CLEAR, POOR = Estimate(0.8, 0.75, 0.85, 100, 0.5, 0.0), Estimate(0.4, 0.3, 0.5, 50, 1 / 3, 0.1)
@@ -122,6 +123,45 @@ def test_the_tables_say_why_cells_are_empty(tmp_path: Path) -> None:
     shown = console.export_text()
     for part in ("tested on", "80.0 (75.0 – 85.0)", "–: it reads pairs", str(tmp_path)):
         assert part in shown
+
+
+def crowded() -> Matrix:
+    """As many networks and data sets as a study may have, with the gain over blind in each cell but one."""
+    gain = Difference(0.333, -0.113, 0.583, 42, 0.2, 20, 6, 9)
+    data = ("figqa_medium", "mabl", "miqa", "munch_paraphrase", "impli_choice", "winogrande_l")
+    return Matrix.of(
+        [
+            replace(
+                matrix.measured(f"checkpoint={run}", column, content(run, CLEAR)),
+                column=column,
+                blind=POOR,
+                gain=gain if (run, column) != ("figqa_large", "mabl") else None,
+            )
+            for run in ("figqa_large", "figqa_medium", "snli_dev_test", "winogrande_l", "multitask", "impli")
+            for column in data
+        ]
+    )
+
+
+def test_a_gain_stands_below_its_accuracy_in_the_same_column(tmp_path: Path) -> None:
+    (first, *others) = matrix.shown(crowded())
+    assert first.name == "accuracy_and_gain"
+    assert {table.name for table in others} == {"blind"}
+    assert first.columns[1:] == crowded().columns
+    assert [row[0] for row in first.rows[:2]] == ["figqa_large (minilm, seed 0)", "gain over blind"]
+    assert first.rows[0][2] == CLEAR
+    assert first.rows[1][2] is None
+    assert all(cell is not None for row in first.rows[2:] for cell in row)
+
+
+def test_a_matrix_of_six_data_sets_fits_a_terminal_of_80_columns(tmp_path: Path) -> None:
+    console = Console(record=True, width=80)
+    matrix.show(crowded(), tmp_path, console)
+    shown = console.export_text()
+    tables_shown = shown.partition("†")[0]  # a terminal folds the notes below
+    assert max(map(len, tables_shown.splitlines())) <= 80
+    assert "…" not in shown
+    assert shown.count("+33.3") == 35
 
 
 def test_every_combination_is_composed_as_a_multirun_would() -> None:
