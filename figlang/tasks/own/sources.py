@@ -87,7 +87,9 @@ def _table(path: Path, data: DataConfig) -> Rows:
     if path.suffix.lower() == ".json" and bigbench.is_task(content := whole_json(path)):
         records = list(bigbench.records(content, problems))
         columns = _fixed(data.columns, bigbench.COLUMNS, path)
-        return Rows(records, columns, bigbench.stem(path), str(path), sha256(path), problems, fixed=True)
+        cut = bigbench.worded(content, path)
+        stem = bigbench.stem(path)
+        return Rows(records, columns, stem, str(path), sha256(path), problems, cut, fixed=True)
     records = list(tables.records(path, problems))
     return Rows(records, data.columns, path.stem, str(path), sha256(path), problems)
 

@@ -4,6 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from figlang.errors import FiglangError
 from tests.tasks.own.written import EXPECTED, FRASES, load
 
 
@@ -25,3 +28,37 @@ def test_big_bench_is_read(tmp_path: Path) -> None:
     ]
     assert loaded.items[0].id == "frases-1"
     assert sum("example left out" in note for note in loaded.notes) == len(odd)
+
+
+@pytest.mark.parametrize(
+    ("parts", "worded"),
+    [
+        (
+            {"example_input_prefix": "Phrase: ", "append_choices_to_input": False},
+            "Phrase: Red tape\nA:",
+        ),
+        (
+            {"task_prefix": "Pick one. ", "example_output_prefix": "\nMeaning: "},
+            "Pick one. \nQ: Red tape\n  choice: rules\n  choice: a ribbon\nMeaning:",
+        ),
+        ({"choice_prefix": "\n- "}, "Q: Red tape\n- rules\n- a ribbon\nA:"),
+    ],
+)
+def test_the_prompt_of_big_bench_is_worded_as_its_file_says(
+    parts: dict[str, Any], worded: str, tmp_path: Path
+) -> None:
+    example = {"input": "Red tape", "target_scores": {"rules": 1, "a ribbon": 0}}
+    file = tmp_path / "task.json"
+    file.write_text(json.dumps({"examples": [example], **parts}))
+    (item,) = load(file).items
+    assert item.context == worded
+    assert item.options == ("rules", "a ribbon")
+    assert item.cut, "no period or capital letter is added"
+
+
+@pytest.mark.parametrize("part", [{"task_prefix": 3}, {"append_choices_to_input": "no"}])
+def test_a_part_of_a_prompt_of_another_type_is_one_line(part: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "task.json"
+    file.write_text(json.dumps({"examples": [], **part}))
+    with pytest.raises(FiglangError, match=f"{next(iter(part))} is .*; write "):
+        load(file)
