@@ -11,6 +11,7 @@ from figlang.evaluation.processes import Processes
 from figlang.models import gguf, layout, opening
 from figlang.models.checkpoint import Loaded, Served
 from figlang.models.manifest import UNTRAINED
+from figlang.scoring.adapted import has_layers
 from figlang.tasks import registry
 from figlang.tasks.examples import Pool
 from figlang.tasks.questions import Questions
@@ -142,6 +143,7 @@ def origin(loaded: Loaded | Served) -> dict[str, Any]:
         "trained": f"{manifest.trained_on}@{manifest.settings}",
         "train_seed": manifest.seed,
         "precision": layout.precision(loaded.network),
+        **({"adapters": "apart"} if has_layers(loaded.network) else {}),
         "weights": loaded.fingerprint,
         **(
             {"remote_code": True}

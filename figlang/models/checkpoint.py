@@ -109,14 +109,14 @@ def export(
 
 
 def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig.cache) -> Loaded:
-    """Load a model ready to score. Adapters are merged.
+    """Load a model ready to score. Adapters are merged, unless `model.adapters` says otherwise.
 
     A network without figlang.json is used by its class: a multiple-choice network as `pair`, a sequence
     classifier as `nli`, a bare encoder as `dual`.
 
     Args:
         source: A run folder, an exported or released folder, a `package:` source or a hub id.
-        model: Settings of which `revision`, `allow_bin` and `trust_remote_code` count.
+        model: Settings of which `revision`, `allow_bin`, `trust_remote_code` and `adapters` count.
         cache: Folder for converted files.
     """
     model, manifest = _named(source, model)
@@ -134,6 +134,14 @@ def load_unmerged(source: str, model: ModelConfig | None = None, cache: str = Pa
     return Loaded(network, tokenizer, manifest)
 
 
+def _settled(model: ModelConfig) -> ModelConfig:
+    """The model with `adapters` decided: they stay apart over weights in few bits or over several devices."""
+    if model.adapters != "auto":
+        return model
+    large = model.quantization != "none" or bool(model.device_map)
+    return replace(model, adapters="apart" if large and weights.has_adapters(model) else "merge")
+
+
 def _named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Manifest]:
     located, given = weights.locate(source), model or ModelConfig()
     manifest = manifests.read(located, source, given.revision, given.trust_remote_code)
@@ -142,6 +150,7 @@ def _named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Manifes
         revision=given.revision,
         allow_bin=given.allow_bin,
         trust_remote_code=given.trust_remote_code,
+        adapters=given.adapters,
     ), manifest
 
 
@@ -285,6 +294,7 @@ def _causal(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept:
             "scoring=pmi"
         )
     same = _again(kept, CAUSAL)
+    model = _settled(model)
     network, tokenizer = (same.network, same.tokenizer) if same else networks.causal(model, cache)
     scored = scoring or ScoringConfig()
     manifest = causal_manifest(model, scored, beginning(model, scored, tokenizer))

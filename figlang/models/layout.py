@@ -1,6 +1,7 @@
 """Where the weights of a large network are stored, and in how many bits."""
 
 import importlib.util
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -43,6 +44,37 @@ def arguments(model: ModelConfig) -> dict[str, Any]:
             load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=getattr(torch, model.dtype)
         )
     return given
+
+
+def lowered(trained: ModelConfig, asked: ModelConfig) -> ModelConfig:
+    """The network below adapters that stay apart: in the precision of the training, or in a lower one.
+
+    Args:
+        trained: The network as it was in the training.
+        asked: The settings of the evaluation. `model.device_map` counts; `model.dtype` and
+            `model.quantization` count if they ask for less memory.
+    """
+    quantization = trained.quantization if asked.quantization == "none" else asked.quantization
+    return replace(
+        trained,
+        dtype="bfloat16" if "bfloat16" in (trained.dtype, asked.dtype) else trained.dtype,
+        quantization=quantization,
+        device_map=asked.device_map,
+        family="causal" if quantization != "none" or asked.device_map else trained.family,
+    )
+
+
+def cast(network: PreTrainedModel, dtype: torch.dtype) -> PreTrainedModel:
+    """Round the stored weights of a network, as `from_pretrained` does.
+
+    What a network computes when it is built stays as it is: frequencies of rotary positions are float32.
+    """
+    stored = network.state_dict().keys()
+    for module_name, module in network.named_modules():
+        for name, weight in [*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)]:
+            if weight.is_floating_point() and f"{module_name}.{name}".lstrip(".") in stored:
+                weight.data = weight.data.to(dtype)
+    return network
 
 
 def place(network: PreTrainedModel, device: torch.device) -> PreTrainedModel:

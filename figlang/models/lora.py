@@ -23,6 +23,7 @@ from peft import (
     load_peft_weights,
     set_peft_model_state_dict,
 )
+from peft.tuners.tuners_utils import BaseTunerLayer
 from peft.utils import CONFIG_NAME, SAFETENSORS_WEIGHTS_NAME
 from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as USUAL
 from pydantic import Field, TypeAdapter
@@ -36,6 +37,7 @@ from typing_extensions import TypedDict
 from figlang import config
 from figlang.errors import FiglangError, damage, one_line
 from figlang.machine.limits import within as in_time
+from figlang.models import layout
 from figlang.models.adapters import OWN, file_of
 from figlang.models.soundness import validate
 
@@ -194,6 +196,7 @@ def attach(
         adapted = _laid_over(network, settings)
     except ValueError as error:
         raise _unfit(source, settings, error) from error
+    _bring(adapted, source)
     fill(adapted, settings, source, revision, allow_bin)
     return adapted.eval()
 
@@ -236,16 +239,29 @@ def fill(
         raise _unfit(source, settings, error) from error
 
 
-def merge(adapted: PeftModel) -> PreTrainedModel:
-    """Add the adapters to the weights of the network; float32 keeps their small changes.
+def merge(adapted: PeftModel, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
+    """Add the adapters to the weights of the network.
+
+    Each layer is merged in float32, which keeps the small changes of adapters. Then it is rounded to `dtype`,
+    so that one layer at a time is large.
+
+    Args:
+        adapted: A network with adapters. It is changed.
+        dtype: Number format of the merged network.
 
     Raises:
         FiglangError: If a merged weight is not a number.
     """
     try:
-        return adapted.float().merge_and_unload(safe_merge=True)
+        for layer in [module for module in adapted.modules() if isinstance(module, BaseTunerLayer)]:
+            layer.float().merge(safe_merge=True)
+            layer.to(dtype)
     except ValueError as error:
         raise FiglangError(f"the adapters cannot be merged: {one_line(error)}") from error
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="All adapters are already merged")
+        network: PreTrainedModel = adapted.merge_and_unload()
+    return layout.cast(network, dtype)
 
 
 def _at(revision: str | None) -> dict[str, Any]:
@@ -287,6 +303,27 @@ def _check_patterns(network: PreTrainedModel, settings: LoraConfig, source: str)
                 ) from error
             for name, _ in network.named_modules():
                 compiled.fullmatch(name)
+
+
+def _bring(adapted: PeftModel, source: str) -> None:
+    """Put adapters on the device that computes, if the weights below them lie elsewhere.
+
+    Raises:
+        FiglangError: If the adapters need those weights themselves.
+    """
+    for layer in adapted.modules():
+        if not isinstance(layer, BaseTunerLayer):
+            continue
+        hook = getattr(layer.get_base_layer(), "_hf_hook", None)
+        for name, part in layer.named_children():
+            if name == "base_layer" or not any(weight.is_meta for weight in part.parameters()):
+                continue
+            if name == "lora_magnitude_vector":
+                raise FiglangError(
+                    f"{source}: DoRA computes with the weights below it, but model.device_map leaves some "
+                    "elsewhere; merge first: figlang merge"
+                )
+            part.to_empty(device=getattr(hook, "execution_device", None) or "cpu")
 
 
 def _laid_over(network: PreTrainedModel, settings: LoraConfig) -> PeftModel:

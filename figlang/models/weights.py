@@ -1,6 +1,6 @@
 """Pretrained weights from a folder, a hub id, a package, a GGUF file, or adapters over one of these."""
 
-import copy
+import logging
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -15,12 +15,14 @@ from figlang.errors import FiglangError, damage
 from figlang.files import hub
 from figlang.files.sources import PACKAGE, local_path
 from figlang.machine.faults import explain
-from figlang.models import adapters, gguf, layout, opening, soundness
+from figlang.models import adapters, gguf, layout, opening, recast, soundness
 from figlang.models.carried import here
 from figlang.models.manifest import Manifest, stored
 
 if TYPE_CHECKING:
     from peft import LoraConfig, PeftModel
+
+log = logging.getLogger("figlang")
 
 # Adapters of other tools have no config.json. Their task type names the class of the network below them.
 TASKS: dict[Any, Any] = {
@@ -154,7 +156,8 @@ def load(
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, list[str]]:
     """Load a network, its tokenizer, and the names of weights that the files lack or hold in another shape.
 
-    Adapters are merged into the network below them. GGUF files are converted once.
+    Adapters are merged into the network below them, or stay in its layers (`model.adapters=apart`). GGUF
+    files are converted once.
 
     Args:
         model: Settings of the model.
@@ -176,9 +179,17 @@ def load(
     try:
         _check_depth(model, source)
         if settings := _settings_of(source, model.revision):
-            _check_mergeable(model, more)
-            adapted, tokenizer = _adapted(model, source, settings, kind, cache, above)
-            network, missing = _as(_lora().merge(adapted), kind, dtype, more, model.trust_remote_code)
+            apart = model.adapters == "apart"
+            if not apart:
+                _check_mergeable(model, more)
+            adapted, tokenizer = _adapted(model, source, settings, kind, cache, above, apart)
+            if apart:
+                inside = adapted.get_base_model()
+                recast.check(model.name_or_path, inside, kind, more, model.trust_remote_code)
+                return inside, tokenizer, []
+            network, missing = recast.recast(
+                _lora().merge(adapted, dtype), kind, dtype, more, model.trust_remote_code
+            )
             return network, tokenizer, missing
         tokenizer = opening.read_tokenizer(source, *common)
         safetensors = None if model.allow_bin else True
@@ -199,7 +210,7 @@ def load(
             f"cannot load model {model.name_or_path!r} as {kind.__name__}: {damage(error)}{converted}"
         ) from error
     soundness.check_weights(model.name_or_path, network)
-    return network, tokenizer, _missing(loading_info)
+    return network, tokenizer, recast.missing(loading_info)
 
 
 def _check_depth(model: ModelConfig, source: str) -> None:
@@ -227,8 +238,8 @@ def _check_mergeable(model: ModelConfig, more: dict[str, Any]) -> None:
     """
     if more.get("device_map") or "quantization_config" in more:
         raise FiglangError(
-            f"{model.name_or_path} holds adapters, which model.device_map and model.quantization "
-            "cannot take; merge them first: figlang merge "
+            f"{model.name_or_path} holds adapters, which cannot be merged with model.device_map and "
+            "model.quantization; evaluate them with model.adapters=apart, or merge them first: figlang merge "
             f"checkpoint={model.name_or_path} output=FOLDER"
         )
 
@@ -240,7 +251,8 @@ def unmerged(model: ModelConfig, cache: str) -> tuple["PeftModel", PreTrainedTok
         FiglangError: If there are no adapters, or if the network has changed.
     """
     source = locate(model.name_or_path)
-    return _adapted(model, source, _settings(model, source), transformers.AutoModel, cache)
+    adapted, tokenizer = _adapted(model, source, _settings(model, source), transformers.AutoModel, cache)
+    return adapted.float(), tokenizer
 
 
 def _settings(model: ModelConfig, source: str) -> "LoraConfig":
@@ -260,7 +272,13 @@ def _adapted(
     kind: Any,
     cache: str,
     above: tuple[str, ...] = (),
+    apart: bool = False,
 ) -> tuple["PeftModel", PreTrainedTokenizerBase]:
+    """Adapters over the network on which they were trained, and its tokenizer.
+
+    They can be merged, unless they are to stay `apart`: then that network keeps its few bits, and lies where
+    `model` says.
+    """
     manifest = stored(source, model.revision)
     here = _identity(source)
     if here in above:
@@ -278,12 +296,15 @@ def _adapted(
             more["config"].num_labels = manifest.options
         named = getattr(transformers, (more["config"].architectures or [""])[0], None)
         kind = named if isinstance(named, type) and issubclass(named, PreTrainedModel) else kind
-    base = _below(model, source, settings, manifest)
-    dtype, bits = base.dtype, base.quantization != "none"
+    trained = _below(model, source, settings, manifest)
+    base = layout.lowered(trained, model) if apart else trained
+    bits, placed = base.quantization != "none", bool(base.device_map)
     kept = settings.modules_to_save or []
-    if bits:
+    if bits or placed:
         more |= layout.arguments(base)
-    network, tokenizer, missing = load(base, kind, getattr(torch, dtype), more, cache, (*above, here))
+    # Weights are rounded only after they were compared, if they are not rounded while they are read.
+    first = base if bits or placed else trained
+    network, tokenizer, missing = load(base, kind, getattr(torch, first.dtype), more, cache, (*above, here))
     if network.base_model is network and getattr(network, "pooler", None) is not None:
         network.pooler = None  # adapters of a bare encoder belong to a dual encoder
     random = [
@@ -295,17 +316,47 @@ def _adapted(
         raise FiglangError(
             f"{source}: {base.name_or_path} has no weights for {random[0]}, nor have its adapters"
         )
-    if manifest is not None and manifest.base_sha256 not in (None, _lora().fingerprint(network, kept)):
-        raise FiglangError(
-            f"{source}: {base.name_or_path} has other weights than the network on which its adapters "
-            "were trained; take the version that it had then"
-        )
-    if bits:
+    if manifest is not None and manifest.base_sha256 is not None:
+        _check_base(network, manifest.base_sha256, kept, source, first, trained)
+    if bits and not apart:
         network = network.dequantize()
-    adapted = _lora().attach(network.float(), settings, source, model.revision, model.allow_bin)
+    if not (bits or placed):
+        layout.cast(network, getattr(torch, base.dtype))
+    if not apart:
+        for name, module in network.named_modules():
+            if _lora().within(name, kept):
+                module.float()  # the weights that replace those of a head are not rounded before the merge
+    adapted = _lora().attach(network, settings, source, model.revision, model.allow_bin)
     if (Path(source) / "tokenizer_config.json").is_file():
         tokenizer = opening.read_tokenizer(source, None, model.trust_remote_code)
     return adapted, tokenizer
+
+
+def _check_base(
+    network: PreTrainedModel,
+    expected: str,
+    kept: list[str],
+    source: str,
+    loaded: ModelConfig,
+    trained: ModelConfig,
+) -> None:
+    """Check that adapters lie over the network on which they were trained.
+
+    Raises:
+        FiglangError: If it has other weights.
+    """
+    on_disk = any(parameter.is_meta for parameter in network.parameters())
+    if on_disk or (loaded.dtype, loaded.quantization) != (trained.dtype, trained.quantization):
+        why = "some are on the disk" if on_disk else "they are rounded while they are read"
+        log.warning(
+            "%s: the weights of %s are not compared with those of the training, since %s",
+            *(source, trained.name_or_path, why),
+        )
+    elif _lora().fingerprint(network, kept) != expected:
+        raise FiglangError(
+            f"{source}: {trained.name_or_path} has other weights than the network on which its adapters "
+            "were trained; take the version that it had then"
+        )
 
 
 def _below(model: ModelConfig, source: str, settings: "LoraConfig", manifest: Manifest | None) -> ModelConfig:
@@ -322,41 +373,9 @@ def _below(model: ModelConfig, source: str, settings: "LoraConfig", manifest: Ma
         dtype=dtype,
         quantization=bits or "none",
         device_map=None,
+        adapters="merge",
     )
 
 
 def _identity(source: str) -> str:
     return str(Path(source).resolve()) if Path(source).is_dir() else source
-
-
-def _as(
-    network: PreTrainedModel, kind: Any, dtype: torch.dtype, more: dict[str, Any], trust: bool
-) -> tuple[PreTrainedModel, list[str]]:
-    """Turn the network into another class (plain or Auto), as if it were loaded from its files.
-
-    Returns:
-        The network, and the weights that it then lacks.
-    """
-    config = copy.deepcopy(more.get("config", network.config))
-    if "num_labels" in more:
-        config.num_labels = more["num_labels"]
-    wanted = kind
-    if not issubclass(kind, PreTrainedModel):  # an Auto class
-        with torch.device("meta"):
-            wanted = type(opening.build(kind, config, trust))
-    if type(network) is wanted and config.num_labels == network.config.num_labels:
-        return network.to(dtype), []
-    converted, loading_info = opening.read_network(
-        wanted,
-        None,
-        trust=trust,
-        config=config,
-        state_dict=network.state_dict(),
-        dtype=dtype,
-        ignore_mismatched_sizes=True,
-    )
-    return converted, _missing(loading_info)
-
-
-def _missing(loading_info: dict[str, Any]) -> list[str]:
-    return sorted({*loading_info["missing_keys"], *(name for name, *_ in loading_info["mismatched_keys"])})

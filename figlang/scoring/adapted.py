@@ -1,4 +1,4 @@
-"""Whether a network has adapters laid over it."""
+"""Whether a network has adapters, laid over it or in its layers."""
 
 import sys
 from typing import Any
@@ -11,3 +11,11 @@ def adapted(network: Any) -> bool:
     """
     peft = sys.modules.get("peft")
     return peft is not None and isinstance(network, peft.PeftModel)
+
+
+def has_layers(network: Any) -> bool:
+    """Whether some layers of a network are those of adapters, which compute beside the weights below them."""
+    tuners = sys.modules.get("peft.tuners.tuners_utils")
+    return tuners is not None and any(
+        isinstance(module, tuners.BaseTunerLayer) for module in network.modules()
+    )

@@ -49,6 +49,10 @@ def _check_adapters(config: TrainConfig) -> None:
             "train adapters over 4 bits "
             "with peft=qlora"
         )
+    if model.adapters == "apart":
+        raise FiglangError(
+            "model.adapters=apart is for evaluation; leave it out of training, and see peft.stack"
+        )
     if peft.name == "qlora" and not (causal and model.quantization == "4bit"):
         raise FiglangError(
             "peft=qlora trains adapters of a causal model over weights in 4 bits; take peft=lora otherwise"

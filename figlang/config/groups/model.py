@@ -37,6 +37,13 @@ class ModelConfig(EndpointConfig):
     quantization: str = option(
         "none", "causal: hold the weights in 8 or 4 bits, by bitsandbytes.", ("none", "8bit", "4bit")
     )
+    adapters: str = option(
+        "auto",
+        "How adapters are evaluated. merge: added to the weights below them, layer by layer in float32. "
+        "apart: beside weights that keep the precision of the training, or fewer bits if dtype or "
+        "quantization say so. auto: apart with device_map or quantization, otherwise merge.",
+        ("auto", "merge", "apart"),
+    )
     architecture: str = option("bert", "Model type of transformers. Only init=tiny uses it.")
     init: str = option(
         "pretrained",
