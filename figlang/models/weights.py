@@ -179,18 +179,7 @@ def load(
     try:
         _check_depth(model, source)
         if settings := _settings_of(source, model.revision):
-            apart = model.adapters == "apart"
-            if not apart:
-                _check_mergeable(model, more)
-            adapted, tokenizer = _adapted(model, source, settings, kind, cache, above, apart)
-            if apart:
-                inside = adapted.get_base_model()
-                recast.check(model.name_or_path, inside, kind, more, model.trust_remote_code)
-                return inside, tokenizer, []
-            network, missing = recast.recast(
-                _lora().merge(adapted, dtype), kind, dtype, more, model.trust_remote_code
-            )
-            return network, tokenizer, missing
+            return _with_adapters(model, source, settings, kind, dtype, more, cache, above)
         tokenizer = opening.read_tokenizer(source, *common)
         safetensors = None if model.allow_bin else True
         network, loading_info = opening.read_network(
@@ -211,6 +200,29 @@ def load(
         ) from error
     soundness.check_weights(model.name_or_path, network)
     return network, tokenizer, recast.missing(loading_info)
+
+
+def _with_adapters(
+    model: ModelConfig,
+    source: str,
+    settings: "LoraConfig",
+    kind: Any,
+    dtype: torch.dtype,
+    more: dict[str, Any],
+    cache: str,
+    above: tuple[str, ...],
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, list[str]]:
+    apart = model.adapters == "apart"
+    if not apart:
+        _check_mergeable(model, more)
+    adapted, tokenizer = _adapted(model, source, settings, kind, cache, above, apart)
+    if apart:
+        inside = adapted.get_base_model()
+        recast.check(model.name_or_path, inside, kind, more, model.trust_remote_code)
+        return inside, tokenizer, []
+    merged = _lora().merge(adapted, dtype)
+    network, missing = recast.recast(merged, kind, dtype, more, model.trust_remote_code)
+    return network, tokenizer, missing
 
 
 def _check_depth(model: ModelConfig, source: str) -> None:
@@ -274,11 +286,7 @@ def _adapted(
     above: tuple[str, ...] = (),
     apart: bool = False,
 ) -> tuple["PeftModel", PreTrainedTokenizerBase]:
-    """Adapters over the network on which they were trained, and its tokenizer.
-
-    They can be merged, unless they are to stay `apart`: then that network keeps its few bits, and lies where
-    `model` says.
-    """
+    """Adapters over the network of their training, and its tokenizer. Only `apart` does it keep its few bits."""
     manifest = stored(source, model.revision)
     here = _identity(source)
     if here in above:
@@ -286,16 +294,7 @@ def _adapted(
             f"{source}: its adapter_config.json names adapters over these ones as "
             "base_model_name_or_path; write the network there on which they were trained"
         )
-    more: dict[str, Any] = {"ignore_mismatched_sizes": True}
-    kind = TASKS.get(settings.task_type, kind)
-    if manifest is not None:
-        more["config"] = opening.read_config(source, model.revision, model.trust_remote_code)
-        # transformers does not write the number of classes if it is its own default, but BART's code then
-        # reads 3.
-        if manifest.input_format.counted:
-            more["config"].num_labels = manifest.options
-        named = getattr(transformers, (more["config"].architectures or [""])[0], None)
-        kind = named if isinstance(named, type) and issubclass(named, PreTrainedModel) else kind
+    kind, more = _class_below(model, source, TASKS.get(settings.task_type, kind), manifest)
     trained = _below(model, source, settings, manifest)
     base = layout.lowered(trained, model) if apart else trained
     bits, placed = base.quantization != "none", bool(base.device_map)
@@ -330,6 +329,23 @@ def _adapted(
     if (Path(source) / "tokenizer_config.json").is_file():
         tokenizer = opening.read_tokenizer(source, None, model.trust_remote_code)
     return adapted, tokenizer
+
+
+def _class_below(
+    model: ModelConfig, source: str, kind: Any, manifest: Manifest | None
+) -> tuple[Any, dict[str, Any]]:
+    """The class of the network below adapters, and the arguments with which it is loaded."""
+    more: dict[str, Any] = {"ignore_mismatched_sizes": True}
+    if manifest is None:
+        return kind, more
+    config = opening.read_config(source, model.revision, model.trust_remote_code)
+    # transformers does not write the number of classes if it is its own default. BART's code then reads 3.
+    if manifest.input_format.counted:
+        config.num_labels = manifest.options
+    named = getattr(transformers, (config.architectures or [""])[0], None)
+    if isinstance(named, type) and issubclass(named, PreTrainedModel):
+        kind = named
+    return kind, more | {"config": config}
 
 
 def _check_base(
