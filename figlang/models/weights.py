@@ -286,7 +286,7 @@ def _adapted(
     above: tuple[str, ...] = (),
     apart: bool = False,
 ) -> tuple["PeftModel", PreTrainedTokenizerBase]:
-    """Adapters over the network of their training, and its tokenizer. Only `apart` does it keep its few bits."""
+    """Adapters over the network of their training, and its tokenizer. `apart` leaves it its few bits."""
     manifest = stored(source, model.revision)
     here = _identity(source)
     if here in above:
