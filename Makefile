@@ -101,7 +101,7 @@ bench-score: $(READY)
 inspect: $(READY)
 	@test -x $(VENV)/inspect/bin/inspect || { \
 	  $(BIN)/python -m venv $(VENV)/inspect && $(VENV)/inspect/bin/pip install -q inspect_ai==0.3.285; }
-	$(BIN)/python -m pytest -m slow tests/exports/test_inspect.py $(ARGS)
+	$(BIN)/python -m pytest -m slow tests/exports/test_inspect.py tests/commands/test_export.py $(ARGS)
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("figlang needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; run make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'

@@ -172,11 +172,22 @@ def _mean(runs: Runs, first: Estimate | None, whole: bool) -> Estimate | None:
     return replace(first, value=float(ratios.values[0]), low=float(low), high=float(high), p=p)
 
 
+def _numbered(gold: int | None) -> str:
+    return "hidden" if gold is None else f"number {gold}"
+
+
 def _cases(systems: Sequence[Runs]) -> tuple[list[_Cases], list[_Cases]]:
     """The items of every system by cluster, and its pairs. The second list is empty without pairs."""
     groups = by_group(systems[0][0])
     seen = {row.id: (row.group, row.gold) for row in systems[0][0]}
     if any({row.id: (row.group, row.gold) for row in rows} != seen for runs in systems for rows in runs):
+        other = [row for runs in systems for rows in runs for row in rows]
+        if odd := next((row for row in other if seen.get(row.id, (None, row.gold))[1] != row.gold), None):
+            raise FiglangError(
+                f"the right option of {odd.id} is {_numbered(seen[odd.id][1])} in one system and "
+                f"{_numbered(odd.gold)} in another; give results with the same labels and the same order of "
+                "options"
+            )
         raise FiglangError(
             "the systems were not evaluated on the same items; evaluate them on the same data and split"
         )

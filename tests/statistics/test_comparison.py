@@ -93,6 +93,9 @@ def test_groups_that_are_no_pairs_have_no_pair_difference() -> None:
 def test_other_items_are_refused() -> None:
     with pytest.raises(FiglangError, match="not evaluated on the same items"):
         compare(system("rrrr"), system("rr"))
+    turned = [Prediction("0", "0", place, (1.0, 0.0)) for place in (0, 1)]
+    with pytest.raises(FiglangError, match="the right option of 0 is number 1 in one system and number 0"):
+        compare(turned[:1], turned[1:])
     hidden = [Prediction("0", "0", None, (1.0, 0.0))]
     with pytest.raises(FiglangError, match="every label is hidden"):
         compare(hidden, hidden)

@@ -7,7 +7,7 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from figlang.errors import FiglangError
-from figlang.runs.foreign.rows import identifier, one_hot, option
+from figlang.runs.foreign.rows import at, identifier, one_hot, option
 from figlang.types import Prediction
 
 CONVERT = "`inspect log convert FILE.eval --to json --output-dir DIR` makes a JSON file, which is read"
@@ -43,7 +43,18 @@ def _prediction(path: Path, sample: Mapping[str, Any], join: str | None, several
     if gold is None or gold >= len(options):
         raise FiglangError(f"{where}: the target {target!r} is none of its {len(options)} options")
     own = f"{name}/{sample.get('epoch', 1)}" if several else name
-    return Prediction(own, name, gold, one_hot(_choice(sample, options), len(options)), paired=False)
+    choice, places = _choice(sample, options), _places(sample, len(options))
+    chosen = None if choice is None else places[choice]
+    return Prediction(own, name, places[gold], one_hot(chosen, len(options)), paired=False)
+
+
+def _places(sample: Mapping[str, Any], count: int) -> Sequence[int]:
+    """The place of each shown option in figlang's item, which a task by `figlang export` keeps as metadata.
+    Other logs have the order of their own items."""
+    kept = at(sample, "metadata.options")
+    if isinstance(kept, list) and sorted(kept, key=str) == sorted(range(count), key=str):
+        return kept
+    return range(count)
 
 
 def _choice(sample: Mapping[str, Any], options: Sequence[str]) -> int | None:

@@ -106,6 +106,14 @@ def test_a_log_of_inspect_has_choices(tmp_path: Path) -> None:
     ]
 
 
+def test_options_of_an_exported_task_have_their_places_in_the_item(tmp_path: Path) -> None:
+    shown = {"options": [2, 0, 1], "group": "1"}
+    path = tmp_path / "log.json"
+    samples = asked(1, "B", "B", metadata=shown), asked(2, "A", "C", metadata={"options": [7, 0, 1]})
+    path.write_text(json.dumps(log(*samples)))
+    assert [(row.gold, row.choice) for row in foreign.read(path, None).predictions] == [(0, 0), (0, 2)]
+
+
 def test_an_archive_of_inspect_is_read_as_its_json_is(tmp_path: Path) -> None:
     samples = [asked(1, "B", "B"), asked(2, "A", "C")]
     path, archive = tmp_path / "log.json", tmp_path / "log.eval"

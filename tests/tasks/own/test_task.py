@@ -1,5 +1,5 @@
 """Three odd files (Spanish JSONL with four options, TSV with the right option as text, Parquet) are trained
-on and evaluated by choice, log-probabilities and letters, beside published numbers."""
+on and evaluated by choice, log-probabilities, entailment and letters, beside published numbers."""
 
 import json
 from pathlib import Path
@@ -93,6 +93,20 @@ def test_a_model_that_always_says_c_is_right_as_often_as_chance(home: Path) -> N
     assert content["metrics"]["accuracy"]["value"] == 0.25  # every option stands at every letter once
     assert content["metrics"]["accuracy"]["n"] == 4 * len(FRASES)
     assert content["facts"]["prompt"].startswith("options(")
+
+
+def test_a_network_for_entailment_chooses_what_follows(home: Path) -> None:
+    samples = ["data.root=package:figlang/samples", "run=runs/nli/seed0"]
+    ended = train(home, "data=snli", "method=nli", "model=minilm", *samples)
+    assert ended.returncode == 0, ended.stderr
+    words = ["checkpoint=runs/nli/seed0", "data=frases.jsonl", "output=entail", *QUIET]
+    ended = run(home, "evaluate.py", *words)
+    assert ended.returncode == 0, ended.stderr
+    content = json.loads((home / "entail" / "metrics.json").read_text())
+    assert content["metrics"]["accuracy"]["n"] == len(FRASES)
+    assert "|scoring:nli:entail(on=probabilities)|" in content["signature"]
+    judged = (home / "entail" / "judgements.jsonl").read_text().splitlines()
+    assert len(judged) == 4 * len(FRASES), "each option is a hypothesis"
 
 
 def test_training_on_the_evaluated_file_is_refused(home: Path) -> None:
