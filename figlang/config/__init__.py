@@ -23,6 +23,7 @@ from figlang.config.verbs.contamination import ContaminationConfig
 from figlang.config.verbs.describe import DescribeConfig
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.generate import GenerateConfig
+from figlang.config.verbs.judge import JudgeConfig
 from figlang.config.verbs.merge import MergeConfig
 from figlang.config.verbs.rate import RateConfig
 from figlang.config.verbs.release import ReleaseConfig
@@ -40,6 +41,7 @@ __all__ = [
     "DescribeConfig",
     "EvaluateConfig",
     "GenerateConfig",
+    "JudgeConfig",
     "LoggerConfig",
     "MergeConfig",
     "MethodConfig",

@@ -34,6 +34,11 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "sweep": ("runs", "runs/minilm-figqa_medium output=lr"),
     "generate": ("model=smollm2 data=miqa name=answers", "model=gpt2 data=figqa_medium sampling=liu2022"),
     "rate": ("runs=[runs/smollm2/answers]", "ratings=[ann.csv,ben.csv]", "texts=[answers.csv] limit=50"),
+    "judge": (
+        "folder=runs/smollm2/answers model=smollm2",
+        "folder=ratings model=served model.endpoint=http://host/v1 model.name=NAME ratings=[ann.csv,ben.csv]",
+        "folder=ratings ratings=[ann.csv,ben.csv]",
+    ),
     "tasks": ("", "task=figqa"),
     "describe": ("data=figqa_medium split=train", "FILE.csv"),
     "contamination": ("data=figqa_large against=[figqa_large,miqa]",),

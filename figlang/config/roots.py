@@ -19,6 +19,7 @@ from figlang.config.verbs.describe import DescribeConfig
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.export import ExportConfig
 from figlang.config.verbs.generate import GenerateConfig
+from figlang.config.verbs.judge import JudgeConfig
 from figlang.config.verbs.merge import MergeConfig
 from figlang.config.verbs.models import ModelsConfig
 from figlang.config.verbs.push import PushConfig
@@ -91,6 +92,7 @@ ROOTS: Mapping[str, Root] = {
     "report": Root(ReportConfig, {"data": None}),
     "sweep": Root(SweepConfig),
     "rate": Root(RateConfig),
+    "judge": Root(JudgeConfig, {"method": "contrastive", "model": None, "trainer": "auto"}),
     "describe": Root(DescribeConfig, {"data": "figqa_medium"}),
     "contamination": Root(ContaminationConfig, {"data": "figqa_large"}),
     "export": Root(ExportConfig, {"data": "figqa_sample", "prompt": "none", "scoring": "answer"}),

@@ -215,14 +215,14 @@ def converse(
             "chat model"
         )
     chats = [[{"role": "user", "content": message}] for message in messages]
-    prompts = [_templated(tokenizer, chat, loaded.manifest.name) for chat in chats]
+    prompts = [templated(tokenizer, chat, loaded.manifest.name) for chat in chats]
     texts = Writer(loaded.network, tokenizer).write(prompts, sampling, progress=progress)
     return [
         [Reply(text, _is_cut(tokenizer, text, sampling)) for text in several] for several in texts
     ], manner(loaded, sampling)
 
 
-def _templated(tokenizer: PreTrainedTokenizerBase, chat: list[dict[str, str]], name: str) -> str:
+def templated(tokenizer: PreTrainedTokenizerBase, chat: list[dict[str, str]], name: str) -> str:
     try:
         with within(PATIENCE, f"{name}: its chat template"):
             return str(tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True))

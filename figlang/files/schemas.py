@@ -78,6 +78,16 @@ class AnswerRow(TypedDict):
 
 
 @with_config(STRICT)
+class VerdictRow(TypedDict):
+    """A line of a judge's ratings.jsonl."""
+
+    id: Name
+    word: str | None
+    values: dict[str, Finite]
+    asked: list[dict[str, Any]]
+
+
+@with_config(STRICT)
 class RankingRow(TypedDict):
     """A line of rankings/*.jsonl."""
 

@@ -104,6 +104,23 @@ def page(rows: Sequence[Mapping[str, str]], scale: str) -> str:
     return template.replace("{{title}}", escape(f"{len(rows)} answers to rate")).replace("{{data}}", data)
 
 
+def keyed(folder: Path) -> tuple[str, dict[str, str], dict[str, Generation]]:
+    """Read the key of a sheet: its scale, and by name the model of each answer and the answer.
+
+    Raises FiglangError if there is none.
+    """
+    try:
+        key = from_json((folder / KEY).read_text(encoding="utf-8"))
+        scale, entries = key["scale"], key["answers"]
+        registry.scales()[scale]
+        models = {name: entry.pop("model") for name, entry in entries.items()}
+        return scale, models, {name: Generation(**entry) for name, entry in entries.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FiglangError(
+            f"{folder / KEY} cannot be read ({one_line(error)}); give the folder of the sheet"
+        ) from error
+
+
 def read(folder: Path, sheets: Sequence[Path]) -> tuple[str, list[Rated]]:
     """Read the scale, and the answers with the codes of every rater's sheet.
 
@@ -113,16 +130,8 @@ def read(folder: Path, sheets: Sequence[Path]) -> tuple[str, list[Rated]]:
         raise FiglangError(
             f"ratings=[{','.join(map(str, sheets))}] names a sheet twice; give each rater's once"
         )
-    try:
-        key = from_json((folder / KEY).read_text(encoding="utf-8"))
-        scale, entries = key["scale"], key["answers"]
-        codes = registry.scales()[scale].codes
-        models = {name: entry.pop("model") for name, entry in entries.items()}
-        answers = {name: Generation(**entry) for name, entry in entries.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FiglangError(
-            f"{folder / KEY} cannot be read ({one_line(error)}); give the folder of the sheet"
-        ) from error
+    scale, models, answers = keyed(folder)
+    codes = registry.scales()[scale].codes
     columns = [_codes(path, answers, codes) for path in sheets]
     rated = [
         Rated(models[name], one, tuple(column.get(name, np.nan) for column in columns))

@@ -66,7 +66,7 @@ def corrected(
         groups: The group of each answer. Groups are independent, answers of a group need not be.
         support: The least and the largest rating of people.
         slope: A slope that was fixed beforehand: 0 for people's mean alone, 1 as in PPI without tuning. None:
-            the slope of people's ratings on the judge's, where both are.
+            the slope of people's ratings on the judge's, where both are; 0 if people rated all.
 
     Returns:
         The estimate; None if people rated nothing.
@@ -80,7 +80,9 @@ def corrected(
     rated_groups = len(np.unique(place_N[rated_N]))
     tuned = slope is None
     if slope is None:
-        slope = _slope(people_N[rated_N], judge_N[rated_N]) if rated_groups >= FEWEST else 0.0
+        # Where people rated all, there is nothing to estimate.
+        tell = rated_groups >= FEWEST and not rated_N.all()
+        slope = _slope(people_N[rated_N], judge_N[rated_N]) if tell else 0.0
     rest_N = people_N - slope * judge_N
     value = float(rest_N[rated_N].mean() + slope * judge_N.mean())
     influence_N = slope * (judge_N - judge_N.mean()) / len(judge_N)

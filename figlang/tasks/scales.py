@@ -22,6 +22,48 @@ class Rated:
     codes: tuple[float, ...]
 
 
+@dataclass(frozen=True)
+class Rubric:
+    """How a rater who has not read the paper is told what to rate.
+
+    Attributes:
+        task: What is rated, in a sentence or two.
+        question: What stands before the question.
+        answer: What stands before the answer.
+        meanings: The meaning of each word of the scale.
+        suffix: An end of the question that only asks for the answer, and is left out.
+    """
+
+    task: str
+    question: str
+    answer: str
+    meanings: Mapping[str, str]
+    suffix: str = ""
+
+    def asked(self, generation: Generation) -> str:
+        """The question of an answer, as it is shown."""
+        return generation.question.strip().removesuffix(self.suffix).strip()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge, a model, says of an answer.
+
+    Attributes:
+        id: The name of the answer on its sheet.
+        word: The word of the scale; None if the judge gave none, or does not use the scale.
+        values: How far each word applies, from 0 to 1. A judge that compares texts gives the one value
+            `likeness` instead.
+        asked: What was asked and answered in each order: plain data, with the reason where nothing was read.
+    """
+
+    id: str
+    word: str | None
+    values: Mapping[str, float]
+    asked: Sequence[Mapping[str, Any]] = ()
+
+
+LIKENESS = "likeness"  # the value of a judge that compares texts
 Codes = Mapping[str, float]
 Summary = Callable[[Sequence[Rated], Codes], dict[str, Any]]
 
@@ -42,6 +84,10 @@ class Scale:
     """Whether codes are scores (they have a mean) or categories."""
     paragraph: bool = False
     """Whether the first paragraph of an answer is rated. If not, it is the first sentence."""
+    rubric: Rubric | None = None
+    """What a model is told that rates by this scale."""
+    pick: Callable[[Sequence[float]], float] = plurality
+    """The code of an answer that several raters have rated, if codes are categories."""
 
     def summarise(self, rated: Sequence[Rated]) -> dict[str, Any]:
         """Statistics of the ratings of a model's answers, as plain data."""

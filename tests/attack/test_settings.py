@@ -34,6 +34,7 @@ SCHEMAS = {
     "compare": schemas.CompareConfig,
     "report": schemas.ReportConfig,
     "rate": schemas.RateConfig,
+    "judge": schemas.JudgeConfig,
     "merge": schemas.MergeConfig,
     "average": schemas.AverageConfig,
     "release": schemas.ReleaseConfig,

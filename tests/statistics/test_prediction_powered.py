@@ -81,6 +81,7 @@ def test_ratings_of_all_leave_nothing_to_estimate_by_the_judge() -> None:
     found = corrected(people, np.array([0.0, 1, 1, 0, 1, 0]), singles(6))
     assert found is not None
     assert found.value == pytest.approx(people.mean())
+    assert found == corrected(people, np.zeros(6), singles(6), slope=0)
 
 
 def test_the_order_of_answers_does_not_matter() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from figlang.statistics.agreement import majority
-from figlang.tasks.scales import Codes, Rated, Scale
+from figlang.tasks.scales import Codes, Rated, Rubric, Scale
 from figlang.text.tidying import full_stop, is_ended
 from figlang.types import Item, Open
 
@@ -62,7 +62,25 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-# The codes are those of the released annotations.
+RUBRIC = Rubric(
+    "A writer used a figure of speech, and somebody said what it means. Rate whether the interpretation is "
+    "right.",
+    "Figure of speech",
+    "Interpretation",
+    {
+        "correct": "it says what the figure of speech means",
+        "incorrect": "it says something else, or the opposite",
+        "literal": "it takes the words literally, or only repeats them",
+        "ambiguous": "the sentence can itself be meant literally, so that nothing can be decided",
+    },
+    suffix="That is to say,",
+)
+# The codes are those of the released annotations. Equally frequent codes count as the smallest, as there.
 SCALE = Scale(
-    "figqa", {"correct": 1, "incorrect": 0, "literal": 2, "ambiguous": -1}, shares, kinds={KIND: ""}
+    "figqa",
+    {"correct": 1, "incorrect": 0, "literal": 2, "ambiguous": -1},
+    shares,
+    kinds={KIND: ""},
+    rubric=RUBRIC,
+    pick=majority,
 )

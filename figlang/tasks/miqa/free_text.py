@@ -3,15 +3,32 @@
 from collections.abc import Sequence
 
 from figlang.errors import FiglangError
-from figlang.tasks.scales import Scale, scores
+from figlang.tasks.scales import Rubric, Scale, scores
 from figlang.text.tidying import titled
 from figlang.types import Item, Open
 
 # Kinds of question by the registers of premise and conclusion, and what the answer should begin with. The
 # first is the paper's; the others make its examples before the question.
 KINDS = {"metaphorical-literal": "no", "metaphorical-metaphorical": "yes", "literal-literal": "yes"}
+RUBRIC = Rubric(
+    "Somebody was asked whether one statement could imply another, and why. Statements can be metaphors. "
+    "Rate the answer, with its reason.",
+    "Question",
+    "Answer",
+    {
+        "correct": "yes or no is right, and the reason holds",
+        "wrong": "yes or no is wrong, or the reason does not hold",
+        "ambiguous": "it says neither yes nor no, or can be read both ways",
+    },
+)
 SCALE = Scale(
-    "miqa", {"correct": 1, "wrong": 0, "ambiguous": 0.5}, scores, kinds=KINDS, scored=True, paragraph=True
+    "miqa",
+    {"correct": 1, "wrong": 0, "ambiguous": 0.5},
+    scores,
+    kinds=KINDS,
+    scored=True,
+    paragraph=True,
+    rubric=RUBRIC,
 )
 
 
