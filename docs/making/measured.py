@@ -5,7 +5,8 @@ of its interval, and `accuracy sd`, a standard deviation. The last columns say h
 are in per cent.
 
 `python -m docs.making.measured FOLDER table=NAME key=value …` adds the finished evaluation in FOLDER to a
-table. The words `key=value` fill the columns that are text.
+table. The words `key=value` fill the columns that are text. A column may have the name of a value of a
+breakdown, for example of a language.
 """
 
 import csv
@@ -104,12 +105,15 @@ def row_of(folder: Path, given: Mapping[str, str], known: list[str]) -> dict[str
     """
     content = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     backward = content.get("backward") or {}
+    by = content["metrics"].get("accuracy_by", {})
     metrics: dict[str, dict[str, Any] | None] = {
+        **{value: estimate for values in by.values() for value, estimate in values.items()},
         "accuracy": content["metrics"].get("accuracy"),
+        "all items": content["metrics"].get("accuracy"),
         "pairs": content["metrics"].get("pair_accuracy"),
         "backward accuracy": backward.get("accuracy"),
         "backward pairs": backward.get("pair_accuracy"),
-        "blind": content.get("blind"),
+        "blind": (content.get("blind") or {}).get("accuracy"),
         "gain": content.get("gain"),
     }
     row = dict.fromkeys(known, "")

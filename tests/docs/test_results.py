@@ -66,8 +66,8 @@ def test_released_rows_are_those_of_their_files() -> None:
 def test_an_evaluation_becomes_a_row(tmp_path: Path) -> None:
     estimate = {"value": 0.5, "low": 0.25, "high": 0.75}
     content = {
-        "metrics": {"accuracy": estimate},
-        "blind": estimate,
+        "metrics": {"accuracy": estimate, "accuracy_by": {"language": {"Hindi": {**estimate, "low": 0.125}}}},
+        "blind": {"accuracy": estimate},
         "gain": {"value": -0.01, "low": -0.02, "high": 0.0},
         "signature": "data:miqa@0b0a4c2a|split:validation",
         "command": "figlang evaluate",
@@ -79,7 +79,10 @@ def test_an_evaluation_becomes_a_row(tmp_path: Path) -> None:
     row = measured.row_of(tmp_path, {"data set": "MiQA"}, known)
     assert row["accuracy low"] == "25.0"
     assert row["gain"] == "-1.0"
+    assert row["blind high"] == "75.0"
     assert row["pairs"] == ""
+    row_by_language = measured.row_of(tmp_path, {}, list(measured.read("mabl")[0]))
+    assert [row_by_language[name] for name in ("Hindi low", "all items", "Swahili")] == ["12.5", "50.0", ""]
     assert [row[column] for column in ("data", "figlang", "seed")] == ["miqa@0b0a4c2a", "9.9", "3"]
     assert measured.cell(row, "gain") == "−1.0 (−2.0 – 0.0)"
     with pytest.raises(FiglangError, match="colour= is not a column"):
