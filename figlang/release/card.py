@@ -22,6 +22,7 @@ from figlang.tables import (
 )
 from figlang.tables import text as shown
 from figlang.tasks import overlap_table
+from figlang.training import displacement
 
 SELECTED = {
     "none": (
@@ -91,7 +92,7 @@ On a benchmark: `figlang evaluate checkpoint=. data=figqa_medium`.
 ## Health of the training
 
 {chr(10).join(_health(document["health"]))}
-{_released(document)}{_contamination(document, manifest.trained_on)}"""
+{_likely(training)}{_released(document)}{_contamination(document, manifest.trained_on)}"""
 
 
 def _results(document: Mapping[str, Any]) -> list[str]:
@@ -131,6 +132,12 @@ def _selected(document: Mapping[str, Any]) -> str:
     if averaged := document.get("averaged"):
         text += f" Averaged in weights: {mean_of(len(averaged), document.get('start_share', 0.0))}."
     return text
+
+
+def _likely(training: Mapping[str, Any]) -> str:
+    """How likely right and wrong answers were before and after; empty for an encoder."""
+    said = displacement.sentence(training.get("log_probs", {}))
+    return f"\nThe {said}.\n" if said else ""
 
 
 def _health(findings: Sequence[Mapping[str, Any]]) -> list[str]:

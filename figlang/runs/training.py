@@ -26,7 +26,7 @@ FREE = ("run", "name", "resume", "overwrite", "skip_finished", "also", "blind", 
 LATER = {
     "method": (
         *("accumulate", "checkpointing", "optimizer", "schedule", "decay", "ema", "label_smoothing"),
-        *("r_drop", "kernels"),
+        *("r_drop", "kernels", "anchor", "anchor_weight"),
     )
 }
 # Files that a training writes into its run folder, besides recipe.json, which marks a run folder.

@@ -109,6 +109,10 @@ def _check_method(config: TrainConfig) -> None:
         )
     if method.direction == "both" and not (causal and method.name == "contrastive"):
         raise FiglangError("method.direction=both is for causal models with method=contrastive; use forward")
+    if method.anchor != "none" and not (causal and method.name == "contrastive"):
+        raise FiglangError(
+            f"method.anchor={method.anchor} is for causal models with method=contrastive; leave it out"
+        )
 
 
 def _check_steps(config: TrainConfig) -> None:

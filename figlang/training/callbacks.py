@@ -289,6 +289,8 @@ class Health(Callback):
     - collapsed: after an epoch, the training accuracy cannot be told from guessing (two-sided exact binomial
       test, p > 0.01), and its exact 95 % interval ends below what a training that works has. Large encoders
       do this on some seeds.
+
+    What is found after the training is noted from outside.
     """
 
     def __init__(
@@ -358,7 +360,17 @@ class Health(Callback):
             )
 
     def _find(self, trainer: Trainer, code: str, message: str) -> None:
-        epoch = trainer.current_epoch + 1
+        self.note(trainer.current_epoch + 1, code, message, told=trainer.is_global_zero)
+
+    def note(self, epoch: int, code: str, message: str, told: bool = True) -> None:
+        """Keep a finding.
+
+        Args:
+            epoch: Its epoch, from 1.
+            code: A short name of its kind.
+            message: The sentence.
+            told: Whether this process logs it.
+        """
         self.findings.append({"code": code, "epoch": epoch, "message": message})
-        if trainer.is_global_zero:
+        if told:
             self.logger.warning("health: epoch %d: %s", epoch, message)

@@ -4,7 +4,7 @@ import copy
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -19,10 +19,12 @@ from figlang.config import TrainConfig
 from figlang.errors import INTERRUPTED, TERMINATED, FiglangError, damage
 from figlang.runs.training import Run
 from figlang.scoring.encode import padding
-from figlang.training import averaged, saving, selection, throughput
+from figlang.scoring.tree.branching import StringScorer
+from figlang.training import averaged, displacement, saving, selection, throughput
 from figlang.training.base import NonFiniteLossError
 from figlang.training.callbacks import Health, History, Preemption
 from figlang.training.datamodule import ChoiceData
+from figlang.training.displacement import Likelihood
 from figlang.training.embedding import restore, trim
 from figlang.training.preparation import Prepared
 from figlang.training.strategies import SHARDED
@@ -57,6 +59,8 @@ class Fitted:
         selection: How the epoch was selected.
         selected: Loss and, if there are choices, accuracy of the exported epoch on the items that select, and
             the number of their groups. Empty without a selection.
+        log_probs: How likely a causal model found right and wrong answers before and after. Empty for an
+            encoder, and if no validation item has a label.
         health: Findings about the training.
         history: Rows of log.csv.
     """
@@ -75,6 +79,7 @@ class Fitted:
     exported_epoch: int
     selection: str
     selected: dict[str, float]
+    log_probs: dict[str, Any]
     health: list[dict[str, Any]]
     history: list[tuple[int, int, str, str, float]]
 
@@ -100,8 +105,8 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     """
     network, method = ready.network, config.method
     counted = throughput.forget_peak()
-    batches = _batches(config, ready)
-    steps = len(batches.buckets) * method.epochs
+    ready, likely = _as_it_begins(config, ready)
+    batches, steps = _batches(config, ready)
     parameters, trained = _sizes(network)
     saving.begin(network, method)
     whole = _trim(ready) if method.weight_decay == 0 else None
@@ -113,8 +118,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     health = Health(history, ready.chance, head, log)
     saver = Preemption(run.checkpoint)
     trainer = trainer_of(config, run, [*averaged.callbacks(method), history, health, saver])
-    resumed = _resumable(config, run)
-    _announce(config, ready, steps, trained, resumed)
+    resumed = _announce(config, run, ready, steps, trained)
     started = perf_counter()
     _run(trainer, module, batches, resumed, run, saver, ready.train)
     if not trainer.is_global_zero:
@@ -140,9 +144,42 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         exported_epoch=exported,
         selection=method.selection,
         selected=_selected(history.rows, exported, ready),
+        log_probs=_displaced(ready, likely, health, exported),
         health=health.findings,
         history=history.rows,
     )
+
+
+def _as_it_begins(config: TrainConfig, ready: Prepared) -> tuple[Prepared, Likelihood | None]:
+    """Measure a causal network before its training.
+
+    A network that is resumed gets its trained weights later, from the trainer.
+
+    Returns:
+        The prepared data, whose examples hold what the anchor needs; and how likely the network finds right
+            and wrong answers, None for an encoder.
+    """
+    if config.method.anchor == "positive":
+        assert isinstance(ready.score, StringScorer), "anchors are for causal models"
+        known = displacement.with_reference(ready.network, ready.score, ready.examples, ready.collate)
+        ready = replace(ready, examples=known)
+    return ready, _likelihood(ready)
+
+
+def _displaced(ready: Prepared, before: Likelihood | None, health: Health, exported: int) -> dict[str, Any]:
+    """Say how likely right and wrong answers are now, for metrics.json; empty for an encoder."""
+    measured = displacement.facts(before, _likelihood(ready) if before else None)
+    if measured:
+        log.info(displacement.sentence(measured))
+    if lower := displacement.warning(measured):
+        health.note(exported, "displaced", lower)
+    return measured
+
+
+def _likelihood(ready: Prepared) -> Likelihood | None:
+    if not isinstance(ready.score, StringScorer) or rank_zero_only.rank != 0:
+        return None
+    return displacement.measure(ready.network, ready.score, ready.validation_examples, ready.collate)
 
 
 def _selected(
@@ -209,12 +246,13 @@ def take_best(config: TrainConfig, run: Run, ready: Prepared) -> int:
     return _take_exported(ready, run, config.method.epochs, True, whole)
 
 
-def _batches(config: TrainConfig, ready: Prepared) -> ChoiceData:
+def _batches(config: TrainConfig, ready: Prepared) -> tuple[ChoiceData, int]:
+    """The batches of the fit, and its number of optimizer steps."""
     method = config.method
     # Pairs are two items each, so that a step has as many items as was asked for.
     together = max(1, round(method.batch_size * len(ready.examples) / len(ready.train.items)))
     shares = ready.manifest.input_format.bare and method.share_texts  # dual
-    return ChoiceData(
+    batches = ChoiceData(
         collate=ready.collate,
         train=ready.examples,
         validation=ready.validation_examples,
@@ -225,15 +263,11 @@ def _batches(config: TrainConfig, ready: Prepared) -> ChoiceData:
         groups=[item.group for item in ready.train.items] if shares else None,
         uncut=method.accumulate != "1",
     )
+    return batches, len(batches.buckets) * method.epochs
 
 
-def _resumable(config: TrainConfig, run: Run) -> Path | None:
-    """The checkpoint to resume from. Under torchrun the first process may be about to clear the folder."""
-    anew = config.overwrite or config.resume == "never"
-    return run.checkpoint if run.checkpoint.exists() and not anew else None
-
-
-def _announce(config: TrainConfig, ready: Prepared, steps: int, trained: int, resumed: Path | None) -> None:
+def _announce(config: TrainConfig, run: Run, ready: Prepared, steps: int, trained: int) -> Path | None:
+    """Log what is trained, and find the checkpoint to resume from."""
     log.info(
         "training %s on %s: %d items, %d epochs, %d steps, %s",
         config.model.name,
@@ -250,8 +284,12 @@ def _announce(config: TrainConfig, ready: Prepared, steps: int, trained: int, re
     if ready.share < 1:
         share = 100 * ready.share
         log.info("%s trains %.2f %% of the weights, %s of them", config.peft.name, share, f"{trained:,}")
-    if resumed:
-        log.info("resuming from %s", resumed)
+    # Under torchrun the first process may be about to clear the folder.
+    anew = config.overwrite or config.resume == "never"
+    if not run.checkpoint.exists() or anew:
+        return None
+    log.info("resuming from %s", run.checkpoint)
+    return run.checkpoint
 
 
 def _run(

@@ -29,6 +29,7 @@ from figlang.scoring.wording import Wording, check_alone
 from figlang.tasks.mix import original
 from figlang.tasks.twins import twin
 from figlang.training.agreement import continues
+from figlang.training.anchored import AnchoredModule
 from figlang.training.base import ChoiceModule, Score
 from figlang.training.causal_lm import CausalLMModule
 from figlang.training.cross_entropy import CrossEntropyModule
@@ -252,11 +253,18 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         selection_examples=selection_examples,
         collate=encoder.collate,
         score=StringScorer(anatomy),
-        kind=CausalLMModule if method.name == "lm" else CrossEntropyModule,
+        kind=_way(method),
         head=frozenset(),
         manifest=manifest,
         notes=[],
     )
+
+
+def _way(method: MethodConfig) -> type[ChoiceModule]:
+    """How a causal model is trained."""
+    if method.name == "lm":
+        return CausalLMModule
+    return CrossEntropyModule if method.anchor == "none" else AnchoredModule
 
 
 def _wording(config: TrainConfig, train: Split, bos: str) -> Wording:

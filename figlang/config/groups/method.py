@@ -34,6 +34,14 @@ class MethodConfig(Section):
         "Causal models with contrastive. both: also choose the metaphor of a pair for a given answer.",
         ("forward", "both"),
     )
+    anchor: str = option(
+        "none",
+        "Causal models with contrastive: a second term of the loss that keeps the right answers likely. lm: "
+        "their language-modelling loss. positive: how far they have fallen below what they had before the "
+        "training. Both are in nats a token.",
+        ("none", "lm", "positive"),
+    )
+    anchor_weight: float = option(1.0, "Weight of the anchor beside the contrastive loss.", within=AMOUNT)
     selection: str = option(
         "none",
         "The epoch that is exported. none: the last. heldout: the one with the smallest loss on training "

@@ -36,6 +36,7 @@ class StringBatch:
         alone_strings: Strings whose scores are subtracted, (B, C); None if none are.
         gold: Place of the gold option, (B,); -1 if it is hidden.
         positions: Numbers of the items.
+        reference: Another network's log-probability a token of each gold string, (B,); None if not asked for.
     """
 
     inputs: dict[str, Tensor]
@@ -48,6 +49,7 @@ class StringBatch:
     alone_strings: Tensor | None
     gold: Tensor
     positions: list[int]
+    reference: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ class Choice:
 class EncodedStrings:
     """The strings of an item or a pair.
 
-    `scored` (S, 4) holds row, predicting node, token and string of every scored token.
+    `scored` (S, 4) holds row, predicting node, token and string of every scored token. `reference` has a
+    number for each choice, or none: see StringBatch.
     """
 
     positions: tuple[int, ...]
@@ -80,6 +83,7 @@ class EncodedStrings:
     scored: Tensor
     weights: tuple[float, ...]
     choices: tuple[Choice, ...]
+    reference: tuple[float, ...] = ()
 
     @property
     def longest(self) -> int:
@@ -228,6 +232,7 @@ class StringEncoder:
         row_S, place_S, token_S, string_S = torch.cat(scored).unbind(1)
         states, predictors = torch.unique(row_S * width + place_S, return_inverse=True)
         subtracts = any(choice.alone for choice, _ in choices)
+        reference = [number for example in batch for number in example.reference]
         return StringBatch(
             inputs=inputs,
             states=states,
@@ -243,6 +248,7 @@ class StringEncoder:
             else None,
             gold=torch.tensor([choice.gold for choice, _ in choices]),
             positions=[position for example in batch for position in example.positions],
+            reference=torch.tensor(reference) if reference else None,
         )
 
 
@@ -256,24 +262,38 @@ class StringScorer:
     def __init__(self, anatomy: Anatomy) -> None:
         self._anatomy = anatomy
 
-    def log_probs(self, network: nn.Module, batch: StringBatch) -> Tensor:
-        """The log-probability of every scored token, (S,) in float32."""
+    def logits(self, network: nn.Module, batch: StringBatch) -> Tensor:
+        """The network's logits at every state that predicts a scored token, (R, V) in float32."""
         anatomy = self._anatomy.of(network)
         read = anatomy.network if anatomy.not_split else anatomy.body
         outputs_NTH = read(**batch.inputs, use_cache=False)[0]
         states_RH = outputs_NTH.flatten(0, 1)[batch.states]
-        logits_RV = (states_RH if anatomy.not_split else anatomy.head(states_RH)).float()
+        return (states_RH if anatomy.not_split else anatomy.head(states_RH)).float()
+
+    def log_probs(self, network: nn.Module, batch: StringBatch) -> Tensor:
+        """The log-probability of every scored token, (S,) in float32."""
+        logits_RV = self.logits(network, batch)
         return logits_RV[batch.predictors, batch.tokens] - logits_RV.logsumexp(-1)[batch.predictors]
 
-    def __call__(self, network: nn.Module, batch: StringBatch) -> Tensor:
+    def scores(self, log_probs_S: Tensor, batch: StringBatch) -> Tensor:
         """Scores of the options, (B, C); -inf where a choice has fewer options."""
-        log_probs_S = self.log_probs(network, batch)
         scores_G = torch.zeros_like(batch.weights).index_add(0, batch.strings, log_probs_S) * batch.weights
         scores_BC = scores_G[batch.option_strings.clamp(min=0)]
         if batch.alone_strings is not None:
             subtracted_BC = scores_G[batch.alone_strings.clamp(min=0)]
             scores_BC = scores_BC - subtracted_BC.masked_fill(batch.alone_strings < 0, 0)
         return scores_BC.masked_fill(batch.option_strings < 0, -torch.inf)
+
+    def means(self, log_probs_S: Tensor, batch: StringBatch) -> Tensor:
+        """Log-probability a token of the options' strings, (B, C); -inf where a choice has fewer options."""
+        sums_G = torch.zeros_like(batch.weights).index_add(0, batch.strings, log_probs_S)
+        tokens_G = batch.strings.bincount(minlength=len(batch.weights))
+        means_BC = (sums_G / tokens_G)[batch.option_strings.clamp(min=0)]
+        return means_BC.masked_fill(batch.option_strings < 0, -torch.inf)
+
+    def __call__(self, network: nn.Module, batch: StringBatch) -> Tensor:
+        """Scores of the options, (B, C); -inf where a choice has fewer options."""
+        return self.scores(self.log_probs(network, batch), batch)
 
 
 def _choice(

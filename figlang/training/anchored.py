@@ -1,0 +1,67 @@
+"""Contrastive training of causal models that keeps the right answers likely.
+
+Contrastive training can win its margin by making both answers less likely, which preference training knows as
+likelihood displacement (Pal et al. 2024, arXiv 2402.13228, §3; Razin et al. 2024, arXiv 2410.08847, §1). An
+anchor is a second term of the loss that is about the right answers alone.
+
+Shape letters: S scored tokens, B choices, C options.
+"""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from figlang.config import MethodConfig
+from figlang.scoring.tree.branching import StringBatch, StringScorer
+from figlang.training.cross_entropy import CrossEntropyModule
+
+
+def likely(means_B: Tensor, _: StringBatch) -> Tensor:
+    """The language-model loss of the right answers, a token, as in RPO (Pang et al. 2024, arXiv 2404.19733,
+    equation 1).
+
+    Args:
+        means_B: Log-probability a token of each right answer, (B,).
+    """
+    return -means_B.mean()
+
+
+def not_below(means_B: Tensor, batch: StringBatch) -> Tensor:
+    """How far right answers have fallen below what they had before the training, a token, as in DPOP (Pal et
+    al. 2024, arXiv 2402.13228, equation 3).
+
+    Args:
+        means_B: Log-probability a token of each right answer, (B,).
+        batch: Its batch, with the log-probabilities of before.
+    """
+    assert batch.reference is not None, "the examples have the numbers of before"
+    return (batch.reference - means_B).clamp(min=0).mean()
+
+
+ANCHORS: Mapping[str, Callable[[Tensor, StringBatch], Tensor]] = {"lm": likely, "positive": not_below}
+
+
+class AnchoredModule(CrossEntropyModule):
+    """Trains by cross-entropy over the options and an anchor, whose weight is a setting.
+
+    The loss by which an epoch is selected has no anchor, so that it can be compared between weights.
+    """
+
+    def __init__(
+        self, network: torch.nn.Module, method: MethodConfig, score: StringScorer, steps: int, seed: int
+    ) -> None:
+        super().__init__(network=network, method=method, score=score, steps=steps, seed=seed)
+        self._strings, self._anchor = score, ANCHORS[method.anchor]
+
+    def loss(self, batch: StringBatch) -> dict[str, Tensor]:
+        log_probs_S = self._strings.log_probs(self.network, batch)
+        scores_BC = self._strings.scores(log_probs_S, batch)
+        loss = cross_entropy(scores_BC, batch.gold)
+        if self.training:
+            means_BC = self._strings.means(log_probs_S, batch)
+            gold_B = means_BC.gather(1, batch.gold[:, None])[:, 0]
+            loss = loss + self.method.anchor_weight * self._anchor(gold_B, batch)
+        correct = (scores_BC.detach().argmax(1) == batch.gold).sum()
+        return {"loss": loss, "cases": correct.new_tensor(len(batch.gold)), "correct": correct}

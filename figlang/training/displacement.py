@@ -1,0 +1,112 @@
+"""How likely a causal model finds right and wrong answers, before and after a training."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import torch
+from lightning_fabric.utilities import move_data_to_device
+from torch import nn
+
+from figlang.scoring.tree.branching import EncodedStrings, StringBatch, StringScorer
+
+MOST = 100  # items that are looked at
+TOGETHER = 8
+WORTH_SAYING = 0.1  # nats a token by which right answers may become less likely without a word
+
+Collate = Callable[[Sequence[EncodedStrings]], StringBatch]
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Mean log-probability a token, in nats, of right and wrong answers, over items."""
+
+    gold: float
+    wrong: float
+    items: int
+
+
+def measure(
+    network: nn.Module, score: StringScorer, examples: Sequence[EncodedStrings], collate: Collate
+) -> Likelihood | None:
+    """Measure the first items that have a label.
+
+    Args:
+        network: The network. Its mode is kept.
+        score: Its scorer.
+        examples: Items in tokens.
+        collate: Makes a batch of examples.
+
+    Returns:
+        None if there is no item with a label.
+    """
+    known = [each for each in examples if all(choice.gold >= 0 for choice in each.choices)][:MOST]
+    if not known:
+        return None
+    gold, wrong = [], []
+    for means, right in _means(network, score, known, collate):
+        gold.append(means[right])
+        wrong.append(sum(others := [*means[:right], *means[right + 1 :]]) / len(others))
+    return Likelihood(sum(gold) / len(gold), sum(wrong) / len(wrong), len(known))
+
+
+def with_reference(
+    network: nn.Module, score: StringScorer, examples: Sequence[EncodedStrings], collate: Collate
+) -> list[EncodedStrings]:
+    """Give every example the log-probability a token that its gold strings have now.
+
+    Args:
+        network: The network before its training.
+        score: Its scorer.
+        examples: The training items in tokens.
+        collate: Makes a batch of examples.
+    """
+    known = iter(means[right] for means, right in _means(network, score, examples, collate))
+    return [replace(each, reference=tuple(next(known) for _ in each.choices)) for each in examples]
+
+
+def facts(before: Likelihood | None, after: Likelihood | None) -> dict[str, Any]:
+    """What metrics.json says of two measurements; empty without them."""
+    if before is None or after is None:
+        return {}
+    return {"before": asdict(before), "after": asdict(after)}
+
+
+def sentence(measured: dict[str, Any]) -> str:
+    """The two measurements of `facts` as a sentence; empty without them."""
+    if not measured:
+        return ""
+    before, after = measured["before"], measured["after"]
+    return (
+        f"log-probability a token, of {after['items']} validation items, before and after: "
+        f"right answers {before['gold']:.2f} and {after['gold']:.2f}, "
+        f"wrong answers {before['wrong']:.2f} and {after['wrong']:.2f}"
+    )
+
+
+def warning(measured: dict[str, Any]) -> str:
+    """A sentence if right answers have become less likely; else empty."""
+    if not measured or measured["after"]["gold"] >= measured["before"]["gold"] - WORTH_SAYING:
+        return ""
+    return (
+        f"right answers became less likely ({measured['before']['gold']:.2f} to "
+        f"{measured['after']['gold']:.2f} nats a token): the model chooses, but it may not write well any "
+        "more; method.anchor=lm or positive holds this back"
+    )
+
+
+@torch.no_grad()
+def _means(
+    network: nn.Module, score: StringScorer, examples: Sequence[EncodedStrings], collate: Collate
+) -> list[tuple[list[float], int]]:
+    """For every choice the log-probability a token of its options, and the place of the right one."""
+    training, device = network.training, next(network.parameters()).device
+    network.eval()
+    found = []
+    for start in range(0, len(examples), TOGETHER):
+        batch = move_data_to_device(collate(examples[start : start + TOGETHER]), device)
+        means_BC = score.means(score.log_probs(network, batch), batch)
+        for means, right in zip(means_BC.tolist(), batch.gold.tolist(), strict=True):
+            found.append(([each for each in means if each > -torch.inf], right))
+    network.train(training)
+    return found
