@@ -11,7 +11,8 @@ from figlang.config.purposes import PURPOSES
 from figlang.machine.printing import legible
 
 COMMANDS = Path(__file__).parent / "commands"
-VERBS = sorted(path.stem for path in COMMANDS.glob("[a-z]*.py"))
+# A verb of two words, such as `rate serve`, has a file with an underscore between them.
+VERBS = sorted(path.stem.replace("_", " ") for path in COMMANDS.glob("[a-z]*.py"))
 USAGE = """usage: figlang VERB key=value …
 
 {verbs}
@@ -34,13 +35,15 @@ def main() -> None:
         sys.stdout.write(usage())
         raise SystemExit(0 if words else 2)
     verb, *rest = words
+    if rest and f"{verb} {rest[0]}" in VERBS:
+        verb, rest = f"{verb} {rest[0]}", rest[1:]
     if verb not in VERBS:
         meant = "".join(f" Did you mean {close}?" for close in get_close_matches(verb, VERBS, n=1))
         sys.stderr.write(f"error: figlang has no verb {verb!r}.{meant} The verbs are {', '.join(VERBS)}.\n")
         raise SystemExit(2)
     # Lightning starts the further processes of a training by `python sys.argv[0] …`, so this is the file of
     # the verb; but by `python -m NAME` if the main module has a specification, which does not know the verb.
-    sys.argv = [str(COMMANDS / f"{verb}.py"), *rest]
+    sys.argv = [str(_file(verb)), *rest]
     sys.modules["__main__"].__spec__ = None
     lazy(verb)()
 
@@ -54,9 +57,13 @@ def usage() -> str:
     return USAGE.format(verbs="\n\n".join(blocks))
 
 
+def _file(verb: str) -> Path:
+    return COMMANDS / f"{verb.replace(' ', '_')}.py"
+
+
 def about(verb: str) -> str:
     """What a verb does: the first sentence of its file, without the example."""
-    text = ast.get_docstring(ast.parse((COMMANDS / f"{verb}.py").read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(ast.parse(_file(verb).read_text(encoding="utf-8"))) or ""
     sentence = " ".join(text.partition("\n\n")[0].split())
     return re.split(r":? \(?`", sentence)[0].rstrip(".")
 

@@ -51,7 +51,7 @@ def said_of(words: list[list[str]], folder: Path) -> list[str]:
 
 MAIN = str(ROOT / "figlang" / "__main__.py")
 STARTS = {
-    **{verb: [MAIN, verb] for verb in VERBS},
+    **{verb: [MAIN, *verb.split()] for verb in VERBS},
     "train.py": [str(ROOT / "train.py")],
     "evaluate.py": [str(ROOT / "evaluate.py")],
 }

@@ -161,7 +161,7 @@ def test_every_verb_works_from_the_wheel_in_an_empty_folder(command: Path, tmp_p
     def left(verb: str, words: Sequence[str], files: str) -> str:
         """What is wrong with a verb's end: its exit code, warnings or missing files."""
         ended = subprocess.run(
-            [command, verb, *words],
+            [command, *verb.split(), *words],
             cwd=tmp_path,
             env=apart(tmp_path),
             capture_output=True,

@@ -25,7 +25,7 @@ from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.generate import GenerateConfig
 from figlang.config.verbs.judge import JudgeConfig
 from figlang.config.verbs.merge import MergeConfig
-from figlang.config.verbs.rate import RateConfig
+from figlang.config.verbs.rate import RateConfig, RateServeConfig, SheetConfig
 from figlang.config.verbs.release import ReleaseConfig
 from figlang.config.verbs.report import ReportConfig
 from figlang.config.verbs.reproduce import RankingConfig, ReproduceConfig
@@ -52,11 +52,13 @@ __all__ = [
     "PromptConfig",
     "RankingConfig",
     "RateConfig",
+    "RateServeConfig",
     "ReleaseConfig",
     "ReportConfig",
     "ReproduceConfig",
     "SamplingConfig",
     "ScoringConfig",
+    "SheetConfig",
     "SweepConfig",
     "TrainConfig",
     "TrainerConfig",

@@ -17,6 +17,7 @@ _figlang() {{
     word=${{line##* }}
     read -r _ first second <<<"$line"
     [ "$first" = "$word" ] && [ -z "$second" ] && first=
+{two_words}
     COMPREPLY=()
     before= after=$word values=
     if [ -z "$first" ]; then
@@ -62,7 +63,7 @@ def script(shell: str, folder: Path) -> str:
     """
     roots = {verb: _every_root(root) for verb, root in ROOTS.items()}
     keys = "\n".join(
-        f'        {verb}) values="{" ".join(f"{key}=" for key in _keys(several))} --help" ;;'
+        f'        {_one(verb)}) values="{" ".join([*_second(verb), *_assigned(several)])} --help" ;;'
         for verb, several in roots.items()
     )
     values: dict[str, list[str]] = {}
@@ -75,19 +76,36 @@ def script(shell: str, folder: Path) -> str:
         f'        {key}) values="{" ".join(names)}" ;;' for key, names in sorted(values.items())
     )
     text = _SCRIPT.format(
-        verbs=" ".join(ROOTS),
+        verbs=" ".join(verb for verb in ROOTS if " " not in verb),
+        two_words="\n".join(
+            f'    [[ $line == *"figlang {verb} "* ]] && first={_one(verb)}' for verb in ROOTS if " " in verb
+        ),
         keys=keys,
         values=lines,
         files="|".join(
             [
                 *(f"{key}=*" for key in FILES),
-                *(verb for verb, root in ROOTS.items() if "runs" in _names(root)),
+                *(_one(verb) for verb, root in ROOTS.items() if "runs" in _names(root)),
             ]
         ),
         whole_words="[[ $COMP_WORDBREAKS != *=* ]]" if shell == "bash" else "true",
         option="" if shell == "bash" else "-o nospace ",
     )
     return text if shell == "bash" else _ZSH + text
+
+
+def _one(verb: str) -> str:
+    """A verb as one word of the script."""
+    return verb.replace(" ", "_")
+
+
+def _second(verb: str) -> list[str]:
+    """The words that follow a verb in a verb of two words."""
+    return [other.partition(" ")[2] for other in ROOTS if other.startswith(f"{verb} ")]
+
+
+def _assigned(roots: list[Root]) -> list[str]:
+    return [f"{key}=" for key in _keys(roots)]
 
 
 def _every_root(root: Root) -> list[Root]:

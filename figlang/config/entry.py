@@ -171,12 +171,14 @@ def lazy(verb: str) -> Entry:
         The command.
     """
 
+    module = f"figlang.commands.{verb.replace(' ', '_')}"
+
     def task(options: Any) -> str | None:
-        made: str | None = _imported(f"figlang.commands.{verb}").main.task(options)
+        made: str | None = _imported(module).main.task(options)
         return made
 
     def conclude(made: list[str]) -> None:
-        concludes = import_module(f"figlang.commands.{verb}").main.conclude
+        concludes = import_module(module).main.conclude
         if concludes is not None:
             concludes(made)
 

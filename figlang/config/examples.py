@@ -34,6 +34,12 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "sweep": ("runs", "runs/minilm-figqa_medium output=lr"),
     "generate": ("model=smollm2 data=miqa name=answers", "model=gpt2 data=figqa_medium sampling=liu2022"),
     "rate": ("runs=[runs/smollm2/answers]", "ratings=[ann.csv,ben.csv]", "texts=[answers.csv] limit=50"),
+    "rate serve": (
+        "runs=[runs/smollm2/answers] raters=[ann,ben]",
+        "data=figqa_medium limit=200 raters=[ann,ben] checks=5",
+        "data=munch_generation ask=paraphrase limit=50 raters=[ann]",
+        "folder=runs/ratings export=true",
+    ),
     "judge": (
         "folder=runs/smollm2/answers model=smollm2",
         "folder=ratings model=served model.endpoint=http://host/v1 model.name=NAME ratings=[ann.csv,ben.csv]",

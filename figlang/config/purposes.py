@@ -5,7 +5,7 @@ from collections.abc import Mapping
 PURPOSES: Mapping[str, tuple[str, ...]] = {
     "Train and evaluate": ("train", "evaluate", "transfer", "reproduce"),
     "Compare and report": ("compare", "report", "sweep"),
-    "Answers in free text": ("generate", "rate", "judge"),
+    "Answers in free text": ("generate", "rate", "rate serve", "judge"),
     "Data": ("tasks", "describe", "contamination", "export"),
     "Models and releases": ("models", "merge", "average", "release", "push"),
     "This terminal": ("completion",),

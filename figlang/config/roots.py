@@ -23,7 +23,7 @@ from figlang.config.verbs.judge import JudgeConfig
 from figlang.config.verbs.merge import MergeConfig
 from figlang.config.verbs.models import ModelsConfig
 from figlang.config.verbs.push import PushConfig
-from figlang.config.verbs.rate import RateConfig
+from figlang.config.verbs.rate import RateConfig, RateServeConfig
 from figlang.config.verbs.release import ReleaseConfig
 from figlang.config.verbs.report import ReportConfig
 from figlang.config.verbs.reproduce import ReproduceConfig
@@ -92,6 +92,7 @@ ROOTS: Mapping[str, Root] = {
     "report": Root(ReportConfig, {"data": None}),
     "sweep": Root(SweepConfig),
     "rate": Root(RateConfig),
+    "rate serve": Root(RateServeConfig, {"data": None}),
     "judge": Root(JudgeConfig, {"method": "contrastive", "model": None, "trainer": "auto"}),
     "describe": Root(DescribeConfig, {"data": "figqa_medium"}),
     "contamination": Root(ContaminationConfig, {"data": "figqa_large"}),
@@ -108,7 +109,7 @@ ROOTS: Mapping[str, Root] = {
 def stored(verb: str) -> str:
     """The name by which Hydra finds the root of a verb. It differs from all files in a user's
     `--config-dir`."""
-    return f"figlang_{verb}"
+    return f"figlang_{verb.replace(' ', '_')}"
 
 
 def chosen(verb: str, words: Sequence[str]) -> tuple[str, Root]:

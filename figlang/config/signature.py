@@ -26,7 +26,8 @@ def signature(facts: Mapping[str, Any]) -> str:
 def program() -> str:
     """The running command, as it is typed: for example `python evaluate.py`, or `figlang transfer`."""
     path = Path(sys.argv[0])
-    return f"figlang {path.stem}" if path.parent.name == "commands" else f"python {path.name}"
+    verb = path.stem.replace("_", " ")
+    return f"figlang {verb}" if path.parent.name == "commands" else f"python {path.name}"
 
 
 def digest(plain: Any) -> str:

@@ -74,24 +74,27 @@ def agreement(rated: Sequence[Rated], scale: str) -> dict[str, Any]:
     nominal and for interval codes; Gwet's AC1; and the number of answers with several ratings that are all
     the same.
     """
-    codes_IK = _matrix(rated)
     used = registry.scales()[scale]
-    complete = intraclass(codes_IK[~np.isnan(codes_IK).any(1)]) if used.scored else None
-    incomplete = intraclass(codes_IK) if used.scored else None
+    return measures(np.array([one.codes for one in rated], dtype=np.float64), len(used.codes), used.scored)
+
+
+def measures(codes_IK: Ratings, categories: int, scored: bool = False) -> dict[str, Any]:
+    """The measures of `agreement` for codes of items (rows) by raters (columns), nan where there is none.
+
+    `categories` is the number of codes that raters can choose from. Only `scored` codes have an ICC.
+    """
+    complete = intraclass(codes_IK[~np.isnan(codes_IK).any(1)]) if scored else None
+    incomplete = intraclass(codes_IK) if scored else None
     several = [set(row[~np.isnan(row)]) for row in codes_IK if (~np.isnan(row)).sum() > 1]
     return {
         "icc_complete": None if complete is None else asdict(complete),
         "icc_incomplete": None if incomplete is None else asdict(incomplete),
         "alpha_nominal": alpha(codes_IK, "nominal"),
         "alpha_interval": alpha(codes_IK, "interval"),
-        "gwet_ac1": ac1(codes_IK, len(used.codes)),
+        "gwet_ac1": ac1(codes_IK, categories),
         "unanimous": sum(len(codes) == 1 for codes in several),
         "rated_by_several": len(several),
     }
-
-
-def _matrix(rated: Sequence[Rated]) -> Ratings:
-    return np.array([one.codes for one in rated], dtype=np.float64)
 
 
 def show(content: Mapping[str, Any], console: Console) -> None:

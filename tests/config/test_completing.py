@@ -49,7 +49,7 @@ def test_verbs_keys_options_and_choices(tmp_path: Path) -> None:
         "figlang evaluate split=d",
         "figlang train --h",
     )
-    assert sorted(verbs) == VERBS
+    assert sorted(verbs) == [verb for verb in VERBS if " " not in verb]
     assert some == ["train", "transfer"]
     assert {"method=", "method.lr="} <= set(keys)
     assert field == ["model.name=", "model.name_or_path="]

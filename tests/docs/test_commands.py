@@ -31,7 +31,8 @@ def verb_and_options(command: str) -> tuple[str, list[str]]:
     """The verb of a command and the words after it, whoever starts it."""
     words = shlex.split(command)
     if words[0] == "figlang":
-        return words[1], words[2:]
+        verb = " ".join(words[1:3])
+        return (verb, words[3:]) if verb in ROOTS else (words[1], words[2:])
     # The words of torchrun and sbatch come before the script.
     place = next(n for n, word in enumerate(words) if re.search(r"\.py$|\.sbatch$|^figlang$", word))
     if words[place] == "figlang":

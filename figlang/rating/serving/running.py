@@ -1,0 +1,110 @@
+"""Start the server of a study, tell the organiser the codes, and write the exports at its end."""
+
+import logging
+import socket
+from pathlib import Path
+
+from rich.console import Console
+
+from figlang.config import RateServeConfig
+from figlang.errors import FiglangError
+from figlang.files.whole import lock
+from figlang.rating.serving import exports
+from figlang.rating.serving.app import Pages, application
+from figlang.rating.serving.store import Store
+from figlang.rating.serving.study import Study
+
+SERVING = ".serving.lock"
+
+
+def serve(study: Study, folder: Path, config: RateServeConfig, console: Console) -> None:
+    """Serve the pages until Ctrl-C.
+
+    Raises:
+        FiglangError: A package is missing, nobody rates, the address is taken, another process serves this
+            folder, or a file cannot be read.
+    """
+    try:
+        import starlette  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise FiglangError(
+            "figlang rate serve needs the packages starlette and uvicorn; install them: "
+            "pip install 'figlang[people]'"
+        ) from error
+    with lock(folder / SERVING, folder, "folder=DIR"):
+        store = Store(folder, study.signature)
+        try:
+            store.enrol(config.raters)
+            if len(store.codes()) == 1 and not config.join:
+                raise FiglangError("nobody rates yet; give raters=[ann,ben], or join=true")
+            pages = Pages(study, store, folder, config)
+            bound = _bound(config)
+            address = f"http://{_host(config.host)}:{bound.getsockname()[1]}/"
+            _say(invitation(store, study, address, config.join), console)
+            logging.getLogger("uvicorn").setLevel(logging.WARNING)  # the invitation says all
+            running = uvicorn.Config(
+                application(pages, tuple(config.names)),
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                ws="none",
+                timeout_graceful_shutdown=3,
+            )
+            try:
+                uvicorn.Server(running).run(sockets=[bound])
+            except KeyboardInterrupt:
+                pass
+            finally:
+                bound.close()
+            made = exports.write(study, store, folder, config.finished)
+            _say([f"{len(made)} files are in {folder / exports.FOLDER}"], console)
+        finally:
+            store.close()
+
+
+def export(study: Study, folder: Path, config: RateServeConfig, console: Console) -> None:
+    """Write the exports of a study, also while another process serves it."""
+    store = Store(folder, study.signature)
+    try:
+        for path in exports.write(study, store, folder, config.finished):
+            _say([str(path)], console)
+    finally:
+        store.close()
+
+
+def invitation(store: Store, study: Study, address: str, joins: bool) -> list[str]:
+    """What the organiser reads at the start: the address, and everybody's code."""
+    codes = store.codes()
+    width = max(len("organiser"), *map(len, codes))
+    lines = [f"{len(study.questions)} questions, {study.checks} attention items. The page: {address}", ""]
+    lines += [f"  {name or 'organiser':<{width}}  {code}" for name, code in codes.items()]
+    if joins:
+        lines += ["", f"Join: {address}?join={store.joining}&PROLIFIC_PID=ID"]
+    return [*lines, "", "Ctrl-C ends the server and writes the exports. The same command goes on."]
+
+
+def _bound(config: RateServeConfig) -> socket.socket:
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((config.host, config.port))
+        bound.listen(128)
+    except OSError as error:
+        bound.close()
+        raise FiglangError(
+            f"host={config.host} port={config.port} cannot be listened at ({error.strerror}); "
+            "give another port=, or port=0 for a free one"
+        ) from error
+    return bound
+
+
+def _host(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _say(lines: list[str], console: Console) -> None:
+    for line in lines:
+        console.print(line, highlight=False, markup=False, emoji=False, soft_wrap=True)
