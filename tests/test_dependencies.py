@@ -33,10 +33,13 @@ UNIMPORTED = {
     "lion-pytorch": "figlang/training/optimizers.py imports it by its name in a text",
     "schedulefree": "figlang/training/optimizers.py imports it by its name in a text",
     "hydra-submitit-launcher": "hydra finds it as a plugin",
+    "vllm": "the engine asks for it by name, and a package of the tests stands in for it",
     "latex2mathml": "docs/making writes formulas with it",
     "mkdocs-material": "mkdocs finds it as a theme",
     "mkdocstrings": "mkdocs finds it as a plugin",
 }
+# These ask for their own versions of torch, which one set of versions cannot hold too.
+UNPINNED = {"vllm"}
 # The environments of `make bench-score` and `make test-served` have these.
 ELSEWHERE = {"lm_eval", "llama_cpp"}
 
@@ -131,7 +134,7 @@ def test_every_library_has_one_version_in_the_constraints() -> None:
     pairs = [line.split("==") for line in lines if line and not line.startswith("#")]
     pinned = {canonical(name): version for name, version in pairs}
     assert len(pinned) == len(pairs)
-    assert (REQUIRED | OPTIONAL | DEVELOPERS) - {"figlang"} <= set(pinned)
+    assert (REQUIRED | OPTIONAL | DEVELOPERS) - {"figlang"} - UNPINNED <= set(pinned)
     # What those need in turn, as far as it is installed here.
     left, seen = sorted(REQUIRED | OPTIONAL | DEVELOPERS), set[str]()
     while left:

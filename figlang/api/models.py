@@ -16,8 +16,9 @@ from figlang.config.composing import CONF
 from figlang.errors import FiglangError
 from figlang.evaluation import assessment, cleanness, opening, predicting, runtime
 from figlang.models import weights
-from figlang.models.checkpoint import Loaded, Served
+from figlang.models.checkpoint import Loaded
 from figlang.models.formats import Ability
+from figlang.models.hosted.opened import Opened
 from figlang.models.manifest import MANIFEST
 from figlang.runs import outputs
 from figlang.tables import Cell, Number, Table
@@ -73,7 +74,7 @@ class Model:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = [*words]
-        self._opened: dict[str, Loaded | Served] = {}
+        self._opened: dict[str, Opened] = {}
         config = calling.evaluation(self._words)
         self.name = config.model.name
         with quietly():
@@ -209,7 +210,7 @@ class Model:
         own = () if data.data is not None else split.items
         return Predictions(answers, about, notes=notes, items=own)
 
-    def _open(self, config: EvaluateConfig) -> Loaded | Served:
+    def _open(self, config: EvaluateConfig) -> Opened:
         key = repr(config.scoring)
         if key not in self._opened:
             runtime.start(config.seed, config.trainer)

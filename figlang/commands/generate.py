@@ -14,7 +14,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import generation, opening, predicting, soundness
 from figlang.files import folders, ownership
-from figlang.models.checkpoint import Loaded, Served
+from figlang.models.hosted.opened import Opened
 from figlang.rating import answers, ratings, sheets
 from figlang.reports import spending
 from figlang.runs import outputs, results
@@ -85,7 +85,7 @@ def _rated(config: GenerateConfig, asked: Sequence[Open]) -> Sequence[Rated] | N
 
 
 def _write(
-    config: GenerateConfig, loaded: Loaded | Served, asked: Sequence[Open], pool: Sequence[Generation]
+    config: GenerateConfig, loaded: Opened, asked: Sequence[Open], pool: Sequence[Generation]
 ) -> tuple[list[Generation], dict[str, Any]]:
     """Write the answers of the model, and the settings that can change them."""
     with soundness.explained(loaded):

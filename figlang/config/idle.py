@@ -6,8 +6,11 @@ from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
 
 # Options of model= that are said about a checkpoint too: a checkpoint never allows the first two by itself,
-# and its adapters can be evaluated in two ways.
-ALLOWING = ("model.allow_bin", "model.trust_remote_code", "model.adapters")
+# and the others say how it is evaluated.
+ALLOWING = (
+    *("model.allow_bin", "model.trust_remote_code", "model.adapters"),
+    *("model.engine", "model.tensor_parallel", "model.window"),
+)
 # Options of trainer= that only the Trainer reads: an evaluation runs in the network's own precision, and
 # torchrun splits it.
 TRAINING = ("trainer.precision", "trainer.devices", "trainer.nodes", "trainer.strategy")

@@ -18,6 +18,10 @@ def check_packages(config: Any) -> None:
         FiglangError: One is not. It says what to type.
     """
     model = getattr(config, "model", None)
+    if isinstance(model, ModelConfig) and model.engine == "vllm" and importlib.util.find_spec("vllm") is None:
+        raise FiglangError(
+            "model.engine=vllm needs the package vllm; install it: pip install 'figlang[vllm]'"
+        )
     if not isinstance(model, ModelConfig) or getattr(config, "checkpoint", None) is not None:
         return
     if not getattr(config, "opens_model", True):

@@ -12,6 +12,7 @@ from figlang.evaluation.processes import Processes
 from figlang.files import folders
 from figlang.models import checkpoint
 from figlang.models.checkpoint import Loaded, Served
+from figlang.models.hosted.opened import Opened
 from figlang.runs import outputs, recomputed, results
 from figlang.runs.predictions import FORWARD, read_predictions
 from figlang.tasks import prompting, registry
@@ -36,6 +37,11 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
         raise FiglangError(
             "model=served is asked by one process, with model.concurrency requests in flight; leave torchrun "
             "out"
+        )
+    if processes.size > 1 and config.model.engine != "transformers":
+        raise FiglangError(
+            f"model.engine={config.model.engine} starts its own processes (model.tensor_parallel); leave "
+            "torchrun out"
         )
     split = opening.items(config)
     pool = prompting.pool(config.prompt, config.data, config.paths)
@@ -69,7 +75,7 @@ def how(config: EvaluateConfig, pool: Pool, processes: Processes | None = None) 
 def described(
     config: EvaluateConfig,
     split: Split,
-    loaded: Loaded | Served,
+    loaded: Opened,
     facts: Mapping[str, Any],
     wanted: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -127,7 +133,7 @@ def beside(
 
 
 def _write(
-    config: EvaluateConfig, split: Split, loaded: Loaded | Served, way: predicting.How
+    config: EvaluateConfig, split: Split, loaded: Opened, way: predicting.How
 ) -> dict[str, Any] | None:
     """Predict and measure into the folder of an evaluation; what metrics.json says, in the first process."""
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))

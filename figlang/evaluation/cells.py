@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 from figlang.config.verbs.reproduce import RankingConfig, ReproduceConfig
 from figlang.errors import FiglangError
 from figlang.evaluation import filling, judging, likelihood, served_filling, soundness
-from figlang.models.checkpoint import Loaded, Served
+from figlang.models.checkpoint import Served
+from figlang.models.hosted.opened import Hosted, Opened, not_here
 from figlang.runs import cells
 from figlang.scoring import choices
 from figlang.statistics import rankings
@@ -32,7 +33,7 @@ class Filling(ABC):
     """The reason why no context is hidden; None if it can be hidden."""
 
     @abstractmethod
-    def open(self, split: Split, loaded: Loaded | Served) -> None:
+    def open(self, split: Split, loaded: Opened) -> None:
         """Keep the items and the model.
 
         Raises:
@@ -67,7 +68,7 @@ class Answers(Filling):
         self._scoring = likelihood.answer_scoring(config.scoring)
         self._names = [name for names in grid.parts().values() for name in names]
 
-    def open(self, split: Split, loaded: Loaded | Served) -> None:
+    def open(self, split: Split, loaded: Opened) -> None:
         if not loaded.manifest.input_format.causal:
             raise FiglangError(
                 f"this table needs a causal model, but {loaded.manifest.name} is another kind; try "
@@ -146,7 +147,7 @@ class Letters(Filling):
     def __init__(self, grid: LetterGrid[Any], config: ReproduceConfig) -> None:
         self._grid, self._config = grid, config
 
-    def open(self, split: Split, loaded: Loaded | Served) -> None:
+    def open(self, split: Split, loaded: Opened) -> None:
         self._loaded = loaded
         questions = registry.task(split.task).asked(split.question)
         self._judge = judging.judge(loaded, questions, self._config.prompt, self._config.scoring)
@@ -204,7 +205,9 @@ class Words(Filling):
     def __init__(self, grid: BlankGrid[Any], config: RankingConfig) -> None:
         self._grid, self._config = grid, config
 
-    def open(self, split: Split, loaded: Loaded | Served) -> None:
+    def open(self, split: Split, loaded: Opened) -> None:
+        if isinstance(loaded, Hosted):
+            raise not_here(loaded)
         self._loaded = loaded
         if isinstance(loaded, Served):
             self._way = served_filling.way(self._config, loaded)

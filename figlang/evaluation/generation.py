@@ -22,6 +22,7 @@ from figlang.errors import FiglangError, NonFiniteError, one_line, owned
 from figlang.machine import bars
 from figlang.machine.limits import within
 from figlang.models.checkpoint import Loaded, Served
+from figlang.models.hosted.opened import Hosted, Opened
 from figlang.models.served.abilities import opening
 from figlang.scoring.replies import final
 from figlang.scoring.requests import bos_ids
@@ -76,7 +77,8 @@ class Writer:
         ids = [
             [*self.bos, *self.tokenizer(prompt, add_special_tokens=False)["input_ids"]] for prompt in prompts
         ]
-        self._check(prompts, ids, sampling.max_tokens)
+        window = getattr(self.network.config.get_text_config(), "max_position_embeddings", None)
+        check_room(prompts, ids, sampling.max_tokens, window)
         order = sorted(range(len(prompts)), key=lambda place: len(ids[place]))
         written: dict[int, list[str]] = {}
         batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
@@ -128,17 +130,28 @@ class Writer:
         )
         return list(self.tokenizer.batch_decode(continued_RT[:, longest:], skip_special_tokens=True))
 
-    def _check(self, prompts: Sequence[str], ids: Sequence[Sequence[int]], room: int) -> None:
-        window = getattr(self.network.config.get_text_config(), "max_position_embeddings", None)
-        for prompt, row in zip(prompts, ids, strict=True):
-            if not row:
-                raise FiglangError("an empty prompt cannot be continued without a bos; set model.bos")
-            if window is not None and len(row) + room > window:
-                raise FiglangError(
-                    f"prompt {prompt[:60]!r}… has {len(row)} tokens; with sampling.max_tokens={room} that "
-                    f"is more than the {window} that the network reads; ask for fewer examples or shorter "
-                    "answers"
-                )
+
+def check_room(prompts: Sequence[str], ids: Sequence[Sequence[int]], room: int, window: int | None) -> None:
+    """Check that prompts and answers fit into a network.
+
+    Args:
+        prompts: The prompts.
+        ids: Their tokens.
+        room: The longest answer in tokens.
+        window: How many tokens the network reads; None if there is no limit.
+
+    Raises:
+        FiglangError: If one does not, or if a prompt is empty.
+    """
+    for prompt, row in zip(prompts, ids, strict=True):
+        if not row:
+            raise FiglangError("an empty prompt cannot be continued without a bos; set model.bos")
+        if window is not None and len(row) + room > window:
+            raise FiglangError(
+                f"prompt {prompt[:60]!r}… has {len(row)} tokens; with sampling.max_tokens={room} that "
+                f"is more than the {window} that the network reads; ask for fewer examples or shorter "
+                "answers"
+            )
 
 
 def first_paragraph(text: str) -> str:
@@ -163,7 +176,7 @@ def first_sentence(text: str, end: str = "sentence") -> str:
 
 
 def answer(
-    loaded: Loaded | Served, asked: Sequence[Open], sampling: SamplingConfig, cut: str, progress: bool = False
+    loaded: Opened, asked: Sequence[Open], sampling: SamplingConfig, cut: str, progress: bool = False
 ) -> tuple[list[Generation], str]:
     """Answer all questions, in their order. Returns the answers, each with the part that is rated, and how
     the model was asked.
@@ -176,6 +189,11 @@ def answer(
         writer = Writer(loaded.network, loaded.tokenizer, bos_ids(loaded.tokenizer, loaded.bos()))
         with owned([question.item for question in asked]):
             texts = writer.write(prompts, sampling, progress=progress)
+    elif isinstance(loaded, Hosted):
+        before = bos_ids(loaded.tokenizer, loaded.bos())
+        texts = [
+            [text for text, _ in several] for several in _hosted(loaded, before, prompts, sampling, progress)
+        ]
     elif loaded.endpoint.abilities.completes:
         texts = loaded.endpoint.complete(
             [opening(loaded.bos()) + prompt for prompt in prompts], sampling, progress
@@ -200,7 +218,7 @@ def answer(
 
 
 def converse(
-    loaded: Loaded | Served, messages: Sequence[str], sampling: SamplingConfig, progress: bool = False
+    loaded: Opened, messages: Sequence[str], sampling: SamplingConfig, progress: bool = False
 ) -> tuple[list[list[Reply]], str]:
     """Replies to messages, each in a chat of its own, and how the model was asked.
 
@@ -216,10 +234,21 @@ def converse(
         )
     chats = [[{"role": "user", "content": message}] for message in messages]
     prompts = [templated(tokenizer, chat, loaded.manifest.name) for chat in chats]
+    if isinstance(loaded, Hosted):
+        written = _hosted(loaded, (), prompts, sampling, progress)
+        return [[Reply(text, cut) for text, cut in several] for several in written], manner(loaded, sampling)
     texts = Writer(loaded.network, tokenizer).write(prompts, sampling, progress=progress)
     return [
         [Reply(text, _is_cut(tokenizer, text, sampling)) for text in several] for several in texts
     ], manner(loaded, sampling)
+
+
+def _hosted(
+    loaded: Hosted, bos: Sequence[int], prompts: Sequence[str], sampling: SamplingConfig, progress: bool
+) -> list[list[tuple[str, bool]]]:
+    ids = [[*bos, *loaded.tokenizer(prompt, add_special_tokens=False)["input_ids"]] for prompt in prompts]
+    check_room(prompts, ids, sampling.max_tokens, loaded.engine.window)
+    return loaded.engine.write(ids, sampling, progress)
 
 
 def templated(tokenizer: PreTrainedTokenizerBase, chat: list[dict[str, str]], name: str) -> str:
@@ -234,7 +263,7 @@ def templated(tokenizer: PreTrainedTokenizerBase, chat: list[dict[str, str]], na
         ) from error
 
 
-def manner(loaded: Loaded | Served, sampling: SamplingConfig) -> str:
+def manner(loaded: Opened, sampling: SamplingConfig) -> str:
     """The settings of a chat, for the signature."""
     if isinstance(loaded, Served) and "temperature" not in (loaded.endpoint.abilities.reply or {}):
         return "chat,sampled"

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from figlang.config import NliConfig, PromptConfig, ScoringConfig
 from figlang.evaluation.processes import Processes
 from figlang.models import gguf, layout, opening
-from figlang.models.checkpoint import Loaded, Served
+from figlang.models.checkpoint import Served
+from figlang.models.hosted.opened import Hosted, Opened
 from figlang.models.manifest import UNTRAINED
 from figlang.scoring.adapted import has_layers
 from figlang.tasks import registry
@@ -122,7 +123,7 @@ class Answering(ABC):
         """
 
 
-def origin(loaded: Loaded | Served) -> dict[str, Any]:
+def origin(loaded: Opened) -> dict[str, Any]:
     """The model and its training data, for a signature. `weights` is the network's fingerprint."""
     manifest = loaded.manifest
     if isinstance(loaded, Served):
@@ -131,6 +132,17 @@ def origin(loaded: Loaded | Served) -> dict[str, Any]:
             "base": manifest.base,
             "method": manifest.method,
             **loaded.endpoint.facts,
+        }
+    if isinstance(loaded, Hosted):
+        kept = manifest.settings == UNTRAINED and gguf.is_gguf(manifest.base)
+        return {
+            "model": manifest.name,
+            "base": manifest.base,
+            **({"file": gguf.quantization(manifest.base)} if kept else {}),
+            "method": manifest.method,
+            "trained": f"{manifest.trained_on}@{manifest.settings}",
+            "train_seed": manifest.seed,
+            **loaded.engine.facts,
         }
     # In how many bits a file kept the weights is lost once they are read: they become the float32 values that
     # they stand for.

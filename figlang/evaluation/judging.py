@@ -13,6 +13,7 @@ from figlang.evaluation.generation import Writer
 from figlang.evaluation.replying import Protocol
 from figlang.models.checkpoint import Loaded, Served
 from figlang.models.formats import Ability
+from figlang.models.hosted.opened import Hosted, Opened, not_here
 from figlang.models.served.scorer import ServedScorer
 from figlang.scoring import choices, letters
 from figlang.scoring.flat import Sequences
@@ -47,7 +48,7 @@ class Judged:
 
 
 def judge(
-    model: Loaded | Served, questions: Questions, prompt: PromptConfig, scoring: ScoringConfig | None
+    model: Opened, questions: Questions, prompt: PromptConfig, scoring: ScoringConfig | None
 ) -> "Judge | ServedJudge | ChatJudge":
     """Make the judge for a model. Make it once for all prompts, since it probes the network.
 
@@ -63,6 +64,8 @@ def judge(
     if model.manifest.input_format.ability is Ability.REPLY:
         scoring = scoring or ScoringConfig(**model.manifest.scoring or {})
         return ChatJudge(model, questions, prompt, scoring)
+    if isinstance(model, Hosted):
+        raise not_here(model)
     if isinstance(model, Served):
         return ServedJudge(model, questions, prompt, scoring)
     return Judge(model, questions, prompt, scoring)
@@ -208,7 +211,7 @@ class ChatJudge:
     """
 
     def __init__(
-        self, model: Loaded | Served, questions: Questions, prompt: PromptConfig, scoring: ScoringConfig
+        self, model: Opened, questions: Questions, prompt: PromptConfig, scoring: ScoringConfig
     ) -> None:
         check(prompt, None)
         if prompt.reply != "letter" or prompt.chat != "none":

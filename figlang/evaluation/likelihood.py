@@ -6,8 +6,10 @@ from figlang.config import PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.evaluation import judging
 from figlang.evaluation.how import Answering, How, Rows, Share, origin
-from figlang.models.checkpoint import Loaded, Served
+from figlang.models.checkpoint import Served
 from figlang.models.formats import MASKED
+from figlang.models.hosted.opened import Hosted, Opened
+from figlang.models.hosted.scorer import HostedScorer
 from figlang.models.served.scorer import ServedScorer
 from figlang.scoring import choices, likelihood
 from figlang.scoring.masked import MaskedScorer
@@ -22,7 +24,7 @@ ANSWER = ScoringConfig("answer", span="answer", backward_span="answer", norm="su
 class LogProbabilities(Answering):
     """A causal or masked network, or a model behind an endpoint that gives log-probabilities."""
 
-    def __init__(self, loaded: Loaded | Served) -> None:
+    def __init__(self, loaded: Opened) -> None:
         self._loaded = loaded
 
     def answer(self, share: Share, how: How) -> tuple[Rows, dict[str, Any]]:
@@ -121,10 +123,12 @@ def answer_scoring(scoring: ScoringConfig | None) -> ScoringConfig:
     return scoring
 
 
-def engine(loaded: Loaded | Served, scoring: ScoringConfig, bos: str) -> likelihood.Scorer:
+def engine(loaded: Opened, scoring: ScoringConfig, bos: str) -> likelihood.Scorer:
     """Make the object that computes the log-probabilities of a model. `bos` stands before every string."""
     if isinstance(loaded, Served):
         return ServedScorer(loaded.endpoint, bos)
+    if isinstance(loaded, Hosted):
+        return HostedScorer(loaded.engine, bos, scoring.overflow)
     if loaded.manifest.input_format is MASKED:
         return MaskedScorer(loaded.network, loaded.tokenizer, scoring.masking)
     return CausalScorer(loaded.network, loaded.tokenizer, bos, scoring.overflow)

@@ -9,13 +9,14 @@ from figlang.config import DataConfig, EvaluateConfig, settings_of_data
 from figlang.errors import FiglangError
 from figlang.evaluation import runtime
 from figlang.models import checkpoint, layout
-from figlang.models.checkpoint import Loaded, Served
+from figlang.models.checkpoint import Loaded
+from figlang.models.hosted.opened import Opened, hosted
 from figlang.runs import recomputed, unfinished
 from figlang.tasks import registry as data
 from figlang.types import Split
 
 
-def opened(config: EvaluateConfig, needed: str | None = None) -> tuple[Split, Loaded | Served]:
+def opened(config: EvaluateConfig, needed: str | None = None) -> tuple[Split, Opened]:
     """The items and the model of an evaluation.
 
     Args:
@@ -50,7 +51,7 @@ def items(config: EvaluateConfig) -> Split:
     return split
 
 
-def usage(model: Loaded | Served) -> dict[str, Any]:
+def usage(model: Opened) -> dict[str, Any]:
     """What the answers of an endpoint took since it was last asked, as a part of metrics.json.
 
     Args:
@@ -63,7 +64,7 @@ def usage(model: Loaded | Served) -> dict[str, Any]:
     return {"usage": took} if took else {}
 
 
-def model(config: EvaluateConfig, needed: str | None = None, kept: Sequence[Loaded] = ()) -> Loaded | Served:
+def model(config: EvaluateConfig, needed: str | None = None, kept: Sequence[Loaded] = ()) -> Opened:
     """Open the model of an evaluation and put it on its device; call after `items`.
 
     A network whose loading has already laid out its weights (over several devices, or quantized) stays where
@@ -82,6 +83,8 @@ def model(config: EvaluateConfig, needed: str | None = None, kept: Sequence[Load
     """
     if config.checkpoint is not None:
         unfinished.check(config.checkpoint)
+    if config.model.engine != "transformers":
+        return hosted(config)
     loaded = checkpoint.named_by(config, needed, kept)
     if isinstance(loaded, Loaded):
         layout.place(loaded.network, runtime.device(config.trainer))

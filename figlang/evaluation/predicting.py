@@ -12,8 +12,8 @@ from figlang.evaluation.entailing import Entailment
 from figlang.evaluation.how import Answering, How, Placed, Row, Rows, Share, origin
 from figlang.evaluation.likelihood import LogProbabilities
 from figlang.evaluation.replying import Replies
-from figlang.models.checkpoint import Loaded, Served
 from figlang.models.formats import Ability
+from figlang.models.hosted.opened import Opened
 from figlang.runs.answered import Answered, refused
 from figlang.types import Split
 
@@ -28,7 +28,7 @@ ANSWERING: dict[Ability, Callable[[Any], Answering]] = {
 }
 
 
-def predict(loaded: Loaded | Served, split: Split, folder: Path, how: How) -> dict[str, Any]:
+def predict(loaded: Opened, split: Split, folder: Path, how: How) -> dict[str, Any]:
     """Predict a split, and write predictions.jsonl and the other files of the model's ability.
 
     Args:
@@ -50,7 +50,7 @@ def predict(loaded: Loaded | Served, split: Split, folder: Path, how: How) -> di
     return facts
 
 
-def answer(loaded: Loaded | Served, split: Split, how: How) -> tuple[Answered | None, dict[str, Any]]:
+def answer(loaded: Opened, split: Split, how: How) -> tuple[Answered | None, dict[str, Any]]:
     """Predict a split, and write nothing.
 
     Args:
@@ -76,7 +76,7 @@ def answer(loaded: Loaded | Served, split: Split, how: How) -> tuple[Answered | 
         return whole, facts
 
 
-def _check(loaded: Loaded | Served, share: Share, how: How) -> None:
+def _check(loaded: Opened, share: Share, how: How) -> None:
     manifest, split, questions = loaded.manifest, share.split, share.questions
     if idle := _idle(loaded, how):
         raise FiglangError(
@@ -99,7 +99,7 @@ def _check(loaded: Loaded | Served, share: Share, how: How) -> None:
         )
 
 
-def _idle(loaded: Loaded | Served, how: How) -> str | None:
+def _idle(loaded: Opened, how: How) -> str | None:
     """The first setting that has no effect on this model."""
     takes = loaded.manifest.input_format
     if how.scoring is not None and how.scoring.kind != takes.scoring:

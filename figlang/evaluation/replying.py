@@ -9,7 +9,7 @@ from figlang.config import PromptConfig, SamplingConfig, ScoringConfig
 from figlang.errors import owned
 from figlang.evaluation import generation
 from figlang.evaluation.how import Answering, How, Rows, Share, origin
-from figlang.models.checkpoint import Loaded, Served
+from figlang.models.hosted.opened import Opened
 from figlang.scoring.replies import Answered, choose
 from figlang.tasks.examples import Pool
 from figlang.tasks.lettered import Lettered
@@ -22,7 +22,7 @@ log = logging.getLogger("figlang")
 class Replies(Answering):
     """A chat model, here or behind an endpoint."""
 
-    def __init__(self, model: Loaded | Served) -> None:
+    def __init__(self, model: Opened) -> None:
         self._model = model
 
     def answer(self, share: Share, how: How) -> tuple[Rows, dict[str, Any]]:
@@ -68,7 +68,7 @@ class Protocol:
 
     def __init__(
         self,
-        model: Loaded | Served,
+        model: Opened,
         questions: Questions,
         scoring: ScoringConfig,
         prompt: PromptConfig,

@@ -13,7 +13,8 @@ from tokenizers.models import BPE
 from transformers import PreTrainedTokenizerBase
 
 from figlang.errors import FiglangError, NonFiniteError
-from figlang.models.checkpoint import Loaded, Served
+from figlang.models.checkpoint import Served
+from figlang.models.hosted.opened import Hosted, Opened
 from figlang.types import Item
 
 log = logging.getLogger("figlang")
@@ -23,7 +24,7 @@ UNFAMILIAR = 0.1  # share of unknown tokens above which choices say little
 
 
 @contextmanager
-def explained(loaded: Loaded | Served) -> Iterator[None]:
+def explained(loaded: Opened) -> Iterator[None]:
     """A context in which errors about scores that are not finite also name the cause."""
     try:
         yield
@@ -31,12 +32,14 @@ def explained(loaded: Loaded | Served) -> Iterator[None]:
         raise FiglangError(f"{error}; {_cause(loaded)}; nothing was written") from error
 
 
-def _cause(loaded: Loaded | Served) -> str:
+def _cause(loaded: Opened) -> str:
     if isinstance(loaded, Served):
         return (
             f"the endpoint of {loaded.manifest.name} gave such log-probabilities; check the server and its "
             "weights"
         )
+    if isinstance(loaded, Hosted):
+        return f"vLLM computed them from {loaded.manifest.name}; try model.engine=transformers"
     for name, weight in loaded.network.named_parameters():
         if weight.is_floating_point() and (bad := int((~weight.isfinite()).sum())):
             return (
@@ -107,7 +110,7 @@ def _script(letter: str) -> str:
     return unicodedata.name(letter, "UNNAMED").split()[0].capitalize()
 
 
-def texts(loaded: Loaded | Served, items: Sequence[Item]) -> dict[str, Any]:
+def texts(loaded: Opened, items: Sequence[Item]) -> dict[str, Any]:
     """The part `unknown_tokens` of metrics.json, with a warning if the tokenizer does not know the texts.
 
     Empty for a served model, whose tokenizer is not here, and for a tokenizer that knows every text.

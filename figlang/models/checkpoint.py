@@ -119,8 +119,23 @@ def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig
         model: Settings of which `revision`, `allow_bin`, `trust_remote_code` and `adapters` count.
         cache: Folder for converted files.
     """
-    model, manifest = _named(source, model)
+    if model is not None:
+        _check_here(model)
+    model, manifest = named(source, model)
     return _open(model, manifest, cache)
+
+
+def _check_here(model: ModelConfig) -> None:
+    """Check that no other engine is asked for, which `figlang.models.hosted` opens.
+
+    Raises:
+        FiglangError: If one is.
+    """
+    if model.engine != "transformers":
+        raise FiglangError(
+            f"model.engine={model.engine} is for figlang evaluate and generate; this needs the network "
+            "itself, so leave model.engine out"
+        )
 
 
 def load_unmerged(source: str, model: ModelConfig | None = None, cache: str = PathsConfig.cache) -> Loaded:
@@ -129,7 +144,7 @@ def load_unmerged(source: str, model: ModelConfig | None = None, cache: str = Pa
     Raises:
         FiglangError: If the source has no adapters.
     """
-    model, manifest = _named(source, model)
+    model, manifest = named(source, model)
     network, tokenizer = weights.unmerged(model, cache)
     return Loaded(network, tokenizer, manifest)
 
@@ -142,7 +157,8 @@ def _settled(model: ModelConfig) -> ModelConfig:
     return replace(model, adapters="apart" if large and weights.has_adapters(model) else "merge")
 
 
-def _named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Manifest]:
+def named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Manifest]:
+    """The settings with which a checkpoint is opened, and its manifest; the arguments are those of `load`."""
     located, given = weights.locate(source), model or ModelConfig()
     manifest = manifests.read(located, source, given.revision, given.trust_remote_code)
     return replace(
@@ -242,6 +258,7 @@ def pretrained(
     Raises:
         FiglangError: If the scoring needs another kind of network.
     """
+    _check_here(model)
     if scoring is not None and scoring.kind == "pll":
         return _masked(model, scoring, cache, kept)
     return (_causal if model.family == "causal" else _encoder)(model, scoring, cache, kept)

@@ -49,6 +49,8 @@ def _check_adapters(config: TrainConfig) -> None:
             "train adapters over 4 bits "
             "with peft=qlora"
         )
+    if model.engine != "transformers":
+        raise FiglangError(f"model.engine={model.engine} is for evaluation; leave it out of training")
     if model.adapters == "apart":
         raise FiglangError(
             "model.adapters=apart is for evaluation; leave it out of training, and see peft.stack"

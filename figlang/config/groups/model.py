@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from figlang.config.groups.endpoint import EndpointConfig
-from figlang.config.section import TOKENS, option
+from figlang.config.section import COUNT, TOKENS, option
 from figlang.errors import FiglangError
 
 
@@ -36,6 +36,18 @@ class ModelConfig(EndpointConfig):
     )
     quantization: str = option(
         "none", "causal: hold the weights in 8 or 4 bits, by bitsandbytes.", ("none", "8bit", "4bit")
+    )
+    engine: str = option(
+        "transformers",
+        "causal, for evaluation: what computes. vllm: vLLM in this process (pip install 'figlang[vllm]').",
+        ("transformers", "vllm"),
+    )
+    tensor_parallel: int = option(1, "engine=vllm: the number of GPUs that share each layer.", within=COUNT)
+    window: int | None = option(
+        None,
+        "engine=vllm: the longest text with its reply, in tokens. null: as long as the network reads, at "
+        "most 8192.",
+        within=TOKENS,
     )
     adapters: str = option(
         "auto",
@@ -76,6 +88,26 @@ class ModelConfig(EndpointConfig):
             if self.family != "causal" and getattr(self, name) != unset:
                 raise FiglangError(
                     f"model.{name} is for causal models, but model={self.name} is an encoder; leave it out"
+                )
+
+        self._check_engine()
+
+    def _check_engine(self) -> None:
+        if self.engine == "transformers":
+            for name, unset in (("tensor_parallel", 1), ("window", None)):
+                if getattr(self, name) != unset:
+                    raise FiglangError(f"model.{name} is for model.engine=vllm; leave it out")
+            return
+        if self.family == "served":
+            raise FiglangError("model=served is computed behind its endpoint; leave model.engine out")
+        for name, taken in (
+            ("device_map", (None,)),
+            ("quantization", ("none", "4bit")),
+            ("adapters", ("auto", "apart")),
+        ):
+            if getattr(self, name) not in taken:
+                raise FiglangError(
+                    f"model.{name}={getattr(self, name)} is not for model.engine={self.engine}; leave it out"
                 )
 
     def check_names(self) -> None:

@@ -1,0 +1,1 @@
+"""Networks that another engine holds inside this process: vLLM's offline `LLM`."""

@@ -1,0 +1,1 @@
+"""Engines inside this process."""
