@@ -11,7 +11,7 @@ from figlang.evaluation import processes as sharding
 from figlang.evaluation.processes import Processes
 from figlang.files import folders
 from figlang.models import checkpoint
-from figlang.models.checkpoint import Loaded, Served
+from figlang.models.checkpoint import Loaded
 from figlang.models.hosted.opened import Opened
 from figlang.runs import outputs, recomputed, results
 from figlang.runs.predictions import FORWARD, read_predictions

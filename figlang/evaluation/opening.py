@@ -9,7 +9,7 @@ from figlang.config import DataConfig, EvaluateConfig, settings_of_data
 from figlang.errors import FiglangError
 from figlang.evaluation import runtime
 from figlang.models import checkpoint, layout
-from figlang.models.checkpoint import Loaded
+from figlang.models.checkpoint import Loaded, Served
 from figlang.models.hosted.opened import Opened, hosted
 from figlang.runs import recomputed, unfinished
 from figlang.tasks import registry as data
