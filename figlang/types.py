@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 CLASSES = ("entailment", "neutral", "contradiction")
 TWO_CLASSES = ("entailment", "not_entailment")
@@ -181,15 +181,33 @@ class Prediction:
         return None if self.gold is None else self.choice == self.gold
 
 
+class Turn(NamedTuple):
+    """One turn of a conversation. `role` is system, user or assistant."""
+
+    role: str
+    content: str
+
+
+Chat = tuple[Turn, ...]
+"""A conversation, which a model goes on with."""
+
+
+def said(message: str) -> Chat:
+    """The conversation that a message of the user begins."""
+    return (Turn("user", message),)
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a model answered in a chat: `cut` if it ran into the limit of tokens, `refused` if a content
-    filter stopped it, and `usage`, what an endpoint says that it took."""
+    filter stopped it, `usage`, what an endpoint says that it took, and `reasoning`, which some servers send
+    apart from the text."""
 
     text: str
     cut: bool = False
     refused: bool = False
     usage: dict[str, float] | None = None
+    reasoning: str = ""
 
 
 @dataclass(frozen=True, slots=True)

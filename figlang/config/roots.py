@@ -53,7 +53,7 @@ class Root:
 
 
 # `method` of an evaluation is what the checkpoint was trained by; the preset only fills the group.
-_ASKED = {"method": "contrastive", "scoring": None}
+_ASKED = {"method": "contrastive", "scoring": None, "protocol": None}
 
 _EVALUATED = {"data": "figqa_sample", **_ASKED, "prompt": "none", "model": "minilm", "trainer": "auto"}
 

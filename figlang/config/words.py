@@ -86,11 +86,12 @@ def _check_several(words: Sequence[str], presets: Mapping[str, Sequence[str]]) -
 
 
 def _check_scoring(words: list[str]) -> None:
-    field = next((word.split("=")[0] for word in words if word.startswith("scoring.")), None)
-    if field and not any(word.startswith("scoring=") for word in words):
-        raise FiglangError(
-            f"{field} changes a preset, which has to be named with it: scoring=clean {field}=…"
-        )
+    for group, preset in (("scoring", "clean"), ("protocol", "cot")):
+        field = next((word.split("=")[0] for word in words if word.startswith(f"{group}.")), None)
+        if field and not any(word.startswith(f"{group}=") for word in words):
+            raise FiglangError(
+                f"{field} changes a preset, which has to be named with it: {group}={preset} {field}=…"
+            )
 
 
 def _with_runs(words: list[str]) -> list[str]:

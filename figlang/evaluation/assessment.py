@@ -69,6 +69,7 @@ def how(config: EvaluateConfig, pool: Pool, processes: Processes | None = None) 
         processes=processes,
         max_length=config.max_length,
         blind=config.blind,
+        protocol=config.protocol,
     )
 
 

@@ -1,8 +1,9 @@
 """Texts and replies that a causal model writes, locally or behind an endpoint, and the part that is rated."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 import regex
@@ -16,19 +17,20 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from figlang.config import SamplingConfig
+from figlang.config import ProtocolConfig, SamplingConfig
 from figlang.config.signature import digest
 from figlang.errors import FiglangError, NonFiniteError, one_line, owned
 from figlang.machine import bars
 from figlang.machine.limits import within
 from figlang.models.checkpoint import Loaded, Served
 from figlang.models.hosted.opened import Hosted, Opened
+from figlang.models.served import chatting
 from figlang.models.served.abilities import opening
 from figlang.scoring.replies import final
 from figlang.scoring.requests import bos_ids
 from figlang.tasks import registry
 from figlang.text.tidying import CLOSER, TERMINAL
-from figlang.types import Generation, Open, Reply
+from figlang.types import Chat, Generation, Open, Reply
 
 # Marks of scripts without spaces need none behind them.
 SENTENCE_END = regex.compile(rf"[.!?…]+{CLOSER}*(?=\s|$)|(?:(?![.!?…]){TERMINAL})+{CLOSER}*")
@@ -199,7 +201,8 @@ def answer(
             [opening(loaded.bos()) + prompt for prompt in prompts], sampling, progress
         )
     else:
-        replies, how = converse(loaded, prompts, sampling, progress)
+        replies = converse(loaded, prompts, sampling, progress)
+        how = manner(loaded, sampling)
         texts = [[final(reply.text) for reply in several] for several in replies]
     written = [
         Generation(
@@ -218,29 +221,58 @@ def answer(
 
 
 def converse(
-    loaded: Opened, messages: Sequence[str], sampling: SamplingConfig, progress: bool = False
-) -> tuple[list[list[Reply]], str]:
-    """Replies to messages, each in a chat of its own, and how the model was asked.
+    loaded: Opened,
+    chats: Sequence[str | Chat],
+    sampling: SamplingConfig,
+    progress: bool = False,
+    settings: ProtocolConfig | None = None,
+    letters: Sequence[int] = (),
+) -> list[list[Reply]]:
+    """Replies to conversations.
 
-    Raises FiglangError for a model without a chat format.
+    Args:
+        loaded: The model.
+        chats: The conversations, each of which ends with a turn of the user. A text is such a turn alone.
+        sampling: How replies are drawn.
+        progress: Whether to show a bar.
+        settings: The protocol; None for the usual one.
+        letters: For each conversation how many letters a server may allow; empty: replies are free.
+
+    Returns:
+        `sampling.n` replies to each conversation.
+
+    Raises:
+        FiglangError: The model has no chat format.
     """
+    settings = settings or ProtocolConfig()
     if isinstance(loaded, Served):
-        return loaded.endpoint.chat(messages, sampling, progress), manner(loaded, sampling)
-    tokenizer = loaded.tokenizer
-    if not tokenizer.chat_template:
+        return loaded.endpoint.chat(chats, sampling, settings, letters, progress)
+    prompts = worded(loaded, chats, settings)
+    if isinstance(loaded, Hosted):
+        written = _hosted(loaded, (), prompts, sampling, progress)
+        return [[Reply(text, cut) for text, cut in several] for several in written]
+    texts = Writer(loaded.network, loaded.tokenizer).write(prompts, sampling, progress=progress)
+    return [[Reply(text, _is_cut(loaded.tokenizer, text, sampling)) for text in several] for several in texts]
+
+
+def worded(loaded: Loaded | Hosted, chats: Sequence[str | Chat], settings: ProtocolConfig) -> list[str]:
+    """Conversations as texts that a local model continues, by the template of its tokenizer.
+
+    Args:
+        loaded: The model.
+        chats: The conversations.
+        settings: The protocol, which may have settings of the template.
+
+    Raises:
+        FiglangError: The model has no chat format, or its template fails.
+    """
+    if not loaded.tokenizer.chat_template:
         raise FiglangError(
             f"{loaded.manifest.name} has no chat format, so that it cannot reply; use scoring=clean, or a "
             "chat model"
         )
-    chats = [[{"role": "user", "content": message}] for message in messages]
-    prompts = [templated(tokenizer, chat, loaded.manifest.name) for chat in chats]
-    if isinstance(loaded, Hosted):
-        written = _hosted(loaded, (), prompts, sampling, progress)
-        return [[Reply(text, cut) for text, cut in several] for several in written], manner(loaded, sampling)
-    texts = Writer(loaded.network, tokenizer).write(prompts, sampling, progress=progress)
-    return [
-        [Reply(text, _is_cut(tokenizer, text, sampling)) for text in several] for several in texts
-    ], manner(loaded, sampling)
+    own = settings.chat_template_kwargs
+    return [templated(loaded.tokenizer, chatting.messages(chat), loaded.manifest.name, own) for chat in chats]
 
 
 def _hosted(
@@ -251,10 +283,15 @@ def _hosted(
     return loaded.engine.write(ids, sampling, progress)
 
 
-def templated(tokenizer: PreTrainedTokenizerBase, chat: list[dict[str, str]], name: str) -> str:
+def templated(
+    tokenizer: PreTrainedTokenizerBase,
+    chat: list[dict[str, str]],
+    name: str,
+    own: Mapping[str, Any] = MappingProxyType({}),
+) -> str:
     try:
         with within(PATIENCE, f"{name}: its chat template"):
-            return str(tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True))
+            return str(tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True, **own))
     except FiglangError:
         raise
     except Exception as error:  # templates raise what they please, and recurse

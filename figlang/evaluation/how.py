@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from figlang.config import NliConfig, PromptConfig, ScoringConfig
+from figlang.config import NliConfig, PromptConfig, ProtocolConfig, ScoringConfig
 from figlang.evaluation.processes import Processes
 from figlang.models import gguf, layout, opening
 from figlang.models.checkpoint import Served
@@ -32,6 +32,7 @@ class How:
         progress: Whether to show a bar.
         batch_size: Items that an encoder reads at a time.
         scoring: The scoring; None for the manifest's own.
+        protocol: How a chat model is asked; None for the protocol `letter`.
         prompt: The prompt.
         pool: The pool that the examples of the prompt are drawn from.
         nli: How probabilities of NLI classes become scores.
@@ -49,6 +50,7 @@ class How:
     processes: Processes = field(default_factory=Processes)
     max_length: int | None = None
     blind: bool = True
+    protocol: ProtocolConfig | None = None
 
 
 @dataclass(frozen=True)

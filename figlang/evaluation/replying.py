@@ -1,22 +1,39 @@
-"""The letter protocol: a chat model is asked about lettered options, and its replies become predictions."""
+"""Chat models: they are asked by a protocol, and their replies become predictions."""
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from figlang.config import PromptConfig, SamplingConfig, ScoringConfig
-from figlang.errors import owned
+from figlang.config import PromptConfig, ProtocolConfig, ScoringConfig
+from figlang.errors import FiglangError
 from figlang.evaluation import generation
 from figlang.evaluation.how import Answering, How, Rows, Share, origin
+from figlang.evaluation.protocols import score
+from figlang.evaluation.protocols.cot import Reasoned
+from figlang.evaluation.protocols.letter import Letter
+from figlang.evaluation.protocols.logprobs import LetterProbabilities
+from figlang.evaluation.protocols.speaking import Speaker, checked
+from figlang.evaluation.protocols.two_step import TwoStep
+from figlang.evaluation.protocols.way import Way
 from figlang.models.hosted.opened import Opened
-from figlang.scoring.replies import Answered, choose
+from figlang.scoring.answered import Answered
+from figlang.tasks import lettered
 from figlang.tasks.examples import Pool
+from figlang.tasks.instructions import LANGUAGES
 from figlang.tasks.lettered import Lettered
 from figlang.tasks.questions import Questions, describe
 from figlang.types import Item, Prediction
 
 log = logging.getLogger("figlang")
+
+# How questions with letters are asked, by `protocol.way`. Ratings ask about texts and are not among them.
+WAYS: dict[str, type[Way]] = {
+    "letter": Letter,
+    "cot": Reasoned,
+    "two_step": TwoStep,
+    "logprobs": LetterProbabilities,
+}
 
 
 class Replies(Answering):
@@ -27,13 +44,18 @@ class Replies(Answering):
 
     def answer(self, share: Share, how: How) -> tuple[Rows, dict[str, Any]]:
         scoring = how.scoring or ScoringConfig(**self._model.manifest.scoring or {})
-        protocol = Protocol(self._model, share.questions, scoring, how.prompt, how.pool)
-        asked = protocol.ask(share.split.items, share.items, how.progress, how.blind)
-        rows = Rows(
-            share.place(asked.predictions, asked.items),
-            None if asked.blind is None else share.place(asked.blind, asked.items),
-            replies=share.place(asked.replies, asked.items),
-        )
+        settings = how.protocol or ProtocolConfig()
+        protocol = Protocol(self._model, share.questions, scoring, how.prompt, how.pool, settings)
+        if settings.way == "score":
+            rows = _rated(protocol, share, how)
+        else:
+            asked = protocol.ask(share.split.items, share.items, how.progress, how.blind)
+            rows = Rows(
+                share.place(asked.predictions, asked.items),
+                None if asked.blind is None else share.place(asked.blind, asked.items),
+                measured=share.place(asked.measured, asked.items) if asked.measured else None,
+                replies=share.place(asked.replies, asked.items) if asked.replies else None,
+            )
         facts = protocol.facts(protocol.prompt) | share.questions.facts(protocol.prompt)
         return rows, {**origin(self._model), **facts}
 
@@ -45,18 +67,20 @@ class Asked:
     Args:
         items: For each question the id of its item.
         predictions: The choice in each reply.
-        replies: The replies as they are written to a file.
+        replies: The replies as they are written to a file; none if probabilities were read.
         blind: The choices with the context hidden; None if they were not wanted.
+        measured: The probabilities of letters, as they are written to a file.
     """
 
     items: list[str]
     predictions: list[Prediction]
     replies: list[dict[str, Any]]
     blind: list[Prediction] | None = None
+    measured: list[dict[str, Any]] | None = None
 
 
 class Protocol:
-    """How a chat model is asked for letters.
+    """How a chat model is asked.
 
     Args:
         model: The model.
@@ -64,6 +88,10 @@ class Protocol:
         scoring: Orders of options, and the longest reply.
         prompt: The prompt; its defaults are filled in.
         pool: What examples are drawn from.
+        settings: The protocol; None for `letter`.
+
+    Raises:
+        FiglangError: A setting has no effect on this model, or a language has no such question.
     """
 
     def __init__(
@@ -73,9 +101,17 @@ class Protocol:
         scoring: ScoringConfig,
         prompt: PromptConfig,
         pool: Pool,
+        settings: ProtocolConfig | None = None,
     ) -> None:
         self._model, self._questions, self._scoring, self._pool = model, questions, scoring, pool
-        self.prompt = questions.settled(prompt)
+        self.settings = settings or ProtocolConfig()
+        self.prompt = _translated(questions.settled(prompt), self.settings.language)
+        checked(self.speaker())
+
+    def speaker(self, progress: bool = False) -> Speaker:
+        """The model with the settings of the protocol."""
+        tokens = self.settings.max_tokens or self._scoring.max_tokens
+        return Speaker(self._model, self.settings, tokens, progress)
 
     def ask(
         self, items: Sequence[Item], share: Sequence[Item], progress: bool = False, blind: bool = False
@@ -92,31 +128,34 @@ class Protocol:
             FiglangError: The prompt shows no letters, or the model has no chat.
         """
         asked = self._letters(items, share)
-        unseen = self._letters(items, share, blind=True) if blind else []
+        unseen = [replace(each, blind=True) for each in self._letters(items, share, True)] if blind else []
         if unseen:
             log.info(
                 "every question is asked again with its context hidden, which can double the requests; "
                 "blind=false turns this off"
             )
-        replies = self._replies([*asked, *unseen], progress)
-        predictions, answered = choose(asked, replies[: len(asked)])
-        without, answered_unseen = choose(unseen, replies[len(asked) :])
-        self._warn(answered, "")
-        self._warn(answered_unseen, " to questions with a hidden context")
+        found = WAYS[self.settings.way]().ask([*asked, *unseen], self.speaker(progress))
+        count = len(asked)
+        warn(found.replies[:count], "", self.speaker().max_tokens)
+        warn(found.replies[count:], " to questions with a hidden context", self.speaker().max_tokens)
         return Asked(
             [question.source.id for question in asked],
-            predictions,
-            [each.record() for each in answered],
-            without if blind else None,
+            found.predictions[:count],
+            [each.record() for each in found.replies[:count]],
+            found.predictions[count:] if blind else None,
+            found.measured[:count] or None,
         )
 
     def facts(self, prompt: PromptConfig) -> dict[str, Any]:
         """The settings that can change a reply, for the signature. `prompt` has its defaults filled in."""
-        scoring, orders = self._scoring, self._questions.orders or self._scoring.orders
-        manner = generation.manner(self._model, SamplingConfig(max_tokens=scoring.max_tokens))
+        speaker, orders = self.speaker(), self._questions.orders or self._scoring.orders
+        manner = generation.manner(self._model, speaker.sampling())
         source = f",source={self._pool.source}" if prompt.k else ""
+        name = self._scoring.name if self.settings.way == "letter" else self.settings.way
+        asked = "" if self.settings.way == "score" else f"orders={orders},"
+        own = "".join(f",{key}={value}" for key, value in _changed(self.settings).items())
         return {
-            "scoring": f"{scoring.name}({manner},orders={orders},max_tokens={scoring.max_tokens})",
+            "scoring": f"{name}({manner},{asked}max_tokens={speaker.max_tokens}{own})",
             "norm": "none",
             "prompt": f"{describe(prompt).removesuffix(')')}{source},seed={prompt.seed})",
         }
@@ -124,29 +163,68 @@ class Protocol:
     def _letters(self, items: Sequence[Item], share: Sequence[Item], blind: bool = False) -> list[Lettered]:
         return self._questions.letters(items, share, self.prompt, self._pool, self._scoring.orders, blind)
 
-    def _replies(self, questions: Sequence[Lettered], progress: bool) -> list[Any]:
-        """The first reply to each message. Equal messages are sent once; the items of a pair are equal
-        without their contexts."""
-        owners: dict[str, str] = {}
-        for question in questions:
-            owners.setdefault(question.message, question.item.id)
-        # In one go, so that an endpoint's estimate counts all of them.
-        with owned(list(owners.values())):
-            replies, _ = generation.converse(
-                self._model, list(owners), SamplingConfig(max_tokens=self._scoring.max_tokens), progress
-            )
-        first = {message: several[0] for message, several in zip(owners, replies, strict=True)}
-        return [first[question.message] for question in questions]
 
-    def _warn(self, answered: Sequence[Answered], which: str) -> None:
-        invalid = [each for each in answered if each.letter is None]
-        if not invalid:
-            return
-        log.warning(
-            "%d of %d replies%s name no option and count as wrong (%d of them refused by a content filter, "
-            "%d cut at scoring.max_tokens=%d)",
-            *(len(invalid), len(answered), which),
-            sum(each.refused for each in invalid),
-            sum(each.cut for each in invalid),
-            self._scoring.max_tokens,
+def _rated(protocol: Protocol, share: Share, how: How) -> Rows:
+    """The rows of the protocol `score`."""
+    if share.questions.by_letter or how.prompt.k:
+        raise FiglangError(
+            "protocol=score rates statements one by one, but this prompt has examples or options that "
+            "are not statements; use another protocol"
         )
+    speaker = protocol.speaker(how.progress)
+    found = score.rate(share.items, share.task, speaker, how.blind)
+    warn(found.replies, "", speaker.max_tokens)
+    return Rows(
+        share.place(found.forward),
+        None if found.blind is None else share.place(found.blind),
+        share.place(found.backward, [one.id for one in found.backward]) if found.backward else None,
+        replies=share.place([one.record() for one in found.replies]),
+    )
+
+
+def _translated(prompt: PromptConfig, language: str) -> PromptConfig:
+    """The prompt with its question in another language, if that question is one of figlang's own."""
+    own = prompt.question in lettered.TEMPLATES and prompt.template is None
+    if language == "en" or not own:
+        return prompt
+    known = LANGUAGES[language].questions
+    if prompt.question not in known:
+        raise FiglangError(
+            f"prompt.question={prompt.question} has no wording in protocol.language={language}; use "
+            f"prompt.question={', '.join(known)}, or give prompt.template="
+        )
+    return replace(prompt, template=known[str(prompt.question)])
+
+
+def _changed(settings: ProtocolConfig) -> dict[str, Any]:
+    """The settings of a protocol that are not the usual ones and can change a reply."""
+    usual, named = ProtocolConfig(), ("name", "way", "max_tokens", "temperature")
+    found = {
+        key: value
+        for key, value in vars(settings).items()
+        if key not in named and value != getattr(usual, key)
+    }
+    return {
+        key: repr(value) if isinstance(value, str | dict | list) else value for key, value in found.items()
+    }
+
+
+def warn(answered: Sequence[Answered], which: str, max_tokens: int) -> None:
+    """Say how many replies cannot be read.
+
+    Args:
+        answered: The replies.
+        which: Words behind "replies".
+        max_tokens: The limit of tokens.
+    """
+    invalid = [each for each in answered if each.letter is None]
+    if not invalid:
+        return
+    log.warning(
+        "%d of %d replies%s name no option and count as wrong (%d of them refused by a content filter, "
+        "%d cut at scoring.max_tokens=%d)",
+        *(len(invalid), len(answered), which),
+        sum(each.refused for each in invalid),
+        sum(each.cut for each in invalid),
+        max_tokens,
+    )

@@ -115,7 +115,7 @@ def _replied(
 ) -> Found:
     """The word in the reply to each message."""
     with owned(list(owners.values())):
-        replies, _ = generation.converse(
+        replies = generation.converse(
             model, list(owners), SamplingConfig(max_tokens=how.max_tokens), progress
         )
     found: Found = {}

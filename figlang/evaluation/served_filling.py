@@ -133,7 +133,7 @@ class ServedFiller:
 
     def _reply(self, blanks: Sequence[Blank], progress: bool) -> list[Ranked]:
         messages = [blank.before.removesuffix(blank.cue) + ASKED for blank in blanks]
-        replies, _ = converse(self._served, messages, SamplingConfig(max_tokens=REASONING), progress)
+        replies = converse(self._served, messages, SamplingConfig(max_tokens=REASONING), progress)
         words = [one_word(several[0].text) for several in replies]
         if invalid := words.count(""):
             log.warning(

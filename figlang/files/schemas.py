@@ -62,6 +62,8 @@ class ReplyRow(TypedDict):
     letter: Annotated[str, Field(pattern="^[A-Z]$")] | None
     cut: bool
     refused: NotRequired[bool]
+    reason: NotRequired[str]
+    ratings: NotRequired[list[Finite | None]]
 
 
 @with_config(STRICT)

@@ -20,6 +20,7 @@ from figlang.reports import (
     page,
     spending,
     surface,
+    unread,
 )
 from figlang.reports.parts import Chapter, Long, Picture, Section
 from figlang.runs import names, spelled, systems
@@ -140,6 +141,7 @@ def _sections(
         hardness.likelihood(chapter),
         hardness.confidence(chapter),
         overview.curves(chapter),
+        unread.section(chapter),
         spending.section(chapter),
         overview.reproduction(chapter),
     ]

@@ -6,6 +6,7 @@ from typing import Any
 from figlang.reports.parts import Chapter, Section, fitted
 from figlang.tables import Cell, Table
 
+THOUGHT = "tokens_reasoning"  # a part of the tokens that came out
 NOTE = (
     "As the endpoints count, with answers that were stored before. The cost is the endpoint's own, or that "
     "of its tokens by the prices that were set."
@@ -19,7 +20,9 @@ def line(usage: Mapping[str, Any]) -> str:
         usage: Requests, tokens and cost (`Meter.taken`).
     """
     said = f"{usage['counted']:,} of {usage['requests']:,} answers are counted by the endpoint"
-    return f"{said}: {usage['tokens_in']:,} tokens in, {usage['tokens_out']:,} out{_cost(usage, ', cost ')}."
+    thought = f" ({took:,} of them reasoning)" if (took := usage.get(THOUGHT)) else ""
+    tokens = f"{usage['tokens_in']:,} tokens in, {usage['tokens_out']:,} out{thought}"
+    return f"{said}: {tokens}{_cost(usage, ', cost ')}."
 
 
 def section(chapter: Chapter) -> Section | None:
@@ -28,11 +31,11 @@ def section(chapter: Chapter) -> Section | None:
     for pool in chapter.pools:
         for system in pool.systems:
             if took := system.content.get("usage"):
-                tokens = (took["requests"], took["tokens_in"], took["tokens_out"])
+                tokens = [took.get(name) for name in ("requests", "tokens_in", "tokens_out", THOUGHT)]
                 rows.append((pool.name, system.content.get("seed"), *tokens, _cost(took) or None))
     if not rows:
         return None
-    columns = ("system", "seed", "requests", "tokens in", "tokens out", "cost")
+    columns = ("system", "seed", "requests", "tokens in", "tokens out", "of them reasoning", "cost")
     return Section(
         "Tokens and cost", (fitted(Table("usage", "Tokens and cost", columns, tuple(rows), (NOTE,))),)
     )

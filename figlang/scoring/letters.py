@@ -5,7 +5,7 @@ The tokens of a letter may include a space (`▁A`, `ĠA`, or a space and an `A`
 probabilities of both forms are added.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,7 +49,7 @@ class LetterScores:
     def predictions(self) -> list[Prediction]:
         """The choice of every item: the letter with the largest sum of its forms' probabilities."""
         return [
-            Prediction.of(item, tuple(_total(form.values()) for form in found))
+            Prediction.of(item, tuple(total(form.values()) for form in found))
             for item, found in zip((each.item for each in self.asked), self.by_form, strict=True)
         ]
 
@@ -102,5 +102,6 @@ def answer_forms(spans: SpanFinder, asked: Sequence[Prompted]) -> list[list[tupl
     return found
 
 
-def _total(log_probs: Any) -> float:
+def total(log_probs: Iterable[float]) -> float:
+    """The logarithm of the sum of probabilities, by their logarithms."""
     return float(torch.tensor(list(log_probs), dtype=torch.float64).logsumexp(0))

@@ -100,14 +100,14 @@ def choose(
         strings = places[place]
         forward.append(decided(item, scores.forward(strings)))
         if strings.backward:
-            backward.append(decided(_posed_backward(item, partners[item.id]), scores.backward(strings)))
+            backward.append(decided(posed_backward(item, partners[item.id]), scores.backward(strings)))
         if blind:
             unseen.append(decided(item, scores.blind(strings)))
         measured.append(Record(item.id, place, places, log_probs))
     return Directions(forward, backward, unseen if blind else None, measured, scored.read, scored.tokens)
 
 
-def _posed_backward(item: Item, pair: tuple[Item, ...]) -> Item:
+def posed_backward(item: Item, pair: tuple[Item, ...]) -> Item:
     """The backward choice: which metaphor of the pair fits the right option of an item."""
     own = [member.id for member in pair].index(item.id)
     return replace(item, gold=own, options=tuple(member.context for member in pair))

@@ -4,13 +4,7 @@ Replies are read strictly: if a reply names no option or several, it is invalid 
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from string import ascii_uppercase
-from typing import Any
-
-from figlang.tasks.lettered import Lettered
-from figlang.types import Prediction, Reply
 
 # Reasoning before the answer, as open models write it. If a chat template begins it, the reply has only its
 # end.
@@ -145,48 +139,6 @@ def _stands(found: re.Match[str], text: str) -> bool:
     """
     clause = text[1 + max(text.rfind(mark, 0, found.start()) for mark in CLAUSE) : found.start()]
     return not (DENIAL.search(clause) or LISTED.search(clause) or CONDITION.match(text, found.end()))
-
-
-@dataclass(frozen=True)
-class Answered:
-    """A reply to the message about an item, the letter it names or None, whether it reached the limit of
-    tokens, whether a content filter stopped it, and what an endpoint says that it took."""
-
-    id: str
-    message: str
-    reply: str
-    letter: str | None
-    cut: bool
-    refused: bool
-    usage: dict[str, float] | None = None
-
-    def record(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "usage"} | (self.usage or {})
-
-
-def choose(asked: Sequence[Lettered], replies: Sequence[Reply]) -> tuple[list[Prediction], list[Answered]]:
-    """Read a prediction from the reply to each item.
-
-    The named option has the score 1 and the others have 0, so an invalid answer is a tie. A prediction has the
-    id of an item, and its scores are in the order of this item's options.
-
-    Returns:
-        The predictions, and the replies from which they were read.
-    """
-    predictions, answered = [], []
-    for one, reply in zip(asked, replies, strict=True):
-        count = len(one.item.options)
-        named = letter(reply.text, count)
-        answered.append(
-            Answered(one.item.id, one.message, reply.text, named, reply.cut, reply.refused, reply.usage)
-        )
-        chosen = None if named is None else ascii_uppercase.index(named)
-        # If options were asked in a random order, the scores are put back into the order of the item.
-        own = one.source if one.item.id == one.source.id else one.item
-        places = one.places if own is one.source else tuple(range(count))
-        scores = tuple(float(place == chosen) for place in places)
-        predictions.append(Prediction.of(own, scores))
-    return predictions, answered
 
 
 def _of(match: re.Match[str]) -> str:

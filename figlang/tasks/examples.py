@@ -26,7 +26,18 @@ class Pool:
 def draw(
     items: Sequence[Item], examples: Sequence[Item | str], worded: Callable[[Item], str], prompt: PromptConfig
 ) -> dict[str, str]:
-    """The text before the strings of every item, by the item's id; empty for k = 0.
+    """The text before the strings of every item, by the item's id; empty for k = 0. Arguments and errors are
+    those of `drawn`."""
+    return {
+        name: "".join(text + prompt.separator for text in several)
+        for name, several in drawn(items, examples, worded, prompt).items()
+    }
+
+
+def drawn(
+    items: Sequence[Item], examples: Sequence[Item | str], worded: Callable[[Item], str], prompt: PromptConfig
+) -> dict[str, list[str]]:
+    """The examples before the strings of every item, by the item's id; none for k = 0.
 
     A draw is without replacement. It depends only on the seed and the pair's (or item's) name, not on other
     items, their order or number. `worded` turns an item into an example; a text is used unchanged.
@@ -34,7 +45,7 @@ def draw(
     Raises FiglangError if fewer than k examples are left.
     """
     if not prompt.k:
-        return dict.fromkeys((item.id for item in items), "")
+        return {item.id: [] for item in items}
     keys = {item.id: {"split": "", "pair": item.group, "item": item.id}[prompt.per] for item in items}
     twins: dict[str, set[str]] = defaultdict(set)
     for item in items:
@@ -54,6 +65,5 @@ def draw(
                 f"{len(usable)} besides the items themselves; lower "
                 f"prompt.k{', or draw with prompt.per=pair' if hides_more else ''}"
             )
-        chosen = random.Random(f"{prompt.seed}/{key}").sample(usable, prompt.k)
-        shown[key] = "".join(text + prompt.separator for text in chosen)
+        shown[key] = random.Random(f"{prompt.seed}/{key}").sample(usable, prompt.k)
     return {item.id: shown[keys[item.id]] for item in items}

@@ -9,12 +9,11 @@ from string import Formatter, ascii_uppercase
 from figlang.config import PromptConfig
 from figlang.errors import FiglangError
 from figlang.tasks.blind import without
-from figlang.types import Item, Prompted
+from figlang.tasks.instructions import LANGUAGES, told
+from figlang.types import Item, Prediction, Prompted
 
-# A context with two options as a question. Liu et al. 2022 published none: this wording is figlang's.
-TEMPLATES = {
-    "meaning": '"{metaphor}"\nWhich of the following two statements does that mean?\n(A) {a}\n(B) {b}'
-}
+# A context with two options as a question. Liu et al. 2022 published none: these wordings are figlang's.
+TEMPLATES = LANGUAGES["en"].questions
 # What a text would be continued from. It is not a part of a message, which ends with an instruction.
 CUE = re.compile(r"\s+(?:A|Answer):\s*$")
 
@@ -23,36 +22,100 @@ CUE = re.compile(r"\s+(?:A|Answer):\s*$")
 class Lettered:
     """An item with the options in the order that is shown, and the message that asks for a letter.
 
-    `source` is the item as it was read. `places` holds the shown position of each of its options.
+    `source` is the item as it was read. `places` holds the shown position of each of its options. `before` is
+    the part of the message with examples, and `shots` has each example as a question and an answer. `blind`
+    says that the message hides the context.
     """
 
     item: Item
     source: Item
     places: tuple[int, ...]
     message: str
+    before: str = ""
+    shots: tuple[tuple[str, str], ...] = ()
+    blind: bool = False
+
+    @property
+    def question(self) -> str:
+        """The message without examples and without its last paragraph, the instruction to answer by a letter.
+
+        Raises:
+            FiglangError: The message does not end with such a paragraph.
+        """
+        text, _, last = self.message.rpartition("\n\n")
+        if last != instruction(len(self.item.options)):
+            raise FiglangError(
+                f"the message about item {self.item.id} does not end with the instruction of "
+                "protocol=letter, so another protocol cannot replace it; use protocol=letter"
+            )
+        return text.removeprefix(self.before)
+
+    @property
+    def letters(self) -> str:
+        """The letters of the options."""
+        return ascii_uppercase[: len(self.item.options)]
+
+    def scored(self, scores: Sequence[float]) -> Prediction:
+        """The prediction by scores of the options in the order that is shown.
+
+        It has the id of an item, and its scores are in the order of this item's options.
+        """
+        # If options were asked in a random order, the scores are put back into the order of the item.
+        own = self.source if self.item.id == self.source.id else self.item
+        places = self.places if own is self.source else tuple(range(len(scores)))
+        return Prediction.of(own, tuple(scores[place] for place in places))
 
 
-def as_asked(prompted: Sequence[Prompted]) -> list[Lettered]:
-    """Questions whose text already shows the options with letters, in the items' own order."""
+def instruction(count: int) -> str:
+    """The sentence that asks for one of the first `count` letters."""
+    english = LANGUAGES["en"]
+    return told(english.letter, letters=english.letters(count))
+
+
+def as_asked(
+    prompted: Sequence[Prompted], shown: Sequence[Sequence[tuple[str, str]]] = (), separator: str = ""
+) -> list[Lettered]:
+    """Questions whose text already shows the options with letters, in the items' own order.
+
+    Args:
+        prompted: The questions, with their examples.
+        shown: The examples of each question, as questions and answers; empty if there are none.
+        separator: The text after each example.
+    """
     return [
-        Lettered(one.item, one.item, tuple(range(len(one.item.options))), _message(one.prompt, one.item))
-        for one in prompted
+        Lettered(
+            one.item,
+            one.item,
+            tuple(range(len(one.item.options))),
+            _message(one.prompt, one.item),
+            "".join(f"{question}{answer}{separator}" for question, answer in shots),
+            tuple((CUE.sub("", question), answer.strip()) for question, answer in shots),
+        )
+        for one, shots in zip(prompted, shown or [()] * len(prompted), strict=True)
     ]
 
 
 def about_pairs(
-    items: Sequence[Item], prompt: PromptConfig, orders: str, shown: Mapping[str, str]
+    items: Sequence[Item], prompt: PromptConfig, orders: str, shown: Mapping[str, Sequence[str]]
 ) -> list[Lettered]:
-    """Turn items with two options into questions. `shown` holds the text before each question, by the item's
-    id.
+    """Turn items with two options into questions. `shown` holds the examples before each question, by the
+    item's id.
 
     `both` asks each item in both orders of its options, as two items. `drawn` asks it in one order, drawn
     with the prompt's seed and the item's id only. Raises FiglangError if the prompt is not a question about
     such items.
     """
     template = _template(prompt)
+    before = {name: "".join(text + prompt.separator for text in several) for name, several in shown.items()}
     return [
-        Lettered(ordered, item, places, _message(shown[item.id] + _worded(template, ordered), ordered))
+        Lettered(
+            ordered,
+            item,
+            places,
+            _message(before[item.id] + _worded(template, ordered), ordered),
+            before[item.id],
+            as_shots(shown[item.id]),
+        )
         for item in items
         for ordered, places in (
             [_in_order(item, _draw(item, prompt.seed))] if orders == "drawn" else _both(item)
@@ -66,10 +129,15 @@ def example(item: Item, prompt: PromptConfig) -> str:
     return f"{_worded(_template(prompt), ordered)}\n({ascii_uppercase[ordered.gold or 0]})"
 
 
+def as_shots(examples: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Examples whose last line is their answer, as questions and answers."""
+    divided = (text.rpartition("\n") for text in examples)
+    return tuple((question, answer) for question, _, answer in divided)
+
+
 def _message(question: str, item: Item) -> str:
-    letters = ascii_uppercase[: len(item.options)]
     question = CUE.sub("", question)
-    return f"{question}\n\nAnswer with one letter only: {', '.join(letters[:-1])} or {letters[-1]}."
+    return f"{question}\n\n{instruction(len(item.options))}"
 
 
 def _template(prompt: PromptConfig) -> str:

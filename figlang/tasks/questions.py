@@ -109,7 +109,7 @@ class Questions:
         Raises:
             FiglangError: The prompt shows no letters, or too few examples are left.
         """
-        shown = examples.draw(items, pool.examples, lambda item: lettered.example(item, prompt), prompt)
+        shown = examples.drawn(items, pool.examples, lambda item: lettered.example(item, prompt), prompt)
         asked = [item.hidden() for item in share] if blind else share
         return lettered.about_pairs(asked, prompt, orders, shown)
 

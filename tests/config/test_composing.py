@@ -73,7 +73,7 @@ def table_of(name: str) -> list[str]:
 
 @pytest.mark.parametrize(("group", "name"), GROUPS)
 def test_every_preset_composes_and_says_what_it_is(group: str, name: str) -> None:
-    if group in ("scoring", "prompt"):
+    if group in ("scoring", "prompt", "protocol"):
         assert getattr(compose("evaluate", EvaluateConfig, [f"{group}={name}"]), group).name == name
     elif group == "sampling":
         assert compose("generate", GenerateConfig, [f"{group}={name}"]).sampling.name == name

@@ -12,7 +12,8 @@ from figlang.config import PromptConfig
 from figlang.errors import FiglangError
 from figlang.runs import names
 from figlang.runs.systems import System
-from figlang.scoring.replies import choose, letter
+from figlang.scoring.answered import choose
+from figlang.scoring.replies import letter
 from figlang.statistics.metrics import measure
 from figlang.tasks.examples import Pool
 from figlang.tasks.lettered import Lettered

@@ -23,14 +23,13 @@ from figlang.evaluation.processes import Processes
 from figlang.models import networks
 from figlang.models.checkpoint import Loaded
 from figlang.models.manifest import Manifest
-from figlang.models.served.endpoint import Reply
 from figlang.reports import assembly, showing
 from figlang.runs import recomputed, results
 from figlang.runs.predictions import read_predictions
 from figlang.statistics.metrics import accuracy
 from figlang.tasks.blind import distinct
 from figlang.tasks.examples import Pool
-from figlang.types import CLASSES, Inference, Item, Marked, Prediction, Split
+from figlang.types import CLASSES, Chat, Inference, Item, Marked, Prediction, Reply, Split
 from tests import causal_models, masked_models
 
 PAIRS = [
@@ -114,11 +113,9 @@ def loaded(format: str, scoring: ScoringConfig | None = None) -> Loaded:
     return Loaded(network.eval(), tokenizer, manifest)
 
 
-def replies(_: Any, messages: Sequence[str], *__: Any) -> tuple[list[list[Reply]], str]:
+def replies(_: Any, chats: Sequence[Chat], *__: Any) -> list[list[Reply]]:
     """A chat model that reads all of a message: any other message may get another letter."""
-    return [
-        [Reply("AB"[sha256(message.encode()).digest()[0] % 2], False)] for message in messages
-    ], "chat,greedy"
+    return [[Reply("AB"[sha256(chat[-1].content.encode()).digest()[0] % 2], False)] for chat in chats]
 
 
 CHAT = ScoringConfig("letter", kind="letter")

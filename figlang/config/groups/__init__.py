@@ -5,6 +5,7 @@ from figlang.config.groups.method import MethodConfig
 from figlang.config.groups.model import ModelConfig
 from figlang.config.groups.peft import PeftConfig
 from figlang.config.groups.prompt import PromptConfig
+from figlang.config.groups.protocol import ProtocolConfig
 from figlang.config.groups.sampling import SamplingConfig
 from figlang.config.groups.scoring import NliConfig, ScoringConfig
 from figlang.config.groups.trainer import LoggerConfig, PathsConfig, TrainerConfig
@@ -18,6 +19,7 @@ __all__ = [
     "PathsConfig",
     "PeftConfig",
     "PromptConfig",
+    "ProtocolConfig",
     "SamplingConfig",
     "ScoringConfig",
     "TrainerConfig",

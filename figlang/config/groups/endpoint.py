@@ -1,7 +1,8 @@
 """The fields of `model=served`: a model behind an OpenAI-compatible endpoint."""
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from typing import Any
 from urllib.parse import urlsplit
 
 from figlang.config.section import AMOUNT, POSITIVE, Range, Section, option
@@ -48,10 +49,19 @@ class EndpointConfig(Section):
         within=POSITIVE,
     )
 
+    extra_body: dict[str, Any] = field(
+        default_factory=dict,
+        metadata={
+            "help": "served: further fields of every request, for example {top_k: 20}.",
+            "choices": (),
+        },
+    )
+
     def check_endpoint(self, served: bool) -> None:
         """Raises FiglangError for a wrong endpoint, and for settings of an endpoint with another model."""
         if not served:
-            given = [spec.name for spec in fields(EndpointConfig) if getattr(self, spec.name) != spec.default]
+            unset = EndpointConfig()
+            given = [spec.name for spec in fields(self) if _differs(self, unset, spec.name)]
             if given:
                 raise FiglangError(
                     f"model.{given[0]} is for a model behind an endpoint; use model=served, or leave it out"
@@ -100,3 +110,7 @@ class EndpointConfig(Section):
         assert self.endpoint is not None
         bare = self.endpoint.rstrip("/")
         return bare if urlsplit(bare).path else f"{bare}/v1"
+
+
+def _differs(given: EndpointConfig, unset: EndpointConfig, name: str) -> bool:
+    return hasattr(unset, name) and getattr(given, name) != getattr(unset, name)

@@ -40,7 +40,8 @@ class PromptConfig(Section):
         None,
         "Name of the wording of a question; presets of prompt= set it. With data=miqa: `or`, numbered, qa, "
         "question_answer, no_choices, no_questions; template replaces it. With data=munch: the id of a "
-        "prompt, for example CTWT52. With scoring=letter: meaning.",
+        "prompt, for example CTWT52. With scoring=letter: meaning, "
+        "most_likely, speaker, paraphrase, follows.",
     )
     reply: str = option(
         "statement",

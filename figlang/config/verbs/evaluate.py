@@ -10,6 +10,7 @@ from figlang.config.groups import (
     NliConfig,
     PathsConfig,
     PromptConfig,
+    ProtocolConfig,
     ScoringConfig,
     TrainerConfig,
 )
@@ -25,6 +26,8 @@ class EvaluateConfig(Command):
     """The part of its folder's name that replaces the split; None: the split."""
     hides: ClassVar[bool] = False
     """Whether a verb that extends this one can hide the context."""
+    talks: ClassVar[bool] = False
+    """Whether a verb that extends this one takes protocol=."""
 
     checkpoint: str | None = option(
         None, "Run folder, released folder or hub id. null: the pretrained model of model=, zero-shot."
@@ -39,6 +42,8 @@ class EvaluateConfig(Command):
     method: MethodConfig = field(default_factory=MethodConfig)
     # None: a checkpoint's own; `clean` for a pretrained causal model.
     scoring: ScoringConfig | None = None
+    # None: the protocol letter, where scoring=letter asks a chat model.
+    protocol: ProtocolConfig | None = None
     prompt: PromptConfig = field(default_factory=PromptConfig)
     nli: NliConfig = field(default_factory=NliConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
@@ -67,6 +72,7 @@ class EvaluateConfig(Command):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_protocol()
         if not self.blind and not (self.hides or type(self) is EvaluateConfig):
             raise FiglangError(
                 "blind=false is for figlang evaluate, figlang transfer and tables of choices; this command "
@@ -78,3 +84,17 @@ class EvaluateConfig(Command):
             raise FiglangError("checkpoint= is empty; give a run folder, a released folder or a hub id")
         if self.data.test_labels is not None and self.split != "test":
             raise FiglangError(f"data.test_labels is for split=test, this is split={self.split}")
+
+    def _check_protocol(self) -> None:
+        """Make `protocol=` mean `scoring=letter`. Raises FiglangError where it has no effect."""
+        if self.protocol is None:
+            return
+        if not (self.talks or type(self) is EvaluateConfig):
+            raise FiglangError("protocol= is for figlang evaluate, transfer and sensitivity; leave it out")
+        if self.scoring is None:
+            self.scoring = ScoringConfig(name="letter", kind="letter")
+        if self.scoring.kind != "letter":
+            raise FiglangError(
+                f"protocol={self.protocol.name} asks a chat model, but scoring={self.scoring.name} does not; "
+                "leave scoring= out"
+            )

@@ -14,10 +14,14 @@ BYTES_PER_TOKEN = 4.0  # a value for English under most vocabularies, until an e
 
 
 def usage(answer: Mapping[str, Any]) -> dict[str, float]:
-    """What the endpoint says that an answer took: `tokens_in`, `tokens_out` and, if it says so, `cost`."""
+    """What the endpoint says that an answer took: `tokens_in`, `tokens_out` and, if it says so, `cost` and
+    `tokens_reasoning`, which are a part of `tokens_out`."""
     said = answer.get("usage")
     names = {"prompt_tokens": "tokens_in", "completion_tokens": "tokens_out", "cost": "cost"}
     found = {own: said.get(name) for name, own in names.items()} if isinstance(said, Mapping) else {}
+    details = said.get("completion_tokens_details") if isinstance(said, Mapping) else None
+    if isinstance(details, Mapping) and details.get("reasoning_tokens"):
+        found["tokens_reasoning"] = details["reasoning_tokens"]
     return {
         own: value
         for own, value in found.items()
@@ -61,6 +65,8 @@ class Meter:
         counted = [one for one in every if {"tokens_in", "tokens_out"} <= one.keys()]
         sent, received = (round(sum(one[name] for one in counted)) for name in ("tokens_in", "tokens_out"))
         found = {"requests": len(every), "counted": len(counted), "tokens_in": sent, "tokens_out": received}
+        if thought := round(sum(one.get("tokens_reasoning", 0) for one in counted)):
+            found["tokens_reasoning"] = thought
         if all("cost" in one for one in every):
             return {**found, "cost": sum(one["cost"] for one in every), "cost_by": "endpoint"}
         if not self._priced or not counted:

@@ -1,19 +1,20 @@
 """A model behind an endpoint as evaluations use it: it reads prompts, continues texts and replies."""
 
+import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from figlang.config import ModelConfig, SamplingConfig
+from figlang.config import ModelConfig, ProtocolConfig, SamplingConfig
 from figlang.errors import FiglangError
+from figlang.models.served import chatting
 from figlang.models.served.abilities import Abilities, abilities
 from figlang.models.served.client import Client
-from figlang.models.served.cost import usage
 from figlang.models.served.refusal import Answer, refused
 from figlang.models.served.spans import PROMPT_FORMS, Token, likeliest, tokens_of
 from figlang.models.served.store import Call
-from figlang.types import Reply
+from figlang.types import Chat, Reply
 
 log = logging.getLogger("figlang")
 
@@ -28,7 +29,9 @@ class Endpoint:
     @property
     def facts(self) -> dict[str, Any]:
         """Its part of a signature. The server decides which weights answer, and in which precision."""
-        return {"endpoint": self.client.model.base_url, "precision": "unknown"}
+        own = self.client.model.extra_body
+        extra = {"extra_body": json.dumps(dict(own), sort_keys=True)} if own else {}
+        return {"endpoint": self.client.model.base_url, "precision": "unknown", **extra}
 
     def taken(self) -> dict[str, Any]:
         """Requests, tokens and cost of the answers that were used since the last call (`Meter.taken`)."""
@@ -79,28 +82,60 @@ class Endpoint:
         return [likeliest(answer)[:count] for answer in answers]
 
     def chat(
-        self, prompts: Sequence[str], sampling: SamplingConfig, progress: bool = False
+        self,
+        chats: Sequence[str | Chat],
+        sampling: SamplingConfig,
+        settings: ProtocolConfig | None = None,
+        letters: Sequence[int] = (),
+        progress: bool = False,
     ) -> list[list[Reply]]:
-        """`sampling.n` replies to every prompt, each sent as a message of the user."""
+        """`sampling.n` replies to every conversation.
+
+        Args:
+            chats: The conversations. A text is a message of the user.
+            sampling: How replies are drawn.
+            settings: The protocol; None for the usual one.
+            letters: For each conversation how many letters the server may allow; empty: replies are free.
+            progress: Show a bar.
+        """
+        settings = settings or ProtocolConfig()
         fields = dict(self.abilities.reply or {})
         limit = next(name for name in fields if name.endswith("tokens"))
-        fields = {**fields, limit: sampling.max_tokens, **_drawn(sampling)}
+        fields = {**fields, limit: sampling.max_tokens, **chatting.drawn(sampling)}
         bodies = [
-            {"messages": [{"role": "user", "content": prompt}], **fields, **seed}
-            for prompt in prompts
-            for seed in _seeds(sampling)
+            {
+                "messages": chatting.messages(chat),
+                **fields,
+                **chatting.fields(settings),
+                **chatting.constrained(settings, count),
+                **seed,
+            }
+            for chat, count in zip(chats, letters or [0] * len(chats), strict=True)
+            for seed in chatting.seeds(sampling)
         ]
-        answers = self._ask("chat/completions", bodies, _unspoken, progress)
-        replies = [
-            Reply(
-                _spoken(answer) or "",
-                _choice(answer).get("finish_reason") == "length",
-                refused(answer),
-                usage(answer) or None,
-            )
-            for answer in answers
-        ]
+        answers = self._ask("chat/completions", bodies, chatting.unspoken, progress)
+        replies = [chatting.reply_of(answer) for answer in answers]
         return [replies[start : start + sampling.n] for start in range(0, len(replies), sampling.n)]
+
+    def first_tokens(
+        self, chats: Sequence[Chat], count: int, settings: ProtocolConfig, progress: bool = False
+    ) -> list[list[tuple[str, float]]]:
+        """The likeliest first tokens of the reply to every conversation, with their log-probabilities.
+
+        A conversation that a content filter refused has none.
+
+        Args:
+            chats: The conversations.
+            count: Largest number of tokens of a conversation.
+            settings: The protocol.
+            progress: Show a bar.
+        """
+        fields = dict(self.abilities.reply or {})
+        limit = next(name for name in fields if name.endswith("tokens"))
+        fields = {**fields, limit: 1, "logprobs": True, "top_logprobs": count, **chatting.fields(settings)}
+        bodies = [{"messages": chatting.messages(chat), **fields} for chat in chats]
+        answers = self._ask("chat/completions", bodies, chatting.untold, progress)
+        return [chatting.first_tokens(answer) for answer in answers]
 
     def complete(
         self,
@@ -113,12 +148,14 @@ class Endpoint:
 
         With `suffixes`, a continuation is inserted between a prompt and its suffix.
         """
-        fields = {"max_tokens": sampling.max_tokens, "temperature": 0, **_drawn(sampling)}
+        fields = {"max_tokens": sampling.max_tokens, "temperature": 0, **chatting.drawn(sampling)}
         bodies = [
-            {**body, **fields, **seed} for body in _bodies(prompts, suffixes) for seed in _seeds(sampling)
+            {**body, **fields, **seed}
+            for body in _bodies(prompts, suffixes)
+            for seed in chatting.seeds(sampling)
         ]
         texts = [
-            str(_choice(answer).get("text") or "")
+            str(chatting.choice(answer).get("text") or "")
             for answer in self._ask("completions", bodies, _unwritten, progress)
         ]
         return [texts[start : start + sampling.n] for start in range(0, len(texts), sampling.n)]
@@ -126,7 +163,10 @@ class Endpoint:
     def _ask(
         self, route: str, bodies: Sequence[dict[str, Any]], unusable: Any, progress: bool
     ) -> list[Answer]:
-        calls = [Call(route, {"model": self.client.model.name_or_path, **body}) for body in bodies]
+        model = self.client.model
+        calls = [
+            Call(route, {"model": model.name_or_path, **body, **dict(model.extra_body)}) for body in bodies
+        ]
         return self.client.ask(calls, unusable, progress)
 
 
@@ -176,20 +216,6 @@ def _bodies(prompts: Sequence[str], suffixes: Sequence[str]) -> list[dict[str, A
     ]
 
 
-def _drawn(sampling: SamplingConfig) -> dict[str, Any]:
-    return {"temperature": sampling.temperature, "top_p": sampling.top_p} if sampling.temperature > 0 else {}
-
-
-def _seeds(sampling: SamplingConfig) -> list[dict[str, Any]]:
-    # Each has its own seed instead of the field `n`, which many servers do not know. Greedy texts need no
-    # seed.
-    return (
-        [{"seed": sampling.seed + number} for number in range(sampling.n)]
-        if sampling.temperature > 0
-        else [{}]
-    )
-
-
 def _unranked(call: Call, answer: Answer) -> str | None:
     return (
         None
@@ -198,27 +224,5 @@ def _unranked(call: Call, answer: Answer) -> str | None:
     )
 
 
-def _unspoken(call: Call, answer: Answer) -> str | None:
-    return "an answer holds no message" if _spoken(answer) is None else None
-
-
-def _spoken(answer: Answer) -> str | None:
-    """The text of a reply; None if the answer is not a reply.
-
-    The text may come in parts, some of them reasoning, or be missing.
-    """
-    message = _choice(answer).get("message")
-    content = message.get("content") or "" if isinstance(message, dict) else None
-    if isinstance(content, list):
-        parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
-        content = "".join(str(part.get("text", "")) for part in parts)
-    return content if isinstance(content, str) else None
-
-
 def _unwritten(call: Call, answer: Answer) -> str | None:
-    return None if isinstance(_choice(answer).get("text"), str) else "an answer holds no text"
-
-
-def _choice(answer: Answer) -> dict[str, Any]:
-    choices = answer.get("choices") if isinstance(answer, dict) else None
-    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    return None if isinstance(chatting.choice(answer).get("text"), str) else "an answer holds no text"

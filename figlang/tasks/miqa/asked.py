@@ -31,8 +31,7 @@ class Implications(Questions):
         blind: bool = False,
         template: Template | None = None,
     ) -> list[Prompted]:
-        shots = prompts.Shots(prompt.k, prompt.seed, prompt.per, prompt.separator)
-        rows = [each for each in pool.examples if isinstance(each, Item)]
+        shots, rows = _drawn_from(prompt, pool)
         return prompts.ask(items, prompts.wording_of(prompt), shots, rows, blind)
 
     def settled(self, prompt: PromptConfig) -> PromptConfig:
@@ -52,7 +51,16 @@ class Implications(Questions):
                 f"prompt={prompt.name} shows its options without letters; use prompt=miqa_numbered"
             )
         asked = self.ask(share, prompt, pool, blind)
-        return as_asked([replace(each, prompt=BEGUN.sub("", each.prompt)) for each in asked])
+        shots, rows = _drawn_from(prompt, pool)
+        shown = prompts.shown(share, prompts.wording_of(prompt), shots, rows)
+        whole = [replace(each, prompt=BEGUN.sub("", each.prompt)) for each in asked]
+        return as_asked(whole, shown, prompt.separator)
 
     def facts(self, prompt: PromptConfig) -> dict[str, Any]:
         return {"shots": prompt.k}
+
+
+def _drawn_from(prompt: PromptConfig, pool: Pool) -> tuple[prompts.Shots, list[Item]]:
+    """How examples are drawn, and the items that they are drawn from."""
+    shots = prompts.Shots(prompt.k, prompt.seed, prompt.per, prompt.separator)
+    return shots, [each for each in pool.examples if isinstance(each, Item)]

@@ -197,17 +197,24 @@ def ask(
     is hidden.
     """
     own = wording.blind() if blind else wording
+    asked = []
+    for item, several in zip(items, shown(items, wording, shots, pool), strict=True):
+        before = "".join(f"{question}{answer}{shots.separator}" for question, answer in several)
+        asked.append(Prompted(item, before + own.prompt(item), own.answers(item)))
+    return asked
+
+
+def shown(
+    items: Sequence[Item], wording: Wording, shots: Shots, pool: Sequence[Item] = ()
+) -> list[list[tuple[str, str]]]:
+    """The examples of every item as questions and answers. Arguments and errors are those of `ask`."""
     candidates: dict[str, list[Item]] = {}
     for item in pool or items:
         candidates.setdefault(_kind(item), []).append(item)
-    asked = []
-    for item in items:
-        drawn = examples(item, candidates[_kind(item)], shots) if shots.count else []
-        before = "".join(
-            f"{wording.prompt(one)}{wording.answers(one)[one.gold or 0]}{shots.separator}" for one in drawn
-        )
-        asked.append(Prompted(item, before + own.prompt(item), own.answers(item)))
-    return asked
+    drawn = (examples(item, candidates[_kind(item)], shots) if shots.count else [] for item in items)
+    return [
+        [(wording.prompt(one), wording.answers(one)[one.gold or 0]) for one in several] for several in drawn
+    ]
 
 
 def examples(item: Item, candidates: Sequence[Item], shots: Shots) -> list[Item]:

@@ -10,7 +10,7 @@ from figlang.errors import FiglangError
 from figlang.tasks import examples
 from figlang.tasks.blind import without
 from figlang.tasks.examples import Pool
-from figlang.tasks.lettered import Lettered
+from figlang.tasks.lettered import Lettered, as_shots, instruction
 from figlang.tasks.questions import Questions
 from figlang.types import Item
 
@@ -43,9 +43,10 @@ class Choices(Questions):
             shown = _in_order(item, _drawn(item, prompt.seed))
             return f"{_worded(template, shown)}\n({ascii_uppercase[shown.gold or 0]})"
 
-        before = examples.draw(items, pool.examples, example, prompt)
+        shots = examples.drawn(items, pool.examples, example, prompt)
         asked = []
         for item in share:
+            before = "".join(text + prompt.separator for text in shots[item.id])
             drawn = _drawn(item, prompt.seed)
             several = [drawn] if orders == "drawn" else [_turned(item, by) for by in range(len(item.options))]
             for number, order in enumerate(several, start=1):
@@ -56,7 +57,8 @@ class Choices(Questions):
                     shown = replace(shown, id=f"{item.id}/{number}", attributes=attributes)
                 places = tuple(order.index(option) for option in range(len(order)))
                 text = _worded(template, shown.hidden() if blind else shown)
-                asked.append(Lettered(shown, item, places, f"{before[item.id]}{text}\n\n{_answer(shown)}"))
+                message = f"{before}{text}\n\n{instruction(len(shown.options))}"
+                asked.append(Lettered(shown, item, places, message, before, as_shots(shots[item.id])))
         return asked
 
 
@@ -88,11 +90,6 @@ def _worded(template: str, item: Item) -> str:
         f"({letter}) {option.strip()}" for letter, option in zip(ascii_uppercase, item.options, strict=False)
     )
     return template.format(metaphor=item.context.strip(), options=listed).lstrip()
-
-
-def _answer(item: Item) -> str:
-    letters = ascii_uppercase[: len(item.options)]
-    return f"Answer with one letter only: {', '.join(letters[:-1])} or {letters[-1]}."
 
 
 def _in_order(item: Item, order: Sequence[int]) -> Item:

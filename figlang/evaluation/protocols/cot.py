@@ -1,0 +1,28 @@
+"""The protocol `cot`: reasoning, then a last line with a letter, which is read strictly."""
+
+from collections.abc import Sequence
+
+from figlang.evaluation.protocols.speaking import Speaker
+from figlang.evaluation.protocols.way import Result, Way, asking, message, words
+from figlang.scoring import reading
+from figlang.scoring.answered import answered, chosen
+from figlang.tasks.lettered import Lettered
+
+
+class Reasoned(Way):
+    """Reasoning in the reply, whose last line is the answer (chain of thought)."""
+
+    def ask(self, questions: Sequence[Lettered], speaker: Speaker) -> Result:
+        told = words(speaker)
+        chats = [
+            speaker.opened(*asking(one, told.cot, f"{told.answer}: {{letter}}", speaker)) for one in questions
+        ]
+        replies = speaker.replies(chats, [one.item.id for one in questions])
+        rows, predictions = [], []
+        for one, chat, several in zip(questions, chats, replies, strict=True):
+            count = len(one.item.options)
+            votes = [reading.of_last_line(reply, count, told.answer) for reply in several]
+            found = reading.majority(votes)
+            rows.append(answered(one.item.id, message(chat), several, found, votes))
+            predictions.append(chosen(one, found.letter))
+        return Result(predictions, rows)

@@ -1,0 +1,74 @@
+"""The interface of a protocol: questions in, predictions and rows of replies out."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from figlang.evaluation.protocols.speaking import Speaker
+from figlang.scoring.answered import Answered
+from figlang.tasks.instructions import LANGUAGES, Instructions, told
+from figlang.tasks.lettered import Lettered
+from figlang.types import Chat, Prediction, Turn
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a protocol found about questions: a prediction for each, and the rows behind them."""
+
+    predictions: list[Prediction]
+    replies: list[Answered] = field(default_factory=list)
+    measured: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Way(ABC):
+    """A protocol for questions with lettered options."""
+
+    @abstractmethod
+    def ask(self, questions: Sequence[Lettered], speaker: Speaker) -> Result:
+        """Ask the questions and read the replies.
+
+        Args:
+            questions: The questions.
+            speaker: The model.
+
+        Returns:
+            The predictions, in the order of the questions.
+
+        Raises:
+            FiglangError: The model cannot be asked so.
+        """
+
+
+def words(speaker: Speaker) -> Instructions:
+    """The instructions in the language of the protocol."""
+    return LANGUAGES[speaker.settings.language]
+
+
+def asking(one: Lettered, instruction: str, answer: str, speaker: Speaker) -> list[Turn]:
+    """The turns that ask a question with an instruction, after its examples.
+
+    Args:
+        one: The question.
+        instruction: The sentence behind the question, with a place for the letters.
+        answer: The answer of an example, with a place for its letter.
+        speaker: The model.
+    """
+    told_here = told(instruction, letters=words(speaker).letters(len(one.item.options)))
+    if not speaker.settings.turns or not one.shots:
+        before = one.before if not speaker.settings.turns else ""
+        return [Turn("user", f"{before}{one.question}\n\n{told_here}")]
+    turns = []
+    for question, letter in one.shots:
+        turns += [
+            Turn("user", f"{question}\n\n{told_here}"),
+            Turn("assistant", told(answer, letter=letter.strip("() "))),
+        ]
+    return [*turns, Turn("user", f"{one.question}\n\n{told_here}")]
+
+
+def message(chat: Chat) -> str:
+    """The last message of a conversation; its earlier turns stand before it where there are several."""
+    if len(chat) == 1:
+        return chat[0].content
+    return "\n\n".join(f"[{turn.role}] {turn.content}" for turn in chat)
