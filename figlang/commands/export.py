@@ -42,7 +42,7 @@ def main(config: ExportConfig) -> None:
 
 def _lettered(config: ExportConfig, split: Split) -> list[Lettered]:
     """The items in one order of options, with the question of their task."""
-    questions = data.task(split.task).asked(split.question)
+    questions = strings.choices(split, config.data)
     questions.check(config.prompt, split.source)
     prompt: PromptConfig = replace(questions.settled(config.prompt), seed=config.seed)
     pool = prompting.pool(config.prompt, config.data, config.paths)

@@ -13,6 +13,7 @@ from figlang.config.kinds import CONFIG, Kind, kind_of
 from figlang.config.roots import Root
 from figlang.config.typed import text
 from figlang.config.verbs.describe import DescribeConfig
+from figlang.config.verbs.export import TOOLS, ExportConfig
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
 from figlang.files.sources import PACKAGE
@@ -61,7 +62,7 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
     if "model" in root.presets:
         ways["model"] = lambda value: _model(value, words, root, folder / "model")
     made: list[str] = []
-    for word in _with_file(root, words):
+    for word in _with_file(root, _with_tool(root, words)):
         key, equals, value = word.partition("=")
         made += ways[key](value) if equals and key in ways and value else [word]
     return made + _format(root, words)
@@ -109,6 +110,14 @@ def _with_file(root: Root, words: Sequence[str]) -> list[str]:
     if given:
         return [_data_of_table(given[-1]), *words]
     return ["data=own", *words] if any(word.startswith("data.hub=") for word in words) else list(words)
+
+
+def _with_tool(root: Root, words: Sequence[str]) -> list[str]:
+    """Name the tool and the folder that stand alone behind export: `lm_eval FOLDER`."""
+    if root.schema is not ExportConfig or not words or words[0] not in TOOLS:
+        return list(words)
+    folder = [f"output={text(word)}" for word in words[1:2] if "=" not in word and not word.startswith("-")]
+    return [f"tool={words[0]}", *folder, *words[1 + len(folder) :]]
 
 
 def _model(value: str, words: Sequence[str], root: Root, folder: Path) -> list[str]:

@@ -4,6 +4,7 @@ from figlang.config import DataConfig, PathsConfig, PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.scoring.wording import Wording
 from figlang.tasks import examples, prompting, registry
+from figlang.tasks.questions import Questions
 from figlang.types import Prompted, Split
 
 
@@ -32,12 +33,7 @@ def prompted(
             f"every label of {split.name} is hidden, so other tools could not measure an accuracy; use "
             "another split="
         )
-    questions = registry.task(split.task).asked(split.question)
-    if questions.classes or questions.fills:
-        raise FiglangError(
-            f"the items of data={data.name} are not a choice between texts; use another data= or "
-            "data.question="
-        )
+    questions = choices(split, data)
     pool = prompting.pool(prompt, data, paths)
     questions.check(prompt, split.source)
     if questions.continued:
@@ -50,6 +46,21 @@ def prompted(
         requests = [worded.span(shown[item.id], item.context, option) for option in item.options]
         made.append(Prompted(item, requests[0].context, tuple(request.continuation for request in requests)))
     return made
+
+
+def choices(split: Split, data: DataConfig) -> Questions:
+    """How the items of a split are asked, if they are a choice between texts.
+
+    Raises:
+        FiglangError: They are premises with hypotheses, or texts with a blank.
+    """
+    task = registry.task(split.task)
+    asked = task.asked(split.question)
+    if asked.classes or asked.fills:
+        others = [name for name in task.questions if not (task.asked(name).classes or task.asked(name).fills)]
+        use = f"use data.question={' or '.join(others[:3])}" if others else "use another data="
+        raise FiglangError(f"the items of data={data.name} are not a choice between texts; {use}")
+    return asked
 
 
 def _check(scoring: ScoringConfig) -> None:

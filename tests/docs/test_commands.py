@@ -48,6 +48,9 @@ def values(verb: str, words: Sequence[str]) -> list[list[str]]:
     if verb in ("describe", "push"):  # a word of its own is the file or the folder
         key = "data" if verb == "describe" else "folder"
         words = [word if "=" in word else f"{key}={word}" for word in words]
+    if verb == "export":  # the tool and the folder
+        keys = iter(("tool", "output"))
+        words = [word if "=" in word else f"{next(keys)}={word}" for word in words]
     runs = [word for word in words if "=" not in word and word != "-m"]
     kept = [
         word

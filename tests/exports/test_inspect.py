@@ -55,6 +55,23 @@ def test_the_places_lead_back_to_the_items(rows: list[dict], request: pytest.Fix
         assert "(A)" not in row["question"]
 
 
+@pytest.mark.parametrize("tool", ["inspect", "lm_eval"])
+def test_hypotheses_are_not_exported_as_options(
+    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    root = "data.root=package:figlang/samples"
+    monkeypatch.setattr(sys, "argv", ["export.py", tool, "out", "data=impli", root])
+    with pytest.raises(SystemExit):
+        main()
+    said = capsys.readouterr().err
+    assert "not a choice between texts; use data.question=choice or" in said
+    assert not (tmp_path / "out").exists()
+    monkeypatch.setattr(sys, "argv", ["export.py", tool, "out", "data=impli", root, "data.question=choice"])
+    main()
+    assert list((tmp_path / "out").glob("*.jsonl"))
+
+
 def test_the_module_is_python_without_figlang(rows: list[dict], tmp_path: Path) -> None:
     module = (tmp_path / "out" / "own_sample_validation.py").read_text(encoding="utf-8")
     compile(module, "own_sample_validation.py", "exec")

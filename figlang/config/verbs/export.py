@@ -6,10 +6,13 @@ from figlang.config.data import DataConfig
 from figlang.config.groups import PathsConfig, PromptConfig, ScoringConfig
 from figlang.config.section import SEED, Command, option
 
+TOOLS = ("lm_eval", "inspect")
+
 
 @dataclass
 class ExportConfig(Command):
-    """Write the items of data= as a task of another tool: lm-evaluation-harness or inspect_ai."""
+    """Write the items of data= as a task of another tool: `lm_eval FOLDER` of lm-evaluation-harness, or
+    `inspect FOLDER` of inspect_ai."""
 
     data: DataConfig = field(default_factory=DataConfig)
     prompt: PromptConfig = field(default_factory=PromptConfig)
@@ -18,7 +21,7 @@ class ExportConfig(Command):
         "lm_eval",
         "lm_eval: a YAML file whose acc is that of scoring=answer scoring.bos=none, and acc_bytes that with "
         "scoring.norm=byte. inspect: a Python module whose questions are answered by a letter.",
-        ("lm_eval", "inspect"),
+        TOOLS,
     )
     split: str = option("validation", "Split to write.", ("train", "validation", "test"))
     output: str | None = option(None, "Folder of the task. null: a folder below paths.runs.")
