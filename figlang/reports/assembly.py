@@ -18,6 +18,7 @@ from figlang.reports import (
     hardness,
     overview,
     page,
+    people,
     spending,
     surface,
     unread,
@@ -34,6 +35,7 @@ from figlang.types import Item
 log = logging.getLogger("figlang")
 
 SUFFIXES = ("svg", "pdf")
+People = Mapping[str, tuple[common.Answered, ...]]
 
 
 def write(config: ReportConfig, folder: Path) -> Path:
@@ -42,7 +44,10 @@ def write(config: ReportConfig, folder: Path) -> Path:
     Raises FiglangError for runs that cannot be read, and for a folder that cannot be written to.
     """
     data.find(config.paths)
-    found = [_chapter(members, config) for members in systems.tasks(systems.read(config.runs, config.join))]
+    chosen = {} if config.people is None else common.people(Path(config.people))
+    found = [
+        _chapter(members, config, chosen) for members in systems.tasks(systems.read(config.runs, config.join))
+    ]
     shown = [pool for chapter in found for pool in chapter.pools]
     systems.check_renamed(shown, names.renaming(config.rename))
     with folders.replaced(folder, "a report") as new:
@@ -52,11 +57,10 @@ def write(config: ReportConfig, folder: Path) -> Path:
 
 def _fill(folder: Path, found: Sequence[Chapter], config: ReportConfig) -> None:
     stems = overview.unique([overview.slug(chapter.name)[:LONGEST] for chapter in found])
-    people = {} if config.people is None else common.people(Path(config.people))
     chapters = []
     for chapter, name in zip(found, stems, strict=True):
         attributes, reason = _analysed(chapter, config)
-        made = _sections(chapter, attributes, reason, people)
+        made = _sections(chapter, attributes, reason)
         _files(made, folder, "" if len(found) == 1 else f"{name}/")
         chapters.append((chapter.name, made, browser.columns(chapter, attributes)))
     count = sum(len(chapter.systems) for chapter in found)
@@ -66,7 +70,7 @@ def _fill(folder: Path, found: Sequence[Chapter], config: ReportConfig) -> None:
     page.write(folder / "report.html", title, lead, chapters)
 
 
-def _chapter(members: Sequence[System], config: ReportConfig) -> Chapter:
+def _chapter(members: Sequence[System], config: ReportConfig, chosen: People) -> Chapter:
     first = members[0]
     name = f"{_called(members)}, {len(first.predictions):,} items"
     pools = tuple(systems.pooled(members, names.renaming(config.rename)))
@@ -76,11 +80,11 @@ def _chapter(members: Sequence[System], config: ReportConfig) -> Chapter:
         split = systems.items(source, settings, config.paths)
     except FiglangError as error:
         log.warning("the report does not show the texts of the items: %s", error)
-        return Chapter(name, pools, {}, data.task_of(source.content), str(error))
+        return Chapter(name, pools, {}, data.task_of(source.content), str(error), people=chosen)
     training = _training(source, settings, config.paths)
     found = {item.id: item for item in split.items}
     systems.check_items(members, found)
-    return Chapter(name, pools, found, data.task(split.task), training=training)
+    return Chapter(name, pools, found, data.task(split.task), training=training, people=chosen)
 
 
 def _training(source: System, settings: DataConfig, paths: PathsConfig) -> tuple[Item, ...]:
@@ -127,7 +131,6 @@ def _sections(
     chapter: Chapter,
     attributes: Mapping[str, Mapping[str, Sequence[str]]],
     reason: str,
-    people: dict[str, int | None],
 ) -> list[Section]:
     made = [
         overview.summary(chapter),
@@ -137,7 +140,8 @@ def _sections(
         differences.sizes(chapter),
         differences.prompts(chapter),
         surface.section(chapter),
-        errors.common(chapter, people),
+        people.section(chapter),
+        errors.common(chapter, common.majorities(chapter.people)),
         hardness.likelihood(chapter),
         hardness.confidence(chapter),
         overview.curves(chapter),

@@ -4,7 +4,7 @@ them."""
 import re
 from collections.abc import Sequence
 
-from figlang.reports import differences, elsewhere, legend, pairs, plots, ranked, verdict
+from figlang.reports import differences, elsewhere, legend, pairs, people, plots, ranked, verdict
 from figlang.reports.figures import training_curves
 from figlang.reports.parts import Chapter, Part, Picture, Prose, Section, fitted
 from figlang.reports.ranked import Line
@@ -56,6 +56,10 @@ def _results(chapter: Chapter) -> Table:
         for place, pool in enumerate(chapter.pools)
     ]
     beside, about = elsewhere.beside(chapter, columns)
+    if theirs := people.line(chapter):
+        count = len(people.answered(chapter))
+        beside = [(theirs.name, count, *(theirs.marks.get(heading) for heading, _ in columns)), *beside]
+        about = [theirs.note, *about]
     headings = ("system", "n", *(heading for heading, _ in columns))
     ruled = (len(rows),) if beside else ()
     notes = (*_notes(chapter), *about)
@@ -160,7 +164,10 @@ def lines(chapter: Chapter) -> list[Line]:
                     blind if isinstance(blind, Estimate | Mean) else None,
                 )
             )
-    return [*made, *elsewhere.lines(chapter)] if made else []
+    if not made:
+        return []
+    theirs = people.line(chapter)
+    return [*made, *([theirs] if theirs else []), *elsewhere.lines(chapter)]
 
 
 def _metric(pool: Pool, name: str, part: str) -> Cell:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from figlang.machine import bars
 from figlang.reports.ranked import Line
 from figlang.runs.systems import Pool, System
+from figlang.statistics.common import Answered
 from figlang.statistics.comparison import Compared, every_pair
 from figlang.tables import Table
 from figlang.tasks import registry, surface
@@ -70,6 +71,7 @@ class Section:
 class Chapter:
     """Systems that saw the same items. `items` are these items by id. If their texts were not found, it is
     empty and `reason` says why. `task` is their task. `training` are the training items, if they were found.
+    `people` are what people chose on items, by id.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Chapter:
     task: Task = field(default_factory=registry.unknown)
     reason: str = ""
     training: tuple[Item, ...] = ()
+    people: Mapping[str, tuple[Answered, ...]] = field(default_factory=dict)
 
     @cached_property
     def compared(self) -> list[Compared]:

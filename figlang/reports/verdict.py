@@ -66,9 +66,12 @@ def _people(best: Line, lines: Sequence[Line]) -> list[str]:
         return []
     theirs = people.marks[METRIC].value
     behind = 100 * (theirs - best.marks[METRIC].value)
-    where = ", on other items" if people.elsewhere else ""
+    published = people.name.endswith("published")
+    where = "published" if published else people.name.removeprefix("people").lstrip(", ") or "of this file"
+    if people.elsewhere:
+        where += ", on other items" if published else ", on a part of the items"
     far = f"{behind:.1f} points more" if behind > 0 else f"{-behind:.1f} points less"
-    return [f"People have {100 * theirs:.1f} % right (published{where}): {far}."]
+    return [f"People have {100 * theirs:.1f} % right ({where}): {far}."]
 
 
 def _p(p: float) -> str:

@@ -13,6 +13,7 @@ from figlang.statistics.correlation import Correlation, pearson, pearsons
 from figlang.types import Prediction
 
 Wrong = Mapping[str, bool]  # whether the answer is wrong, by item id
+LEVELS = ("all", "most", "half or fewer", "none")  # of the raters of an item who are right
 
 
 @dataclass(frozen=True)
@@ -96,20 +97,31 @@ def every_two(missed: Mapping[str, Wrong], groups: Mapping[str, str]) -> Iterato
             )
 
 
-def people(path: Path) -> dict[str, int | None]:
+@dataclass(frozen=True)
+class Answered:
+    """What a person chose: the place of an option (from 0), who it was (if that is known), and whether the
+    person was sure."""
+
+    choice: int
+    rater: str = ""
+    confident: bool = True
+
+
+def people(path: Path) -> dict[str, tuple[Answered, ...]]:
     """Read what people chose from a CSV file.
 
     The file has the columns `id` and `choice`, with a row for each answer of a person. A choice is the number
-    of an option, from 1. A blank choice is not an answer.
+    of an option, from 1. A blank choice is not an answer. The columns `rater` and `confident` (yes or no) are
+    optional.
 
     Returns:
-        By item id, the place (from 0) of the option that most people chose; None for a tie.
+        The answers of all people by item id.
 
     Raises:
         FiglangError: If a row cannot be read. It names the row.
     """
     problems = Problems(path, strict=False)
-    chosen: dict[str, Counter[int]] = {}
+    chosen: dict[str, list[Answered]] = {}
     for number, row in read_csv(path, ("id", "choice"), problems):
         name, choice = row["id"].strip(), row["choice"].strip()
         if not choice:
@@ -118,14 +130,36 @@ def people(path: Path) -> dict[str, int | None]:
             raise FiglangError(
                 f"{path}: row {number} has the choice {choice!r}; give the number of an option, from 1"
             )
-        chosen.setdefault(name, Counter())[int(choice) - 1] += 1
+        sure = row.get("confident", "").strip().casefold() != "no"
+        one = Answered(int(choice) - 1, row.get("rater", "").strip(), sure)
+        if one.rater and any(other.rater == one.rater for other in chosen.get(name, ())):
+            raise FiglangError(f"{path}: row {number} is a second answer of {one.rater} to {name}; keep one")
+        chosen.setdefault(name, []).append(one)
     if not chosen:
         raise FiglangError(f"{path} has no answer; fill in the column choice")
-    majorities: dict[str, int | None] = {}
-    for name, counts in chosen.items():
-        (first, most), *rest = counts.most_common(2)
-        majorities[name] = None if rest and rest[0][1] == most else first
-    return majorities
+    return {name: tuple(several) for name, several in chosen.items()}
+
+
+def majorities(answers: Mapping[str, Sequence[Answered]]) -> dict[str, int | None]:
+    """The place of the option that most people chose, by item id; None for a tie."""
+    found: dict[str, int | None] = {}
+    for name, several in answers.items():
+        (first, most), *rest = Counter(one.choice for one in several).most_common(2)
+        found[name] = None if rest and rest[0][1] == most else first
+    return found
+
+
+def shares(answers: Sequence[Answered], options: int) -> tuple[float, ...]:
+    """The share of people who chose each of so many options."""
+    counts = Counter(one.choice for one in answers)
+    return tuple(counts[place] / len(answers) for place in range(options))
+
+
+def level(right: int, raters: int) -> str:
+    """How many of the raters of an item are right: one of LEVELS."""
+    if right == raters:
+        return "all"
+    return "most" if 2 * right > raters else "half or fewer" if right else "none"
 
 
 def wrong_of_people(choices: Mapping[str, int | None], predictions: Sequence[Prediction]) -> dict[str, bool]:

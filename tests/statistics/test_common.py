@@ -11,7 +11,7 @@ from figlang.errors import FiglangError
 from figlang.reports import errors
 from figlang.reports.parts import Chapter, Prose
 from figlang.runs.systems import Pool, System
-from figlang.statistics.common import in_common, people, wrong, wrong_of_people
+from figlang.statistics.common import in_common, majorities, people, wrong, wrong_of_people
 from figlang.tables import Table
 from figlang.tasks import registry as data
 from figlang.types import Prediction
@@ -54,8 +54,8 @@ def test_who_is_first_changes_nothing_and_only_what_both_answered_counts() -> No
 def test_people_have_the_choice_of_most_of_them(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("id,rater,choice\ni0,a,1\ni0,b,2\ni0,c,2\ni1,a,1\ni1,b,2\ni2,a,1\ni3,a,\n")
-    assert people(path) == {"i0": 1, "i1": None, "i2": 0}
-    assert wrong_of_people(people(path), system("rrrr")) == {"i0": True, "i1": True, "i2": False}
+    assert majorities(people(path)) == {"i0": 1, "i1": None, "i2": 0}
+    assert wrong_of_people(majorities(people(path)), system("rrrr")) == {"i0": True, "i1": True, "i2": False}
 
 
 @pytest.mark.parametrize(

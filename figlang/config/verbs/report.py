@@ -30,7 +30,8 @@ class ReportConfig(Command):
     people: str | None = option(
         None,
         "CSV file of people's answers to the items, with the columns id and choice (the number of an "
-        "option). Their errors are shown beside the systems' errors.",
+        "option), and if you like rater and confident (yes, no). People stand beside the systems, with the "
+        "human ceiling and the errors that both share.",
     )
     data: DataConfig | None = None
     paths: PathsConfig = field(default_factory=PathsConfig)

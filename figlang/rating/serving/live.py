@@ -12,6 +12,7 @@ from figlang.rating import ratings, sheets
 from figlang.rating.serving import order
 from figlang.rating.serving.store import Answer
 from figlang.rating.serving.study import CHOICE, CODES, Study
+from figlang.statistics.common import level
 from figlang.tasks import registry
 from figlang.tasks.scales import Rated, interval
 
@@ -133,10 +134,3 @@ def right(study: Study, given: Given) -> dict[str, Any]:
             groups["confident"][question.group] += sure
         shares[level(sum(hits), len(hits))] += 1
     return {name: interval(found) for name, found in groups.items() if found} | {"items": dict(shares)}
-
-
-def level(right: int, raters: int) -> str:
-    """A word for how many of the raters of an item are right."""
-    if right == raters:
-        return "all"
-    return "most" if 2 * right > raters else "half or fewer" if right else "none"
