@@ -10,14 +10,12 @@ from rich.console import Console
 
 from figlang.config import RateServeConfig
 from figlang.config.entry import entry
-from figlang.rating.serving import running, study
+from figlang.rating.serving import running
 
 
 @entry("rate serve")
 def main(config: RateServeConfig) -> None:
-    folder = Path(config.folder)
-    asked = study.of(config, folder)
-    (running.export if config.export else running.serve)(asked, folder, config, Console())
+    (running.export if config.export else running.serve)(Path(config.folder), config, Console())
 
 
 if __name__ == "__main__":

@@ -96,6 +96,8 @@ class RateServeConfig(SheetConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         answers = bool(self.runs or self.texts)
+        if self.export and (answers or self.data is not None or self.raters):
+            raise FiglangError("export=true writes the files of an earlier study; give only its folder=")
         if answers and self.data is not None:
             raise FiglangError(
                 "runs= or texts= are answers to rate, data= is items to answer; give one of them"

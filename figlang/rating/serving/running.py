@@ -10,15 +10,16 @@ from figlang.config import RateServeConfig
 from figlang.errors import FiglangError
 from figlang.files.whole import lock
 from figlang.rating.serving import exports
+from figlang.rating.serving import study as asked
 from figlang.rating.serving.app import Pages, application
-from figlang.rating.serving.store import Store
+from figlang.rating.serving.store import DATABASE, Store
 from figlang.rating.serving.study import Study
 
 SERVING = ".serving.lock"
 
 
-def serve(study: Study, folder: Path, config: RateServeConfig, console: Console) -> None:
-    """Serve the pages until Ctrl-C.
+def serve(folder: Path, config: RateServeConfig, console: Console) -> None:
+    """Serve the pages of a new study, or of the one in the folder, until Ctrl-C.
 
     Raises:
         FiglangError: A package is missing, nobody rates, the address is taken, another process serves this
@@ -32,12 +33,13 @@ def serve(study: Study, folder: Path, config: RateServeConfig, console: Console)
             "figlang rate serve needs the packages starlette and uvicorn; install them: "
             "pip install 'figlang[people]'"
         ) from error
+    if not (config.raters or config.join or (folder / DATABASE).is_file()):
+        raise FiglangError("nobody rates yet; give raters=[ann,ben], or join=true")
     with lock(folder / SERVING, folder, "folder=DIR"):
+        study = asked.of(config, folder)
         store = Store(folder, study.signature)
         try:
             store.enrol(config.raters)
-            if len(store.codes()) == 1 and not config.join:
-                raise FiglangError("nobody rates yet; give raters=[ann,ben], or join=true")
             pages = Pages(study, store, folder, config)
             bound = _bound(config)
             address = f"http://{_host(config.host)}:{bound.getsockname()[1]}/"
@@ -64,8 +66,9 @@ def serve(study: Study, folder: Path, config: RateServeConfig, console: Console)
             store.close()
 
 
-def export(study: Study, folder: Path, config: RateServeConfig, console: Console) -> None:
-    """Write the exports of a study, also while another process serves it."""
+def export(folder: Path, config: RateServeConfig, console: Console) -> None:
+    """Write the exports of the study in a folder, also while another process serves it."""
+    study = asked.read(folder)
     store = Store(folder, study.signature)
     try:
         for path in exports.write(study, store, folder, config.finished):

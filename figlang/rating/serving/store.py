@@ -4,7 +4,7 @@ import hashlib
 import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,6 +62,25 @@ class Answer:
     seconds: float
     at: str
     revisions: int
+
+
+def renew(folder: Path, signature: str) -> bool:
+    """Give the database of a folder to a changed study if it has no answers, and say whether it was so.
+
+    Codes stay. A folder without a database has no answers.
+    """
+    if not (folder / DATABASE).is_file():
+        return True
+    with closing(sqlite3.connect(folder / DATABASE)) as base:
+        try:
+            with base:
+                base.execute("BEGIN IMMEDIATE")
+                if base.execute("SELECT count(*) FROM answers").fetchone()[0]:
+                    return False
+                base.execute("UPDATE facts SET value = ? WHERE name = 'study'", (signature,))
+        except sqlite3.DatabaseError:
+            return False
+    return True
 
 
 class Store:

@@ -17,6 +17,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.files.whole import write_text
 from figlang.rating import making, sheets
+from figlang.rating.serving import store
 from figlang.tasks import registry
 from figlang.tasks.open import SUBSTITUTION
 from figlang.types import Inference, Item, Marked
@@ -89,9 +90,11 @@ def of(config: RateServeConfig, folder: Path) -> Study:
     if before is not None and not (config.runs or config.texts or config.data):
         return before
     wanted = _of_items(config) if config.data is not None else _of_sheet(config, folder)
+    if before is not None and before != wanted and store.renew(folder, wanted.signature):
+        before = None  # nobody has answered yet
     if before is not None and before != wanted:
         raise FiglangError(
-            f"{folder} has a study with other questions, checks or seed, which people may have answered; "
+            f"{folder} has a study with other questions, checks or seed, which people have answered; "
             "choose another folder, or give folder= alone to go on"
         )
     if before is None:
@@ -110,7 +113,7 @@ def read(folder: Path) -> Study:
         return TypeAdapter(Study).validate_json((folder / STUDY).read_bytes())
     except (OSError, ValidationError) as error:
         raise FiglangError(
-            f"{folder / STUDY} cannot be read; restore the file, or choose another folder"
+            f"{folder / STUDY} is missing or damaged; give the folder of a study, or restore the file"
         ) from error
 
 

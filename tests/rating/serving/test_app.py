@@ -207,7 +207,11 @@ def test_a_port_that_is_taken_is_named(server: Served, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["folder=nothing"], "nothing has no sheet and no study; give answers by runs="),
+        (["folder=nothing", "raters=[ann]"], "nothing has no sheet and no study; give answers by runs="),
+        (
+            ["folder=nothing", "export=true"],
+            "nothing/study.json is missing or damaged; give the folder of a study",
+        ),
         (["texts=[t.csv]", "folder=nobody"], "nobody rates yet; give raters="),
         ([*WORDS[:-1], "folder=s3", "instructions=no.txt"], "instructions=no.txt cannot be read"),
     ],

@@ -126,10 +126,23 @@ def test_the_same_command_goes_on_and_another_is_refused(coded: Study, tmp_path:
     folder, given = tmp_path / "s", {"texts": [str(tmp_path / "texts.csv")], "scale": "figqa"}
     assert study.of(config(folder), folder) == coded
     assert study.of(config(folder, checks=2, **given), folder) == coded
+    store = Store(folder, coded.signature)
+    store.enrol(["ann"])
+    codes = store.codes()
+    store.close()
+    other = study.of(config(folder, checks=1, **given), folder)  # nobody has answered yet
+    assert (other.checks, study.read(folder)) == (1, other)
+    store = Store(folder, other.signature)
+    assert store.codes() == codes
+    store.record("ann", other.questions[0].id, "literal", True, 1, "1")
+    store.close()
     with pytest.raises(FiglangError, match="has a study with other questions, checks or seed"):
-        study.of(config(folder, checks=1, **given), folder)
+        study.of(config(folder, checks=2, **given), folder)
+    assert study.read(folder) == other
+    with pytest.raises(FiglangError, match="has a study with other questions, checks or seed"):
+        study.of(config(folder, checks=0, **given), folder)
     (folder / study.STUDY).write_text("{}")
-    with pytest.raises(FiglangError, match=r"study\.json cannot be read"):
+    with pytest.raises(FiglangError, match=r"study\.json is missing or damaged"):
         study.of(config(folder), folder)
 
 
