@@ -50,11 +50,12 @@ def name_by_file(data: DataConfig, given: Given) -> None:
     """Call data by the name of its file, in place, unless a name was typed.
 
     Results of `mine/train.csv` are of other items than those in it, so "mine" is its name; "sayings" is that
-    of `sayings-train.csv`.
+    of `sayings-train.csv`. Tasks of BIG-bench are folders with a `task.json`.
     """
     if data.file is not None and "data.name" not in given.names:
         file = Path(data.file)
-        stem = re.sub(r"(^|[-_.])train(ing)?$", "", file.stem) or file.absolute().parent.name
+        stem = "" if file.name == "task.json" else re.sub(r"(^|[-_.])train(ing)?$", "", file.stem)
+        stem = stem or file.absolute().parent.name
         data.name = re.sub(r"[^\w.~-]+", "-", stem, flags=re.ASCII).strip("-.")[:60] or "file"
 
 

@@ -35,6 +35,7 @@ def test_a_run_is_named_by_what_changes_it_alone() -> None:
     [
         ("mine/train.csv", "mine"),
         ("mine/sayings-train.tsv", "sayings"),
+        ("bigbench/similes/task.json", "similes"),
         ("mine/training.csv", "mine"),
         ("mine/dev.csv", "dev"),
         ("mine/trains.csv", "trains"),
