@@ -79,9 +79,9 @@ class Model:
         self.name = config.model.name
         with quietly():
             # The scoring decides which ability of a server is needed, and which network an encoder is.
-            if config.checkpoint is not None or config.model.family == "causal":
+            if config.checkpoint is not None or config.model.causal:
                 self.name = self._open(config).manifest.name
-            elif config.model.family == "encoder" and config.model.init != "tiny":
+            elif not config.model.served and config.model.init != "tiny":
                 weights.locate(config.model.name_or_path)
 
     def __repr__(self) -> str:

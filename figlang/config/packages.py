@@ -33,7 +33,7 @@ def check_packages(config: Any) -> None:
     quantized = model.quantization != "none" and (peft is None or peft.name == "qlora")
     for wanted, module, extra, what in (
         (quantized, "bitsandbytes", "large", f"model.quantization={model.quantization}"),
-        (model.family == "served", "openai", "served", "model=served"),
+        (model.served, "openai", "served", "model=served"),
     ):
         if wanted and importlib.util.find_spec(module) is None:
             raise FiglangError(

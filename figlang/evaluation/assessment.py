@@ -33,7 +33,7 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
         FiglangError: The items or the model cannot be evaluated as asked, or the folder holds another result.
     """
     processes = sharding.join()
-    if processes.size > 1 and config.model.family == "served":
+    if processes.size > 1 and config.model.served:
         raise FiglangError(
             "model=served is asked by one process, with model.concurrency requests in flight; leave torchrun "
             "out"

@@ -11,7 +11,9 @@ from typing import Any, ClassVar
 
 from figlang.config.verbs.reproduce import RankingConfig, ReproduceConfig
 from figlang.errors import FiglangError
-from figlang.evaluation import filling, judging, likelihood, served_filling, soundness
+from figlang.evaluation import judging, likelihood, predicting, soundness
+from figlang.evaluation.how import How, Share
+from figlang.evaluation.ranking import Ranks
 from figlang.models.checkpoint import Served
 from figlang.models.hosted.opened import Hosted, Opened, not_here
 from figlang.runs import cells
@@ -19,7 +21,7 @@ from figlang.scoring import choices
 from figlang.statistics import rankings
 from figlang.tasks import registry
 from figlang.tasks.grid import AnswerGrid, BlankGrid, Grid, LetterGrid
-from figlang.types import Item, Prediction, Split
+from figlang.types import Item, Prediction, Ranking, Split
 
 
 class Filling(ABC):
@@ -208,38 +210,36 @@ class Words(Filling):
     def open(self, split: Split, loaded: Opened) -> None:
         if isinstance(loaded, Hosted):
             raise not_here(loaded)
-        self._loaded = loaded
-        if isinstance(loaded, Served):
-            self._way = served_filling.way(self._config, loaded)
-        else:
-            self._way = filling.way(self._config, loaded)
-        self._grid.config = self._way.config
-        self._asked = self._grid.ask(split.items, self._way.form)
-        self._filler = self._made(split)
+        self._grid.check(split.items)
+        self._loaded, self._prompts = loaded, self._grid.prompts()
+        self._share = Share(split, range(len(split.items)))
+        ranks = predicting.answering(loaded, self._share.questions)
+        assert isinstance(ranks, Ranks), "items that the grid takes have a blank"
+        self._ranks = ranks
+        self._grid.config = ranks.way(self._config).config
+        ranks.prepared(self._config, split.items)  # so that a mistake is found before the folder is touched
 
     def facts(self) -> dict[str, Any]:
-        return self._way.facts() | {"prompt": "+".join(self._asked), "bos": self._loaded.bos()}
+        return self._ranks.facts(self._config, self._prompts)
 
     def fill(self, folder: Path) -> dict[str, Any]:
-        kept = cells.left(folder, self._asked, "rankings")
+        kept = cells.left(folder, self._prompts, "rankings")
         started = time.perf_counter()
-        for name, blanks in self._asked.items():
+        for name in self._prompts:
             if name not in kept:
-                with soundness.explained(self._loaded):
-                    ranked = self._filler.fill(blanks, self._config.trainer.progress)
-                rankings.write(folder / "rankings" / f"{name}.jsonl", ranked)
-        took = self._filler.took() | {"seconds": time.perf_counter() - started, "kept": kept}
-        return took | cells.took_before(folder, made=len(kept) < len(self._asked))
+                rankings.write(folder / "rankings" / f"{name}.jsonl", self._ranked(name))
+        took = self._ranks.took() | {"seconds": time.perf_counter() - started, "kept": kept}
+        return took | cells.took_before(folder, made=len(kept) < len(self._prompts))
 
     def read(self, folder: Path) -> Mapping[str, Sequence[Any]]:
-        return {name: rankings.read(folder / "rankings" / f"{name}.jsonl") for name in self._asked}
+        return {name: rankings.read(folder / "rankings" / f"{name}.jsonl") for name in self._prompts}
 
-    def _made(self, split: Split) -> filling.Filler | served_filling.ServedFiller:
-        if isinstance(self._loaded, Served):
-            return served_filling.ServedFiller(self._loaded, self._way)
-        answers = [item.options for item in split.items]
-        words = filling.candidates(self._config.candidates, answers) if self._way.rank == "word" else []
-        return filling.Filler(self._loaded, self._way, words)
+    def _ranked(self, name: str) -> list[Ranking]:
+        config = self._config
+        how = How(config.trainer.progress, prompt=replace(config.prompt, question=name), ranking=config)
+        with soundness.explained(self._loaded):
+            rows, _ = self._ranks.answer(self._share, how)
+        return [ranking for _, ranking in rows.ranked or ()]
 
 
 def _complete(config: ReproduceConfig) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from figlang.config import NliConfig, PromptConfig, ProtocolConfig, ScoringConfig
+from figlang.config.verbs.reproduce import RankingConfig
 from figlang.evaluation.processes import Processes
 from figlang.models import gguf, layout, opening
 from figlang.models.checkpoint import Served
@@ -17,7 +18,7 @@ from figlang.tasks import registry
 from figlang.tasks.examples import Pool
 from figlang.tasks.questions import Questions
 from figlang.tasks.task import Task
-from figlang.types import Item, Prediction, Split
+from figlang.types import Item, Prediction, Ranking, Split
 
 Row = TypeVar("Row")
 Placed = list[tuple[int, Row]]
@@ -39,6 +40,7 @@ class How:
         processes: The processes that share the items; the first one writes what all of them predict.
         max_length: The longest input of an encoder in tokens; None for the manifest's own.
         blind: Whether options are also scored with the context hidden (see figlang/tasks/blind.py).
+        ranking: How words are ranked at a blank; `prompt.question` names the prompt of the blank.
     """
 
     progress: bool = False
@@ -51,6 +53,7 @@ class How:
     max_length: int | None = None
     blind: bool = True
     protocol: ProtocolConfig | None = None
+    ranking: RankingConfig = field(default_factory=RankingConfig)
 
 
 @dataclass(frozen=True)
@@ -95,15 +98,16 @@ class Rows:
     """The rows of each file for some items. None: the file is not written.
 
     There are predictions, those with the context hidden, backward ones, and the log-probabilities, class
-    probabilities or replies that predictions are made from.
+    probabilities or replies that predictions are made from. At blanks there are rankings, and no predictions.
     """
 
-    forward: Placed[Prediction]
+    forward: Placed[Prediction] = field(default_factory=list)
     blind: Placed[Prediction] | None = None
     backward: Placed[Prediction] | None = None
     measured: Placed[Mapping[str, Any]] | None = None
     judged: Placed[Prediction] | None = None
     replies: Placed[dict[str, Any]] | None = None
+    ranked: Placed[Ranking] | None = None
 
 
 class Answering(ABC):

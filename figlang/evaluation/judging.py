@@ -259,7 +259,7 @@ def check(prompt: PromptConfig, scoring: ScoringConfig | None) -> None:
             f"prompt={prompt.name}: these items are judged by letters, not by prompt.reply={prompt.reply}; "
             f"use prompt.reply={REPLIES[0]}"
         )
-    if scoring is not None and (scoring.norm != "sum" or scoring.minus_alone or scoring.kind != "likelihood"):
+    if scoring is not None and (scoring.norm != "sum" or scoring.minus_alone or not scoring.causal):
         raise FiglangError(
             f"scoring={scoring.name} compares longer answers than letters; leave it out, or use "
             "scoring=answer"

@@ -7,7 +7,7 @@ from figlang.errors import FiglangError
 from figlang.evaluation import judging
 from figlang.evaluation.how import Answering, How, Rows, Share, origin
 from figlang.models.checkpoint import Served
-from figlang.models.formats import MASKED
+from figlang.models.formats import MASKED, of_scoring
 from figlang.models.hosted.opened import Hosted, Opened
 from figlang.models.hosted.scorer import HostedScorer
 from figlang.models.served.scorer import ServedScorer
@@ -148,4 +148,4 @@ def describe(prompt: PromptConfig, source: str) -> str:
 
 
 def _masking(scoring: ScoringConfig) -> str:
-    return f"masking={scoring.masking}," if scoring.kind == "pll" else ""
+    return f"masking={scoring.masking}," if of_scoring(scoring.kind) is MASKED else ""

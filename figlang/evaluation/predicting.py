@@ -11,13 +11,15 @@ from figlang.evaluation.choosing import Choice
 from figlang.evaluation.entailing import Entailment
 from figlang.evaluation.how import Answering, How, Placed, Row, Rows, Share, origin
 from figlang.evaluation.likelihood import LogProbabilities
+from figlang.evaluation.ranking import Ranks
 from figlang.evaluation.replying import Replies
 from figlang.models.formats import Ability
 from figlang.models.hosted.opened import Opened
 from figlang.runs.answered import Answered, refused
+from figlang.tasks.questions import Questions
 from figlang.types import Split
 
-__all__ = ["How", "answer", "origin", "predict"]
+__all__ = ["How", "answer", "answering", "origin", "predict"]
 
 # How a model answers, by its ability.
 ANSWERING: dict[Ability, Callable[[Any], Answering]] = {
@@ -25,6 +27,7 @@ ANSWERING: dict[Ability, Callable[[Any], Answering]] = {
     Ability.ENTAIL: Entailment,
     Ability.LOG_PROBABILITIES: LogProbabilities,
     Ability.REPLY: Replies,
+    Ability.RANK: Ranks,
 }
 
 
@@ -69,11 +72,23 @@ def answer(loaded: Opened, split: Split, how: How) -> tuple[Answered | None, dic
     share = Share(split, how.processes.positions(split.items))
     _check(loaded, share, how)
     with soundness.explained(loaded):
-        rows, facts = ANSWERING[loaded.manifest.input_format.ability](loaded).answer(share, how)
+        rows, facts = answering(loaded, share.questions).answer(share, how)
         whole = _whole(how.processes.gather(rows))
         if whole is not None:
             whole.check()
         return whole, facts
+
+
+def answering(loaded: Opened, questions: Questions) -> Answering:
+    """Make the object that answers questions by one of a model's abilities.
+
+    Args:
+        loaded: The model.
+        questions: How the items are put in words. Words are ranked at a blank, by whichever format the model
+            reads; the format decides how all other items are answered.
+    """
+    ability = Ability.RANK if questions.fills else loaded.manifest.input_format.ability
+    return ANSWERING[ability](loaded)
 
 
 def _check(loaded: Opened, share: Share, how: How) -> None:

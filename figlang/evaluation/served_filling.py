@@ -24,6 +24,7 @@ from figlang.types import Blank, Ranking
 log = logging.getLogger("figlang")
 
 ASKED = ": which word should it be? Answer with one word only."
+UNKNOWN = {"tokens": None, "read": None, "ratio": None}
 REASONING = 512  # tokens of a reply, in which a chat may think before its word
 
 
@@ -62,7 +63,7 @@ class ServedFiller:
 
     def took(self) -> dict[str, Any]:
         """None: the tokens that an endpoint reads are not known."""
-        return {"tokens": None, "read": None, "ratio": None}
+        return UNKNOWN
 
     def _continue(self, blanks: Sequence[Blank], progress: bool) -> list[Ranked]:
         endpoint, most = self._served.endpoint, self._config.max_rank or SHOWN

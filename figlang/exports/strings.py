@@ -64,7 +64,7 @@ def choices(split: Split, data: DataConfig) -> Questions:
 
 
 def _check(scoring: ScoringConfig) -> None:
-    if scoring.kind != "likelihood" or scoring.minus_alone or scoring.norm == "mean":
+    if not scoring.causal or scoring.minus_alone or scoring.norm == "mean":
         raise FiglangError(
             f"scoring={scoring.name} has no equal in other tools, which add up the log-probabilities of an "
             "answer; use scoring=answer, with scoring.norm=byte for their mean per byte"

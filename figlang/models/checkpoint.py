@@ -21,7 +21,7 @@ from figlang.files.whole import write_text
 from figlang.models import adapters, gguf, networks, sentences, weights
 from figlang.models import manifest as manifests
 from figlang.models.fingerprint import fingerprint
-from figlang.models.formats import CAUSAL, LETTER, MASKED, NLI, Format
+from figlang.models.formats import CAUSAL, LETTER, MASKED, NLI, Format, of_scoring
 from figlang.models.manifest import MANIFEST, UNTRAINED, Manifest
 from figlang.models.served.endpoint import Endpoint, connect
 from figlang.scoring.adapted import adapted
@@ -203,14 +203,11 @@ def named_by(
             if kept
             else load(config.checkpoint, replace(config.model, revision=config.revision), config.paths.cache)
         )
-        if (
-            config.scoring is not None
-            and config.scoring.kind == "letter"
-            and loaded.manifest.input_format.causal
-        ):
+        asked = None if config.scoring is None else of_scoring(config.scoring.kind)
+        if asked is LETTER and loaded.manifest.input_format.causal:
             return replace(loaded, manifest=replace(loaded.manifest, format=LETTER.name))
         return loaded
-    if config.model.family == "served":
+    if config.model.served:
         return served(config.model, config.scoring or ScoringConfig(), config.paths.cache, needed)
     return pretrained(config.model, config.scoring, config.paths.cache, kept)
 
@@ -221,12 +218,12 @@ def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str |
     Raises:
         FiglangError: If it lacks one, see `connect`.
     """
-    if scoring.kind not in ("likelihood", "letter"):
+    wanted = of_scoring(scoring.kind)
+    if wanted.network is not CAUSAL.network:
         raise FiglangError(
             f"scoring={scoring.name} needs a network here, but model=served has none; use scoring=clean "
             "or letter"
         )
-    chat = scoring.kind == "letter"
     asked = model.bos if scoring.bos is None else scoring.bos
     if asked == "add":
         raise FiglangError(
@@ -236,12 +233,12 @@ def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str |
     manifest = causal_manifest(
         model, scoring, "none" if asked == "auto" else asked
     )  # the server adds what its tokenizer adds
-    endpoint = connect(replace(model, bos=manifest.bos), cache, needed or ("reply" if chat else "prompts"))
+    endpoint = connect(
+        replace(model, bos=manifest.bos), cache, needed or ("reply" if wanted is LETTER else "prompts")
+    )
     if manifest.bos == "none" and endpoint.abilities.starts:
         manifest = replace(manifest, bos="server")
-    return Served(
-        endpoint, replace(manifest, base=model.name_or_path, format=LETTER.name if chat else CAUSAL.name)
-    )
+    return Served(endpoint, replace(manifest, base=model.name_or_path, format=wanted.name))
 
 
 def pretrained(
@@ -259,13 +256,13 @@ def pretrained(
         FiglangError: If the scoring needs another kind of network.
     """
     _check_here(model)
-    if scoring is not None and scoring.kind == "pll":
+    if scoring is not None and of_scoring(scoring.kind) is MASKED:
         return _masked(model, scoring, cache, kept)
-    return (_causal if model.family == "causal" else _encoder)(model, scoring, cache, kept)
+    return (_causal if model.causal else _encoder)(model, scoring, cache, kept)
 
 
 def _masked(model: ModelConfig, scoring: ScoringConfig, cache: str, kept: Sequence[Loaded]) -> Loaded:
-    if model.family == "causal":
+    if model.causal:
         raise FiglangError(
             f"scoring={scoring.name} is for encoders, but model={model.name} is causal; take scoring=clean"
         )
@@ -276,7 +273,7 @@ def _masked(model: ModelConfig, scoring: ScoringConfig, cache: str, kept: Sequen
 
 
 def _encoder(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept: Sequence[Loaded]) -> Loaded:
-    if scoring is not None and scoring.kind in ("likelihood", "letter"):
+    if scoring is not None and of_scoring(scoring.kind).network is CAUSAL.network:
         raise FiglangError(
             f"scoring={scoring.name} is for causal models, but model={model.name} is an encoder; leave "
             "scoring out, or take pll"
@@ -305,7 +302,7 @@ def _encoder(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept
 
 
 def _causal(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept: Sequence[Loaded]) -> Loaded:
-    if scoring is not None and scoring.kind not in ("likelihood", "letter"):
+    if scoring is not None and of_scoring(scoring.kind).network is not CAUSAL.network:
         raise FiglangError(
             f"scoring={scoring.name} is not for causal models like model={model.name}; use scoring=clean or "
             "scoring=pmi"
@@ -315,8 +312,7 @@ def _causal(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept:
     network, tokenizer = (same.network, same.tokenizer) if same else networks.causal(model, cache)
     scored = scoring or ScoringConfig()
     manifest = causal_manifest(model, scored, beginning(model, scored, tokenizer))
-    chats = scored.kind == "letter"
-    return Loaded(network, tokenizer, replace(manifest, format=LETTER.name) if chats else manifest)
+    return Loaded(network, tokenizer, replace(manifest, format=of_scoring(scored.kind).name))
 
 
 def _tiny_classifier(model: ModelConfig, scoring: ScoringConfig, kept: Sequence[Loaded]) -> Loaded:

@@ -29,6 +29,8 @@ class Ability(Enum):
     """It gives the log-probability of a text after another."""
     REPLY = "reply"
     """It answers a message."""
+    RANK = "rank"
+    """It ranks words at a blank."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,11 @@ FORMATS = {
     )
 }
 CAUSAL, MASKED, NLI, LETTER = FORMATS["causal"], FORMATS["pll"], FORMATS["nli"], FORMATS["letter"]
+
+
+def of_scoring(kind: str) -> Format:
+    """The format that a `scoring.kind` is for."""
+    return next(format for format in FORMATS.values() if format.scoring == kind)
 
 
 def untrained(architectures: list[str]) -> Format:

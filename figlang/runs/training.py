@@ -79,7 +79,7 @@ def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, An
     or an export, it holds what identifies that one, because its folder may later hold another.
     """
     settings = {name: value for name, value in asdict(config).items() if name not in FREE}
-    if config.model.family != "causal":
+    if not config.model.causal:
         # An encoder has no bos. Finished runs of versions before model.bos=auto have "none" here.
         settings["model"]["bos"] = "none"
     del settings["data"]["file"]  # the hash of its items stands for it

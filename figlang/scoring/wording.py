@@ -15,7 +15,7 @@ def check_alone(scoring: ScoringConfig, bos: str, examples: int) -> None:
     Raises:
         FiglangError: Neither a bos nor an example stands before the answer.
     """
-    if scoring.minus_alone and scoring.kind == "likelihood" and bos == "none" and not examples:
+    if scoring.minus_alone and scoring.causal and bos == "none" and not examples:
         raise FiglangError(
             f"scoring={scoring.name} subtracts the score of the answer alone, and its first token has no "
             "probability if no token stands before it; set scoring.bos=add or scoring.bos=<token id>"

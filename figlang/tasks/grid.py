@@ -15,7 +15,7 @@ from figlang.config import DataConfig
 from figlang.config.verbs.reproduce import RankingConfig, ReproduceConfig
 from figlang.statistics.clustered import Array
 from figlang.tables import Table
-from figlang.types import Blank, Item, Prediction, Prompted, Ranking, Split
+from figlang.types import Item, Prediction, Prompted, Ranking, Split
 
 Options = TypeVar("Options", bound=ReproduceConfig)
 RankingOptions = TypeVar("RankingOptions", bound=RankingConfig)
@@ -137,16 +137,12 @@ class BlankGrid(Grid[RankingOptions, Ranking]):
     are filled in."""
 
     @abstractmethod
-    def ask(self, items: Sequence[Item], form: str) -> Mapping[str, Sequence[Blank]]:
-        """The blanks of each prompt, by its name.
+    def prompts(self) -> Sequence[str]:
+        """The names of the prompts; the task's `Questions.blanks` words each of them."""
 
-        Args:
-            items: The items.
-            form: `quote` or `insert`, as in `RankingConfig`.
-
-        Raises:
-            FiglangError: A prompt does not exist, or an item has no answers.
-        """
+    @abstractmethod
+    def check(self, items: Sequence[Item]) -> None:
+        """Raises FiglangError if a prompt does not exist, or if an item has no answers."""
 
 
 @dataclass(frozen=True)

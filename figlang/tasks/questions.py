@@ -13,7 +13,7 @@ from figlang.errors import FiglangError
 from figlang.tasks import examples, lettered
 from figlang.tasks.examples import Pool
 from figlang.tasks.lettered import Lettered
-from figlang.types import Item, Prompted
+from figlang.types import Blank, Item, Prompted
 
 # A conversation as one text: its turns, and whether the last of them is to be continued.
 Template = Callable[[list[dict[str, str]], bool], str]
@@ -71,6 +71,22 @@ class Questions:
 
         Raises:
             FiglangError: The prompt asks nothing about such items.
+        """
+        raise NotImplementedError
+
+    def blanks(self, items: Sequence[Item], name: str, form: str) -> list[Blank]:
+        """The items as texts with a blank, at which a model ranks words; only where it `fills`.
+
+        Args:
+            items: What is asked about.
+            name: The prompt.
+            form: `quote` or `insert`, as in `RankingConfig`.
+
+        Returns:
+            A blank for each item, in their order.
+
+        Raises:
+            FiglangError: The prompt does not exist, or an item has no answers.
         """
         raise NotImplementedError
 

@@ -14,12 +14,11 @@ def check(config: TrainConfig) -> None:
     """
     registry.check(config.data, config.paths)
     model, peft = config.model, config.peft
-    causal = model.family == "causal"
-    if model.family == "served":
+    if model.served:
         raise FiglangError(
             "model=served is behind an endpoint, and only weights that are here can be trained; evaluate it"
         )
-    if config.scoring.kind != "likelihood":
+    if not config.scoring.causal:
         raise FiglangError(
             f"scoring={config.scoring.name} is for zero-shot evaluation, by figlang evaluate; "
             "use scoring=answer"
@@ -27,7 +26,7 @@ def check(config: TrainConfig) -> None:
     _check_adapters(config)
     _check_method(config)
     _check_steps(config)
-    if model.dtype != "float32" and (not causal or peft.name == "none"):
+    if model.dtype != "float32" and (not model.causal or peft.name == "none"):
         raise FiglangError(
             f"model.dtype={model.dtype} would round away the small steps of training; use float32 "
             "(trainer.precision=bf16-mixed "
@@ -42,7 +41,6 @@ def _check_adapters(config: TrainConfig) -> None:
         FiglangError: They cannot.
     """
     model, peft = config.model, config.peft
-    causal = model.family == "causal"
     if model.device_map is not None or (model.quantization != "none" and peft.name != "qlora"):
         raise FiglangError(
             "model.device_map and model.quantization are for evaluation; leave them out of training, or "
@@ -55,7 +53,7 @@ def _check_adapters(config: TrainConfig) -> None:
         raise FiglangError(
             "model.adapters=apart is for evaluation; leave it out of training, and see peft.stack"
         )
-    if peft.name == "qlora" and not (causal and model.quantization == "4bit"):
+    if peft.name == "qlora" and not (model.causal and model.quantization == "4bit"):
         raise FiglangError(
             "peft=qlora trains adapters of a causal model over weights in 4 bits; take peft=lora otherwise"
         )
@@ -78,7 +76,7 @@ def _check_method(config: TrainConfig) -> None:
         FiglangError: It is not.
     """
     model, method = config.model, config.method
-    causal = model.family == "causal"
+    causal = model.causal
     if method.name == "lm" and not causal:
         raise FiglangError(
             f"method=lm trains causal models, and model={model.name} is an encoder; use method=contrastive"

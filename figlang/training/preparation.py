@@ -95,7 +95,7 @@ def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
     Everything that can be wrong with a configuration is found here, before a run folder is touched.
     """
     kept, selected, notes = select(config.method, train, validation, config.seed)
-    make = _causal if config.model.family == "causal" else _encoder
+    make = _causal if config.model.causal else _encoder
     ready = make(config, replace(train, items=kept), validation, selected)
     # Adapters over adapters: plain peft could not load them.
     stacked = config.peft.stack == "merge" and weights.has_adapters(config.model)

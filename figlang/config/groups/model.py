@@ -74,10 +74,20 @@ class ModelConfig(EndpointConfig):
     )
     trust_remote_code: bool = option(False, "Run the code of a hub repository.")
 
+    @property
+    def causal(self) -> bool:
+        """Whether it is a network here that reads from left to right."""
+        return self.family == "causal"
+
+    @property
+    def served(self) -> bool:
+        """Whether it is behind an endpoint, so that it has no weights here."""
+        return self.family == "served"
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.check_endpoint(served=self.family == "served")
-        if self.family == "served":
+        self.check_endpoint(served=self.served)
+        if self.served:
             self._name_served()
         if self.init != "tiny" and not self.name_or_path:
             raise FiglangError(
@@ -85,7 +95,7 @@ class ModelConfig(EndpointConfig):
                 "package:<module>/<path>"
             )
         for name, unset in (("device_map", None), ("quantization", "none")):
-            if self.family != "causal" and getattr(self, name) != unset:
+            if not self.causal and getattr(self, name) != unset:
                 raise FiglangError(
                     f"model.{name} is for causal models, but model={self.name} is an encoder; leave it out"
                 )
@@ -113,7 +123,7 @@ class ModelConfig(EndpointConfig):
     def check_names(self) -> None:
         # The name of a served model is the server's, of any form, until `_name_served` has made one of ours
         # of it.
-        if self.family != "served":
+        if not self.served:
             super().check_names()
 
     def _name_served(self) -> None:

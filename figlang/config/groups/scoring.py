@@ -74,6 +74,11 @@ class ScoringConfig(Section):
         within=TOKENS,
     )
 
+    @property
+    def causal(self) -> bool:
+        """Whether it compares log-probabilities of a causal model."""
+        return self.kind == "likelihood"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         holds_places("scoring", self.template)

@@ -8,9 +8,9 @@ from figlang.config import PromptConfig
 from figlang.errors import FiglangError
 from figlang.tasks.examples import Pool
 from figlang.tasks.lettered import Lettered, as_asked
-from figlang.tasks.munch import prompts
+from figlang.tasks.munch import blanks, prompts
 from figlang.tasks.questions import Questions, Template
-from figlang.types import Item, Prompted
+from figlang.types import Blank, Item, Prompted
 
 
 class Judgements(Questions):
@@ -76,3 +76,6 @@ class Blanks(Questions):
 
     fills = True
     instead = "data=munch has choices"
+
+    def blanks(self, items: Sequence[Item], name: str, form: str) -> list[Blank]:
+        return blanks.ask(items, name, form)

@@ -10,7 +10,7 @@ from figlang.tables import Table
 from figlang.tasks.grid import BlankGrid
 from figlang.tasks.munch import blanks, table3
 from figlang.tasks.munch.prompt_options import PromptsConfig
-from figlang.types import Blank, Item, Ranking
+from figlang.types import Item, Ranking
 
 
 @dataclass
@@ -30,9 +30,12 @@ class GenerationGrid(BlankGrid[GenerationConfig]):
     presets: ClassVar[Mapping[str, str | None]] = {"data": "munch_generation"}
     rated = True
 
-    def ask(self, items: Sequence[Item], form: str) -> Mapping[str, Sequence[Blank]]:
-        names = self.config.prompts or list(blanks.PROMPTS)
-        return {name: blanks.ask(items, name, form) for name in names}
+    def prompts(self) -> Sequence[str]:
+        return self.config.prompts or list(blanks.PROMPTS)
+
+    def check(self, items: Sequence[Item]) -> None:
+        for name in self.prompts():
+            blanks.ask(items, name)
 
     def measure(self, cells: Mapping[str, Sequence[Ranking]]) -> dict[str, Any]:
         measured = table3.measure(cells, self.config.max_rank, self.config.ddof)
