@@ -10,12 +10,17 @@ import pytest
 
 from figlang.commands.compare import main as compare_command
 from figlang.commands.report import main as report_command
-from figlang.config import DataConfig, PathsConfig, PromptConfig
+from figlang.config import DataConfig, ModelConfig, PathsConfig, PromptConfig, ScoringConfig
+from figlang.config.verbs.reproduce import RankingConfig
 from figlang.errors import FiglangError
+from figlang.evaluation import predicting
+from figlang.evaluation.how import How, Share
+from figlang.models import checkpoint
 from figlang.tasks import outside, registry
 from figlang.tasks.examples import Pool
 from figlang.tasks.questions import Questions
 from figlang.types import Item
+from tests import causal_models, masked_models
 from tests.running import run, train
 from tests.stub_server import MODEL, Stub, serving
 
@@ -30,7 +35,7 @@ from pathlib import Path
 from figlang.tasks import lettered, reference
 from figlang.tasks.questions import Questions
 from figlang.tasks.task import Task
-from figlang.types import Item, Prompted, Split
+from figlang.types import Blank, Item, Marked, Prompted, Split
 
 HERE = Path(__file__).parent
 
@@ -49,14 +54,23 @@ class Meanings(Questions):
         return ("What does it mean?" if blind else f"What does {item.context!r} mean?") + listed
 
 
+class Words(Questions):
+    fills = True
+    instead = "leave data.question out"
+
+    def blanks(self, items, name, form):
+        return [Blank(item, f"{item.context}. {name}: ", "") for item in items]
+
+
 class Idioms(Task):
     name = "idioms"
     title = "Idioms"
     mixed_as = "both"
+    questions = ("both", "word")
 
     def load(self, split, data, paths):
         path = HERE / f"{split}.jsonl"
-        rows = map(loads, path.read_text().splitlines())
+        rows = [loads(line) for line in path.read_text().splitlines()]
         items = tuple(
             Item(
                 row["id"],
@@ -68,10 +82,16 @@ class Idioms(Task):
             )
             for row in rows
         )
+        if data.question == "word":
+            filled = {row["id"]: tuple(row["words"]) for row in rows}
+            items = tuple(
+                Marked(item.id, item.group, item.context, filled[item.id], None, target=(0, 1), blank=True)
+                for item in items
+            )
         return Split(f"idioms_{split}", items, str(path), sha256(path.read_bytes()).hexdigest())
 
     def asked(self, question):
-        return Meanings()
+        return Words() if question == "word" else Meanings()
 
     def published_files(self, split, role):
         return (split.sha256,)
@@ -87,6 +107,7 @@ idioms2020,Table 1,Idioms,Human,split=validation,accuracy,91.5,percent,
 idioms2020,Table 1,Idioms,Parrot 1B,split=validation,accuracy,40.25,percent,
 """
 IDIOMS = ("He kicked the bucket", "She spilled the beans", "They broke the ice", "It costs an arm and a leg")
+WORDS = ("died", "confessed", "talked", "dear")
 MEANINGS = ("he died", "she told the secret", "they began to talk", "it is dear")
 
 
@@ -102,6 +123,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "id": f"{split}-{n}",
                 "idiom": f"{IDIOMS[n % 4]}, {split} {n}",
                 "meanings": MEANINGS,
+                "words": WORDS[: 2 + n % 3],
                 "right": n % 4,
                 "about": ("people", "things")[n % 4 == 3],
             }
@@ -152,6 +174,47 @@ def test_a_causal_model_is_asked_after_examples_beside_the_published_number(home
     content = json.loads((home / "examples" / "metrics.json").read_text())
     assert "k=1" in content["facts"]["prompt"]
     assert len((home / "examples" / "predictions.jsonl").read_text().splitlines()) == 12
+
+
+def test_a_masked_model_scores_the_meanings(home: Path, folder: Path) -> None:
+    words = ["model=bert", "model.init=tiny", "scoring=pll", "output=masked", "trainer.progress=false"]
+    ended = run(home, "evaluate.py", *data(folder), *words)
+    assert ended.returncode == 0, ended.stderr
+    lines = (home / "masked" / "predictions.jsonl").read_text().splitlines()
+    assert [len(json.loads(line)["scores"]) for line in lines] == [4] * 12
+    content = json.loads((home / "masked" / "metrics.json").read_text())
+    assert content["facts"]["scoring"].startswith("pll(")
+
+
+@pytest.mark.parametrize("family", ["causal", "encoder"])
+def test_words_are_ranked_at_its_blanks(folder: Path, tmp_path: Path, family: str) -> None:
+    asked = DataConfig(name="idioms", dataset="idioms", question="word")
+    split = registry.load("validation", asked, PathsConfig(tasks=str(folder)))
+    causal, letters = family == "causal", masked_models.bytes_()
+    network = (
+        causal_models.network("llama")
+        if causal
+        else masked_models.network("roberta", letters, max_position_embeddings=200)
+    )
+    network.save_pretrained(tmp_path)
+    (causal_models.tokenizer() if causal else letters).save_pretrained(tmp_path)
+    model = ModelConfig(name_or_path=str(tmp_path), family=family, bos="add" if causal else "auto")
+    loaded = checkpoint.pretrained(model, None if causal else ScoringConfig("pll", kind="pll"), "cache")
+    with pytest.raises(FiglangError, match=r"has no options to choose from; leave data\.question out"):
+        predicting.answer(loaded, split, How())
+    ranking = RankingConfig(rank="word" if causal else None)
+    how = How(prompt=PromptConfig(question="In a word"), ranking=ranking)
+    whole, share = Share(split, range(12)), Share(split, range(6, 12))
+    ranks = predicting.answering(loaded, share.questions)
+    rows, facts = ranks.answer(share, how)
+    assert facts["scoring"].startswith("word(")
+    assert [place for place, _ in rows.ranked or ()] == list(range(6, 12))
+    for row, item in zip((row for _, row in rows.ranked or ()), share.items, strict=True):
+        assert (row.id, row.answers) == (item.id, item.options)
+        assert len(set(row.ranks)) == len(row.answers)
+        assert set(row.ranks) <= {1, 2, 3, 4}
+    # A process ranks its share among the answers of all items.
+    assert rows.ranked == (ranks.answer(whole, how)[0].ranked or [])[6:]
 
 
 def test_an_nli_network_is_asked_whether_the_idiom_entails_a_meaning(home: Path, folder: Path) -> None:
