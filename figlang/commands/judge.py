@@ -97,7 +97,7 @@ def _verdicts(
 def _opened(config: JudgeConfig) -> Loaded | Served:
     """The judge on its device."""
     cache = config.paths.cache
-    if config.model is not None and config.model.family == "served":
+    if config.model is not None and config.model.served:
         kind, needed = ("likelihood", "prompts") if config.ask == "words" else ("letter", "reply")
         return checkpoint.served(config.model, ScoringConfig(name="judge", kind=kind), cache, needed)
     if config.model is not None:

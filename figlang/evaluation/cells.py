@@ -14,7 +14,6 @@ from figlang.errors import FiglangError
 from figlang.evaluation import judging, likelihood, predicting, soundness
 from figlang.evaluation.how import How, Share
 from figlang.evaluation.ranking import Ranks
-from figlang.models.checkpoint import Served
 from figlang.models.hosted.opened import Hosted, Opened, not_here
 from figlang.runs import cells
 from figlang.scoring import choices

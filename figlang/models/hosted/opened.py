@@ -8,7 +8,7 @@ from figlang.config import EvaluateConfig, ModelConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.models import checkpoint
 from figlang.models.checkpoint import Loaded, Served
-from figlang.models.formats import LETTER
+from figlang.models.formats import CAUSAL, LETTER, of_scoring
 from figlang.models.hosted.engine import Engine
 from figlang.models.manifest import Manifest
 from figlang.scoring.requests import resolved_bos
@@ -57,10 +57,10 @@ def hosted(config: EvaluateConfig) -> Hosted:
     if config.checkpoint is not None:
         model, manifest = _of_checkpoint(config)
         engine = Engine(model, config.paths.cache)
-        chats = config.scoring is not None and scoring.kind == "letter"
+        chats = config.scoring is not None and of_scoring(scoring.kind) is LETTER
         return Hosted(engine, replace(manifest, format=LETTER.name) if chats else manifest)
     model = config.model
-    if model.family != "causal" or scoring.kind not in ("likelihood", "letter"):
+    if not model.causal or of_scoring(scoring.kind).network is not CAUSAL.network:
         raise FiglangError(
             f"model.engine={model.engine} is for causal models with scoring=clean or the like, or letter; "
             "leave it out"
@@ -69,7 +69,7 @@ def hosted(config: EvaluateConfig) -> Hosted:
     manifest = checkpoint.causal_manifest(
         model, scoring, checkpoint.beginning(model, scoring, engine.parts.tokenizer)
     )
-    return Hosted(engine, replace(manifest, format=LETTER.name) if scoring.kind == "letter" else manifest)
+    return Hosted(engine, replace(manifest, format=of_scoring(scoring.kind).name))
 
 
 def _of_checkpoint(config: EvaluateConfig) -> tuple[ModelConfig, Manifest]:
