@@ -1,13 +1,15 @@
 """How every evaluation begins: libraries are set up, the items are loaded, the model is opened and placed."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from figlang.config import DataConfig, EvaluateConfig, settings_of_data
+from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import runtime
+from figlang.machine.several import one_of_several
 from figlang.models import checkpoint, layout
 from figlang.models.checkpoint import Loaded, Served
 from figlang.models.hosted.opened import Opened, hosted
@@ -85,9 +87,34 @@ def model(config: EvaluateConfig, needed: str | None = None, kept: Sequence[Load
         unfinished.check(config.checkpoint)
     if config.model.engine != "transformers":
         return hosted(config)
-    loaded = checkpoint.named_by(config, needed, kept)
+    if one_of_several() and not kept:
+        loaded = _open(config, needed)
+    else:
+        _opened.clear()
+        loaded = checkpoint.named_by(config, needed, kept)
     if isinstance(loaded, Loaded):
         layout.place(loaded.network, runtime.device(config.trainer))
+    return loaded
+
+
+# The models of the last run of several, and what they were opened from. A multirun over data sets or scorings
+# opens its model once.
+_opened: dict[str, list[Loaded]] = {}
+
+
+def _open(config: EvaluateConfig, needed: str | None) -> Loaded | Served:
+    """Open the model of one of several runs, or take the one that the run before has opened."""
+    source = Path(config.checkpoint or config.model.name_or_path)
+    files = sorted(source.rglob("*")) if source.is_dir() else [source] if source.is_file() else []
+    changed = [(str(path), path.stat().st_mtime_ns) for path in files]
+    asked = [config.checkpoint, config.revision, config.paths.cache, config.seed, changed]
+    key = digest([*asked, asdict(config.model), asdict(config.trainer)])
+    if key not in _opened:
+        _opened.clear()  # before another model is opened: two may be more than the memory holds
+    before = _opened.setdefault(key, [])
+    loaded = checkpoint.named_by(config, needed, before)
+    if isinstance(loaded, Loaded):
+        before.append(loaded)
     return loaded
 
 

@@ -1,0 +1,58 @@
+"""How the model of an evaluation is opened: once for several runs of a command."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from figlang.models import networks
+from tests.running import run
+
+WORDS = ["model=smollm2", "model.init=tiny", "data.limit=8", "trainer=cpu", "trainer.progress=false"]
+
+
+def test_several_evaluations_open_a_model_once_and_say_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    causal = networks.causal
+
+    def counted(*given: Any, **more: Any) -> Any:
+        opened.append(given[0].name)
+        return causal(*given, **more)
+
+    monkeypatch.setattr(networks, "causal", counted)
+    for name in ("together", "apart"):
+        (tmp_path / name).mkdir()
+    prompts, scorings = ("none", "suffix"), ("answer", "pmi")
+    asked = [*WORDS, "data=figqa_sample", f"prompt={','.join(prompts)}", f"scoring={','.join(scorings)}"]
+    together = run(tmp_path / "together", "evaluate.py", "-m", *asked)
+    assert together.returncode == 0, together.stderr
+    assert len(opened) == 1
+    for prompt in prompts:
+        for scoring in scorings:
+            apart = run(
+                tmp_path / "apart", "evaluate.py", *asked[:-2], f"prompt={prompt}", f"scoring={scoring}"
+            )
+            assert apart.returncode == 0, apart.stderr
+    assert len(opened) == 5, "a run of its own opens its model"
+    files = sorted(
+        path.relative_to(tmp_path / "apart") for path in tmp_path.glob("apart/**/predictions*.jsonl")
+    )
+    assert len(files) == 12
+    for file in files:
+        assert (tmp_path / "together" / file).read_bytes() == (tmp_path / "apart" / file).read_bytes()
+
+
+def test_another_seed_is_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[int] = []
+    causal = networks.causal
+
+    def counted(*given: Any, **more: Any) -> Any:
+        opened.append(1)
+        return causal(*given, **more)
+
+    monkeypatch.setattr(networks, "causal", counted)
+    ended = run(tmp_path, "evaluate.py", "-m", *WORDS, "data=figqa_sample", "seed=5,6")
+    assert ended.returncode == 0, ended.stderr
+    assert len(opened) == 2, "random weights depend on the seed"
