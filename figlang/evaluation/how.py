@@ -153,10 +153,11 @@ def origin(loaded: Opened) -> dict[str, Any]:
     # In how many bits a file kept the weights is lost once they are read: they become the float32 values that
     # they stand for.
     kept = manifest.settings == UNTRAINED and gguf.is_gguf(manifest.base)
+    few = gguf.quantization(manifest.base) if kept else layout.note(loaded.network)
     return {
         "model": manifest.name,
         "base": manifest.base,
-        **({"file": gguf.quantization(manifest.base)} if kept else {}),
+        **({"file": few} if few else {}),
         "method": manifest.method,
         "trained": f"{manifest.trained_on}@{manifest.settings}",
         "train_seed": manifest.seed,

@@ -1,15 +1,28 @@
 """Where the weights of a large network are stored, and in how many bits."""
 
 import importlib.util
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import distributed
-from transformers import BitsAndBytesConfig, PreTrainedModel
+from transformers import BitsAndBytesConfig, PreTrainedConfig, PreTrainedModel
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
+
+BITS = ("8bit", "4bit")
+NOTE = "stored_in_few_bits"  # the attribute of a network that says how its files held the weights
+# What transformers needs to read weights in few bits, by the method that config.json names. For other methods
+# transformers says what it needs.
+PACKAGES = {
+    "gptq": ("optimum", "gptqmodel", "accelerate"),
+    "awq": ("gptqmodel", "accelerate"),
+    "compressed-tensors": ("compressed-tensors", "accelerate"),
+    "fp8": ("accelerate",),
+    "mxfp4": ("accelerate",),
+}
 
 
 def arguments(model: ModelConfig) -> dict[str, Any]:
@@ -64,6 +77,49 @@ def lowered(trained: ModelConfig, asked: ModelConfig) -> ModelConfig:
     )
 
 
+def stored(source: str, config: PreTrainedConfig) -> str | None:
+    """How the files of a network hold its weights in few bits, for example gptq; None if they do not.
+
+    Args:
+        source: What is read, for the error message.
+        config: Its config.json.
+
+    Raises:
+        FiglangError: If a package that reads such files is not installed.
+    """
+    settings = getattr(config, "quantization_config", None)
+    method = settings.get("quant_method") if isinstance(settings, dict) else None
+    if method is None:
+        return None
+    absent = [
+        name
+        for name in PACKAGES.get(str(method), ())
+        if importlib.util.find_spec(name.replace("-", "_")) is None
+    ]
+    if absent:
+        raise FiglangError(
+            f"{source} holds its weights in few bits ({method}), which needs {' and '.join(absent)}; "
+            f"install: pip install {' '.join(absent)}"
+        )
+    return str(method)
+
+
+def settle(network: PreTrainedModel, method: str | None, dtype: torch.dtype) -> None:
+    """Note how the files held the weights (see `stored`).
+
+    If transformers made other numbers than those of `dtype` of them, they are rounded to it.
+    """
+    if method is not None:
+        setattr(network, NOTE, method)
+        if not getattr(network, "is_quantized", False):
+            cast(network, dtype)
+
+
+def note(network: PreTrainedModel) -> str | None:
+    """How the files of a network held its weights in few bits; None if they did not."""
+    return getattr(network, NOTE, None)
+
+
 def cast(network: PreTrainedModel, dtype: torch.dtype) -> PreTrainedModel:
     """Round the stored weights of a network, as `from_pretrained` does.
 
@@ -79,15 +135,22 @@ def cast(network: PreTrainedModel, dtype: torch.dtype) -> PreTrainedModel:
 
 def place(network: PreTrainedModel, device: torch.device) -> PreTrainedModel:
     """Move the network to the device, unless its weights were distributed when they were loaded."""
-    laid_out = hasattr(network, "hf_device_map") or getattr(network, "is_quantized", False)
+    # bitsandbytes puts its weights on a GPU while they are loaded.
+    laid_out = hasattr(network, "hf_device_map") or any(map(_is_loaded_in(network), BITS))
     return network if laid_out else network.to(device)
 
 
 def precision(network: PreTrainedModel) -> str:
     """The network's number format, for signatures.
 
-    If its linear layers are stored in fewer bits, their number is added.
+    If its linear layers are stored in fewer bits, their number is added, or the method of its files.
     """
     dtype = str(network.dtype).removeprefix("torch.")
-    bits = [bits for bits in ("8bit", "4bit") if getattr(network, f"is_loaded_in_{bits}", False)]
+    bits = list(filter(_is_loaded_in(network), BITS))
+    if not bits and getattr(network, "is_quantized", False) and (method := note(network)):
+        bits = [method]
     return "+".join([dtype, *bits])
+
+
+def _is_loaded_in(network: PreTrainedModel) -> Callable[[str], bool]:
+    return lambda bits: bool(getattr(network, f"is_loaded_in_{bits}", False))

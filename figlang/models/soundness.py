@@ -76,7 +76,10 @@ def check_weights(source: str, network: nn.Module) -> None:
     for name, parameter in network.named_parameters():
         if not parameter.is_floating_point() or parameter.is_meta:
             continue
-        if not bool(parameter.detach().isfinite().all()):
+        weight = parameter.detach()
+        if weight.element_size() == 1:  # torch does not look into numbers of 8 bits
+            weight = weight.float()
+        if not bool(weight.isfinite().all()):
             raise FiglangError(
                 f"{source}: its weights {name} are not all finite numbers; download or train it again"
             )

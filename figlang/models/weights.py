@@ -180,6 +180,7 @@ def load(
         _check_depth(model, source)
         if settings := _settings_of(source, model.revision):
             return _with_adapters(model, source, settings, kind, dtype, more, cache, above)
+        few = layout.stored(model.name_or_path, opening.read_config(source, *common))
         tokenizer = opening.read_tokenizer(source, *common)
         safetensors = None if model.allow_bin else True
         network, loading_info = opening.read_network(
@@ -198,6 +199,7 @@ def load(
         raise FiglangError(
             f"cannot load model {model.name_or_path!r} as {kind.__name__}: {damage(error)}{converted}"
         ) from error
+    layout.settle(network, few, dtype)
     soundness.check_weights(model.name_or_path, network)
     return network, tokenizer, recast.missing(loading_info)
 
