@@ -11,6 +11,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from figlang.cpu import linear
 from figlang.cpu.activation import FusedGelu
+from figlang.cpu.adapted import adapt_as_before, adapt_faster
 from figlang.cpu.attention import attention
 from figlang.cpu.dropout import FastDropout
 from figlang.cpu.feed_forward import fused
@@ -30,6 +31,7 @@ def hasten(network: nn.Module) -> None:
     exchange(network, {nn.Dropout: FastDropout})
     if linear.pays():
         exchange(network, linear.FASTER)
+    adapt_faster(network)
     unpad(network)
     ALL_ATTENTION_FUNCTIONS["sdpa"] = FASTER_ATTENTION
 
@@ -37,6 +39,7 @@ def hasten(network: nn.Module) -> None:
 def release(network: nn.Module) -> None:
     """Undo `hasten`."""
     repad(network)
+    adapt_as_before(network)
     exchange(network, {FastDropout: nn.Dropout, **linear.PLAIN})
     if ALL_ATTENTION_FUNCTIONS["sdpa"] is FASTER_ATTENTION:
         del ALL_ATTENTION_FUNCTIONS["sdpa"]
