@@ -44,7 +44,7 @@ def shortest(messages, tools, tool_choice, config):
 
 ModelAPI.count_text_tokens = few
 model = get_model("mockllm/model", custom_outputs=shortest)
-log = eval(figlang_own_sample_validation(), model=model, log_dir="logs", log_format="json", display="none")[0]
+log = eval(figlang_own_sample_validation(), model=model, log_dir="logs", display="none")[0]
 print(log.status, log.results.scores[0].metrics["accuracy"].value)
 """
 
@@ -96,7 +96,7 @@ def test_three_tools_stand_in_one_table(tmp_path: Path, monkeypatch: pytest.Monk
 
     (tmp_path / "inspect_task" / "runner.py").write_text(RUNNER)
     said = ended([str(INSPECT), "runner.py"], tmp_path / "inspect_task", tmp_path / "home")
-    (log,) = (tmp_path / "inspect_task" / "logs").glob("*.json")
+    (log,) = (tmp_path / "inspect_task" / "logs").glob("*.eval")
 
     plain = [data, "blind=false", "trainer.progress=false"]
     answered = ["model=smollm2", "scoring=answer", "scoring.bos=none", f"paths.cache={CACHE}"]

@@ -7,6 +7,7 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from figlang.errors import FiglangError
+from figlang.runs.foreign.archives import member
 from figlang.runs.foreign.rows import at, identifier, one_hot, option
 from figlang.types import Prediction
 
@@ -85,13 +86,9 @@ def _json(path: Path) -> tuple[Mapping[str, Any], list[Any]]:
 def _archive(path: Path) -> tuple[Mapping[str, Any], list[Any]]:
     try:
         with ZipFile(path) as archive:
-            header = json.loads(archive.read("header.json"))
+            header = json.loads(member(archive, "header.json"))
             samples = list(_samples(archive))
-    except NotImplementedError as error:
-        raise FiglangError(
-            f"{path} is compressed by Zstandard, which Python reads from 3.14 on; {CONVERT}"
-        ) from error
-    except (OSError, ValueError, KeyError, RecursionError, BadZipFile) as error:
+    except (OSError, ValueError, KeyError, RecursionError, NotImplementedError, BadZipFile) as error:
         raise FiglangError(
             f"{path} is not a log of inspect_ai ({type(error).__name__}); {CONVERT}"
         ) from error
@@ -101,6 +98,6 @@ def _archive(path: Path) -> tuple[Mapping[str, Any], list[Any]]:
 def _samples(archive: ZipFile) -> Iterator[Any]:
     for name in sorted(archive.namelist()):
         if name.startswith("samples/") and name.endswith(".json"):
-            sample = json.loads(archive.read(name))
+            sample = json.loads(member(archive, name))
             if isinstance(sample, dict):
                 yield sample
