@@ -42,7 +42,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "judge": (
         "folder=runs/smollm2/answers model=smollm2",
-        "folder=ratings model=served model.endpoint=http://host/v1 model.name=NAME ratings=[ann.csv,ben.csv]",
+        "model=served model.endpoint=http://host/v1 model.name=NAME",
         "folder=ratings ratings=[ann.csv,ben.csv]",
     ),
     "tasks": ("", "task=figqa"),

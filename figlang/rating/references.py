@@ -58,7 +58,9 @@ def overlap(answers: Mapping[str, Generation], references: Mapping[str, Sequence
     try:
         from sacrebleu import metrics
     except ImportError as error:
-        raise FiglangError("chrF needs a package: pip install 'figlang[judging]'") from error
+        raise FiglangError(
+            "chrF needs a package: pip install 'figlang[judging]', or leave it out with chrf=false"
+        ) from error
     metric = metrics.CHRF()
     return [
         Verdict(

@@ -18,6 +18,7 @@ ROWS = [
     for n in range(6)
     for word in ("soft", "red")
 ]
+WORDS = ("correct", "incorrect", "literal", "ambiguous")
 ODD = {
     "soft 0": "",
     "red 1": "Rating: correct or literal",
@@ -104,6 +105,17 @@ def test_a_network_gives_probabilities_and_says_that_nobody_rated(
     assert all(sum(row["values"].values()) == pytest.approx(1) for row in rows)
     assert all(len(row["asked"]) == 2 for row in rows)
     assert " ".join(calibration_tables.ONLY_A_JUDGE.split()[:9]) in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_served_model_can_give_probabilities_too(run: Callable[..., Path], tmp_path: Path) -> None:
+    with serving(Stub(chats=False)) as stub:
+        address = (f"model.endpoint={stub.url}", f"model.name={MODEL}", f"paths.cache={tmp_path / 'cache'}")
+        folder = run("model=served", *address, "name=stub", "ask=words", "prior=removed")
+        assert all(body["prompt"].rsplit("Rating:")[1].strip() in WORDS for body in stub.seen)
+    rows = [json.loads(line) for line in (folder / "judges/stub/ratings.jsonl").read_text().splitlines()]
+    assert len(rows) == len(ROWS)
+    assert all(sum(row["values"].values()) == pytest.approx(1) for row in rows)
+    assert json.loads((folder / "judging.json").read_text())["prior"] == "removed"
 
 
 def test_an_encoder_is_a_metric_and_chrf_stands_beside_it(run: Callable[..., Path], tmp_path: Path) -> None:
