@@ -116,7 +116,7 @@ def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig
 
     Args:
         source: A run folder, an exported or released folder, a `package:` source or a hub id.
-        model: Settings of which `revision`, `allow_bin`, `trust_remote_code` and `adapters` count.
+        model: Only `revision`, `allow_bin`, `trust_remote_code` and `adapters` have an effect.
         cache: Folder for converted files.
     """
     if model is not None:
@@ -126,7 +126,7 @@ def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig
 
 
 def _check_here(model: ModelConfig) -> None:
-    """Check that no other engine is asked for, which `figlang.models.hosted` opens.
+    """Check that the model runs in transformers. `figlang.models.hosted` opens it in another engine.
 
     Raises:
         FiglangError: If one is.

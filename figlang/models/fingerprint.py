@@ -51,7 +51,7 @@ def fingerprint(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) ->
 def _content(tensor: Tensor) -> bytes:
     flat = tensor.reshape(-1)
     whole = flat.view(WHOLE[flat.element_size()]) if flat.element_size() in WHOLE else flat.view(torch.uint8)
-    # In pieces: a sum in 64 bits copies what it adds up.
+    # In pieces, because a sum in 64 bits makes a copy of all that it adds up.
     total = sum(
         int(whole[start : start + CHUNK].sum(dtype=torch.int64)) for start in range(0, len(whole), CHUNK)
     )

@@ -16,8 +16,8 @@ from figlang.models import opening, soundness
 
 log = logging.getLogger("figlang")
 
-# Number of the way in which files are converted. Folders of an earlier one are not used again: before the
-# second, weights that a file lacked were random in its folder.
+# Version of the conversion. Folders of another version are not used: in those of version 1, weights that the
+# file lacked were random.
 CONVERSION = 2
 
 # The end of a GGUF file's name says how most of its weights are stored: Q4_1, IQ2_XS, F16.

@@ -44,8 +44,8 @@ def begin(
     """A network in float32 with the head that `format` needs, its tokenizer, and its new modules.
 
     Weights that the source has in the same shape are kept, also those of its head. The log says which are
-    new. A head may be new, and a pooler, which many published encoders lack. The rest of the body may be new
-    with `model.init=partial` only.
+    new. The head and the pooler may be new; many published encoders have no pooler. The rest of the body may
+    be new with `model.init=partial` only.
 
     Args:
         model: Settings of the model.
@@ -60,7 +60,7 @@ def begin(
 
     Raises:
         FiglangError: If the network cannot be loaded, if the source lacks weights of the body, or if
-            `trained` and it lacks any weights.
+            it lacks any weights and `trained` is set.
     """
     needed = FORMATS[format]
     kind = needed.network

@@ -43,7 +43,9 @@ def check_depth(source: str, config: PreTrainedConfig) -> None:
     }
     if not files:
         return
-    room = 2 * sum(path.stat().st_size for path in files)  # number of weights; two may share a byte
+    room = 2 * sum(
+        path.stat().st_size for path in files
+    )  # the most weights: with 4 bits each, a byte holds two
     for name, value in sizes.items():
         if value > room:
             raise FiglangError(
@@ -90,7 +92,7 @@ def check_complete(source: str, network: nn.Module, missing: Collection[str]) ->
 
     Args:
         source: What was read, for the error message.
-        network: The network as it was read. Weights that are another's too (tied ones) count once.
+        network: The network as it was read. A weight that two layers share (a tied one) counts once.
         missing: Names of weights that the files do not have.
 
     Raises:

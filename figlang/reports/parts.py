@@ -21,8 +21,8 @@ from figlang.types import Item
 class Picture:
     """A matplotlib figure; `name` is the stem of its files, `title` says what it shows and how to read it.
 
-    `panels` are its panels as separate figures, for narrow pages. `lines` are those of a figure of systems,
-    which the page sets as a table with bars.
+    `panels` are its panels as separate figures, for narrow pages. `lines` are the rows of a figure that ranks
+    systems. The page shows them as a table with bars.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Long:
     shown: int = 0
 
 
-ROWS = 60  # of a table on the page; a longer one is cut there, and whole in its files
+ROWS = 60  # The page shows at most so many rows of a table. Its files have all of them.
 
 Part = Table | Long | Picture | Prose
 
@@ -92,7 +92,7 @@ class Chapter:
 
     @cached_property
     def rules(self) -> list[surface.Baseline]:
-        """Rules without a model on the items whose label the systems were measured by, the best first."""
+        """How well rules without a model choose on the items with known labels, the best rule first."""
         rows = self.pools[0].systems[0].predictions
         known = [item for row in rows if row.gold is not None and (item := self.items.get(row.id))]
         return surface.measure(known, self.training)

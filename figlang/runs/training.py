@@ -22,7 +22,8 @@ from figlang.types import Split
 
 # Settings that do not change a result. They may differ when a run is resumed.
 FREE = ("run", "name", "resume", "overwrite", "skip_finished", "also", "blind", "paths", "logger")
-# Settings of later versions. At their default they are left out, so that runs of before stay the same runs.
+# Settings that earlier versions did not have. Their defaults are left out of a recipe, so that the recipe of
+# an earlier run stays equal.
 LATER = {
     "method": (
         *("accumulate", "checkpointing", "optimizer", "schedule", "decay", "ema", "label_smoothing"),

@@ -82,7 +82,7 @@ class Slices(Sequence[Tensor]):
         return (self[place] for place in range(len(self)))
 
     def of(self, values: Tensor) -> "Slices":
-        """Where these are places in `values`: what stands there, in the same short rows."""
+        """Use these numbers as indices into `values`. The result has short rows of the same lengths."""
         return Slices(values[self.values], self._ends[1:])
 
 

@@ -41,7 +41,7 @@ class RequestError(FiglangError):
 
     Args:
         index: The place of the request among all requests.
-        request: The request. The message begins with the words of its last line.
+        request: The request. The message begins with the last line of its text.
         why: The end of the message, for example "has an empty continuation".
     """
 
@@ -111,7 +111,7 @@ class SpanFinder:
     def find(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Any, int]]:
         """Every request, its `tokenizers.Encoding`, and the place of the first token of its continuation.
 
-        Some are read, tokenised and given before the next are read.
+        Requests are tokenised in parts. A part is given before the next one is taken.
 
         Raises FiglangError that names the request whose continuation is empty or has no token, or that holds
         half a character.
@@ -208,8 +208,8 @@ class RequestEncoder:
             endings: Texts with their token ids, which are scored.
 
         Returns:
-            The sequences: all endings of the first prompt, then those of the next. And how many sequences
-                were truncated on the left.
+            The sequences, and how many of them were truncated on the left. All endings of the first prompt
+                come first, then those of the next prompt.
 
         Raises:
             FiglangError: As for `encode`, or a prompt is empty and there is no bos.

@@ -140,6 +140,20 @@ def _message(question: str, item: Item) -> str:
     return f"{question}\n\n{instruction(len(item.options))}"
 
 
+def places_of(template: str) -> set[str]:
+    """The names of the places of a `prompt.template`.
+
+    Raises:
+        FiglangError: A brace opens or closes nothing.
+    """
+    try:
+        return {place for _, place, _, _ in Formatter().parse(template) if place is not None}
+    except ValueError as error:
+        raise FiglangError(
+            f"prompt.template={template!r} cannot be read ({error}); write a brace that is text twice"
+        ) from error
+
+
 def _template(prompt: PromptConfig) -> str:
     text = TEMPLATES.get(str(prompt.question)) if prompt.template is None else prompt.template
     if text is None:
@@ -147,13 +161,7 @@ def _template(prompt: PromptConfig) -> str:
             f"prompt={prompt.name} is not a question about a context with two options; use "
             f"prompt.question={next(iter(TEMPLATES))}, or leave it out"
         )
-    try:
-        places = {place for _, place, _, _ in Formatter().parse(text) if place is not None}
-    except ValueError as error:
-        raise FiglangError(
-            f"prompt.template={text!r} cannot be read ({error}); write a brace that is text twice"
-        ) from error
-    if places - {"metaphor"} != {"a", "b"} or not ("(A)" in text and "(B)" in text):
+    if places_of(text) - {"metaphor"} != {"a", "b"} or not ("(A)" in text and "(B)" in text):
         raise FiglangError(
             f"prompt.template={text!r} must show (A) {{a}} and (B) {{b}} to be answered by a letter"
         )

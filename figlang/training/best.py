@@ -16,7 +16,7 @@ from figlang.training import fitting, preparation
 
 log = logging.getLogger("figlang")
 
-# Below the state to resume from, with which it is removed when the run is finished.
+# It lies in the folder of the state to resume from. Both are removed when the run is finished.
 FOLDER = "checkpoints/best"
 
 
@@ -49,7 +49,7 @@ def export(source: str, paths: PathsConfig) -> str:
     train, validation = registry.for_training(config.data, paths)
     if (train.sha256, validation.sha256) != (recipe["data"]["train"], recipe["data"]["validation"]):
         raise FiglangError(f"{source}: {train.source} or {validation.source} changed since the run began")
-    runtime.start(config.seed, config.trainer)  # as the training began: what is not trained may be random
+    runtime.start(config.seed, config.trainer)  # Built as for the training: weights that are not trained may be random.
     ready = preparation.prepare(config, train, validation)
     epoch = fitting.take_best(config, run, ready)
     folder = run.folder / FOLDER

@@ -21,7 +21,7 @@ def begin(network: nn.Module, method: MethodConfig) -> None:
         _fuse(inside)
     if method.checkpointing:
         try:
-            # Without reentrance, frozen weights at the beginning and dropout are no trouble.
+            # The form without reentrance also works with dropout, and if the first layers are frozen.
             _named(inside, "enable")({"use_reentrant": False})
         except ValueError as error:
             raise FiglangError(

@@ -34,7 +34,7 @@ ZERO: dict[str, dict[str, Any]] = {
     "deepspeed_2_offload": {"stage": 2, "offload_optimizer": True},
     "deepspeed_3": {"stage": 3},
 }
-# With these, no process has all trained weights, or not in full precision.
+# With these, no process has all trained weights in full precision.
 SHARDED = (*ZERO, "fsdp")
 
 

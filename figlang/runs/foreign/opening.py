@@ -52,7 +52,8 @@ def read(path: Path, join: str | None) -> Foreign:
         The results.
 
     Raises:
-        FiglangError: A row cannot be read, or an id occurs twice. It names the file, the row and the remedy.
+        FiglangError: A row cannot be read, or an id occurs twice. The error names the file, the row
+            and the remedy.
     """
     if path.suffix in TABLES:
         model, tool, rows = path.stem, "a table", columns.table(path, join)

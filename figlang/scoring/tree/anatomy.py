@@ -197,7 +197,7 @@ def _looks_ahead(network: PreTrainedModel, trie: Trie) -> bool:
     # One at a time: rows of a batch are not rounded alike.
     logits, other_logits = (padded(network, [row]).logits[0].float() for row in (ids, other))
     moved_T = (logits - other_logits).abs().amax(-1)
-    # Most, because a near tie may choose an expert, and rounding decides it.
+    # Not all: rounding may decide between two experts, and the logits of that token then differ.
     return bool(moved_T[:-1].median() > LEAK * moved_T[-1])
 
 
@@ -221,8 +221,8 @@ def _not_tree(anatomy: Anatomy, trie: Trie, late: Trie, expected: Reference) -> 
     if "position_ids" not in inspect.signature(anatomy.body.forward).parameters:
         return "it takes no position ids"
     # First one pack: only the mask hides the tokens that are not on the path of a node. Then small packs,
-    # which take over keys and values from earlier packs, in blocks that leave keys out. There the beginnings
-    # are not scored.
+    # which take over keys and values from earlier packs, in blocks that leave keys out. The small packs
+    # do not score the beginnings.
     for tree, pack, blocks in ((trie, len(trie.read), ()), (late, 5, (2,))):
         try:
             difference = _difference(anatomy, tree, expected, pack, blocks)
@@ -280,9 +280,8 @@ def _window(config: Any) -> int | None:
 
 def _by_length(config: Any) -> int | None:
     rope = getattr(config, "rope_parameters", None) or {}
-    kinds = [kind for kind in rope.values() if isinstance(kind, dict)] or [
-        rope
-    ]  # if layers differ, each kind has its own
+    # If there are several kinds of layers, each kind has its own parameters.
+    kinds = [kind for kind in rope.values() if isinstance(kind, dict)] or [rope]
     limits = [
         kind.get("original_max_position_embeddings") or getattr(config, "max_position_embeddings", None)
         for kind in kinds

@@ -16,11 +16,11 @@ from torch import Tensor
 from figlang.cpu.blocks import Blocks
 from figlang.scoring.flat import Slices, Tokens, from_array
 
-# The number of keys of a block is a multiple of this, or all. On a CPU, products with other numbers take up
-# to half as long again.
+# The number of keys of a block is a multiple of this, or all keys. With other numbers, a product takes up to
+# half as long again on a CPU.
 WIDTH = 16
-COPY = 8  # copying a key for a block costs as much as this many of its queries that look at it
-LITTLE = 0.01  # share of all nodes that halves may share, and of their distance from the middle
+COPY = 8  # Copying a key into a block takes as long as this number of queries that use the key.
+LITTLE = 0.01  # Halves share at most this part of all nodes, and are cut at most so far from the middle.
 
 
 class Pack(NamedTuple):
@@ -176,7 +176,8 @@ class Trie:
     def _cut(self, nodes: Tensor, start: int, most: int, room: int) -> int:
         """The place in `nodes` where a pack ends.
 
-        It is the last of the shallowest of the last `room` places, after at most `most` nodes.
+        It is one of the last `room` places up to `start` + `most`: the shallowest of them. If several are
+        equally shallow, it is the last.
         """
         stop = start + most
         if stop >= len(nodes):

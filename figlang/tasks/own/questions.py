@@ -3,14 +3,14 @@
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from string import Formatter, ascii_uppercase
+from string import ascii_uppercase
 
 from figlang.config import PromptConfig
 from figlang.errors import FiglangError
 from figlang.tasks import examples
 from figlang.tasks.blind import without
 from figlang.tasks.examples import Pool
-from figlang.tasks.lettered import Lettered, as_shots, instruction
+from figlang.tasks.lettered import Lettered, as_shots, instruction, places_of
 from figlang.tasks.questions import Questions
 from figlang.types import Item
 
@@ -69,13 +69,7 @@ def _template(prompt: PromptConfig) -> str:
             "leave it out"
         )
     text = TEMPLATE if prompt.template is None else prompt.template
-    try:
-        places = {place for _, place, _, _ in Formatter().parse(text) if place is not None}
-    except ValueError as error:
-        raise FiglangError(
-            f"prompt.template={text!r} cannot be read ({error}); write a brace that is text twice"
-        ) from error
-    if places - {"metaphor"} != {"options"}:
+    if places_of(text) - {"metaphor"} != {"options"}:
         raise FiglangError(
             f"prompt.template={text!r} must show {{options}}, and may show {{metaphor}}, to be answered by a "
             "letter"
