@@ -49,7 +49,8 @@ def export(source: str, paths: PathsConfig) -> str:
     train, validation = registry.for_training(config.data, paths)
     if (train.sha256, validation.sha256) != (recipe["data"]["train"], recipe["data"]["validation"]):
         raise FiglangError(f"{source}: {train.source} or {validation.source} changed since the run began")
-    runtime.start(config.seed, config.trainer)  # Built as for the training: weights that are not trained may be random.
+    # Built as for the training: weights that are not trained may be random.
+    runtime.start(config.seed, config.trainer)
     ready = preparation.prepare(config, train, validation)
     epoch = fitting.take_best(config, run, ready)
     folder = run.folder / FOLDER
