@@ -100,7 +100,7 @@ def _check(loaded: Opened, share: Share, how: How) -> None:
     ability = manifest.input_format.ability
     if questions.classes and ability is not Ability.ENTAIL:
         raise FiglangError(
-            f"{split.source} has premises with hypotheses, which only NLI networks read, but "
+            f"{split.name} has premises with hypotheses, which only NLI networks read, but "
             f"{manifest.name} reads its inputs as "
             f"{manifest.format}; use a run of method=nli or model=nli_roberta"
         )
