@@ -52,7 +52,9 @@ def unpad(network: nn.Module) -> None:
         encoder: Any = getattr(part, "encoder", None)
         if not isinstance(encoder, nn.Module) or not untouched(part) or not untouched(encoder):
             continue
-        if not _known(encoder):
+        # Layers that are computed again for their gradient run when it is no longer known where tokens are.
+        again = any(getattr(layer, "gradient_checkpointing", False) for layer in encoder.modules())
+        if again or not _known(encoder):
             continue
         for layer in encoder.modules():
             if alike(type(layer).forward, MPNetSelfAttention.forward):

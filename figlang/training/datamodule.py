@@ -64,7 +64,7 @@ class LengthBuckets(Sampler[list[int]]):
         self.epoch = 0
         self.done = 0
         self.rank, self.world = 0, 1
-        self._length = len(self._batches(0))
+        self._length = len(self.batches(0))
         self._sizes: list[int] = []
 
     @property
@@ -80,7 +80,7 @@ class LengthBuckets(Sampler[list[int]]):
         return self._length
 
     def __iter__(self) -> Iterator[list[int]]:
-        batches = self._batches(0 if self.max_tokens else self.epoch)
+        batches = self.batches(0 if self.max_tokens else self.epoch)
         order = torch.randperm(len(batches), generator=self._generator(self.epoch, stream=1)).tolist()
         self._sizes = [len(batches[index]) for index in order]
         order, self.done = order[self.done :], 0
@@ -95,7 +95,7 @@ class LengthBuckets(Sampler[list[int]]):
         # process must step.
         return batch[self.rank :: self.world] or [batch[self.rank % len(batch)]]
 
-    def _batches(self, epoch: int) -> list[list[int]]:
+    def batches(self, epoch: int) -> list[list[int]]:
         order = torch.randperm(len(self.examples), generator=self._generator(epoch, stream=0)).tolist()
         units = self._units(order)
         order = [index for unit in units for index in unit]

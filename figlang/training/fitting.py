@@ -3,7 +3,8 @@
 import copy
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -15,13 +16,13 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 from torch import nn
 from transformers import PreTrainedModel
 
-from figlang.config import TrainConfig
+from figlang.config import MethodConfig, TrainConfig
 from figlang.errors import INTERRUPTED, TERMINATED, FiglangError, damage
 from figlang.runs.training import Run
 from figlang.scoring.encode import padding
 from figlang.scoring.tree.branching import StringScorer
-from figlang.training import averaged, displacement, saving, selection, throughput
-from figlang.training.base import NonFiniteLossError
+from figlang.training import averaged, displacement, memory, saving, selection, throughput
+from figlang.training.base import ChoiceModule, NonFiniteLossError
 from figlang.training.callbacks import Health, History, Preemption
 from figlang.training.datamodule import ChoiceData
 from figlang.training.displacement import Likelihood
@@ -48,6 +49,8 @@ class Fitted:
         tokens_per_second: Tokens that training steps read, without padding, by the seconds of these steps.
         peak_memory_mb: Largest memory of the first process in the last part, in MB. None if the system cannot
             count it separately for each fit of a process.
+        expected_memory_mb: The estimate of it before the fit, in MB. None for small networks, on another
+            device or with several processes.
         peak_share: Lowest share of the speed that matrix products reach on this CPU, measured after the fit
             (figlang/training/throughput.py). None for a short fit, on another device or with several
             processes.
@@ -71,6 +74,7 @@ class Fitted:
     examples_per_second: float
     tokens_per_second: float
     peak_memory_mb: float | None
+    expected_memory_mb: float | None
     peak_share: float | None
     parameters: int
     trained: int
@@ -108,19 +112,18 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     ready, likely = _as_it_begins(config, ready)
     batches, steps = _batches(config, ready)
     parameters, trained = _sizes(network)
-    saving.begin(network, method)
-    whole = _trim(ready) if method.weight_decay == 0 else None
+    whole = _slimmed(ready, method)
     sharded = config.trainer.strategy in SHARDED
     fitted = _fitted(network, sharded)
     module = ready.kind(fitted, method, ready.score, steps, config.seed)
     history = History(run.folder / "log.csv", ready.validation.items, log)
-    head = [parameter for name, parameter in fitted.named_parameters() if name in ready.head]
-    health = Health(history, ready.chance, head, log)
+    health = Health(history, ready.chance, _head(fitted, ready), log)
     saver = Preemption(run.checkpoint)
     trainer = trainer_of(config, run, [*averaged.callbacks(method), history, health, saver])
     resumed = _announce(config, run, ready, steps, trained)
     started = perf_counter()
-    _run(trainer, module, batches, resumed, run, saver, ready.train)
+    with _forecast(config, fitted, module, batches, trainer) as expected:
+        _run(trainer, module, batches, resumed, run, saver, ready.train)
     if not trainer.is_global_zero:
         return None
     epochs = trainer.current_epoch
@@ -128,14 +131,15 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     seconds = history.seconds or perf_counter() - started
     stepping = max(seconds - history.validating, 1e-9)
     tokens = sum(example.tokens for example in ready.examples) * epochs
-    memory = throughput.peak_memory() if counted else None  # before products are measured, which need some
+    peak = throughput.peak_memory() if counted else None  # before products are measured, which need some
     return Fitted(
         items=len(ready.train.items),
         precision=config.trainer.precision,
         seconds=seconds,
         examples_per_second=len(ready.train.items) * epochs / seconds,
         tokens_per_second=tokens / stepping,
-        peak_memory_mb=memory,
+        peak_memory_mb=peak,
+        expected_memory_mb=None if expected is None else expected.total / 2**20,
         peak_share=_peak_share(trainer, network, tokens, stepping, config.trainer.precision),
         parameters=parameters,
         trained=trained,
@@ -277,10 +281,6 @@ def _announce(config: TrainConfig, run: Run, ready: Prepared, steps: int, traine
         steps,
         config.trainer.precision,
     )
-    least = _least_memory(ready.network)
-    if config.trainer.strategy not in SHARDED and least >= WORTH_SAYING:
-        text = "it needs %.1f GB for weights, gradients and AdamW's moments, and more for activations"
-        log.info(text, least / 1e9)
     if ready.share < 1:
         share = 100 * ready.share
         log.info("%s trains %.2f %% of the weights, %s of them", config.peft.name, share, f"{trained:,}")
@@ -290,6 +290,41 @@ def _announce(config: TrainConfig, run: Run, ready: Prepared, steps: int, traine
         return None
     log.info("resuming from %s", run.checkpoint)
     return run.checkpoint
+
+
+@contextmanager
+def _forecast(
+    config: TrainConfig, network: nn.Module, module: ChoiceModule, batches: ChoiceData, trainer: Trainer
+) -> Iterator[memory.Forecast | None]:
+    """Estimate the memory of a large training and say it. While the block runs, a lack of it is explained."""
+    least, expected = _least_memory(network), None
+    here = trainer.world_size == 1 and trainer.strategy.root_device.type == "cpu"
+    if config.trainer.strategy not in SHARDED and least >= WORTH_SAYING:
+        if here:
+            expected = memory.forecast(
+                network,
+                config.method,
+                lambda batch: module.loss(batch)["loss"],
+                batches,
+                trainer.precision_plugin.forward_context,
+            )
+        if expected is None:
+            text = "it needs %.1f GB for weights, gradients and AdamW's moments, and more for activations"
+            log.info(text, least / 1e9)
+        else:
+            log.info("it needs about %.1f GB of memory", expected.total / 1e9)
+    with memory.explained(expected, config.method, config.peft.name != "none"):
+        yield expected
+
+
+def _slimmed(ready: Prepared, method: MethodConfig) -> nn.Embedding | None:
+    """Change the network so that its training needs less, in place; the whole embedding, if it was trimmed."""
+    saving.begin(ready.network, method)
+    return _trim(ready) if method.weight_decay == 0 else None
+
+
+def _head(network: nn.Module, ready: Prepared) -> list[nn.Parameter]:
+    return [parameter for name, parameter in network.named_parameters() if name in ready.head]
 
 
 def _run(

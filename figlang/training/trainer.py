@@ -1,9 +1,8 @@
 """The Lightning Trainer of a run, with its loggers and the files that it keeps."""
 
-import io
 import logging
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import torch
 from pytorch_lightning import Callback, Trainer
@@ -29,14 +28,34 @@ class WholeStates(TorchCheckpointIO):
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
-        # In memory first: torch raises an error of its own if a write fails.
-        content = io.BytesIO()
-        torch.save(checkpoint, content)
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         for leftover in Path(path).parent.glob(f".{Path(path).name}.*"):  # left by a killed process
             leftover.unlink()
-        with whole_file(Path(path)) as beside:
-            beside.write_bytes(content.getbuffer())
+        with whole_file(Path(path)) as beside, beside.open("wb") as file:
+            writing = _Writing(file)
+            try:
+                torch.save(checkpoint, cast(Any, writing))
+            except RuntimeError as error:
+                # torch says only that a write failed.
+                raise writing.fault or error from error
+
+
+class _Writing:
+    """A file that keeps the error of a write. A copy of a whole state in memory would take as much again."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.fault: OSError | None = None
+
+    def write(self, content: Any) -> int:
+        try:
+            return self._file.write(content)
+        except OSError as error:
+            self.fault = error
+            raise
+
+    def flush(self) -> None:
+        self._file.flush()
 
 
 def trainer(config: TrainConfig, run: Run, callbacks: list[Callback]) -> Trainer:

@@ -75,11 +75,11 @@ def test_the_average_is_exported_and_is_not_the_last_weights(tmp_path: Path) -> 
 
 
 def test_checkpointing_changes_no_loss(tmp_path: Path) -> None:
+    """Dropout of adapters is repeated. (Encoders on a CPU read padding with it, and draw other dropout.)"""
     logs = []
     for name, more in (("plain", []), ("again", ["method.checkpointing=true"])):
-        result = train(
-            tmp_path, f"run=runs/{name}/seed0", "model=bert", "method.epochs=1", "data.limit=16", *more
-        )
+        words = (f"run=runs/{name}/seed0", "model=smollm2", "peft=lora", "method.epochs=1", "data.limit=16")
+        result = train(tmp_path, *words, *more)
         assert result.returncode == 0, result.stderr
         logs.append((tmp_path / "runs" / name / "seed0" / "log.csv").read_text())
-    assert logs[0] == logs[1]  # dropout is repeated too
+    assert logs[0] == logs[1]
