@@ -318,7 +318,7 @@ def _forecast(
 
 
 def _slimmed(ready: Prepared, method: MethodConfig) -> nn.Embedding | None:
-    """Change the network so that its training needs less, in place; the whole embedding, if it was trimmed."""
+    """Change the network in place so that its training needs less. Returns the embedding that was trimmed."""
     saving.begin(ready.network, method)
     return _trim(ready) if method.weight_decay == 0 else None
 
