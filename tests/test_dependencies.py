@@ -22,6 +22,8 @@ NAMES = {
     "liger_kernel": "liger-kernel",
     "hydra_plugins.hydra_submitit_launcher": "hydra-submitit-launcher",
 }
+# A name that several distributions share, with the one that figlang imports from.
+SHARED = {"google": "google-genai"}
 # Declared, and used by their command, by another library, or by nothing but a name.
 UNIMPORTED = {
     "alembic": "MLflow takes it for its database",
@@ -72,7 +74,7 @@ INSTALLED = metadata.packages_distributions()
 
 def distribution(name: str) -> str:
     found = INSTALLED.get(name)
-    return canonical(found[0] if found else NAMES.get(name, name))
+    return SHARED.get(name) or canonical(found[0] if found else NAMES.get(name, name))
 
 
 PACKAGE = ("figlang", "hydra_plugins", "train.py", "evaluate.py")

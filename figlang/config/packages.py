@@ -7,6 +7,13 @@ from figlang.config.groups import ModelConfig
 from figlang.errors import FiglangError
 from figlang.files.sources import PACKAGE, package_path
 
+# The package and the extra of each interface of servers.
+SPOKEN = {
+    "openai": ("openai", "served"),
+    "anthropic": ("anthropic", "anthropic"),
+    "google": ("google.genai", "google"),
+}
+
 
 def check_packages(config: Any) -> None:
     """Check that the packages which a model needs are installed.
@@ -33,9 +40,16 @@ def check_packages(config: Any) -> None:
     quantized = model.quantization != "none" and (peft is None or peft.name == "qlora")
     for wanted, module, extra, what in (
         (quantized, "bitsandbytes", "large", f"model.quantization={model.quantization}"),
-        (model.served, "openai", "served", "model=served"),
+        (model.served, *SPOKEN[model.api], f"model.api={model.api}"),
     ):
-        if wanted and importlib.util.find_spec(module) is None:
+        if wanted and not _installed(module):
             raise FiglangError(
                 f"{what} needs the package {module}; install it: pip install 'figlang[{extra}]'"
             )
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # a part of a package that is not there
+        return False

@@ -13,7 +13,7 @@ LONGEST = 120
 # Options that are left out of a folder's name: they change no result, or the name holds them already.
 _UNNAMED = re.compile(
     r"^(data|data\.file|model|model\.name|model\.name_or_path|seed|run|resume|overwrite|skip_finished|also|blind|trainer|logger)=|^(paths|logger)\."
-    r"|^model\.(endpoint|key_env|concurrency|timeout|retries|input_price|output_price|currency|max_cost)="
+    r"|^model\.(endpoint|key_env|concurrency|timeout|retries|input_price|output_price|currency|max_cost|dry_run|speed|batch)="
     r"|^(checkpoint|epoch|split|name|output|table|batch_size|blind|model.allow_bin|model.trust_remote_code)=|^trainer\.(progress|threads)="
 )
 

@@ -1,6 +1,8 @@
 """One evaluation, from a configuration to metrics.json."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,16 @@ from figlang.evaluation import processes as sharding
 from figlang.evaluation.processes import Processes
 from figlang.files import folders
 from figlang.models import checkpoint
-from figlang.models.checkpoint import Loaded
+from figlang.models.checkpoint import Loaded, Served
 from figlang.models.hosted.opened import Opened
+from figlang.models.served.planning import NothingSentError
 from figlang.runs import outputs, recomputed, results
 from figlang.runs.predictions import FORWARD, read_predictions
 from figlang.tasks import prompting, registry
 from figlang.tasks.examples import Pool
 from figlang.types import Split
+
+log = logging.getLogger("figlang")
 
 
 def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
@@ -27,7 +32,7 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
         config: The options of the command.
 
     Returns:
-        What metrics.json says, and its folder; None in all processes but the first.
+        What metrics.json says, and its folder; None in all processes but the first, and after a dry run.
 
     Raises:
         FiglangError: The items or the model cannot be evaluated as asked, or the folder holds another result.
@@ -46,8 +51,25 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     split = opening.items(config)
     pool = prompting.pool(config.prompt, config.data, config.paths)
     loaded = opening.model(config)
-    content = _write(config, split, loaded, how(config, pool, processes))
+    way = how(config, pool, processes)
+    if isinstance(loaded, Served) and config.model.dry_run:
+        _plan(loaded, split, way)
+        return None
+    content = _write(config, split, loaded, way)
     return None if content is None else (content, outputs.place(config))
+
+
+def _plan(loaded: Served, split: Split, way: predicting.How) -> None:
+    """Say what the requests of an evaluation take, and send none."""
+    with suppress(NothingSentError):
+        quiet = logging.getLogger("figlang")
+        level = quiet.level
+        quiet.setLevel(logging.ERROR)  # nothing that is said about replies is true of those that are assumed
+        try:
+            predicting.answer(loaded, split, way)
+        finally:
+            quiet.setLevel(level)
+    log.warning("%s", loaded.endpoint.client.plan)
 
 
 def how(config: EvaluateConfig, pool: Pool, processes: Processes | None = None) -> predicting.How:

@@ -16,14 +16,24 @@ KEYLIKE = re.compile(
     r"^(?:sk|hf|pk|key)[-_][\w-]{8,}"
 )
 
+ADDRESSES = {"anthropic": "https://api.anthropic.com", "google": "https://generativelanguage.googleapis.com"}
+KEYS = {"anthropic": "ANTHROPIC_API_KEY", "google": "GEMINI_API_KEY"}
+
 
 @dataclass
 class EndpointConfig(Section):
     endpoint: str | None = option(
         None, "served: address of the OpenAI-compatible server, for example http://localhost:8000/v1."
     )
+    api: str = option(
+        "openai",
+        "served: the interface of the server. openai: most servers have it. anthropic and google: their own.",
+        ("openai", "anthropic", "google"),
+    )
     key_env: str = option(
-        "OPENAI_API_KEY", "served: name of the environment variable that holds the key, if one is needed."
+        "OPENAI_API_KEY",
+        "served: name of the environment variable that holds the key, if one is needed. The other interfaces "
+        "have ANTHROPIC_API_KEY and GEMINI_API_KEY.",
     )
     concurrency: int = option(
         16, "served: number of requests at the same time.", within=Range(above=0, most=10_000)
@@ -49,6 +59,19 @@ class EndpointConfig(Section):
         within=POSITIVE,
     )
 
+    dry_run: bool = option(
+        False, "served: say how many requests, tokens, money and time the command takes, and send nothing."
+    )
+    speed: float = option(
+        40.0,
+        "served: tokens a second that a reply is taken to be written with, for the time of a dry run.",
+        within=POSITIVE,
+    )
+    batch: str | None = option(
+        None,
+        "served: folder for requests as files in OpenAI's batch format, at half the price. The command stops "
+        "after writing them, and reads files of results that lie there.",
+    )
     extra_body: dict[str, Any] = field(
         default_factory=dict,
         metadata={
@@ -67,6 +90,14 @@ class EndpointConfig(Section):
                     f"model.{given[0]} is for a model behind an endpoint; use model=served, or leave it out"
                 )
             return
+        if self.api != "openai":
+            self.endpoint = self.endpoint or ADDRESSES[self.api]
+            if self.key_env == EndpointConfig.key_env:
+                self.key_env = KEYS[self.api]
+            if self.batch is not None:
+                raise FiglangError(
+                    f"model.batch writes OpenAI's format, but this is model.api={self.api}; leave it out"
+                )
         if not self.endpoint:
             raise FiglangError(
                 "model.endpoint is missing; give the server's address, for example "

@@ -7,12 +7,11 @@ The `openai` package handles time-outs, retries with exponential backoff and jit
 import asyncio
 import json
 import logging
-import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rich.progress import MofNCompleteColumn, TextColumn
 
@@ -20,24 +19,20 @@ from figlang.config import ModelConfig
 from figlang.config.signature import digest
 from figlang.errors import FiglangError, one_line
 from figlang.machine import bars
+from figlang.models.served import batch
+from figlang.models.served.apis.anthropic_api import AnthropicApi
+from figlang.models.served.apis.api import Api, without_key
+from figlang.models.served.apis.google_api import GoogleApi
+from figlang.models.served.apis.openai_api import OpenAIApi
 from figlang.models.served.cost import ENOUGH, PROBES, Meter
+from figlang.models.served.planning import Plan
 from figlang.models.served.refusal import FILTER, FILTERED, Answer, EndpointError, refusal, refused
 from figlang.models.served.store import Call, Store
-
-if TYPE_CHECKING:
-    import ssl
-
-    import httpx2
-    import openai
 
 log = logging.getLogger("figlang")
 
 Unusable = Callable[[Call, Answer], str | None]
-CONNECT = 10.0  # seconds after which a server that does not connect counts as missing
-# OpenAI's reasoning models answer with status 400 and these words if they reach the limit of tokens before
-# they reply. Other models give an empty reply that is cut.
-CUT = "output limit was reached"
-SILENCE: Answer = {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}
+APIS: dict[str, type[Api]] = {"openai": OpenAIApi, "anthropic": AnthropicApi, "google": GoogleApi}
 
 
 class Client:
@@ -50,20 +45,25 @@ class Client:
         cache: Folder below which the answers are stored.
 
     Raises:
-        FiglangError: If the package openai is not installed.
+        FiglangError: If the package of its interface is not installed.
     """
 
     def __init__(self, model: ModelConfig, cache: str) -> None:
-        try:
-            import openai  # noqa: F401, only who asks an endpoint pays for this import
-        except ModuleNotFoundError as error:
+        self._api = APIS[model.api]
+        if not _installed(self._api.package):
             raise FiglangError(
-                "model=served needs the openai package; install it with `pip install figlang[served]`"
-            ) from error
+                f"model=served with model.api={model.api} needs the package {self._api.package}; install it "
+                f"with `pip install figlang[{self._api.extra}]`"
+            )
         self.model = model
         self.meter = Meter(model)
+        self.plan = Plan(self.meter)
         name = f"{model.name}-{digest([model.base_url, model.name_or_path])}.jsonl"
         self.store = Store(Path(cache).expanduser() / "served" / name)
+
+    def shared(self) -> Any:
+        """What all connections of a command can use."""
+        return self._api.shared()
 
     def attempt(self, call: Call, retries: int = 1) -> Answer:
         """Send one request whose answer is not stored, although it costs money.
@@ -80,7 +80,7 @@ class Client:
 
         async def listed() -> list[str]:
             async with self._connect(retries=1) as api:
-                return [model.id async for model in api.models.list()]
+                return await api.models()
 
         with suppress(Exception):  # an answer of another shape lists no models that can be read
             return asyncio.run(listed())
@@ -116,6 +116,10 @@ class Client:
                 )
             if store.damaged:
                 log.warning("%d damaged lines skipped in %s", store.damaged, store.path)
+            if self.model.dry_run:
+                return self._planned(calls, missing)
+            if self.model.batch is not None:
+                missing = self._batched(Path(self.model.batch), missing)
             if missing:
                 self._announce(len(wanted), missing)
                 try:
@@ -133,6 +137,32 @@ class Client:
                 self.meter.use(wanted[key], answer)
             self._count_refused(list(answers.values()))
             return [store[call] for call in calls]
+
+    def _planned(self, calls: Sequence[Call], missing: Sequence[Call]) -> list[Answer]:
+        """Note the requests, and answer those that are not stored by an assumption."""
+        self.plan.add(missing, [call for call in calls if call not in missing])
+        lacking = {call.key for call in missing}
+        return [self.plan.assumed(call) if call.key in lacking else self.store[call] for call in calls]
+
+    def _batched(self, folder: Path, missing: Sequence[Call]) -> list[Call]:
+        """Read the results of a batch, and write the requests that have none.
+
+        Raises:
+            FiglangError: Requests were written. It says what to do with them.
+        """
+        stored, failed = batch.read(folder, missing, self.store)
+        log.info("%d results of %s are stored", stored, folder)
+        if failed:
+            log.warning("%d requests of the batch failed and are written again (%s)", len(failed), failed[0])
+        left = [call for call in missing if call not in self.store]
+        if left:
+            files = ", ".join(map(str, batch.write(folder, left)))
+            sent, received = self.meter.estimate(left)
+            raise FiglangError(
+                f"{len(left)} requests are written, about {self.meter.says(sent, received, most=True)}; send "
+                f"{files} as a batch, put the file of results into {folder}, and run the same command again"
+            )
+        return left
 
     def _count_refused(self, answers: Sequence[Answer]) -> None:
         if refusals := [answer for answer in answers if refused(answer)]:
@@ -167,7 +197,20 @@ class Client:
 
     async def _once(self, call: Call, retries: int) -> Answer:
         async with self._connect(retries) as api:
-            return await self._post(api, call)
+            return await self.post(api, call)
+
+    async def post(self, api: Api, call: Call) -> Answer:
+        """Send one request.
+
+        Raises:
+            EndpointError: The server refuses it, or its answer has no choices.
+        """
+        answer = await api.post(call)
+        if not answer.get("choices"):  # some routers wrap the error of another server into an answer
+            said = without_key(self.model, one_line(Exception(answer.get("error") or answer)))
+            filtered = FILTER.search(json.dumps(answer)) is not None
+            raise EndpointError(f"{self.model.base_url} answers without choices: {said}", 200, filtered)
+        return answer
 
     async def _all(self, calls: Sequence[Call], unusable: Unusable, progress: bool, task: str) -> None:
         probes = calls[:: len(calls) // PROBES][:PROBES] if len(calls) >= ENOUGH else ()
@@ -191,90 +234,15 @@ class Client:
         if expected := self.meter.expect(calls, answers):
             log.info("by the replies to %d of them, all %d take about %s", len(probes), len(calls), expected)
 
-    def _connect(self, retries: int, tls: "ssl.SSLContext | None" = None) -> "openai.AsyncOpenAI":
-        import httpx2
-        import openai
+    def _connect(self, retries: int, shared: Any = None) -> Api:
+        return self._api(self.model, retries, shared)
 
-        # httpx takes proxies from the environment. A missing key is sent as a word, because the package
-        # requires one.
-        return openai.AsyncOpenAI(
-            base_url=self.model.base_url,
-            api_key=self._key() or "none",
-            timeout=httpx2.Timeout(self.model.timeout, connect=min(CONNECT, self.model.timeout)),
-            max_retries=retries,
-            http_client=openai.DefaultAsyncHttpxClient(
-                event_hooks={"response": [_whole]}, verify=tls or httpx2.create_ssl_context()
-            ),
-        )
 
-    def _key(self) -> str | None:
-        key = os.environ.get(self.model.key_env)
-        if key and not re.fullmatch(
-            "[!-~]+", key
-        ):  # the header code that refuses such a key would repeat it in another spelling
-            raise FiglangError(
-                f"the environment variable {self.model.key_env} holds white space or characters beyond "
-                "ASCII, which a key cannot have (perhaps a line break at its end); set it again"
-            )
-        return key
-
-    async def _post(self, api: "openai.AsyncOpenAI", call: Call) -> Answer:
-        import httpx2
-        import openai
-
-        try:
-            response = await api.post(f"/{call.route}", body=dict(call.body), cast_to=httpx2.Response)
-        except openai.APIError as error:
-            if isinstance(error, openai.BadRequestError) and CUT in str(error):
-                return dict(SILENCE)
-            raise self._explained(error) from None
-        answer: Answer = response.json()
-        if not answer.get("choices"):  # some routers wrap the error of another server into an answer
-            said = self._without_key(one_line(Exception(answer.get("error") or answer)))
-            filtered = FILTER.search(json.dumps(answer)) is not None
-            raise EndpointError(
-                f"{self.model.base_url} answers without choices: {said}", response.status_code, filtered
-            )
-        return answer
-
-    def _explained(self, error: "openai.APIError") -> EndpointError:
-        """Turn an error of the package into one line that says what to do, without the key."""
-        import openai
-
-        where = self.model.base_url
-        # The package's own message does not tell what broke a connection, or what a server says that does not
-        # use JSON.
-        inner = error.__cause__ if isinstance(error, openai.APIConnectionError) else None
-        page = Exception(error.body) if isinstance(error.body, str) and error.body else None
-        said = self._without_key(one_line(inner or page or error))
-        if isinstance(error, openai.APITimeoutError):
-            return EndpointError(
-                f"{where} gave no answer within model.timeout={self.model.timeout:g} seconds; is it "
-                "overloaded?",
-                None,
-            )
-        if isinstance(error, openai.APIConnectionError):
-            return EndpointError(f"{where} cannot be asked ({said}); is the server running?", None)
-        status = getattr(error, "status_code", None)
-        if status in (400, 403, 422, 451) and FILTER.search(f"{error} {error.body}"):
-            return EndpointError(f"{where} answers {status}: {said}", status, filtered=True)
-        if status in (401, 403):
-            state = "refuses the key in" if self._key() else "needs a key, but none is in"
-            return EndpointError(
-                f"{where} {state} the environment variable {self.model.key_env} ({status}); set it there",
-                status,
-            )
-        if status == 429:
-            return EndpointError(
-                f"{where} still says that there are too many requests (429: {said}); lower "
-                "model.concurrency, or try later",
-                status,
-            )
-        return EndpointError(f"{where} answers {status}: {said}", status)
-
-    def _without_key(self, said: str) -> str:
-        key = self._key()
-        return said.replace(key, "…") if key else said
+def _installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # a part of a package that is not there
+        return False
 
 
 class _Run:
@@ -291,10 +259,8 @@ class _Run:
         self._failures: list[FiglangError] = []
 
     async def finish(self, arrived: Callable[[], None]) -> None:
-        import httpx2
-
-        tls = httpx2.create_ssl_context()  # it takes a while to make
-        workers = asyncio.gather(*(self._connected(tls, arrived) for _ in range(self._workers)))
+        shared = self._client.shared()
+        workers = asyncio.gather(*(self._connected(shared, arrived) for _ in range(self._workers)))
         try:
             await asyncio.shield(workers)
         except asyncio.CancelledError:
@@ -310,16 +276,16 @@ class _Run:
         if self._failures:
             raise self._failures[0]
 
-    async def _connected(self, tls: "ssl.SSLContext", arrived: Callable[[], None]) -> None:
+    async def _connected(self, shared: Any, arrived: Callable[[], None]) -> None:
         """Work with a connection of its own, which is closed at the end of this worker's requests.
 
         Some servers read one connection at a time. As long as an idle one is open, they answer no other,
         until those requests time out.
         """
-        async with self._client._connect(self._client.model.retries, tls) as api:
+        async with self._client._connect(self._client.model.retries, shared) as api:
             await self._work(api, arrived)
 
-    async def _work(self, api: "openai.AsyncOpenAI", arrived: Callable[[], None]) -> None:
+    async def _work(self, api: Api, arrived: Callable[[], None]) -> None:
         for call in self._waiting:
             try:
                 await self._afford(call)
@@ -327,7 +293,7 @@ class _Run:
                     return
                 self._flying.append(call)
                 try:
-                    answer = await self._client._post(api, call)
+                    answer = await self._client.post(api, call)
                 except EndpointError as error:
                     if not error.filtered:
                         raise
@@ -375,17 +341,3 @@ class _Run:
 
 def _useless(call: Call, answer: Answer, unusable: Unusable) -> str | None:
     return None if refused(answer) else unusable(call, answer)
-
-
-async def _whole(response: "httpx2.Response") -> None:
-    """Refuse an answer that is not a JSON object, like a broken connection: the package then asks again."""
-    import httpx2
-
-    await response.aread()
-    if response.is_success:
-        try:
-            content = response.json()
-        except (ValueError, RecursionError) as error:
-            raise httpx2.RemoteProtocolError(f"its answer is not JSON: {one_line(error)}") from error
-        if not isinstance(content, dict):
-            raise httpx2.RemoteProtocolError(f"its answer is not a JSON object: {response.text[:40]}")

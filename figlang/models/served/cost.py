@@ -10,6 +10,7 @@ from figlang.models.served.store import Call
 
 PROBES = 8  # requests whose replies show what the others will take
 ENOUGH = 4 * PROBES  # fewer requests are estimated without them
+PRICE = 0.5  # of a request in a batch, as a part of the usual price
 BYTES_PER_TOKEN = 4.0  # a value for English under most vocabularies, until an endpoint has shown its own
 
 
@@ -117,7 +118,8 @@ class Meter:
 
     def price(self, sent: float, received: float) -> float:
         """Price of a number of tokens in and out."""
-        return (sent * self.model.input_price + received * self.model.output_price) / 1e6
+        part = PRICE if self.model.batch is not None else 1.0
+        return part * (sent * self.model.input_price + received * self.model.output_price) / 1e6
 
     @property
     def cost(self) -> float:

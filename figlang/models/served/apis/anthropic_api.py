@@ -1,0 +1,101 @@
+"""Anthropic's messages, by the `anthropic` package."""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from figlang.config import ModelConfig
+from figlang.models.served.apis.api import CONNECT, Api, explained, key_of, only_chats
+from figlang.models.served.apis.openai_api import OpenAIApi, whole
+from figlang.models.served.refusal import FILTERED, Answer
+from figlang.models.served.store import Call
+
+ENDS = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": FILTERED}
+# Fields of a request that are translated, or that have no counterpart (a seed).
+TRANSLATED = {
+    *("model", "messages", "max_tokens", "max_completion_tokens", "seed"),
+    *("reasoning_effort", "response_format"),
+}
+
+
+class AnthropicApi(Api):
+    """A connection to Anthropic's messages. Requests and answers have OpenAI's form."""
+
+    package = "anthropic"
+    extra = "anthropic"
+
+    def __init__(self, model: ModelConfig, retries: int, shared: Any = None) -> None:
+        super().__init__(model, retries, shared)
+        import anthropic
+        import httpx2
+
+        self._client = anthropic.AsyncAnthropic(
+            base_url=model.base_url.removesuffix("/v1"),
+            api_key=key_of(model) or "none",
+            timeout=httpx2.Timeout(model.timeout, connect=min(CONNECT, model.timeout)),
+            max_retries=retries,
+            http_client=anthropic.DefaultAsyncHttpxClient(
+                event_hooks={"response": [whole]}, verify=shared or self.shared()
+            ),
+        )
+
+    @classmethod
+    def shared(cls) -> Any:
+        return OpenAIApi.shared()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.close()
+
+    async def post(self, call: Call) -> Answer:
+        import anthropic
+
+        only_chats(self.model, call)
+        try:
+            message = await self._client.messages.create(**asked(call.body))
+        except anthropic.APIError as error:
+            raise explained(self.model, error, anthropic) from None
+        return told(message.model_dump(mode="json"))
+
+    async def models(self) -> list[str]:
+        return [model.id async for model in self._client.models.list()]
+
+
+def asked(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `messages.create` for a request in OpenAI's form."""
+    turns = body["messages"]
+    system = "\n\n".join(turn["content"] for turn in turns if turn["role"] == "system")
+    output: dict[str, Any] = {}
+    if "response_format" in body:
+        schema = body["response_format"]["json_schema"]["schema"]
+        output["format"] = {"type": "json_schema", "schema": schema}
+    if "reasoning_effort" in body:
+        output["effort"] = body["reasoning_effort"]
+    # The package has no arguments for fields that newer models refuse, such as the temperature.
+    further = {name: value for name, value in body.items() if name not in TRANSLATED}
+    return {
+        "model": body["model"],
+        "messages": [turn for turn in turns if turn["role"] != "system"],
+        "max_tokens": body.get("max_tokens") or body["max_completion_tokens"],
+        **({"system": system} if system else {}),
+        **({"output_config": output} if output else {}),
+        **({"extra_body": further} if further else {}),
+    }
+
+
+def told(message: Mapping[str, Any]) -> Answer:
+    """An answer in OpenAI's form."""
+    blocks = [block for block in message.get("content") or () if isinstance(block, Mapping)]
+    text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
+    thought = "".join(str(block.get("thinking") or "") for block in blocks if block.get("type") == "thinking")
+    said: dict[str, Any] = {"content": text, **({"reasoning_content": thought} if thought else {})}
+    took = message.get("usage") or {}
+    read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return {
+        "choices": [{"message": said, "finish_reason": ENDS.get(str(message.get("stop_reason")), "stop")}],
+        "usage": {
+            "prompt_tokens": sum(took.get(name) or 0 for name in read),
+            "completion_tokens": took.get("output_tokens") or 0,
+        },
+    }

@@ -1,0 +1,61 @@
+"""A dry run: what requests will take, before anything is sent."""
+
+from collections.abc import Sequence
+
+from figlang.errors import FiglangError
+from figlang.models.served.cost import Meter
+from figlang.models.served.refusal import Answer
+from figlang.models.served.store import Call
+
+
+class NothingSentError(FiglangError):
+    """The end of a dry run whose answers are needed to go on. Its message is the plan."""
+
+
+class Plan:
+    """The requests that would be sent, and those whose answers are stored.
+
+    Args:
+        meter: Counts tokens and money, by the settings of the model.
+    """
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._calls: dict[str, Call] = {}
+        self._stored: set[str] = set()
+
+    def add(self, missing: Sequence[Call], stored: Sequence[Call]) -> None:
+        """Note the requests of a round."""
+        self._calls |= {call.key: call for call in missing}
+        self._stored |= {call.key for call in stored}
+
+    def assumed(self, call: Call) -> Answer:
+        """An answer in place of one that is not sent: as long as it can be, since later requests may hold it.
+
+        Raises:
+            NothingSentError: The request has no answer that could be assumed.
+        """
+        if "messages" not in call.body:
+            raise NothingSentError(str(self))
+        most = int(call.body.get("max_completion_tokens") or call.body.get("max_tokens") or 0)
+        # A word is about a token.
+        text = "word " * max(1, round(most * self._meter.bytes_per_token / 5))
+        return {"choices": [{"message": {"content": text.strip()}, "finish_reason": "length"}]}
+
+    def __str__(self) -> str:
+        model, calls = self._meter.model, list(self._calls.values())
+        sent, received = self._meter.estimate(calls)
+        tokens = self._meter.says(sent, received, most=True)
+        at_once = max(1, min(model.concurrency, len(calls)))
+        seconds = received / model.speed / at_once
+        speed = f"{model.speed:g} tokens a second in each of {at_once} at a time (model.speed)"
+        return (
+            f"dry run: {len(calls):,} requests to {model.base_url} ({len(self._stored):,} more are stored), "
+            f"about {tokens}, at most about {_duration(seconds)} at {speed}; nothing was sent"
+        )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,104 @@
+"""Anthropic's and Google's interfaces by their own packages, against stubs of their wire formats."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from figlang.config import ModelConfig, ProtocolConfig, SamplingConfig
+from figlang.errors import FiglangError
+from figlang.models.served.endpoint import Endpoint, connect
+from figlang.types import Reply, Turn
+from tests.stub_apis import AnthropicStub, GoogleStub
+from tests.stub_server import MODEL, Stub, serving
+
+pytest.importorskip("openai", reason="needs the extra `served`")
+pytest.importorskip("anthropic", reason="needs the extra `anthropic`")
+pytest.importorskip("google.genai", reason="needs the extra `google`")
+
+STUBS: dict[str, type[Stub]] = {"anthropic": AnthropicStub, "google": GoogleStub}
+KEYS = {"anthropic": ("ANTHROPIC_API_KEY", "authorization"), "google": ("GEMINI_API_KEY", "x-goog-api-key")}
+SAID = (Turn("system", "Be brief."), Turn("user", "Hm?"), Turn("assistant", "Well."), Turn("user", "And?"))
+
+
+def open_chat(api: str, stub: Stub, folder: Path, **fields: Any) -> Endpoint:
+    address = stub.url.removesuffix("/v1")
+    settings = {"name": MODEL, "name_or_path": "", "retries": 0, "timeout": 20.0, **fields}
+    model = ModelConfig(family="served", api=api, endpoint=address, **settings)
+    return connect(model, str(folder), "reply")
+
+
+@pytest.mark.parametrize("api", STUBS)
+def test_a_conversation_is_sent_and_reasoning_kept_apart(
+    api: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variable, header = KEYS[api]
+    monkeypatch.setenv(variable, "sk-of-the-environment")
+    with serving(STUBS[api](reply=lambda message: "<think>It is ironic.</think>B")) as stub:
+        endpoint = open_chat(api, stub, tmp_path)
+        settings = ProtocolConfig(reasoning_effort="low", constrain="response_format")
+        ((reply,),) = endpoint.chat([SAID], SamplingConfig(max_tokens=50), settings, [2])
+        assert stub.headers[-1][header].removeprefix("Bearer ") == "sk-of-the-environment"
+    assert (reply.text, reply.reasoning) == ("B", "It is ironic.")
+    assert reply.usage is not None
+    assert reply.usage["tokens_in"] == 10
+    body = stub.seen[-1]
+    assert "Be brief." in json.dumps(body.get("system") or body.get("systemInstruction"))
+    turns = body.get("messages") or body["contents"]
+    assert [turn["role"] for turn in turns] == [
+        "user",
+        "assistant" if api == "anthropic" else "model",
+        "user",
+    ]
+    assert '"enum": ["A", "B"]' in json.dumps(body)
+    assert "low" in json.dumps(body).lower()
+
+
+@pytest.mark.parametrize("api", STUBS)
+def test_an_empty_reply_at_the_limit_is_cut(api: str, tmp_path: Path) -> None:
+    replies = iter(["A"] * 3 + [""] * 9)
+    with serving(STUBS[api](reply=lambda message: next(replies) if message == "Hm?" else "A")) as stub:
+        endpoint = open_chat(api, stub, tmp_path)
+        for _ in range(3):
+            next(replies)
+        ((reply,),) = endpoint.chat(["Hm?"], SamplingConfig())
+    assert (reply.text, reply.cut, reply.refused) == ("", True, False)
+
+
+def test_a_blocked_prompt_counts_as_refused(tmp_path: Path) -> None:
+    with serving(GoogleStub(reply=lambda message: "blocked" if message == "Hm?" else "A")) as stub:
+        ((reply,),) = open_chat("google", stub, tmp_path).chat(["Hm?"], SamplingConfig())
+    assert reply == Reply("", refused=True, usage=reply.usage)
+
+
+@pytest.mark.parametrize("api", STUBS)
+def test_errors_are_one_line(api: str, tmp_path: Path) -> None:
+    with serving(STUBS[api]()) as stub, pytest.raises(FiglangError, match="404") as caught:
+        open_chat(api, stub, tmp_path, name="another")
+    assert "\n" not in str(caught.value)
+    with serving(STUBS[api]()) as stub:
+        endpoint = open_chat(api, stub, tmp_path / "b")
+        with pytest.raises(FiglangError, match="has no logprobs"):
+            endpoint.first_tokens([SAID], 20, ProtocolConfig())
+    with pytest.raises(FiglangError, match="is the server running"):
+        endpoint.chat(["Is anybody there?"], SamplingConfig())
+
+
+@pytest.mark.parametrize("api", STUBS)
+def test_what_needs_log_probabilities_is_refused(api: str, tmp_path: Path) -> None:
+    with serving(STUBS[api]()) as stub:
+        model = ModelConfig(
+            family="served", api=api, endpoint=stub.url.removesuffix("/v1"), name=MODEL, name_or_path=""
+        )
+        with pytest.raises(FiglangError, match="scoring=letter works with this endpoint"):
+            connect(model, str(tmp_path), "prompts")
+
+
+@pytest.mark.parametrize("api", STUBS)
+def test_addresses_and_keys_have_defaults(api: str) -> None:
+    model = ModelConfig(family="served", api=api, name="x", name_or_path="")
+    assert str(model.endpoint).startswith("https://")
+    assert model.key_env == KEYS[api][0]
+    with pytest.raises(FiglangError, match=r"model\.batch writes OpenAI's format"):
+        ModelConfig(family="served", api=api, name="x", name_or_path="", batch="folder")
