@@ -37,7 +37,7 @@ from typing_extensions import TypedDict
 from figlang import config
 from figlang.errors import FiglangError, damage, one_line
 from figlang.machine.limits import within as in_time
-from figlang.models import layout
+from figlang.models import differences, layout
 from figlang.models.adapters import OWN, file_of
 from figlang.models.soundness import validate
 
@@ -102,7 +102,12 @@ def adapt(
         modules_to_save=kept or None,
         fan_in_fan_out=any(isinstance(module, Conv1D) for module in linear.values()),
         revision=revision,
+        init_lora_weights=True if peft.init == "default" else peft.init,
+        rank_pattern=dict(peft.rank_pattern or {}),
+        alpha_pattern=dict(peft.alpha_pattern or {}),
     )
+    mutates = peft.init in differences.MUTATING
+    before = differences.whole_state(network) if mutates and base == OWN else None
     try:
         adapted = _laid_over(network, settings)
     except ValueError as error:
@@ -112,6 +117,9 @@ def adapt(
             f"some of {', '.join(names)}"
         ) from error
     adapted.active_peft_config.base_model_name_or_path = base
+    if mutates:
+        differences.remember(adapted)
+        vars(adapted)["whole_before"] = before
     return adapted
 
 
@@ -141,6 +149,7 @@ def save(adapted: PeftModel, folder: Path) -> None:
     """
     # True or "auto" would ask the hub for the base's vocabulary.
     adapted.save_pretrained(str(folder), save_embedding_layers=False)
+    differences.write(adapted, folder)
     network = adapted.get_base_model()
     settings = copy.deepcopy(network.config)
     if hasattr(settings, "quantization_config"):
@@ -148,7 +157,10 @@ def save(adapted: PeftModel, folder: Path) -> None:
     settings.architectures = [type(network).__name__]
     settings.save_pretrained(folder)
     if adapted.active_peft_config.base_model_name_or_path == OWN:
-        copy.deepcopy(adapted).unload().save_pretrained(folder / OWN)
+        whole = copy.deepcopy(adapted).unload()
+        if before := vars(adapted).get("whole_before"):
+            whole.load_state_dict(before)
+        whole.save_pretrained(folder / OWN)
 
 
 def settings_of(source: str, revision: str | None) -> LoraConfig | None:

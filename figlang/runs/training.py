@@ -28,7 +28,8 @@ LATER = {
     "method": (
         *("accumulate", "checkpointing", "optimizer", "schedule", "decay", "ema", "label_smoothing"),
         *("r_drop", "kernels", "anchor", "anchor_weight"),
-    )
+    ),
+    "peft": ("init", "lr_ratio", "rank_pattern", "alpha_pattern"),
 }
 # Files that a training writes into its run folder, besides recipe.json, which marks a run folder.
 FILES = ("config.yaml", "log.csv", FORWARD, BACKWARD, BLIND, JUDGEMENTS, MEASURED, REPLIES)

@@ -50,9 +50,15 @@ class AnchoredModule(CrossEntropyModule):
     """
 
     def __init__(
-        self, network: torch.nn.Module, method: MethodConfig, score: StringScorer, steps: int, seed: int
+        self,
+        network: torch.nn.Module,
+        method: MethodConfig,
+        score: StringScorer,
+        steps: int,
+        seed: int,
+        ratio: float = 1.0,
     ) -> None:
-        super().__init__(network=network, method=method, score=score, steps=steps, seed=seed)
+        super().__init__(network=network, method=method, score=score, steps=steps, seed=seed, ratio=ratio)
         self._strings, self._anchor = score, ANCHORS[method.anchor]
 
     def loss(self, batch: StringBatch) -> dict[str, Tensor]:

@@ -115,7 +115,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     whole = _slimmed(ready, method)
     sharded = config.trainer.strategy in SHARDED
     fitted = _fitted(network, sharded)
-    module = ready.kind(fitted, method, ready.score, steps, config.seed)
+    module = ready.kind(fitted, method, ready.score, steps, config.seed, config.peft.lr_ratio)
     history = History(run.folder / "log.csv", ready.validation.items, log)
     health = Health(history, ready.chance, _head(fitted, ready), log)
     saver = Preemption(run.checkpoint)

@@ -151,5 +151,7 @@ class MethodConfig(Section):
         if self.schedule == "wsd" and self.warmup + self.decay > 1:
             raise FiglangError("method.warmup and method.decay are more than all steps; lower one of them")
         for name in ("label_smoothing", "r_drop"):
+            if self.anchor != "none" and getattr(self, name):
+                raise FiglangError(f"method.{name} does not go with method.anchor; leave one of them out")
             if self.name == "lm" and getattr(self, name):
                 raise FiglangError(f"method.{name} needs options to choose from; leave it out of method=lm")

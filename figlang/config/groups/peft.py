@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from figlang.config.section import COUNT, SHARE, Range, Section, option
+from figlang.config.section import COUNT, POSITIVE, SHARE, Range, Section, option
 from figlang.errors import FiglangError
 
 
@@ -30,6 +30,35 @@ class PeftConfig(Section):
             "choices": (),
         },
     )
+    init: str = option(
+        "default",
+        "How adapters of peft=lora begin. default: they change nothing. gaussian: the same, with normal "
+        "numbers. pissa: with the largest singular values of the weights. olora: with an orthonormal basis "
+        "of the weights. Adapters of the last two are exported with twice their rank, for the network as it "
+        "was.",
+        ("default", "gaussian", "pissa", "olora"),
+    )
+    lr_ratio: float = option(
+        1.0,
+        "LoRA+: factor on the learning rate of the second matrix (B) of each adapter, for example 16.",
+        within=POSITIVE,
+    )
+    # Names of layers are not fields, so these two have no type that Hydra knows.
+    rank_pattern: Any = field(
+        default=None,
+        metadata={
+            "help": "Ranks of layers that differ from peft.r, by the end of their names or a regular "
+            "expression: '{q_proj: 8, v_proj: 32}'.",
+            "choices": (),
+        },
+    )
+    alpha_pattern: Any = field(
+        default=None,
+        metadata={
+            "help": "As rank_pattern, for values that differ from peft.alpha: '{q_proj: 16}'.",
+            "choices": (),
+        },
+    )
     merge: bool = option(
         False, "Export the whole network with the adapters merged into it, in place of the adapters."
     )
@@ -50,6 +79,19 @@ class PeftConfig(Section):
             raise FiglangError(
                 f"peft.target_modules={names} must be auto, all-linear or a list such as [q_proj,v_proj]"
             )
+        if self.init != "default" and (self.name not in ("none", "lora") or self.stack == "continue"):
+            raise FiglangError(
+                f"peft.init={self.init} is for new adapters of peft=lora; leave it out, or take peft=lora"
+            )
+        for name in ("rank_pattern", "alpha_pattern"):
+            given = getattr(self, name)
+            values = given.values() if isinstance(given, dict) else [] if given is None else [None]
+            for value in values:
+                if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+                    raise FiglangError(
+                        f"peft.{name}={given} must name layers with a number above 0 each, such as "
+                        "'{q_proj: 8}'"
+                    )
         idle = [
             spec.name
             for spec in fields(self)
