@@ -7,7 +7,7 @@ from figlang.reports.parts import Chapter, Section, fitted
 from figlang.reports.ranked import Line
 from figlang.reports.terminal import TITLES
 from figlang.statistics.common import LEVELS, Answered, level, shares
-from figlang.statistics.comparison import mean_accuracy
+from figlang.statistics.comparison import mean_accuracy, mean_pair_accuracy
 from figlang.statistics.metrics import Estimate, accuracy, pair_accuracy
 from figlang.tables import Cell, Table
 from figlang.types import Prediction
@@ -90,7 +90,7 @@ def _accuracies(chapter: Chapter, known: Mapping[str, tuple[Prediction, Choices]
     rows.append(("majority", len(majority), accuracy(majority), pair_accuracy(majority)))
     for pool in chapter.pools:
         runs = [[row for row in run if row.id in known] for run in pool.runs]
-        rows.append((pool.name, len(runs[0]), mean_accuracy(runs), None))
+        rows.append((pool.name, len(runs[0]), mean_accuracy(runs), mean_pair_accuracy(runs)))
     columns = ("who", "answers", TITLES["accuracy"], TITLES["pair_accuracy"])
     title = f"People and systems on the {len(known):,} items that people answered"
     return Table("people_accuracy", title, columns, tuple(rows), (NOTE,), (len(rows) - len(chapter.pools),))

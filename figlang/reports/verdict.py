@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+from figlang.reports import people
 from figlang.reports.parts import Chapter
 from figlang.reports.ranked import Line, ordered
 from figlang.reports.terminal import TITLES
 from figlang.statistics.clustered import LEVEL
+from figlang.statistics.comparison import mean_accuracy
 from figlang.statistics.metrics import Estimate
 from figlang.tables import p_value, text
 
@@ -20,7 +22,7 @@ def sentences(chapter: Chapter, lines: Sequence[Line]) -> list[str]:
     return [
         _best(systems),
         *([_next(chapter, systems)] if len(systems) > 1 and chapter.compared else []),
-        *_people(systems[0], lines),
+        *_people(chapter, systems[0], lines),
     ]
 
 
@@ -60,18 +62,32 @@ def _next(chapter: Chapter, systems: Sequence[Line]) -> str:
     )
 
 
-def _people(best: Line, lines: Sequence[Line]) -> list[str]:
-    people = next((line for line in lines if line.kind == "people" and METRIC in line.marks), None)
-    if people is None:
+def _people(chapter: Chapter, best: Line, lines: Sequence[Line]) -> list[str]:
+    line = next((one for one in lines if one.kind == "people" and METRIC in one.marks), None)
+    if line is None:
         return []
-    theirs = people.marks[METRIC].value
+    if not line.name.endswith("published"):
+        return _asked(chapter, best, line)
+    theirs = line.marks[METRIC].value
     behind = 100 * (theirs - best.marks[METRIC].value)
-    published = people.name.endswith("published")
-    where = "published" if published else people.name.removeprefix("people").lstrip(", ") or "of this file"
-    if people.elsewhere:
-        where += ", on other items" if published else ", on a part of the items"
+    where = ", on other items" if line.elsewhere else ""
     far = f"{behind:.1f} points more" if behind > 0 else f"{-behind:.1f} points less"
-    return [f"People have {100 * theirs:.1f} % right ({where}): {far}."]
+    return [f"People have {100 * theirs:.1f} % right (published{where}): {far}."]
+
+
+def _asked(chapter: Chapter, best: Line, line: Line) -> list[str]:
+    """People who answered these items, and the best system on the items that they answered."""
+    asked = people.answered(chapter)
+    (pool,) = (pool for pool in chapter.pools if pool.name == best.name)
+    its = mean_accuracy([[row for row in run if row.id in asked] for run in pool.runs])
+    theirs = line.marks[METRIC].value
+    who = line.name.removeprefix("people").lstrip(", ")
+    sentence = f"People{f' ({who})' if who else ''} have {100 * theirs:.1f} % of {len(asked):,} items right"
+    if its is None:
+        return [f"{sentence}."]
+    ahead = 100 * (theirs - its.value)
+    far = f"{ahead:.1f} points more" if ahead > 0 else f"{-ahead:.1f} points less"
+    return [f"{sentence}: {far} than {best.name} on these items."]
 
 
 def _p(p: float) -> str:

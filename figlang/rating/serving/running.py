@@ -2,6 +2,7 @@
 
 import logging
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -27,7 +28,7 @@ def serve(folder: Path, config: RateServeConfig, console: Console) -> None:
     """
     try:
         import starlette  # noqa: F401
-        import uvicorn
+        import uvicorn  # noqa: F401
     except ImportError as error:
         raise FiglangError(
             "figlang rate serve needs the packages starlette and uvicorn; install them: "
@@ -35,35 +36,46 @@ def serve(folder: Path, config: RateServeConfig, console: Console) -> None:
         ) from error
     if not (config.raters or config.join or (folder / DATABASE).is_file()):
         raise FiglangError("nobody rates yet; give raters=[ann,ben], or join=true")
-    with lock(folder / SERVING, folder, "folder=DIR"):
-        study = asked.of(config, folder)
-        store = Store(folder, study.signature)
-        try:
-            store.enrol(config.raters)
-            pages = Pages(study, store, folder, config)
-            bound = _bound(config)
-            address = f"http://{_host(config.host)}:{bound.getsockname()[1]}/"
-            _say(invitation(store, study, address, config.join), console)
-            logging.getLogger("uvicorn").setLevel(logging.WARNING)  # the invitation says all
-            running = uvicorn.Config(
-                application(pages, tuple(config.names)),
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                ws="none",
-                timeout_graceful_shutdown=3,
-            )
+    try:
+        with lock(folder / SERVING, folder, "folder=DIR"):
+            study = asked.of(config, folder)
+            store = Store(folder, study.signature)
             try:
-                uvicorn.Server(running).run(sockets=[bound])
-            except KeyboardInterrupt:
-                pass
+                store.enrol(config.raters)
+                _run(study, store, folder, config, console)
             finally:
-                bound.close()
-            made = exports.write(study, store, folder, config.finished)
-            _say([f"{len(made)} files are in {folder / exports.FOLDER}"], console)
-        finally:
-            store.close()
+                store.close()
+    except FiglangError:
+        with suppress(OSError):
+            folder.rmdir()  # made for the lock, if it is empty
+        raise
+
+
+def _run(study: Study, store: Store, folder: Path, config: RateServeConfig, console: Console) -> None:
+    import uvicorn
+
+    pages = Pages(study, store, folder, config)
+    bound = _bound(config)
+    address = f"http://{_host(config.host)}:{bound.getsockname()[1]}/"
+    _say(invitation(store, study, address, config.join), console)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # the invitation says all
+    running = uvicorn.Config(
+        application(pages, tuple(config.names)),
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=3,
+    )
+    try:
+        uvicorn.Server(running).run(sockets=[bound])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        bound.close()
+    made = exports.write(study, store, folder, config.finished)
+    _say([f"{len(made)} files are in {folder / exports.FOLDER}"], console)
 
 
 def export(folder: Path, config: RateServeConfig, console: Console) -> None:

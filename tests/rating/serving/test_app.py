@@ -208,6 +208,7 @@ def test_a_port_that_is_taken_is_named(server: Served, folder: Path) -> None:
     ("words", "message"),
     [
         (["folder=nothing", "raters=[ann]"], "nothing has no sheet and no study; give answers by runs="),
+        (["folder=nothing", "raters=[ann]", "texts=[none.csv]"], "none.csv"),
         (
             ["folder=nothing", "export=true"],
             "nothing/study.json is missing or damaged; give the folder of a study",
