@@ -30,6 +30,7 @@ from figlang.config.verbs.rate import RateConfig, RateServeConfig, SheetConfig
 from figlang.config.verbs.release import ReleaseConfig
 from figlang.config.verbs.report import ReportConfig
 from figlang.config.verbs.reproduce import RankingConfig, ReproduceConfig
+from figlang.config.verbs.sensitivity import SensitivityConfig
 from figlang.config.verbs.sweep import SweepConfig
 from figlang.config.verbs.train import TrainConfig
 
@@ -60,6 +61,7 @@ __all__ = [
     "ReproduceConfig",
     "SamplingConfig",
     "ScoringConfig",
+    "SensitivityConfig",
     "SheetConfig",
     "SweepConfig",
     "TrainConfig",

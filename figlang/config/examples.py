@@ -24,6 +24,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "checkpoint=runs/a/seed0,runs/b/seed0 data=figqa_medium,miqa",
         "checkpoint=runs/a/seed0 model=minilm data=miqa,winogrande_l",
     ),
+    "sensitivity": (
+        "model=smollm2 data=miqa protocol=letter protocol.max_tokens=16 data.limit=48",
+        "model=smollm2 data=figqa_medium protocol=logprobs wordings=[meaning,speaker]",
+    ),
     "reproduce": (
         "table=miqa_table3 model=smollm2",
         "table=munch_judge model=smollm2 data=munch_sample",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 PURPOSES: Mapping[str, tuple[str, ...]] = {
-    "Train and evaluate": ("train", "evaluate", "transfer", "reproduce"),
+    "Train and evaluate": ("train", "evaluate", "transfer", "sensitivity", "reproduce"),
     "Compare and report": ("compare", "report", "sweep"),
     "Answers in free text": ("generate", "rate", "rate serve", "judge"),
     "Data": ("tasks", "describe", "contamination", "export"),

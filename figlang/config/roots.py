@@ -27,6 +27,7 @@ from figlang.config.verbs.rate import RateConfig, RateServeConfig
 from figlang.config.verbs.release import ReleaseConfig
 from figlang.config.verbs.report import ReportConfig
 from figlang.config.verbs.reproduce import ReproduceConfig
+from figlang.config.verbs.sensitivity import SensitivityConfig
 from figlang.config.verbs.sweep import SweepConfig
 from figlang.config.verbs.tasks import TasksConfig
 from figlang.config.verbs.train import TrainConfig
@@ -74,6 +75,7 @@ ROOTS: Mapping[str, Root] = {
     ),
     "evaluate": Root(EvaluateConfig, _EVALUATED),
     "transfer": Root(EvaluateConfig, _EVALUATED, together=True),
+    "sensitivity": Root(SensitivityConfig, {**_EVALUATED, "model": "smollm2"}),
     "generate": Root(
         GenerateConfig,
         {

@@ -129,6 +129,15 @@ class Questions:
         asked = [item.hidden() for item in share] if blind else share
         return lettered.about_pairs(asked, prompt, orders, shown)
 
+    def wordings(self, items: Sequence[Item], prompt: PromptConfig) -> dict[str, PromptConfig]:
+        """Five wordings of the question for chat models, by their names.
+
+        Args:
+            items: What is asked about.
+            prompt: The settings that all of them share.
+        """
+        return {name: replace(prompt, question=name) for name in lettered.TEMPLATES}
+
     def describe(self, prompt: PromptConfig) -> str:
         """The prompt in a signature."""
         return describe(prompt)

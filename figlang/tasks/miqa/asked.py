@@ -37,6 +37,9 @@ class Implications(Questions):
     def settled(self, prompt: PromptConfig) -> PromptConfig:
         return super().settled(replace(prompt, question=prompt.question or "numbered"))
 
+    def wordings(self, items: Sequence[Item], prompt: PromptConfig) -> dict[str, PromptConfig]:
+        return {name: replace(prompt, question=name) for name in prompts.WORDINGS}
+
     def letters(
         self,
         items: Sequence[Item],

@@ -37,6 +37,18 @@ PROMPTS = {
         ("implies", "implied-by"), f"Pick between the following statements:{NUMBERED}"
     ),
 }
+# Wordings of figlang's own, for the sensitivity of chat models.
+OWN_PROMPTS = {
+    "follows": {
+        "implies": f'"{{stem}}". Which statement follows from that?{NUMBERED}',
+        "implied-by": f'"{{stem}}". From which statement does that follow?{NUMBERED}',
+    },
+    "choose": {
+        "implies": f'Choose the statement that "{{stem}}" could imply.{NUMBERED}',
+        "implied-by": f'Choose the statement that could imply "{{stem}}".{NUMBERED}',
+    },
+}
+WORDINGS = ("numbered", "qa", "question_answer", *OWN_PROMPTS)  # of a question that shows its options
 # They ask nothing, so that their accuracy is what a preference for some statements gives.
 BASELINES = ("no_choices", "no_questions")
 
@@ -50,6 +62,8 @@ def templates(name: str, own: str | None = None) -> Mapping[str, str]:
     Raises FiglangError for an unknown name and for an own template that cannot be filled in.
     """
     if own is None:
+        if name in OWN_PROMPTS:
+            return OWN_PROMPTS[name]
         if name not in PROMPTS:
             raise FiglangError(
                 f"no prompt {name!r} for MiQA; choose one of {', '.join(PROMPTS)}, or give "

@@ -62,6 +62,11 @@ class Judgements(Questions):
         cue = f"\n{prompts.ENDING}"
         return as_asked([replace(each, prompt=each.prompt.removesuffix(cue)) for each in asked])
 
+    def wordings(self, items: Sequence[Item], prompt: PromptConfig) -> dict[str, PromptConfig]:
+        form = {value for item in items for value in item.attributes.get("form", ())}
+        names = [name for name, known in prompts.PROMPTS.items() if known.form in form]
+        return {name: replace(prompt, question=name) for name in names[:5]}
+
     def describe(self, prompt: PromptConfig) -> str:
         return f"{prompt.question}(chat={prompt.chat})"
 

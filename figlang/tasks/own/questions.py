@@ -15,6 +15,13 @@ from figlang.tasks.questions import Questions
 from figlang.types import Item
 
 NAME = "options"
+# Other wordings, whose results show how much depends on the words.
+WORDINGS = {
+    "fits": "{metaphor}\nWhich of these fits best?\n{options}",
+    "choose": "{metaphor}\nChoose the right one.\n{options}",
+    "correct": "Read this: {metaphor}\nWhich one is correct?\n{options}",
+    "answer": "{metaphor}\nWhat is the right answer?\n{options}",
+}
 TEMPLATE = "{metaphor}\nWhich of the following is right?\n{options}"
 
 
@@ -27,6 +34,10 @@ class Choices(Questions):
 
     def settled(self, prompt: PromptConfig) -> PromptConfig:
         return super().settled(replace(prompt, question=prompt.question or NAME))
+
+    def wordings(self, items: Sequence[Item], prompt: PromptConfig) -> dict[str, PromptConfig]:
+        every = {NAME: prompt.template or TEMPLATE, **WORDINGS}
+        return {name: replace(prompt, question=NAME, template=text) for name, text in every.items()}
 
     def letters(
         self,

@@ -1,0 +1,20 @@
+"""Ask a chat model in several wordings of a question: `model=smollm2 data=miqa protocol=letter`."""
+
+from rich.console import Console
+
+from figlang import tables
+from figlang.config import SensitivityConfig
+from figlang.config.entry import entry
+from figlang.evaluation import sensitivity
+
+
+@entry("sensitivity")
+def main(config: SensitivityConfig) -> None:
+    table, folder = sensitivity.measure(config)
+    console = Console()
+    tables.show([table], [], console)
+    console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+if __name__ == "__main__":
+    main()
