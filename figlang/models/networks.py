@@ -9,7 +9,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.config import ModelConfig, PathsConfig
 from figlang.errors import FiglangError
-from figlang.models import layout, soundness, tiny, weights
+from figlang.models import attention, layout, soundness, tiny, weights
 from figlang.models.formats import CAUSAL, FORMATS, MASKED
 from figlang.scoring.encode import padding
 from figlang.scoring.window import window
@@ -66,6 +66,7 @@ def begin(
     kind = needed.network
     if model.init == "tiny":
         network, tokenizer = tiny.build(model, kind, texts, options)
+        attention.choose(network, model.attention)
         if needed.classes:
             name_classes(network, needed.classes)
         return without_pooler(network) if needed.bare else _padded(network, tokenizer), tokenizer, []
@@ -73,6 +74,7 @@ def begin(
     if needed.counted:
         more["num_labels"] = options
     network, tokenizer, missing = weights.load(model, kind, torch.float32, more, cache)
+    attention.choose(network, model.attention)
     check_positions(network, model.name_or_path, model.max_length, "model.max_length")
     network = without_pooler(network) if needed.bare else _padded(network, tokenizer)
     new = sorted({name.rpartition(".")[0] for name, _ in network.named_parameters() if name in missing})
@@ -156,13 +158,14 @@ def causal(
         FiglangError: If the files lack weights. transformers would make random ones.
     """
     if model.init == "tiny":
-        return tiny.build(model, CAUSAL.network, texts, 1)
+        network, tokenizer = tiny.build(model, CAUSAL.network, texts, 1)
+        return attention.choose(network, model.attention), tokenizer
     more = layout.arguments(model)
     network, tokenizer, missing = weights.load(
         model, CAUSAL.network, getattr(torch, model.dtype), more, cache
     )
     soundness.check_complete(f"model {model.name_or_path!r}", network, missing)
-    return network.eval(), tokenizer
+    return attention.choose(network, model.attention).eval(), tokenizer
 
 
 def masked(
@@ -175,7 +178,7 @@ def masked(
     """
     if model.init == "tiny":
         network, tokenizer = tiny.build(model, MASKED.network, (), 1)
-        return network.eval(), tokenizer
+        return attention.choose(network, model.attention).eval(), tokenizer
     dtype = getattr(torch, model.dtype)
     network, tokenizer, missing = weights.load(model, MASKED.network, dtype, {}, cache)
     if missing:
@@ -183,7 +186,7 @@ def masked(
             f"model {model.name_or_path!r} has no masked-LM head ({missing[0]} and {len(missing) - 1} "
             f"more weights are missing), but scoring=pll needs one; take {WITH_MASKED_HEAD}"
         )
-    return network.eval(), tokenizer
+    return attention.choose(network, model.attention).eval(), tokenizer
 
 
 def without_pooler(network: PreTrainedModel) -> PreTrainedModel:

@@ -29,6 +29,7 @@ LATER = {
         *("accumulate", "checkpointing", "optimizer", "schedule", "decay", "ema", "label_smoothing"),
         *("r_drop", "kernels", "anchor", "anchor_weight"),
     ),
+    "model": ("attention",),
     "peft": ("init", "lr_ratio", "rank_pattern", "alpha_pattern"),
 }
 # Files that a training writes into its run folder, besides recipe.json, which marks a run folder.

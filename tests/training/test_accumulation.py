@@ -10,7 +10,8 @@ import torch
 from pytorch_lightning import Trainer
 from torch import Tensor, nn
 
-from figlang.config import MethodConfig
+from figlang.config import MethodConfig, TrainConfig
+from figlang.config.composing import compose
 from figlang.errors import FiglangError
 from figlang.training.accumulation import Parts, Uncut
 from figlang.training.cross_entropy import CrossEntropyModule
@@ -163,3 +164,10 @@ def test_a_batch_size_of_auto_keeps_the_presets_size(tmp_path: Path) -> None:
     text = (tmp_path / "runs/a/seed0/config.yaml").read_text()
     assert "accumulate: auto" in text
     assert "batch_size: 16" in text  # of minilm
+
+
+@pytest.mark.parametrize(("card", "again"), [("gpu_24gb", True), ("gpu_80gb", False)])
+def test_presets_of_cards_cut_steps_by_themselves(card: str, again: bool) -> None:
+    config = compose("train", TrainConfig, ["model=smollm2", f"trainer={card}"])
+    assert (config.trainer.accelerator, config.trainer.precision) == ("gpu", "bf16-mixed")
+    assert (config.method.accumulate, config.method.checkpointing) == ("auto", again)

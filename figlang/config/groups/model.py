@@ -56,6 +56,12 @@ class ModelConfig(EndpointConfig):
         "quantization say so. auto: apart with device_map or quantization, otherwise merge.",
         ("auto", "merge", "apart"),
     )
+    attention: str = option(
+        "auto",
+        "Code of the attention. auto: what transformers takes, usually sdpa (torch's own). eager: step by "
+        "step. flash_attention_2, flex: on a GPU.",
+        ("auto", "sdpa", "flash_attention_2", "eager", "flex"),
+    )
     architecture: str = option("bert", "Model type of transformers. Only init=tiny uses it.")
     init: str = option(
         "pretrained",
