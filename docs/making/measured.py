@@ -115,6 +115,7 @@ def row_of(folder: Path, given: Mapping[str, str], known: list[str]) -> dict[str
         "backward pairs": backward.get("pair_accuracy"),
         "blind": (content.get("blind") or {}).get("accuracy"),
         "gain": content.get("gain"),
+        "unread replies": (content.get("replies") or {}).get("invalid"),
     }
     row = dict.fromkeys(known, "")
     if odd := given.keys() - row.keys():

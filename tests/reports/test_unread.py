@@ -1,0 +1,40 @@
+"""Every reply that cannot be read stands in a report with its reason."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluate import main as evaluate_command
+from figlang.commands.report import main as report_command
+from tests.stub_server import MODEL, Stub, serving
+
+pytest.importorskip("openai", reason="needs the extra `served`")
+
+REPLIES = {
+    "": "it is empty",
+    "I cannot say.": "it names no option",
+    "A or B": "it names several options: A, B",
+}
+
+
+def test_a_report_has_each_reply_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    replies = ["B", *REPLIES]
+    with serving(Stub(completes=False, reply=lambda text: replies[len(text) % len(replies)])) as stub:
+        served = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}", "paths.cache=cache"]
+        quiet = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1", "blind=false"]
+        words = ["data=miqa_sample", "data.limit=24", "protocol=letter", "output=out"]
+        monkeypatch.setattr("sys.argv", ["evaluate.py", *served, *quiet, *words])
+        evaluate_command()
+    monkeypatch.setattr("sys.argv", ["report.py", "out", "output=page", "analysis=off"])
+    report_command()
+    rows = [json.loads(line) for line in Path("out/replies.jsonl").read_text().splitlines()]
+    unread = [row for row in rows if row["letter"] is None]
+    assert {row["reply"]: row["reason"] for row in unread} == REPLIES
+    (table,) = Path("page").rglob("unread.csv")
+    written = table.read_text(encoding="utf-8")
+    assert written.count("\n") == 1 + len(unread)
+    for row in unread:
+        assert row["id"] in written
+    assert "it names several options: A, B" in Path("page/report.html").read_text(encoding="utf-8")
