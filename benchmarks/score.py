@@ -26,16 +26,13 @@ Workloads are made of Fig-QA, and of MUNCH:
 
 import argparse
 import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import sqrt
 from statistics import fmean, median
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.load import busy
 from benchmarks.sides import PRECISIONS, Measured, Side, figlang, harness
 from benchmarks.workloads import ITEMS, workloads
 from figlang.models import gguf
@@ -86,19 +83,6 @@ def main() -> None:
         theirs.close()
         ours.close()
         Console(width=132).print(table)
-
-
-@contextmanager
-def busy(processes: int) -> Iterator[None]:
-    """So many processes that compute without end, each in a session of its own."""
-    loop = [sys.executable, "-c", "while True: pass"]
-    started = [subprocess.Popen(loop, start_new_session=True) for _ in range(processes)]
-    try:
-        yield
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
 
 
 def compare(

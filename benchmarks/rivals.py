@@ -1,0 +1,274 @@
+"""The sides of the benchmark of trainings, each in a process of its own: figlang, and what people run today.
+
+All train the same items from the same weights for one epoch at the same batch size, rate, schedule, clipping,
+precision and adapters. What a side does not share with figlang is at its own default.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from datasets import Dataset
+from peft import LoraConfig, get_peft_model
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForMultipleChoice,
+    AutoTokenizer,
+    DataCollatorForMultipleChoice,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+    set_seed,
+)
+from transformers.utils.logging import disable_progress_bar, set_verbosity_error
+
+from figlang.config import TrainConfig
+from figlang.cpu.memory import keep_freed_memory
+from figlang.evaluation import runtime
+from figlang.models import networks
+from figlang.models.weights import locate
+from figlang.runs.training import Run
+from figlang.tasks.registry import for_training
+from figlang.training import fitting, throughput
+from figlang.training.callbacks import History
+from figlang.training.preparation import Prepared, prepare
+from figlang.types import Item
+
+
+@dataclass(frozen=True)
+class Training:
+    """One epoch: seconds, CPU seconds, the largest memory of its process in MB (None if it cannot be
+    counted), and of figlang the tokens that were read and the operations that they need."""
+
+    seconds: float
+    cpu: float
+    memory: float | None
+    tokens: int = 0
+    work: float = 0.0
+
+
+class Clock:
+    """Time and CPU time within epochs."""
+
+    def __init__(self) -> None:
+        self.seconds = self.cpu = 0.0
+
+    def start(self) -> None:
+        self.seconds -= time.perf_counter()
+        self.cpu -= time.process_time()
+
+    def stop(self) -> None:
+        self.seconds += time.perf_counter()
+        self.cpu += time.process_time()
+
+
+class Watch(TrainerCallback):
+    """The clock of a Trainer."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def on_epoch_begin(self, *_: Any, **__: Any) -> None:
+        self.clock.start()
+
+    def on_epoch_end(self, *_: Any, **__: Any) -> None:
+        self.clock.stop()
+
+
+def figlang(config: TrainConfig) -> Training:
+    """figlang's training, through its own door."""
+    keep_freed_memory()  # as its commands do
+    runtime.start(config.seed, config.trainer)
+    ready = prepare(config, *for_training(config.data, config.paths))
+    # The others do not validate, so this one gets the smallest validation set there is.
+    few = replace(ready.validation, items=ready.validation.items[:2])
+    alone = replace(ready, validation=few, validation_examples=ready.validation_examples[:2])
+    clock = Clock()
+
+    class Timed(History):
+        def on_train_epoch_start(self, *arguments: Any) -> None:
+            super().on_train_epoch_start(*arguments)
+            clock.start()
+
+        def on_train_epoch_end(self, *arguments: Any) -> None:
+            clock.stop()
+            super().on_train_epoch_end(*arguments)
+
+    tokens = _tokens(config, alone)
+    work = throughput.work(alone.network, tokens)
+    counted = throughput.forget_peak()
+    with tempfile.TemporaryDirectory() as folder, patch.object(fitting, "History", Timed):
+        fitting.fit(config, Run(Path(folder)), alone)
+    return Training(clock.seconds, clock.cpu, throughput.peak_memory() if counted else None, tokens, work)
+
+
+def _tokens(config: TrainConfig, ready: Prepared) -> int:
+    """Tokens that an epoch reads, without padding; a text that a step shares counts once."""
+    if config.model.family == "causal":
+        return sum(example.tokens for example in ready.examples)
+    batches = fitting._batches(config, ready)
+    masks = (
+        ready.collate([ready.examples[index] for index in batch]).inputs["attention_mask"]
+        for batch in batches.buckets
+    )
+    return sum(int(mask.sum()) for mask in masks)
+
+
+def trainer(config: TrainConfig) -> Training:
+    """The Trainer of transformers, by its recipe for multiple choice, with any adapters by peft."""
+    _quiet(config)
+    ready = prepare(config, *for_training(config.data, config.paths))
+    rows = [
+        {
+            "input_ids": list(example.sequences),
+            "attention_mask": [[1] * len(ids) for ids in example.sequences],
+            "label": example.gold,
+            **({} if example.segments is None else {"token_type_ids": list(map(list, example.segments))}),
+        }
+        for example in ready.examples
+    ]
+    network = AutoModelForMultipleChoice.from_pretrained(locate(config.model.name_or_path))
+    heads = networks.head_modules(network)
+    if config.peft.name != "none":
+        network = get_peft_model(network, _adapters(config, exclude_modules=heads, modules_to_save=heads))
+    collator = DataCollatorForMultipleChoice(ready.tokenizer)
+    return _fit(
+        config,
+        TrainingArguments,
+        lambda **given: Trainer(model=network, train_dataset=rows, data_collator=collator, **given),
+    )
+
+
+def mnrl(config: TrainConfig) -> Training:
+    """sentence-transformers' trainer with MultipleNegativesRankingLoss on triplets of the same items."""
+    from sentence_transformers import (
+        SentenceTransformer,
+        SentenceTransformerTrainer,
+        SentenceTransformerTrainingArguments,
+    )
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+
+    _quiet(config)
+    model = SentenceTransformer(str(locate(config.model.name_or_path)), device="cpu")
+    if config.peft.name != "none":
+        model.add_adapter(_adapters(config, exclude_modules=["pooler.dense"]))
+    triplets = Dataset.from_list(
+        [
+            {"anchor": item.context, "positive": item.options[gold], "negative": item.options[1 - gold]}
+            for item, gold in _labelled(config)
+        ]
+    )
+    return _fit(
+        config,
+        SentenceTransformerTrainingArguments,
+        lambda **given: SentenceTransformerTrainer(
+            model=model, train_dataset=triplets, loss=MultipleNegativesRankingLoss(model), **given
+        ),
+    )
+
+
+def dpo(config: TrainConfig) -> Training:
+    """TRL's DPO, whose reference is the network without its adapters."""
+    from trl import DPOConfig, DPOTrainer
+
+    return _preferred(config, DPOTrainer, DPOConfig)
+
+
+def simpo(config: TrainConfig) -> Training:
+    """TRL's SimPO, which needs no reference."""
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    from trl.experimental.cpo import CPOConfig, CPOTrainer
+
+    return _preferred(config, CPOTrainer, CPOConfig, loss_type="simpo", cpo_alpha=0.0)
+
+
+def _preferred(config: TrainConfig, kind: Any, settings: Any, **options: Any) -> Training:
+    _quiet(config)
+    folder = str(locate(config.model.name_or_path, config.paths.cache))
+    network, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    rows = Dataset.from_list(
+        [
+            {
+                "prompt": item.context,
+                "chosen": f" {item.options[gold]}",
+                "rejected": f" {item.options[1 - gold]}",
+            }
+            for item, gold in _labelled(config)
+        ]
+    )
+    adapters = _adapters(config, task_type="CAUSAL_LM") if config.peft.name != "none" else None
+    return _fit(
+        config,
+        settings,
+        lambda **given: kind(
+            model=network, train_dataset=rows, processing_class=tokenizer, peft_config=adapters, **given
+        ),
+        **options,
+    )
+
+
+def _fit(config: TrainConfig, settings: Any, make: Callable[..., Any], **options: Any) -> Training:
+    """One epoch by a trainer of transformers' kind."""
+    method, clock = config.method, Clock()
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = settings(
+            output_dir=folder,
+            use_cpu=True,
+            bf16=config.trainer.precision == "bf16-mixed",
+            fp16=False,
+            gradient_checkpointing=False,  # it would do the work twice
+            per_device_train_batch_size=method.batch_size,
+            num_train_epochs=1,
+            learning_rate=method.lr,
+            warmup_steps=method.warmup,
+            max_grad_norm=method.clip,
+            weight_decay=method.weight_decay,
+            seed=config.seed,
+            eval_strategy="no",
+            save_strategy="no",
+            logging_strategy="no",
+            report_to="none",
+            disable_tqdm=True,
+            **options,
+        )
+        made = make(args=arguments, callbacks=[Watch(clock)])
+        made.remove_callback(PrinterCallback)
+        counted = throughput.forget_peak()
+        made.train()
+    return Training(clock.seconds, clock.cpu, throughput.peak_memory() if counted else None)
+
+
+def _labelled(config: TrainConfig) -> list[tuple[Item, int]]:
+    items = for_training(config.data, config.paths)[0].items
+    return [(item, item.gold) for item in items if item.gold is not None]
+
+
+def _adapters(config: TrainConfig, **options: Any) -> LoraConfig:
+    peft = config.peft
+    targets = "all-linear" if peft.target_modules == "auto" else peft.target_modules
+    return LoraConfig(
+        r=peft.r, lora_alpha=peft.alpha, lora_dropout=peft.dropout, target_modules=targets, **options
+    )
+
+
+def _quiet(config: TrainConfig) -> None:
+    torch.set_num_threads(config.trainer.threads or 1)
+    disable_progress_bar()
+    set_verbosity_error()
+    set_seed(config.seed)
+
+
+SIDES: dict[str, Callable[[TrainConfig], Training]] = {
+    "figlang": figlang,
+    "Trainer": trainer,
+    "sentence-transformers": mnrl,
+    "TRL DPO": dpo,
+    "TRL SimPO": simpo,
+}
