@@ -38,7 +38,7 @@ from figlang.runs.training import Run
 from figlang.tasks.registry import for_training
 from figlang.training import fitting, throughput
 from figlang.training.callbacks import History
-from figlang.training.preparation import Prepared, prepare
+from figlang.training.preparation import prepare
 from figlang.types import Item
 
 
@@ -101,24 +101,12 @@ def figlang(config: TrainConfig) -> Training:
             clock.stop()
             super().on_train_epoch_end(*arguments)
 
-    tokens = _tokens(config, alone)
+    tokens = fitting._batches(config, alone)[0].tokens()
     work = throughput.work(alone.network, tokens)
     counted = throughput.forget_peak()
     with tempfile.TemporaryDirectory() as folder, patch.object(fitting, "History", Timed):
         fitting.fit(config, Run(Path(folder)), alone)
     return Training(clock.seconds, clock.cpu, throughput.peak_memory() if counted else None, tokens, work)
-
-
-def _tokens(config: TrainConfig, ready: Prepared) -> int:
-    """Tokens that an epoch reads, without padding; a text that a step shares counts once."""
-    if config.model.family == "causal":
-        return sum(example.tokens for example in ready.examples)
-    batches = fitting._batches(config, ready)
-    masks = (
-        ready.collate([ready.examples[index] for index in batch]).inputs["attention_mask"]
-        for batch in batches.buckets
-    )
-    return sum(int(mask.sum()) for mask in masks)
 
 
 def trainer(config: TrainConfig) -> Training:
@@ -191,7 +179,7 @@ def simpo(config: TrainConfig) -> Training:
 
 def _preferred(config: TrainConfig, kind: Any, settings: Any, **options: Any) -> Training:
     _quiet(config)
-    folder = str(locate(config.model.name_or_path, config.paths.cache))
+    folder = str(locate(config.model.name_or_path))
     network, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     rows = Dataset.from_list(
         [
@@ -210,6 +198,7 @@ def _preferred(config: TrainConfig, kind: Any, settings: Any, **options: Any) ->
         lambda **given: kind(
             model=network, train_dataset=rows, processing_class=tokenizer, peft_config=adapters, **given
         ),
+        gradient_checkpointing=False,  # TRL's default, which would do the work twice
         **options,
     )
 
@@ -222,8 +211,6 @@ def _fit(config: TrainConfig, settings: Any, make: Callable[..., Any], **options
             output_dir=folder,
             use_cpu=True,
             bf16=config.trainer.precision == "bf16-mixed",
-            fp16=False,
-            gradient_checkpointing=False,  # it would do the work twice
             per_device_train_batch_size=method.batch_size,
             num_train_epochs=1,
             learning_rate=method.lr,

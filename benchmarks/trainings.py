@@ -114,10 +114,11 @@ def main() -> None:
     parser.add_argument("--cache", default="~/.cache/figlang")
     parser.add_argument("--mpnet", help="a folder with the files of all-mpnet-base-v2")
     given = parser.parse_args()
+    processor = f"{platform.machine()} {torch.cpu.get_capabilities().get('cpu_name', '')}"
     table = Table(
         title=f"{given.precision}, {given.threads} thread(s), {given.rounds} rounds, "
-        f"{given.load} busy processes, {platform.machine()} {torch.cpu.get_capabilities().get('cpu_name', '')} "
-        f"{torch.backends.cpu.get_cpu_capability()}, torch {torch.__version__}",
+        f"{given.load} busy processes, {processor} {torch.backends.cpu.get_cpu_capability()}, "
+        f"torch {torch.__version__}",
         title_justify="left",
     )
     for heading in ("setting", "side", "items/CPU s", "CPU time, ratio", "time, ratio", "of the bound", "MB"):

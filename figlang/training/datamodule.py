@@ -25,6 +25,9 @@ class Example(Protocol):
     @property
     def longest(self) -> int: ...
 
+    @property
+    def tokens(self) -> int: ...
+
 
 class LengthBuckets(Sampler[list[int]]):
     """Batches of items of similar length, in an order that depends only on seed and epoch.
@@ -171,6 +174,16 @@ class ChoiceData(LightningDataModule):
             if examples
         ]
         self.buckets = LengthBuckets(train, batch_size, max_tokens, seed, groups)
+
+    def tokens(self) -> int:
+        """Tokens that an epoch reads, without padding. With `groups`, a sequence of a batch counts once."""
+        if self.buckets.groups is None:
+            return sum(example.tokens for example in self.train)
+        read = (
+            {tuple(ids) for index in batch for ids in self.train[index].sequences}
+            for batch in self.buckets.batches(0)
+        )
+        return sum(len(ids) for distinct in read for ids in distinct)
 
     def train_dataloader(self) -> DataLoader[Any]:
         if self.trainer is not None:

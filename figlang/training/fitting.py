@@ -130,7 +130,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     exported = _take_exported(ready, run, epochs, sharded, whole)
     seconds = history.seconds or perf_counter() - started
     stepping = max(seconds - history.validating, 1e-9)
-    tokens = sum(example.tokens for example in ready.examples) * epochs
+    tokens = batches.tokens() * epochs
     peak = throughput.peak_memory() if counted else None  # before products are measured, which need some
     return Fitted(
         items=len(ready.train.items),

@@ -12,7 +12,7 @@ from figlang.models import networks
 from figlang.scoring.encode import Batch, Encoder
 from figlang.scoring.head import scorer
 from figlang.training.cross_entropy import CrossEntropyModule
-from figlang.training.datamodule import LengthBuckets
+from figlang.training.datamodule import ChoiceData, LengthBuckets
 from figlang.types import Item
 
 ANSWERS = ("It was hot.", "It was cold and rather dark in every corner.")
@@ -116,3 +116,18 @@ def test_a_large_group_is_spread_over_the_steps(
     examples = Encoder(tokenizer, "dual", "clean", 80).encode(items)[0]
     buckets = LengthBuckets(examples, 16, None, 0, [item.group for item in items])
     assert max(sum(index < 32 for index in batch) for batch in buckets) < 16
+
+
+def test_tokens_that_an_epoch_reads_count_a_shared_text_once(
+    built: tuple[PreTrainedModel, PreTrainedTokenizerBase],
+) -> None:
+    _, tokenizer = built
+    encoder = Encoder(tokenizer, "dual", "clean", 80)
+    examples = encoder.encode(PAIR)[0]
+
+    def tokens(groups: list[str] | None) -> int:
+        return ChoiceData(encoder.collate, examples, [], [], 2, None, 0, groups).tokens()
+
+    assert tokens(None) == sum(example.tokens for example in examples)
+    assert tokens(["a", "a"]) == int(encoder.collate(examples).inputs["attention_mask"].sum())
+    assert tokens(["a", "a"]) < tokens(None)
