@@ -56,7 +56,7 @@ def main(config: AverageConfig) -> None:
     runtime.start(0, config.trainer)
     contents = _of_one_recipe(config.runs)
     parts = _parts(config)
-    weights, adapters = averaging.mean(parts.models, config.rank, parts.shares)
+    weights, adapters = averaging.mean(parts.models, config.rank, parts.shares, config.way, config.density)
     validation = _validation(config.runs[0], contents[0], config.paths)
     with whole_folder(folder) as beside:
         _write_model(beside / "model", config, parts, weights, adapters)
@@ -112,10 +112,11 @@ def _write_model(
     if adapters is not None:
         write_text(model / CONFIG_NAME, json.dumps(adapters, indent=2) + "\n")
     first, start = parts.manifests[0], [config.start] if config.start else []
+    way: list[Any] = [] if config.way == "mean" else [config.way, config.density]
     manifest = replace(
         first,
-        method=f"{first.method}, {card.mean_of(len(config.runs), config.start)}",
-        settings=digest([config.rank, *start, *(manifest.settings for manifest in parts.manifests)]),
+        method=", ".join([first.method, card.mean_of(len(config.runs), config.start), *map(str, way[:1])]),
+        settings=digest([config.rank, *way, *start, *(manifest.settings for manifest in parts.manifests)]),
         seed=first.seed if len(config.runs) == 1 else None,
     )
     manifests.write(model, manifest)

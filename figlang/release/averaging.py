@@ -6,18 +6,22 @@ weights, or of what adapters add to them.
 The mean of adapters is the mean of their products. A of one seed belongs to its own B, so neither may be
 averaged alone. All adapters side by side in one adapter, whose rank is the sum of their ranks, are the exact
 mean. A lower `rank` keeps its largest singular values.
+
+TIES (arXiv 2306.01708) and DARE (2311.03099) merge what adapters add after they have dropped a part of it.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 from pathlib import Path
 from typing import Any
 
 import torch
 from peft.utils import CONFIG_NAME, SAFETENSORS_WEIGHTS_NAME
+from peft.utils.merge_utils import dare_linear, dare_ties, ties
 from safetensors.torch import load_file
 from torch import Tensor
+from torch.nn.functional import pad
 
 from figlang.errors import FiglangError
 from figlang.files import stored
@@ -26,6 +30,7 @@ log = logging.getLogger("figlang")
 
 WHOLE = "model.safetensors"
 Weights = Mapping[str, Tensor]
+Merge = Callable[[list[Tensor]], Tensor]
 
 
 def weights_file(model: Path) -> str:
@@ -44,7 +49,11 @@ def weights_file(model: Path) -> str:
 
 
 def mean(
-    models: Sequence[Path], rank: int | None, shares: Sequence[float] | None = None
+    models: Sequence[Path],
+    rank: int | None,
+    shares: Sequence[float] | None = None,
+    way: str = "mean",
+    density: float = 1.0,
 ) -> tuple[dict[str, Tensor], dict[str, Any] | None]:
     """The mean weights of exported folders.
 
@@ -52,6 +61,8 @@ def mean(
         models: The folders.
         rank: Rank of the mean of adapters; None for the exact mean.
         shares: Weights of the folders, whose sum is one; None for equal ones.
+        way: mean, ties, dare or dare_ties.
+        density: Share of the values that ties and dare keep of each adapter.
 
     Returns:
         The weights and, for adapters, their adapter_config.json.
@@ -71,6 +82,10 @@ def mean(
             f"{models[0]} and {models[-1]} hold different weights, or adapters of different ranks; average "
             "seeds of one recipe, and adapters with those that they began from (peft.stack=continue)"
         )
+    if names == {WHOLE} and way != "mean":
+        raise FiglangError(
+            f"way={way} merges what adapters add, but {models[0]} holds a whole network; take way=mean"
+        )
     if names == {WHOLE}:
         if rank is not None:
             raise FiglangError(
@@ -83,11 +98,27 @@ def mean(
             f"{models[0]}: DoRA's adapters, or those with several ranks, do not have a mean of the same "
             "kind; take peft=lora"
         )
-    return _adapters(weights, shares, settings, rank)
+    return _adapters(weights, shares, settings, rank, _way(way, density, shares))
+
+
+def _way(way: str, density: float, shares: Sequence[float]) -> Merge | None:
+    """The function of peft that merges what adapters add; None for the mean, which needs none."""
+    if way == "dare":
+        return lambda parts: dare_linear(parts, torch.tensor(shares), density)
+    if way == "mean":
+        return None
+    # These two divide by the number of the adapters that agree in a place.
+    factors = len(shares) * torch.tensor(shares)
+    merge = ties if way == "ties" else dare_ties
+    return lambda parts: merge(parts, factors, density)
 
 
 def _adapters(
-    adapters: Sequence[Weights], shares: Sequence[float], settings: dict[str, Any], rank: int | None
+    adapters: Sequence[Weights],
+    shares: Sequence[float],
+    settings: dict[str, Any],
+    rank: int | None,
+    merge: Merge | None,
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
     rank_of_one, exact_rank, shares_kept = settings["r"], len(adapters) * settings["r"], []
     if rank is not None and rank > exact_rank:
@@ -112,15 +143,18 @@ def _adapters(
             [share * scaled * weights[twin].float() for share, weights in zip(shares, adapters, strict=True)],
             1,
         )
-        if rank is not None:
-            down, up, part = _truncated(down, up, rank)
+        if merge is not None:
+            up = merge([scaled * weights[twin].float() @ weights[name].float() for weights in adapters])
+            down = torch.eye(up.shape[1])
+        if rank is not None or merge is not None:
+            down, up, part = _truncated(down, up, rank or exact_rank)
             shares_kept.append(part)
         averaged |= {name: down.contiguous(), twin: up.contiguous()}
     if shares_kept:
         parts = 100 * sum(shares_kept) / len(shares_kept), 100 * min(shares_kept)
         log.info(
             "rank %s of %d keeps %.1f %% of the squared length of what the adapters add, at least %.1f %%",
-            rank,
+            rank or exact_rank,
             exact_rank,
             *parts,
         )
@@ -136,7 +170,9 @@ def _truncated(down: Tensor, up: Tensor, rank: int) -> tuple[Tensor, Tensor, flo
     U, S, Vh = torch.linalg.svd(inner @ other.T, full_matrices=False)
     root = S[:rank].sqrt()
     share = float(S[:rank].square().sum() / S.square().sum().clamp(min=torch.finfo(S.dtype).tiny))
-    return root[:, None] * (Vh[:rank] @ right.T), (left @ U[:, :rank]) * root, share
+    less = max(0, rank - len(S))  # a small layer has fewer singular values than the rank
+    down, up = root[:, None] * (Vh[:rank] @ right.T), (left @ U[:, :rank]) * root
+    return pad(down, (0, 0, 0, less)), pad(up, (0, less)), share
 
 
 def _mean(networks: Sequence[Weights], shares: Sequence[float]) -> dict[str, Tensor]:

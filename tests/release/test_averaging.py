@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 import torch
 from peft.utils import CONFIG_NAME
+from peft.utils.merge_utils import dare_linear, dare_ties, ties
 from safetensors.torch import load_file, save_file
 
 from figlang.commands.average import main as average_command
 from figlang.commands.release import main as release_command
+from figlang.config import AverageConfig
 from figlang.errors import FiglangError
 from figlang.release import averaging
 from train import main as train_command
@@ -229,3 +231,44 @@ def test_seeds_that_are_each_averaged_with_their_start_are_released_as_one_recip
     assert "Averaged in weights: 0.5 × start + 0.5 × one seed." in card
     assert "| seed 1, released | mean ± sd | seed 0 | seed 1 |" in card
     assert "start=0.5" in card
+
+
+def dense(folder: Path) -> torch.Tensor:
+    settings = json.loads((folder / CONFIG_NAME).read_text())
+    return added(load_file(folder / "adapter_model.safetensors"), settings)
+
+
+@pytest.mark.parametrize(
+    ("way", "reference"), [("ties", ties), ("dare_ties", dare_ties), ("dare", dare_linear)]
+)
+def test_what_adapters_add_is_merged_as_peft_merges_it(tmp_path: Path, way: str, reference: Any) -> None:
+    folders = [adapters(tmp_path / str(seed), seed) for seed in range(3)]
+    torch.manual_seed(5)
+    factors = torch.full((3,), 1 / 3 if way == "dare" else 1.0)
+    expected = reference([dense(folder) for folder in folders], factors, 0.6)
+    torch.manual_seed(5)
+    weights, settings = averaging.mean(folders, None, way=way, density=0.6)
+    assert settings is not None
+    assert weights[A].shape[0] == weights[B].shape[1] == settings["r"] == 6
+    torch.testing.assert_close(added(weights, settings), expected)
+    heads = [load_file(folder / "adapter_model.safetensors")[HEAD] for folder in folders]
+    torch.testing.assert_close(weights[HEAD], torch.stack(heads).mean(0))
+
+
+@pytest.mark.filterwarnings("ignore:The density 1.0")  # the option is below 1
+def test_dare_that_drops_nothing_is_the_mean(tmp_path: Path) -> None:
+    folders = [adapters(tmp_path / str(seed), seed) for seed in range(2)]
+    merged, mean = averaging.mean(folders, None, way="dare", density=1.0), averaging.mean(folders, None)
+    assert merged[1] is not None
+    assert mean[1] is not None
+    torch.testing.assert_close(added(merged[0], merged[1]), added(mean[0], mean[1]))
+
+
+def test_ties_of_whole_networks_is_refused(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        save_file({"weight": torch.ones(2)}, tmp_path / name / "model.safetensors")
+    with pytest.raises(FiglangError, match="way=ties merges what adapters add"):
+        averaging.mean([tmp_path / "a", tmp_path / "b"], None, way="ties")
+    with pytest.raises(FiglangError, match="leave start= out"):
+        AverageConfig(runs=["a", "b"], output="c", way="dare", start=0.5)

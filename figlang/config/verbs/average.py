@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from figlang.config.groups import PathsConfig, TrainerConfig
-from figlang.config.section import COUNT, RUNS, SHARE, Command, option, words
+from figlang.config.section import COUNT, RUNS, SHARE, Command, Range, option, words
 from figlang.errors import FiglangError
 
 
@@ -19,6 +19,15 @@ class AverageConfig(Command):
         "Adapters: rank of the mean. null: the sum of the ranks of all runs, which is exact.",
         within=COUNT,
     )
+    way: str = option(
+        "mean",
+        "Adapters: how they are put together. ties: keep the largest changes of each, and the sign that most "
+        "of them have. dare: drop changes at random and scale up the others. dare_ties: both.",
+        ("mean", "ties", "dare", "dare_ties"),
+    )
+    density: float = option(
+        0.5, "ties, dare: share of its changes that each adapter keeps.", within=Range(above=0, below=1)
+    )
     start: float = option(
         0.0,
         "Share of the checkpoint that the runs started from (WiSE-FT). The rest is the mean of the runs.",
@@ -29,6 +38,8 @@ class AverageConfig(Command):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.way != "mean" and self.start:
+            raise FiglangError(f"way={self.way} has no share of the start; leave start= out")
         if len(self.runs) < (1 if self.start else 2) or not self.output:
             raise FiglangError(
                 "give two runs or more and a folder: figlang average RUN RUN … output=FOLDER; one "
