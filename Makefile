@@ -10,9 +10,9 @@ TORCH_BUILD := $(if $(filter cpu,$(TORCH)),+cpu)
 PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 
 # The tests that need no marker of their own: some minutes together.
-FAST := "not served and not slow and not faults and not installed"
+FAST := "not served and not slow and not faults and not installed and not gpu"
 
-.PHONY: train test test-paper test-wheel test-kernels test-pythons test-slow test-faults test-distributed test-large test-served bench bench-train bench-score inspect docs clean
+.PHONY: train test test-paper test-wheel test-kernels test-pythons test-slow test-faults test-distributed test-large test-gpu test-served bench bench-train bench-score bench-gpu inspect docs clean
 
 train: $(READY)
 	$(BIN)/python train.py $(ARGS) skip_finished=true
@@ -64,6 +64,24 @@ test-distributed: $(READY)
 test-large: $(READY)
 	$(BIN)/pip install -q -c constraints.txt bitsandbytes
 	$(BIN)/python -m pytest tests/models/test_networks.py tests/models/test_lora.py $(ARGS)
+
+# On a GPU: the tests of GPUs, then the whole suite with its networks there. vLLM's own tests run if it is installed.
+# Without a GPU the same lines run on the CPU, as far as they go.
+test-gpu: $(READY)
+	$(BIN)/pip install -q -c constraints.txt accelerate bitsandbytes
+	$(BIN)/python -m pytest -n 0 -m gpu -rs tests $(ARGS)
+	@if $(BIN)/python -c "import torch, sys; sys.exit(not torch.cuda.is_available())"; then \
+	  $(BIN)/python -m pytest -m $(FAST) -n 1 $(ARGS); \
+	else echo "no GPU here: the rest of the suite is make test"; fi
+
+# Scoring beside lm-evaluation-harness and vLLM, and QLoRA of eight billion weights in 24 GB: see benchmarks/gpu.py. The harness
+# is in the environment of bench-score, and so is vLLM if you install it there.
+bench-gpu: $(READY)
+	@test -x $(VENV)/bench/bin/lm_eval || { \
+	  $(BIN)/python -m venv $(VENV)/bench && \
+	  $(BIN)/python $(PURELIB) > "$$($(VENV)/bench/bin/python $(PURELIB))/base.pth" && \
+	  $(VENV)/bench/bin/pip install -q -c constraints.txt lm-eval==0.4.13; }
+	PYTHONPATH=. $(VENV)/bench/bin/python benchmarks/gpu.py $(ARGS)
 
 # Real servers on loopback, SmolLM2-135M-Instruct behind each: `transformers serve`, and llama-cpp-python's, which is compiled from its source
 # package once (gcc, some minutes). Newer releases have six times the files to compile. They share an environment that looks into
