@@ -279,7 +279,9 @@ def _rounds(run: Callable[[], Any], rounds: int) -> tuple[list[float], Any]:
 def _work(network: PreTrainedModel, tokens: int, positions: int) -> float:
     """Floating-point operations of the matrix products that cannot be spared."""
     tables = {id(part.weight) for part in network.modules() if isinstance(part, nn.Embedding)}
-    body = sum(p.numel() for p in network.base_model.parameters() if p.dim() == 2 and id(p) not in tables)
+    body: int = sum(
+        p.numel() for p in network.base_model.parameters() if p.dim() == 2 and id(p) not in tables
+    )
     output: torch.Tensor = network.get_output_embeddings().weight
     return 2.0 * tokens * body + 2.0 * positions * output.numel()
 

@@ -30,7 +30,8 @@ class Engine:
     """
 
     def __init__(self, model: ModelConfig, cache: str) -> None:
-        if importlib.util.find_spec("vllm") is None:
+        found = importlib.util.find_spec("vllm")
+        if found is None or found.origin is None:  # a folder of that name is not the package
             raise FiglangError(
                 "model.engine=vllm needs the package vllm; install it: pip install 'figlang[vllm]'"
             )
