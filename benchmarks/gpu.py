@@ -231,7 +231,7 @@ def _trained(place: str, given: argparse.Namespace, *words: str) -> str:
     command = ["model=causal", f"model.name_or_path={place}", "model.dtype=bfloat16", "model.bos=add"]
     command += ["data=figqa_medium", f"data.root={given.data}", f"data.limit={batch * STEPS}"]
     command += ["method.epochs=1", f"method.batch_size={batch}", "trainer.progress=false", *words]
-    runs = Path(given.cache).expanduser() / "bench-gpu" / "-".join(words)
+    runs = Path(given.cache).expanduser() / "bench-gpu" / "-".join(words).replace("=", "-")
     code = (
         "import sys, resource, torch\n"
         f"if torch.cuda.is_available(): torch.cuda.set_per_process_memory_fraction("
