@@ -1,14 +1,17 @@
 """The report's section about replies of chat models that cannot be read, each with its reason."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 from figlang.reports.parts import Chapter, Long, Part, Section, fitted
-from figlang.runs.predictions import REPLIES, read_replies
+from figlang.runs.predictions import MEASURED, REPLIES, read_measured, read_replies
+from figlang.runs.systems import System
 from figlang.tables import Cell, Table
 
 SHOWN = 20  # rows on the page; all of them are in the file
 END = 160  # characters of a reply, from its end, where an answer would stand
 UNKNOWN = "no reason was kept"
+UNSHOWN = "no letter is among its likeliest first tokens"
 NOTE = (
     "A reply that cannot be read is not a choice, and counts as wrong. Of a long reply the end is shown; "
     "replies.jsonl has all of it."
@@ -25,15 +28,9 @@ def section(chapter: Chapter) -> Section | None:
     rows: list[tuple[Cell, ...]] = []
     for pool in chapter.pools:
         for system in pool.systems:
-            path = system.folder / REPLIES
-            if not path.is_file():
-                continue
-            for reply in read_replies(path, [row.id for row in system.predictions]):
-                if reply["letter"] is not None:
-                    continue
-                reason = reply.get("reason") or UNKNOWN
+            for name, reason, reply in _unread(system):
                 counts[pool.name, reason] += 1
-                rows.append((pool.name, system.seed, reply["id"], reason, _end(reply["reply"])))
+                rows.append((pool.name, system.seed, name, reason, _end(reply)))
     if not rows:
         return None
     often = tuple((name, reason, count) for (name, reason), count in counts.most_common())
@@ -52,6 +49,20 @@ def section(chapter: Chapter) -> Section | None:
         ),
     )
     return Section("Replies that cannot be read", parts, folded=True)
+
+
+def _unread(system: System) -> Iterator[tuple[str, str, str]]:
+    """The id, the reason and the text of each reply that cannot be read."""
+    replies, measured = system.folder / REPLIES, system.folder / MEASURED
+    widths = {row.id: len(row.scores) for row in system.predictions}
+    if replies.is_file():
+        for reply in read_replies(replies, widths):
+            if reply["letter"] is None:
+                yield reply["id"], reply.get("reason") or UNKNOWN, reply["reply"]
+    elif measured.is_file() and "|scoring:logprobs(" in str(system.content.get("signature")):
+        for row in read_measured(measured, widths):
+            if not any(row.get("letters", ())):
+                yield row["id"], UNSHOWN, ""
 
 
 def _end(reply: str) -> str:

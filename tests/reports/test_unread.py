@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,34 @@ REPLIES = {
     "I cannot say.": "it names no option",
     "A or B": "it names several options: A, B",
 }
+
+
+def first_tokens(stub: Stub, body: dict[str, Any]) -> tuple[int, dict[str, str], str] | None:
+    """A server that shows a letter for every second message."""
+    if not body.get("top_logprobs"):
+        return None
+    token = "A" if len(body["messages"][-1]["content"]) % 2 else "The"
+    shown = {"content": [{"top_logprobs": [{"token": token, "logprob": -1.0}]}]}
+    choice = {"message": {"content": "?"}, "finish_reason": "length", "logprobs": shown}
+    return 200, {}, json.dumps({"choices": [choice]})
+
+
+def test_first_tokens_without_a_letter_are_in_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with serving(Stub(completes=False, fault=first_tokens)) as stub:
+        served = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}", "paths.cache=cache"]
+        quiet = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1", "blind=false"]
+        words = ["data=miqa_sample", "data.limit=12", "protocol=logprobs", "output=out"]
+        monkeypatch.setattr("sys.argv", ["evaluate.py", *served, *quiet, *words])
+        evaluate_command()
+    monkeypatch.setattr("sys.argv", ["report.py", "out", "output=page", "analysis=off"])
+    report_command()
+    rows = [json.loads(line) for line in Path("out/log_probabilities.jsonl").read_text().splitlines()]
+    without = [row["id"] for row in rows if not any(row["letters"])]
+    assert 0 < len(without) < len(rows)
+    (table,) = Path("page").rglob("unread.csv")
+    written = table.read_text(encoding="utf-8")
+    assert written.count("no letter is among its likeliest first tokens") == len(without)
 
 
 def test_a_report_has_each_reply_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
