@@ -38,7 +38,7 @@ function agreement(found, missing) {
   if (missing) add("not computed", missing);
   if ("pairs" in found) {
     add("two raters wrote the same", found.same_words === null ? null : `${(100 * found.same_words).toFixed(1)} % of ${found.pairs} pairs of answers`);
-  } else if ("rated_by_several" in found) {
+  } else if (found.rated_by_several) {
     add("of one mind", `${found.unanimous} of ${found.rated_by_several} with several answers`);
     add("Krippendorff's alpha, nominal", found.alpha_nominal === null ? null : number(found.alpha_nominal));
     if (found.icc_incomplete) add("Krippendorff's alpha, interval", number(found.alpha_interval));
