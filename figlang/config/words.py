@@ -16,6 +16,8 @@ from figlang.errors import FiglangError
 
 SEVERAL = ("-m", "--multirun")
 HELP = ("-h", "--help")
+OWN_TEXT = (".template", ".suffix", ".separator", ".bos", ".system")  # fields with text of the user's own
+OPEN = (".extra_body", ".chat_template_kwargs")  # fields with keys of the user's own
 
 
 def readable(root: Root, words: list[str]) -> list[str]:
@@ -132,6 +134,8 @@ def _quoted(word: str) -> str:
     # Text of the user's own: Hydra would read braces as a dictionary and take spaces and commas for its
     # grammar.
     key, equals, value = word.partition("=")
-    if not key.endswith((".template", ".suffix", ".separator", ".bos")) or value.startswith(("'", '"')):
+    if key.endswith(OPEN) and value.startswith("{"):
+        return f"+{word.lstrip('+')}"  # its keys are the user's, and Hydra takes unknown keys only so
+    if not key.endswith(OWN_TEXT) or value.startswith(("'", '"')):
         return word
     return f"{key}{equals}{typed.text(value)}"

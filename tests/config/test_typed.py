@@ -11,6 +11,8 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from figlang.commands import describe
+from figlang.config import EvaluateConfig
+from figlang.config.composing import compose
 from figlang.config.roots import ROOTS
 from figlang.config.typed import advice, text, without_configuration
 from figlang.config.words import readable
@@ -147,3 +149,24 @@ def test_plain_words_need_no_quotes(value: str) -> None:
 def test_text_stays_text(value: str) -> None:
     assert OverridesParser.create().parse_override(f"key={text(value)}").value() == value
     assert isinstance(OverridesParser.create().parse_override(f"key={text(value)}").value(), str)
+
+
+def test_words_of_a_protocol_arrive_as_they_are_typed() -> None:
+    words = [
+        "protocol=cot",
+        "protocol.system=You are a linguist, and brief.",
+        "protocol.chat_template_kwargs={enable_thinking:false}",
+        "protocol.think_tags=['<plan>','</plan>']",
+        "model=served",
+        "model.name=x",
+        "model.endpoint=http://h",
+        "model.extra_body={top_k:20}",
+    ]
+    config = compose("evaluate", EvaluateConfig, readable(ROOTS["evaluate"], words))
+    assert config.protocol is not None
+    assert config.protocol.system == "You are a linguist, and brief."
+    assert config.protocol.chat_template_kwargs == {"enable_thinking": False}
+    assert config.protocol.think_tags == ["<plan>", "</plan>"]
+    assert config.model.extra_body == {"top_k": 20}
+    assert config.scoring is not None
+    assert config.scoring.kind == "letter", "protocol= means scoring=letter"
