@@ -305,6 +305,7 @@ def _forecast(
                 network,
                 config.method,
                 lambda batch: module.loss(batch)["loss"],
+                lambda batch: module.score(module.network, batch),
                 batches,
                 trainer.precision_plugin.forward_context,
             )

@@ -7,7 +7,7 @@ item and once with some. So what grows with the items is told from what does not
 import logging
 import re
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from figlang.cpu.hasten import hasten, release
 from figlang.errors import FiglangError
 from figlang.machine.faults import lacks_memory
 from figlang.training import saving
-from figlang.training.datamodule import ChoiceData
+from figlang.training.datamodule import EVALUATED_AT_ONCE, ChoiceData
 
 log = logging.getLogger("figlang")
 
@@ -54,6 +54,7 @@ class Forecast:
         single: What a part of one item needs.
         items: Number of items of the largest part.
         recomputed: `step` with activations computed again; None if it was not measured.
+        validating: What the largest batch of a validation needs. Gradients are still there then.
     """
 
     here: float
@@ -63,11 +64,12 @@ class Forecast:
     single: float
     items: int
     recomputed: float | None = None
+    validating: float = 0.0
 
     @property
     def total(self) -> float:
         """The estimated peak."""
-        return self.here + self.optimizer + self.gradients + self.step
+        return self.here + self.optimizer + self.gradients + max(self.step, self.validating)
 
     def advice(self, method: MethodConfig, adapted: bool) -> list[str]:
         """The two settings that would save most, with the memory that the training would need with each."""
@@ -92,6 +94,7 @@ def forecast(
     network: nn.Module,
     method: MethodConfig,
     loss: Callable[[Any], torch.Tensor],
+    score: Callable[[Any], torch.Tensor],
     batches: ChoiceData,
     precision: Callable[[], AbstractContextManager[Any]],
 ) -> Forecast | None:
@@ -101,6 +104,7 @@ def forecast(
         network: The network, in the state in which it is trained.
         method: Settings of the training.
         loss: The loss of a batch.
+        score: The scores of a batch, for a validation.
         batches: The training items.
         precision: Makes the context of the arithmetic.
 
@@ -118,9 +122,17 @@ def forecast(
         with precision():
             return _peaks(network, lambda: loss(batches.collate(largest[-count:])))
 
+    evaluated = batches.evaluated[0][-EVALUATED_AT_ONCE:]
+
+    def validation(count: int) -> tuple[float, float]:
+        with precision(), torch.no_grad(), _Live([*network.parameters(), *network.buffers()]) as live:
+            score(batches.collate(evaluated[-count:]))
+        return 0.0, _most(live.changes, set())
+
     here = _resident()
     with torch.random.fork_rng(devices=[]), _training(network):
         single, step = _grown(peaks, len(largest))
+        validating = _grown(validation, len(evaluated))[1] if len(evaluated) > 1 else 0.0
     recomputed = None
     if not method.checkpointing and _repeats(network):
         with torch.random.fork_rng(devices=[]), _training(network):
@@ -134,6 +146,7 @@ def forecast(
         single=single,
         items=len(largest),
         recomputed=recomputed,
+        validating=validating,
     )
 
 
@@ -267,14 +280,17 @@ def _peaks(network: nn.Module, loss: Callable[[], torch.Tensor]) -> tuple[float,
     apart = {live.number(gradient) for gradient in gradients}
     for parameter in network.parameters():
         parameter.grad = None
-    now = most = most_forward = 0
-    for place, (number, size) in enumerate(live.changes):
+    return _most(live.changes[:forward], apart), _most(live.changes, apart)
+
+
+def _most(changes: Iterable[tuple[int, int]], apart: Collection[int | None]) -> float:
+    """The most bytes at once, without the pieces that are `apart`."""
+    now = most = 0
+    for number, size in changes:
         if number not in apart:
             now += size
             most = max(most, now)
-        if place < forward:
-            most_forward = most
-    return float(most_forward), float(most)
+    return float(most)
 
 
 def _resident() -> float:

@@ -1,5 +1,6 @@
 """The estimate of memory: counted by hand on a small network, and what is said if memory lacks."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ def test_what_grows_with_the_items_is_told_from_what_does_not() -> None:
 
 def test_advice_names_the_two_settings_that_need_least() -> None:
     assert KNOWN.total == 10e9
+    assert replace(KNOWN, validating=4e9).total == 11e9
     assert KNOWN.advice(MethodConfig(), adapted=False) == [
         "peft=lora (4.2 GB)",
         "method.optimizer=adamw_8bit (7.0 GB)",
