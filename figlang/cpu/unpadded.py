@@ -23,6 +23,7 @@ from figlang.cpu.attention import attention
 from figlang.cpu.parts import untouched
 
 Forward = Callable[..., Any]
+OF_EVERY_LAYER = ("output_hidden_states", "output_attentions")
 
 
 class Rows(NamedTuple):
@@ -54,7 +55,8 @@ def unpad(network: nn.Module) -> None:
             continue
         # Layers that are computed again for their gradient run when it is no longer known where tokens are.
         again = any(getattr(layer, "gradient_checkpointing", False) for layer in encoder.modules())
-        if again or not _known(encoder):
+        every = any(getattr(getattr(part, "config", None), name, False) for name in OF_EVERY_LAYER)
+        if again or every or not _known(encoder):
             continue
         for layer in encoder.modules():
             if alike(type(layer).forward, MPNetSelfAttention.forward):
@@ -114,7 +116,12 @@ def _known(encoder: nn.Module) -> bool:
 
 
 def _read_rows(forward: Forward, *inputs: Any, **named: Any) -> Any:
-    """The forward of a network: it keeps the mask of its input for its encoder."""
+    """The forward of a network: it keeps the mask of its input for its encoder.
+
+    If states or attentions of every layer are asked for, they are those of padded rows.
+    """
+    if any(named.get(name) for name in OF_EVERY_LAYER):
+        return forward(*inputs, **named)
     mask = named.get("attention_mask", inputs[1] if len(inputs) > 1 else None)
     token = _mask.set(mask if isinstance(mask, Tensor) and mask.dim() == 2 else None)
     try:

@@ -138,3 +138,16 @@ def test_with_dropout_the_mean_of_many_draws_is_that_of_padded_rows() -> None:
     real = inputs["attention_mask"][:3].bool()
     # 384 states of tokens: the largest of so many normal deviations is about 3.
     assert float(deviations[real].max()) < 5
+
+
+@pytest.mark.parametrize(("kind", "settings"), READ)
+def test_states_of_every_layer_are_those_of_padded_rows(kind: Any, settings: Any) -> None:
+    network, inputs = build(kind, settings), batch(LENGTHS[0])
+    expected = network(**inputs, output_hidden_states=True).hidden_states
+    hasten(network)
+    found = network(**inputs, output_hidden_states=True).hidden_states
+    release(network)
+    assert len(found) == len(expected) == 3
+    mask = inputs["attention_mask"][..., None]
+    for states, one in zip(found, expected, strict=True):
+        torch.testing.assert_close(states * mask, one * mask, rtol=1e-6, atol=1e-6)
