@@ -69,12 +69,14 @@ class Entry:
 
     def _help(self, words: list[str]) -> None:
         root = ROOTS[self.verb]
-        if root.tables is not None and not any(word.startswith("table=") for word in words):
+        topics = [word for word in words if not word.startswith(("table=", "-"))]
+        tabled = root.tables is None or any(word.startswith("table=") for word in words)
+        if not tabled and not topics:
             print_tables(root, CONF)
             return
-        topics = [word for word in words if not word.startswith(("table=", "-"))]
         try:
-            print_help(self.verb, chosen(self.verb, words)[1], CONF, topics)
+            # Without a table, a group or a field is one that all tables share.
+            print_help(self.verb, chosen(self.verb, words)[1] if tabled else root, CONF, topics)
         except FiglangError as error:
             refuse(error)
 

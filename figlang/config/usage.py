@@ -91,16 +91,36 @@ def print_tables(root: Root, folder: Path) -> None:
         folder: The folder with a folder of presets for each group.
     """
     command, tables = program(), tables_of(root)
+    said = " ".join((root.schema.__doc__ or "").split())
     lines = [
         f"usage: {command} table=TABLE [GROUP=OPTION …] [FIELD=VALUE …]",
-        " ".join((root.schema.__doc__ or "").split()),
+        said,
         "",
         "Tables and figures:",
     ]
     for name, table in tables.items():
-        lines.append(f"  table={name:<20}{' '.join((table.options.__doc__ or '').split())}")
-    lines += ["", "Results that are runs of their own; the command stands at the end of each line:"]
-    experiments = sorted((folder / "experiment").glob("*.yaml"))
-    lines += [f"  {file.stem:<32}{headline(file)}" for file in experiments]
-    lines += ["", f"{command} table={next(iter(tables))} --help lists the options of a table."]
+        lines += textwrap.wrap(
+            " ".join((table.options.__doc__ or "").split()),
+            COLUMNS,
+            initial_indent=f"  table={name}".ljust(24),
+            subsequent_indent=" " * 24,
+        )
+    lines += ["", "Results that are runs of their own, by the command that makes them:"]
+    for before, names in _by_command(folder).items():
+        lines += [f"  {before} experiment=NAME, with one of"]
+        lines += textwrap.wrap(", ".join(names), COLUMNS, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    lines += [
+        "",
+        f"{command} --help experiment says what each of them is.",
+        f"{command} table={next(iter(tables))} --help lists the options of a table.",
+    ]
     sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _by_command(folder: Path) -> dict[str, list[str]]:
+    """The names of experiments by the command that stands in their first comment."""
+    found: dict[str, list[str]] = {}
+    for file in sorted((folder / "experiment").glob("*.yaml")):
+        before = headline(file).rpartition("`figlang ")[2].partition(" experiment=")[0]
+        found.setdefault(f"figlang {before}", []).append(file.stem)
+    return found

@@ -10,8 +10,8 @@ import logging
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import scipy
 import torch
-from scipy.special import softmax
 from torch import Tensor, nn
 from transformers import PreTrainedConfig
 
@@ -173,7 +173,7 @@ def option_scores(logits_NC: np.ndarray, score: str, on: str) -> np.ndarray:
             f"nli.score={score} needs a class for contradiction, but this network has two classes; use "
             "nli.score=entail"
         )
-    values_NC = logits_NC if on == "logits" else softmax(logits_NC, axis=1)
+    values_NC = logits_NC if on == "logits" else scipy.special.softmax(logits_NC, axis=1)
     if score == "entail":
         return values_NC[:, 0]
     return -values_NC[:, 2] if score == "not_contradict" else values_NC[:, 0] - values_NC[:, 2]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from figlang.statistics import comparison
 from figlang.statistics.clustered import SHARE, Array, Support
@@ -105,7 +105,11 @@ def means(rows: Sequence[Case], quantity: str, test: str = "welch") -> Means:
         len(set(side)) == 1 for side in sides
     ):
         return Means(_mean(sides[0]), _mean(sides[1]), None)
-    tested = stats.ttest_ind(*sides, equal_var=False) if test == "welch" else stats.mannwhitneyu(*sides)
+    tested = (
+        scipy.stats.ttest_ind(*sides, equal_var=False)
+        if test == "welch"
+        else scipy.stats.mannwhitneyu(*sides)
+    )
     parts = np.stack([right, ~right], 1).astype(float)
     interval, clustered = _clustered(
         known, parts * values[:, None], parts, Support(values.min(), values.max())
@@ -182,8 +186,8 @@ def _p(table: Sequence[tuple[int, int]], test: str) -> float:
     if 0 in (table[0][0] + table[1][0], table[0][1] + table[1][1]):  # all answers are right, or all are wrong
         return 1.0
     if test == "fisher":
-        return float(stats.fisher_exact(table).pvalue)
-    return float(stats.chi2_contingency(table, correction=test == "chi2_yates").pvalue)
+        return float(scipy.stats.fisher_exact(table).pvalue)
+    return float(scipy.stats.chi2_contingency(table, correction=test == "chi2_yates").pvalue)
 
 
 def _by_group(rows: Sequence[Case], values_NK: Array) -> Array:

@@ -29,9 +29,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize.elementwise import find_root
-from scipy.stats import beta, binom
-from scipy.stats import t as student
+import scipy
 
 Array = npt.NDArray[np.float64]
 
@@ -133,10 +131,11 @@ class Ratios:
         squared_B = np.zeros(len(values_B))
         for rows in self._dependent_parts():
             squared_B[rows] = self._rows(rows)._statistic(values_B[rows])
-        p_B = 2 * student.sf(np.sqrt(squared_B), self._free)
+        p_B = 2 * scipy.stats.t.sf(np.sqrt(squared_B), self._free)
         right_B = (self.counts * self.hits).sum(1)
         tails_B = np.minimum(
-            binom.cdf(right_B, self.clusters, values_B), binom.sf(right_B - 1, self.clusters, values_B)
+            scipy.stats.binom.cdf(right_B, self.clusters, values_B),
+            scipy.stats.binom.sf(right_B - 1, self.clusters, values_B),
         )
         return np.asarray(np.where(self._independent, np.minimum(1, 2 * tails_B), p_B))
 
@@ -148,8 +147,12 @@ class Ratios:
         right_B, wrong_B = (self.counts * self.hits).sum(1), (self.counts * (self.sizes - self.hits)).sum(1)
         # A beta distribution needs a success for its lower end and a failure for its upper end; otherwise the
         # end is the edge.
-        exact_low_B = np.where(right_B > 0, beta.ppf(level / 2, np.maximum(right_B, 1), wrong_B + 1), 0)
-        exact_high_B = np.where(wrong_B > 0, beta.isf(level / 2, right_B + 1, np.maximum(wrong_B, 1)), 1)
+        exact_low_B = np.where(
+            right_B > 0, scipy.stats.beta.ppf(level / 2, np.maximum(right_B, 1), wrong_B + 1), 0
+        )
+        exact_high_B = np.where(
+            wrong_B > 0, scipy.stats.beta.isf(level / 2, right_B + 1, np.maximum(wrong_B, 1)), 1
+        )
         return np.where(self._independent, exact_low_B, low_B), np.where(
             self._independent, exact_high_B, high_B
         )
@@ -182,7 +185,7 @@ class Ratios:
 
     def _ends(self, level: float) -> tuple[Array, Array]:
         """Both ends of every interval: the values at which the statistic reaches its critical value."""
-        critical_B = student.isf(level / 2, self._free)
+        critical_B = scipy.stats.t.isf(level / 2, self._free)
         rows_E = np.tile(np.arange(len(self.counts)), 2)
         inside_E, outside_E = (
             np.tile(self.values, 2),
@@ -196,7 +199,7 @@ class Ratios:
         ends_E = outside_E.astype(float)
         crossed_E = (beyond(outside_E, rows_E) > 0) & (inside_E != outside_E)
         if crossed_E.any():
-            crossings = find_root(
+            crossings = scipy.optimize.elementwise.find_root(
                 beyond,
                 (inside_E[crossed_E], outside_E[crossed_E]),
                 args=(rows_E[crossed_E],),

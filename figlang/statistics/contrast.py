@@ -7,7 +7,7 @@ always right still has a width. p is the level at which an end of the interval r
 """
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from figlang.statistics.clustered import LEVEL, SHARE, Array, Ratios, Support
 
@@ -52,7 +52,7 @@ def contrast(hits_G2: Array, sizes_G2: Array, support: Support = SHARE) -> tuple
         return ends(LEVEL), 1.0
     if sign(LEAST) * difference >= 0:
         return ends(LEVEL), float(np.exp(LEAST))
-    return ends(LEVEL), float(np.exp(brentq(sign, LEAST, 0, xtol=1e-6)))
+    return ends(LEVEL), float(np.exp(scipy.optimize.brentq(sign, LEAST, 0, xtol=1e-6)))
 
 
 def _reach(width: float, other_width: float, shared: float) -> float:

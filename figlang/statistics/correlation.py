@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from math import atanh, exp, sqrt, tanh
 
 import numpy as np
-from scipy.stats import norm, spearmanr
-from scipy.stats import t as student
+import scipy
 
 from figlang.statistics.clustered import Array
 from figlang.types import Prediction
@@ -79,8 +78,8 @@ def pearsons(x_N: Array, y_BN: Array, groups: Sequence[str]) -> list[Correlation
         influence_PG = np.add.reduceat(influence_PN, starts_G, axis=1) / n
         inside_P = np.where(line_P, 0.0, r_P)
         error_P = np.sqrt(clusters / (clusters - 1) * (influence_PG**2).sum(1)) / (1 - inside_P**2)
-        z_P, reach_P = np.arctanh(inside_P), float(student.isf(0.025, clusters - 1)) * error_P
-        p_P = 2 * student.sf(np.abs(z_P) / np.where(line_P, 1.0, error_P), clusters - 1)
+        z_P, reach_P = np.arctanh(inside_P), float(scipy.stats.t.isf(0.025, clusters - 1)) * error_P
+        p_P = 2 * scipy.stats.t.sf(np.abs(z_P) / np.where(line_P, 1.0, error_P), clusters - 1)
         low_P, high_P = (
             np.where(line_P, r_P, np.tanh(z_P - reach_P)),
             np.where(line_P, r_P, np.tanh(z_P + reach_P)),
@@ -103,9 +102,9 @@ def spearman(x: Sequence[float], y: Sequence[float]) -> Correlation | None:
     """
     if len(x) < 4 or len(set(x)) == 1 or len(set(y)) == 1:
         return None
-    r, n = float(spearmanr(x, y).statistic), len(x)
+    r, n = float(scipy.stats.spearmanr(x, y).statistic), len(x)
     if abs(r) >= 1:
         return Correlation(r, r, r, 0.0, n)
     error = sqrt((1 + r**2 / 2) / (n - 3))
-    p = 2 * float(norm.sf(abs(atanh(r)) / error))
+    p = 2 * float(scipy.stats.norm.sf(abs(atanh(r)) / error))
     return Correlation(r, tanh(atanh(r) - Z * error), tanh(atanh(r) + Z * error), p, n)

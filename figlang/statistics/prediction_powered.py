@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from math import nan, sqrt
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import t as student
 
 Array = NDArray[np.float64]
 FEWEST = 3  # groups with ratings; with fewer there is neither a slope nor an interval
@@ -95,7 +95,7 @@ def corrected(
         # That people and judge differ on none of n answers does not say that they never do: half a difference
         # is counted.
         variance += (support[1] - support[0]) ** 2 / (2 * count**2)
-    low, high = _interval(value, variance, support, float(student.isf(0.025, freedom)), rated_groups)
+    low, high = _interval(value, variance, support, float(scipy.stats.t.isf(0.025, freedom)), rated_groups)
     return Corrected(value, low, high, sqrt(variance), slope, count, len(judge_N), rated_groups)
 
 

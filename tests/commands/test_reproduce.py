@@ -10,6 +10,8 @@ from figlang.commands.reproduce import main
 from figlang.config.composing import CONF
 from figlang.config.given import Given
 from figlang.config.placing import place_evaluation
+from figlang.config.topics import headline
+from figlang.config.usage import COLUMNS, LINES
 from figlang.config.verbs.reproduce import ReproduceConfig
 from figlang.runs import outputs
 from figlang.tasks.registry import REPRODUCED
@@ -43,10 +45,28 @@ def test_help_lists_every_table_and_every_preset_of_a_published_result(
     code, text = said(monkeypatch, capsys, "--help")
     assert code == 0
     assert re.findall(r"^  table=(\w+) ", text, flags=re.MULTILINE) == list(REPRODUCED)
-    for preset in (CONF / "experiment").glob("*.yaml"):
-        assert re.search(
-            rf"^  {preset.stem} .*`(python|figlang) .* experiment={preset.stem}`", text, re.MULTILINE
-        )
+    lines = text.splitlines()
+    assert len(lines) <= LINES
+    assert [line for line in lines if len(line) > COLUMNS] == []
+    # Below each command are the experiments that it makes, so that a preset is found with its own command.
+    below = dict(
+        re.findall(r"^  (figlang .*) experiment=NAME, with one of\n((?: {6}.*\n)+)", text, re.MULTILINE)
+    )
+    named = {name: command for command, names in below.items() for name in re.findall(r"\w+", names)}
+    own = {preset.stem: headline(preset) for preset in (CONF / "experiment").glob("*.yaml")}
+    assert named.keys() == own.keys()
+    for name, command in named.items():
+        assert f"`{command} experiment={name}`" in own[name]
+
+
+def test_a_group_or_field_is_explained_without_a_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, text = said(monkeypatch, capsys, "--help", "experiment")
+    assert (code, text.splitlines()[0]) == (0, "Options of experiment=:")
+    code, text = said(monkeypatch, capsys, "--help", "shot")
+    assert code == 2
+    assert text.startswith("error: there is no group or field shot; ")
 
 
 @pytest.mark.parametrize("table", OPTIONS)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import gaussian_kde
+import scipy
 
 from figlang.tables import drawing
 from figlang.tables.drawing import MUTED, SERIES
@@ -25,7 +25,7 @@ def similarity(cosines: Sequence[Mapping[str, float]], name: str, path: Path) ->
 
     def paint(_: Any, axes: Any) -> None:
         for (pair, some), colour, line in zip(values.items(), SERIES, ("-", "--", ":"), strict=False):
-            height = gaussian_kde(some)(places)
+            height = scipy.stats.gaussian_kde(some)(places)
             axes.plot(places, height, color=colour, linestyle=line, label=f"{pair}, mean {some.mean():.2f}")
             axes.fill_between(places, height, color=colour, alpha=0.12, linewidth=0)
         axes.set_xlabel(f"cosine similarity, {name}, {len(cosines)} triples")
