@@ -91,5 +91,9 @@ class _Following(logging.Handler):
 
 
 def log_to_terminal() -> None:
-    """Show log messages on standard error, unless the program has its own way."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[_Following()])
+    """Show figlang's log messages and the warnings of libraries on standard error, unless the program has its
+    own way."""
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[_Following()])
+    if any(isinstance(handler, _Following) for handler in logging.getLogger().handlers):
+        # Libraries tell of their own housekeeping: matplotlib, that it has looked for fonts.
+        logging.getLogger("figlang").setLevel(logging.INFO)

@@ -3,11 +3,13 @@
 import importlib.util
 import logging
 import re
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, modeling_gguf_pytorch_utils
+from transformers.utils import logging as switched
 
 from figlang.errors import FiglangError
 from figlang.files.sources import local_path, sha256
@@ -106,6 +108,9 @@ def quantization(source: str) -> str:
 
 def _convert(path: Path, target: Path) -> None:
     where, file = str(path.parent), path.name
+    if not sys.stderr.isatty():
+        # The bar is not one of those that transformers can switch off, and its steps would fill a log.
+        modeling_gguf_pytorch_utils.tqdm = switched.tqdm
     try:
         tokenizer = opening.read_tokenizer(where, gguf_file=file)
         loaded, loading_info = opening.read_network(

@@ -34,6 +34,7 @@ BLIND, GAIN = "blind accuracy", "gain over blind"
 # The accuracy without the items that share text with training items.
 CLEAN = "accuracy, clean items"
 
+NONE = "none comparable"
 WIDE = 100  # columns of a terminal that have room for published numbers
 
 
@@ -47,13 +48,16 @@ def summary(
     """Print the result of one evaluation (a metrics.json): value, interval, chance, and the best comparable
     published number."""
     metrics = content["metrics"]
-    table = Table(title=plain(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    # Two blanks between columns: with longer numbers a third one would not leave room for all of them at 80.
+    table = Table(
+        title=plain(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
+    )
     beside = console.width >= WIDE
     for column in ("metric", "value", "95 % CI", "n", "chance", "p", *(["published"] if beside else [])):
         table.add_column(
             column,
             justify="left" if column in ("metric", "published") else "right",
-            no_wrap=column != "published",
+            no_wrap=column not in ("metric", "published"),  # words are folded, numbers never cut
         )
     best = {name: _best(comparisons, name) for name in TITLES if as_row(metrics, name) is not None}
     for name, heading in TITLES.items():
@@ -86,19 +90,13 @@ def summary(
     console.print(table)
     for line in _below(content):
         console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
-    for line in cautions(content):
-        console.print(
-            printable(line), style="yellow", highlight=False, markup=False, emoji=False, soft_wrap=True
-        )
-    for name, found in best.items():
-        if found and not beside:
-            console.print(
-                f"published {TITLES[name]}: {found}",
-                highlight=False,
-                markup=False,
-                emoji=False,
-                soft_wrap=True,
-            )
+    # That no number is comparable, and why, is said with the published numbers.
+    beneath = {} if beside else {name: found for name, found in best.items() if found not in ("", NONE)}
+    for line, style in (
+        *((printable(line), "yellow") for line in cautions(content)),
+        *((f"published {TITLES[name]}: {found}", "") for name, found in beneath.items()),
+    ):
+        console.print(line, style=style, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def _below(content: Mapping[str, Any]) -> list[str]:
@@ -196,7 +194,7 @@ def _best(comparisons: Sequence[Comparison], metric: str) -> str:
         if c.comparable and c.published.metric == metric and c.published.value is not None
     ]
     if not usable:
-        return "none comparable" if comparisons and metric in ("accuracy", "pair_accuracy") else ""
+        return NONE if comparisons and metric in ("accuracy", "pair_accuracy") else ""
     best = max(usable, key=lambda published: published.value or 0)
     return f"{best.value:.2f} % {best.model}"
 

@@ -185,6 +185,9 @@ class Ratios:
 
     def _ends(self, level: float) -> tuple[Array, Array]:
         """Both ends of every interval: the values at which the statistic reaches its critical value."""
+        # The other parts of scipy are loaded when they are used: help and refusals need none and are quick.
+        from scipy.optimize import elementwise
+
         critical_B = scipy.stats.t.isf(level / 2, self._free)
         rows_E = np.tile(np.arange(len(self.counts)), 2)
         inside_E, outside_E = (
@@ -199,7 +202,7 @@ class Ratios:
         ends_E = outside_E.astype(float)
         crossed_E = (beyond(outside_E, rows_E) > 0) & (inside_E != outside_E)
         if crossed_E.any():
-            crossings = scipy.optimize.elementwise.find_root(
+            crossings = elementwise.find_root(
                 beyond,
                 (inside_E[crossed_E], outside_E[crossed_E]),
                 args=(rows_E[crossed_E],),

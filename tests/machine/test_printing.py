@@ -37,6 +37,16 @@ def test_no_character_ends_a_command(tmp_path: Path, encoding: str) -> None:
     assert (ended.stdout, ended.stderr) == (shown[encoding], shown[encoding])
 
 
+def test_libraries_tell_only_of_what_is_wrong(tmp_path: Path) -> None:
+    code = (
+        "import logging; from figlang.machine.printing import log_to_terminal; log_to_terminal()\n"
+        "for name in ('figlang', 'matplotlib.font_manager'):\n"
+        "    log = logging.getLogger(name); log.info('%s told', name); log.warning('%s warned', name)"
+    )
+    told = "figlang told\nfiglang warned\nmatplotlib.font_manager warned\n"
+    assert said(tmp_path, "-c", code).stderr == told
+
+
 def test_what_a_user_chose_for_such_characters_stays(tmp_path: Path) -> None:
     code = "from figlang.machine.printing import legible; legible(); print('–')"
     assert said(tmp_path, "-c", code, PYTHONIOENCODING="ascii:xmlcharrefreplace").stdout == "&#8211;\n"

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from tqdm.auto import tqdm
+from transformers import AutoModelForCausalLM, AutoTokenizer, modeling_gguf_pytorch_utils
+from transformers.utils import logging as switched
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
@@ -66,6 +68,15 @@ def written(path: Path, adds_bos: bool | None = None, without: str = "") -> Path
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+def test_a_log_gets_no_steps_of_a_bar(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(modeling_gguf_pytorch_utils, "tqdm", tqdm)
+    monkeypatch.setattr(switched, "_tqdm_active", False)  # as in every command
+    gguf.folder(str(tiny), str(tmp_path / "cache"))
+    assert "Converting" not in capsys.readouterr().err
 
 
 def test_the_folder_holds_what_transformers_reads_from_the_file(tiny: Path, tmp_path: Path) -> None:

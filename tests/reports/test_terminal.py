@@ -128,7 +128,24 @@ def test_where_there_is_no_room_beside_the_metric_the_best_number_stands_below()
     )
     assert line(screen, "accuracy").startswith("75.00 % 0.5 – 99.9 † 4 50.00 % 0.608")
     assert line(screen, "published accuracy:") == f"83.16 % {model}"
-    assert line(screen, "published pair accuracy:") == "none comparable"
+    # Why none is comparable is said once, with the published numbers.
+    assert "none comparable" not in text(screen)
+
+
+def test_no_number_is_cut_in_a_terminal_of_80_columns() -> None:
+    share = {"value": 1, "low": 0.991, "high": 1, "n": 10_940, "chance": 0.5, "p": 1e-9, "clusters": 9}
+    gain = {"value": 0.5, "low": -0.4567, "high": 0.5678, "n": 10_940, "clusters": 9, "p": 1e-9}
+    values = {"objects": share, "knowledge of a culture and of its sayings": share}
+    metrics = {**measure(ROWS), "accuracy": share, "items": 10_940, "accuracy_by": {"commonsense": values}}
+    screen = Console(file=io.StringIO(), width=80)
+    clean = {"accuracy": share, "touched": ["1"], "training_items": 9, "stages": 1}
+    content = {"metrics": metrics, "gain": gain, "blind": {"accuracy": share}, "clean": clean}
+    report.summary(content, [], "minilm", screen)
+    assert "…" not in text(screen)
+    numbers = "100.00 % 99.1 – 100.0 † {} 50.00 % < 0.001"
+    assert line(screen, "accuracy").startswith(numbers.format("10940"))
+    assert line(screen, "objects") == numbers.format("10940 of 10940")
+    assert line(screen, "gain over blind") == "+50.00 -45.7 – +56.8 10940 – < 0.001"
 
 
 def test_the_best_comparable_number_stands_beside_the_metric() -> None:
