@@ -241,6 +241,7 @@ class Browser {
     head.append(...["", ...headings].map((name) => this.element("th", name ? "number" : "", name)));
     if (this.many) d.systems.forEach((name, system) => add(name, false, options.map(([option, , text]) => cell(system, option, text))));
     else for (const [option, gold, text] of options) add(text, gold, d.systems.map((name, system) => cell(system, option, name)));
+    table.setAttribute("aria-label", "Scores of " + d.ids[row]);
     table.append(this.element("thead"), body);
     table.firstChild.append(head);
     return table;
@@ -267,6 +268,7 @@ class Browser {
     content.classList.toggle("pair", rows.length > 1);
     content.replaceChildren(...blocks);
     history.replaceState(null, "", "#" + this.prefix + encodeURIComponent(d.ids[first]));
+    this.find("detail").setAttribute("aria-label", rows.map((row) => d.ids[row]).join(", "));
     this.find("detail").showModal();
   }
 }

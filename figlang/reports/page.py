@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from figlang.files import whole as files
 from figlang.files.whole import write_text
@@ -42,6 +42,7 @@ def write(
         "ranked": lambda lines: ordered(lines, _metrics(lines)[0]),
         "slug": slug,
         "stem": _stem,
+        "commanded": _commanded,
     }
     environment.tests |= {
         "table": _is(Table),
@@ -71,6 +72,11 @@ def write(
 def _shown(value: Any) -> Any:
     """Remove control characters, which HTML does not allow. Markup that this module made is unchanged."""
     return printable(value, lines=True) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _commanded(said: str) -> Markup:
+    """A sentence whose commands, between backticks, are set as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(_shown(said)))))
 
 
 def _is(kind: type) -> Any:

@@ -279,7 +279,7 @@ def test_a_second_report_leaves_nothing_of_the_first_and_all_else(tmp_path: Path
 
 def test_what_stands_in_data_is_text_and_never_markup(tmp_path: Path) -> None:
     bad = "</script><script>alert(1)</script>"
-    section = Section(bad, (Prose(bad), Table("t", bad, (bad, "n"), ((bad, 1),), (bad,))))
+    section = Section(bad, (Prose(f"`{bad}`"), Table("t", bad, (bad, "n"), ((bad, 1),), (bad,))))
     columns = {"name": bad, "systems": [bad], "ids": [bad], "texts": [bad]}
     page.write(tmp_path / "page.html", bad, bad, [(bad, [section], columns)])
     whole = (tmp_path / "page.html").read_text()

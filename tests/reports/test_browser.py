@@ -52,6 +52,58 @@ def test_on_a_phone_no_table_or_figure_is_cut(written: Path, chromium: Any) -> N
         chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+# What a screen reader announces by its name.
+NAMED = {"button", "checkbox", "combobox", "dialog", "image", "link", "list", "region", "searchbox", "table"}
+
+
+def test_everything_that_a_screen_reader_stops_at_has_a_name(written: Path, chromium: Any) -> None:
+    chromium.get(f"file://{written}/report.html")
+    chromium.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+    chromium.execute_script("document.querySelector('.row').click()")
+    chromium.execute_cdp_cmd("Accessibility.enable", {})
+    try:
+        nodes = chromium.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    finally:
+        chromium.execute_cdp_cmd("Accessibility.disable", {})
+    met = [(node["role"]["value"], node["name"]["value"]) for node in nodes if not node["ignored"]]
+    assert {role for role, _ in met} >= {"table", "button", "dialog"}
+    assert [role for role, name in met if role in NAMED and not name] == []
+
+
+CONTRAST = """const part = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).map(Number).map((one) => colour.startsWith('color(') ? one : one / 255);
+    const linear = (one) => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4;
+    return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  };
+  const over = (cell) => {  // the colour of a cell that lets the ground through, as painted
+    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    for (const colour of [getComputedStyle(document.body).backgroundColor, getComputedStyle(cell).backgroundColor]) {
+      canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    }
+    return `rgb(${[...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3)})`;
+  };
+  return [...document.querySelectorAll('td.heat')].flatMap((cell) => [null, '::before'].map((place) => {
+    const [text, ground] = [part(getComputedStyle(cell, place).color), part(over(cell))];
+    return (Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05);
+  }))"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_in_the_heat_map_are_told_from_its_colours(written: Path, chromium: Any, scheme: str) -> None:
+    phone = {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    chosen = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", chosen)
+    try:
+        chromium.get(f"file://{written}/report.html")
+        found = chromium.execute_script(CONTRAST)
+        assert found
+        assert min(found) >= 4.5  # WCAG 2.2, 1.4.3
+    finally:
+        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     webdriver = pytest.importorskip("selenium.webdriver")
