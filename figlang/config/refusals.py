@@ -138,7 +138,7 @@ def _meant(typed_key: str, section: Any, names: list[str]) -> str:
         if top and is_dataclass(each)
         for name in (field.name for field in fields(each))
     }
-    # Among so many names, one of six letters in ten is nothing that was meant.
+    # There are so many names that a less similar one would be a guess.
     near = get_close_matches(typed_key, inner, n=1, cutoff=0.8)
     return f"did you mean {inner[near[0]]}? " if near else ""
 

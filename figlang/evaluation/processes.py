@@ -56,8 +56,8 @@ def join() -> Processes:
         return Processes()
     try:
         if not distributed.is_initialized():  # a multirun evaluates several times
-            # gloo carries objects on any hardware. The wait is for the slowest share, which may take hours
-            # longer.
+            # gloo carries objects on any hardware. The first process waits for the slowest one, perhaps for
+            # hours.
             distributed.init_process_group("gloo", timeout=timedelta(days=1))
             atexit.register(_leave)
     except (ValueError, RuntimeError) as error:
@@ -89,6 +89,6 @@ def _join_slurm() -> None:
 
 
 def _leave() -> None:
-    # Python would end under gloo's running threads, now and then with an abort in place of exit code 0.
+    # If Python ends while gloo's threads still run, the process sometimes aborts.
     if distributed.is_initialized():
         distributed.destroy_process_group()

@@ -236,6 +236,23 @@ class DescribedData(TypedDict, total=False):
 
 
 @with_config(OPEN)
+class Likelihood(TypedDict):
+    """Mean log-probability a token of right and wrong answers."""
+
+    gold: Finite
+    wrong: Finite
+    items: Count
+
+
+@with_config(OPEN)
+class LogProbs(TypedDict, total=False):
+    """How likely a causal model found answers before and after its training. Empty for an encoder."""
+
+    before: Likelihood
+    after: Likelihood
+
+
+@with_config(OPEN)
 class Training(TypedDict, total=False):
     """How a training went, as cards tell it."""
 
@@ -246,6 +263,7 @@ class Training(TypedDict, total=False):
     selection: Literal["none", "heldout", "validation"]
     selected: dict[Literal["loss", "accuracy", "groups"], Amount]
     exported_epoch: Count
+    log_probs: LogProbs
     seconds: Amount
     tokens_per_second: Amount | None
     peak_memory_mb: Amount | None

@@ -68,7 +68,7 @@ def _without_marks(char: str) -> str:
 
 
 def legible() -> None:
-    """Let the terminal show something like every character, so that no command ends in UnicodeEncodeError.
+    """Replace characters that the terminal cannot show, so that no command ends in UnicodeEncodeError.
 
     Streams that say what to do with such characters are left as they are.
     """
@@ -95,5 +95,5 @@ def log_to_terminal() -> None:
     own way."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[_Following()])
     if any(isinstance(handler, _Following) for handler in logging.getLogger().handlers):
-        # Libraries tell of their own housekeeping: matplotlib, that it has looked for fonts.
+        # At this level libraries would report details, for example that matplotlib looked for fonts.
         logging.getLogger("figlang").setLevel(logging.INFO)

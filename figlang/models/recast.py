@@ -1,4 +1,4 @@
-"""A network as another class of transformers, as if it were loaded from its files."""
+"""Change the class of a network, as if transformers had loaded its files with that class."""
 
 import copy
 from typing import Any
@@ -19,7 +19,7 @@ def recast(
         network: The network.
         kind: A class of transformers, plain or Auto.
         dtype: Number format of the result.
-        more: Further arguments of `from_pretrained`, of which `config` and `num_labels` count.
+        more: Further arguments of `from_pretrained`. Only `config` and `num_labels` are used.
         trust: Whether code that comes with the model may run.
 
     Returns:
@@ -78,9 +78,8 @@ def _wanted(
         config.num_labels = more["num_labels"]
     if issubclass(kind, PreTrainedModel):
         return config, kind
-    bare = copy.deepcopy(
-        config
-    )  # an Auto class is asked for its network of this configuration, in full numbers
+    # An Auto class builds a network to show which class it means. It is built without quantization.
+    bare = copy.deepcopy(config)
     if hasattr(bare, "quantization_config"):
         del bare.quantization_config
     with torch.device("meta"):

@@ -18,7 +18,7 @@ def pool(prompt: PromptConfig, data_config: DataConfig, paths: PathsConfig) -> P
     if not prompt.k:
         return Pool()
     task = registry.task(data_config.dataset)
-    # All of a split: a limit of what is evaluated changes no draw.
+    # The whole split: data.limit is about the items that are evaluated, and changes no example.
     whole = replace(data_config, limit=None)
     if task.examples != "train":
         if prompt.source != "train":

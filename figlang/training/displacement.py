@@ -74,7 +74,7 @@ def facts(before: Likelihood | None, after: Likelihood | None) -> dict[str, Any]
 
 def sentence(measured: dict[str, Any]) -> str:
     """The two measurements of `facts` as a sentence; empty without them."""
-    if not measured:
+    if not {"before", "after"} <= measured.keys():
         return ""
     before, after = measured["before"], measured["after"]
     return (
@@ -86,7 +86,9 @@ def sentence(measured: dict[str, Any]) -> str:
 
 def warning(measured: dict[str, Any]) -> str:
     """A sentence if right answers have become less likely; else empty."""
-    if not measured or measured["after"]["gold"] >= measured["before"]["gold"] - WORTH_SAYING:
+    if not {"before", "after"} <= measured.keys():
+        return ""
+    if measured["after"]["gold"] >= measured["before"]["gold"] - WORTH_SAYING:
         return ""
     return (
         f"right answers became less likely ({measured['before']['gold']:.2f} to "

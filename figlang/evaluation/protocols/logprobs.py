@@ -38,5 +38,5 @@ class LetterProbabilities(Way):
 
 
 def _scores(shown: Shown) -> list[float]:
-    """The log-probabilities of the letters; all are equal, which is not a choice, if none is known."""
+    """The log-probabilities of the letters. If none is known, all scores are equal: there is no choice."""
     return shown.log_probs() if shown.known else [0.0] * len(shown.by_form)

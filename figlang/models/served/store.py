@@ -35,7 +35,7 @@ class Call:
 
 
 class Store:
-    """The file of answers. While it is entered, it is locked, so that two processes do not ask the same.
+    """The file of answers. A `with` block locks it, so that two processes do not send the same requests.
 
     An answer is never rewritten. A line that a killed process left half-written is skipped and counted in
     `damaged`.
