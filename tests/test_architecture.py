@@ -42,6 +42,7 @@ ORDER = (
         "reports",
         "release",
         "rating",
+        "creation",
         "api",
         "commands",
         "__main__",
@@ -122,7 +123,9 @@ def test_reading_and_counting_need_no_torch(name: str) -> None:
     assert not uses(name, "torch", "pytorch_lightning", "transformers", "peft")
 
 
-@pytest.mark.parametrize("place", ["errors", "types", "statistics", "tables", "tasks", "rating", "reports"])
+@pytest.mark.parametrize(
+    "place", ["errors", "types", "statistics", "tables", "tasks", "rating", "creation", "reports"]
+)
 def test_a_process_that_only_reads_or_counts_loads_no_torch(place: str) -> None:
     modules = [
         name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

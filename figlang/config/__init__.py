@@ -21,6 +21,7 @@ from figlang.config.groups import (
 from figlang.config.verbs.average import AverageConfig
 from figlang.config.verbs.compare import CompareConfig
 from figlang.config.verbs.contamination import ContaminationConfig
+from figlang.config.verbs.create import CreateConfig
 from figlang.config.verbs.describe import DescribeConfig
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.generate import GenerateConfig
@@ -39,6 +40,7 @@ __all__ = [
     "ColumnsConfig",
     "CompareConfig",
     "ContaminationConfig",
+    "CreateConfig",
     "DataConfig",
     "DescribeConfig",
     "EvaluateConfig",

@@ -52,6 +52,11 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "tasks": ("", "task=figqa"),
     "describe": ("data=figqa_medium split=train", "FILE.csv"),
     "contamination": ("data=figqa_large against=[figqa_large,miqa]",),
+    "create": (
+        "prompts=100 output=prompts",
+        "file=prompts/prompts.csv output=mine against=[figqa_large,miqa]",
+        "file=items.csv model=smollm2 keep=hard ratings=[people.csv]",
+    ),
     "export": (
         "tool=lm_eval data=figqa_medium output=lm_eval_tasks",
         "tool=inspect data=miqa output=inspect_tasks",

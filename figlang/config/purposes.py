@@ -6,7 +6,7 @@ PURPOSES: Mapping[str, tuple[str, ...]] = {
     "Train and evaluate": ("train", "evaluate", "transfer", "sensitivity", "reproduce"),
     "Compare and report": ("compare", "report", "sweep"),
     "Answers in free text": ("generate", "rate", "rate serve", "judge"),
-    "Data": ("tasks", "describe", "contamination", "export"),
+    "Data": ("tasks", "describe", "contamination", "create", "export"),
     "Models and releases": ("models", "merge", "average", "release", "push"),
     "This terminal": ("completion",),
 }

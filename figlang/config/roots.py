@@ -15,6 +15,7 @@ from figlang.config.verbs.average import AverageConfig
 from figlang.config.verbs.compare import CompareConfig
 from figlang.config.verbs.completion import CompletionConfig
 from figlang.config.verbs.contamination import ContaminationConfig
+from figlang.config.verbs.create import CreateConfig
 from figlang.config.verbs.describe import DescribeConfig
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.export import ExportConfig
@@ -96,6 +97,7 @@ ROOTS: Mapping[str, Root] = {
     "rate": Root(RateConfig),
     "rate serve": Root(RateServeConfig, {"data": None}),
     "judge": Root(JudgeConfig, {"method": "contrastive", "model": None, "trainer": "auto"}),
+    "create": Root(CreateConfig, {"method": "contrastive", "model": None, "trainer": "auto"}),
     "describe": Root(DescribeConfig, {"data": "figqa_medium"}),
     "contamination": Root(ContaminationConfig, {"data": "figqa_large"}),
     "export": Root(ExportConfig, {"data": "figqa_sample", "prompt": "none", "scoring": "answer"}),

@@ -1,7 +1,7 @@
 """Cut texts into words by Unicode's rules (UAX 29), and measure how alike two texts are as sets of words."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import ceil
 
 import regex
@@ -75,3 +75,27 @@ def twins(
             if alike >= least and alike > nearest.get(evaluated_id, ("", 0.0))[1]:
                 nearest[evaluated_id] = (trained_id, alike)
     return nearest
+
+
+def neighbours(texts: Mapping[str, frozenset[str]], least: float) -> Iterator[tuple[str, str, float]]:
+    """Every two texts that are alike, by the measure of `twins` and as exactly.
+
+    Args:
+        texts: Tokens by id.
+        least: Smallest similarity, above 0 and at most 1.
+
+    Yields:
+        The id of the earlier text, that of the later one, and their similarity.
+    """
+    count = Counter(token for text_tokens in texts.values() for token in text_tokens)
+    index: dict[str, list[str]] = defaultdict(list)
+    for name, text_tokens in texts.items():
+        kept = len(text_tokens) - ceil(least * len(text_tokens) - 1e-9) + 1
+        rare = sorted(text_tokens, key=lambda token: (count[token], token))[:kept]
+        for other in dict.fromkeys(other for token in rare for other in index[token]):
+            both = len(text_tokens & texts[other])
+            alike = both / (len(text_tokens) + len(texts[other]) - both)
+            if alike >= least:
+                yield other, name, alike
+        for token in rare:
+            index[token].append(name)

@@ -5,8 +5,6 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-import yaml
-
 from figlang.config import DataConfig
 from figlang.files.sources import local_path
 from figlang.tables import Cell, Table
@@ -89,4 +87,4 @@ def _document(read: Read, given: DataConfig) -> str:
         }
         content["columns"] = {name: value for name, value in named.items() if value}
     head = f"# {Path(read.split.source).name}: written by figlang describe\n"
-    return head + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
+    return head + documents.text(content)

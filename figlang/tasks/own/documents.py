@@ -61,6 +61,11 @@ def read(path: Path) -> dict[str, Any]:
     return content
 
 
+def text(content: dict[str, Any]) -> str:
+    """The keys and values as YAML, in their order."""
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000))
+
+
 def filled(data: DataConfig, content: dict[str, Any], path: Path) -> DataConfig:
     """The settings of data with those of a file where the command gives none.
 

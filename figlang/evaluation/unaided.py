@@ -1,0 +1,64 @@
+"""Models that choose an option of items without their context: by several norms, or of several trainings."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from figlang.config import CreateConfig, EvaluateConfig, ScoringConfig
+from figlang.errors import FiglangError
+from figlang.evaluation import assessment, opening, predicting, runtime
+from figlang.tasks.examples import Pool
+from figlang.types import Prediction, Split
+
+NORMS = ("sum", "mean", "byte")  # of the log-probabilities of an answer alone
+
+
+class Unaided(NamedTuple):
+    """One look of a model: its name, what differs from its other looks, and its choices without the context
+    and with it."""
+
+    model: str
+    name: str
+    blind: Sequence[Prediction]
+    seeing: Sequence[Prediction]
+
+
+def look(config: CreateConfig, split: Split) -> Iterator[Unaided]:
+    """Let the model and the checkpoints of a command choose.
+
+    Args:
+        config: The options of the command.
+        split: The items.
+
+    Yields:
+        A look of the model by each norm, if it gives log-probabilities. All checkpoints together are one
+        model, with a look each.
+
+    Raises:
+        FiglangError: A model cannot be opened, or hides no context.
+    """
+    runtime.start(config.seed, config.trainer)
+    common = EvaluateConfig(
+        method=config.method,
+        trainer=config.trainer,
+        paths=config.paths,
+        seed=config.seed,
+        batch_size=config.batch_size,
+    )
+    if config.model is not None:
+        asked = replace(common, model=config.model)
+        norms = NORMS if config.model.causal else (None,)
+        for norm in norms:
+            scoring = None if norm is None else ScoringConfig(name=norm, span="answer", norm=norm)
+            yield _answered(replace(asked, scoring=scoring), split, None, norm or "own scoring")
+    for checkpoint in config.checkpoints:
+        yield _answered(replace(common, checkpoint=checkpoint), split, "checkpoints", checkpoint)
+
+
+def _answered(config: EvaluateConfig, split: Split, model: str | None, name: str) -> Unaided:
+    loaded = opening.model(config)
+    answers, _ = predicting.answer(loaded, split, assessment.how(config, Pool()))
+    assert answers is not None, "one process alone asks"
+    if answers.blind is None:
+        raise FiglangError(f"{loaded.manifest.name} cannot choose without the context; give another model")
+    return Unaided(model or loaded.manifest.name, name, answers.blind, answers.forward)
