@@ -132,6 +132,7 @@ EACH = {
     "compare": ("{0} {1} output=compared", "compared/*.tex"),
     "report": ("{0} {1} output=page", "page/report.html"),
     "describe": ("data=figqa_sample output=described", "described/*.tex"),
+    "create": ("prompts=2 output=prompts", "prompts/*"),
     "contamination": ("data=figqa_sample against=[miqa_sample] output=shared", "shared/*"),
     "export": ("tool=lm_eval data=figqa_sample output=exported", "exported/*.yaml"),
     "merge": ("checkpoint={0} output=merged trainer=cpu", "merged/model.safetensors"),

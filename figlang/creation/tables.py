@@ -79,8 +79,8 @@ def looks(made: Sequence[Look], flagged: Mapping[str, Sequence[str]]) -> Table |
             "checkpoints."
         )
     notes.append(
-        "Before flagged items are dropped. A tie is wrong. In pairs whose options swap, the learner of words has "
-        "only ties."
+        "Before flagged items are dropped. A tie is wrong. In pairs whose options swap, the learner of words "
+        "has only ties."
     )
     columns = ("guesser", "look", "accuracy without the context", "accuracy with it")
     return Table("blind", "Blind guessers", columns, tuple(rows), tuple(notes))

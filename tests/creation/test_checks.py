@@ -1,4 +1,4 @@
-"""Flagged items are those that a blind guesser gets right in all of its looks; what is dropped has a reason."""
+"""Flagged items are those that a blind guesser gets right in all of its looks."""
 
 import pytest
 
@@ -68,7 +68,7 @@ def test_people_who_do_not_choose_the_writers_option_drop_a_pair() -> None:
     choices["c0"] = [Answered(0, "x"), Answered(1, "y")]
     found = checks.items(Drafts(tuple(PAIRS), (), 0, ""), 0.9, (), choices, 0.5)
     assert {item.group for item in found.kept} == {"a", "c"}
-    assert dict((item.id, reason) for item, reason in found.dropped) == {
+    assert {item.id: reason for item, reason in found.dropped} == {
         "b1": "people: 0 of 2 people chose the writer's option",
         "b0": "with b1 (people: 0 of 2 people chose the writer's option)",
     }
