@@ -123,12 +123,23 @@ def table(runs: Sequence[Run]) -> Table:
     rows = [_row(setting, members, setting == chosen) for setting, members in groups.items()]
     evaluated = ", ".join(dict.fromkeys(str(run.content.get("data_name")) for run in runs))
     columns = (*names, "seeds", LOSS, ACCURACY, "accuracy", "pair accuracy", "")
-    title = f"{len(runs)} runs, evaluated on {evaluated}"
-    return Table("sweep", title, columns, tuple(rows), notes=tuple(_notes(groups, chosen)))
+    alike = {_seeds(members) for members in groups.values()}
+    of = f"{len(runs)} runs" + (f" of seeds {min(alike)}" if len(alike) == 1 else "")
+    return Table(
+        "sweep",
+        f"{of}, evaluated on {evaluated}",
+        columns,
+        tuple(rows),
+        notes=tuple(_notes(groups, chosen)),
+        optional=("seeds",) if len(alike) == 1 else (),  # they are in the title too
+    )
+
+
+def _seeds(runs: Sequence[Run]) -> str:
+    return ", ".join(map(str, sorted(run.seed for run in runs)))
 
 
 def _row(setting: tuple[str, ...], runs: Sequence[Run], chosen: bool) -> tuple[Cell, ...]:
-    seeds = ", ".join(map(str, sorted(run.seed for run in runs)))
     losses = [run.selected["loss"] for run in runs if "loss" in run.selected]
     held = [run.selected["accuracy"] for run in runs if "accuracy" in run.selected]
     measured = [
@@ -137,7 +148,7 @@ def _row(setting: tuple[str, ...], runs: Sequence[Run], chosen: bool) -> tuple[C
     ]
     return (
         *setting,
-        seeds,
+        _seeds(runs),
         _loss(losses),
         *(Mean.over(values) if values else None for values in (held, *measured)),
         "best" if chosen else "",

@@ -1,12 +1,15 @@
 """Conclusions of sweeps: what varies, means over seeds, the best by held-out loss, its command."""
 
+import io
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from figlang import tables
 from figlang.reports import sweep_figure, sweeping
 from figlang.reports.sweeping import Run
 from figlang.statistics.metrics import Estimate
@@ -49,6 +52,24 @@ def test_a_row_has_means_over_seeds_by_hand() -> None:
     assert first[:3] == ("0.001", "0, 1", "0.6000 ± 0.1414")
     assert second[:3] == ("0.0001", "0, 1", "0.5000 ± 0.1414")
     assert getattr(first[4], "value", None) == pytest.approx(0.85)
+
+
+def test_a_sweep_of_one_setting_is_one_table_at_80_columns() -> None:
+    screen = Console(file=io.StringIO(), width=80)
+    tables.show([sweeping.table(FOUR)], [], screen)
+    assert isinstance(screen.file, io.StringIO)
+    shown = screen.file.getvalue()
+    assert shown.count("method.lr") == 1
+    assert "4 runs of seeds 0, 1, evaluated on sample" in shown
+    assert [line.split()[-1] for line in shown.splitlines() if line.startswith(" 0.0001 ")] == ["best"]
+
+
+def test_seeds_that_differ_between_settings_stay_in_the_table() -> None:
+    screen = Console(file=io.StringIO(), width=80)
+    tables.show([sweeping.table(FOUR[:3])], [], screen)
+    assert isinstance(screen.file, io.StringIO)
+    assert "seeds" in screen.file.getvalue()
+    assert "3 runs, evaluated" in screen.file.getvalue()
 
 
 def test_the_lowest_held_out_loss_is_best_whatever_the_accuracy() -> None:
