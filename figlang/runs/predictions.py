@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
+from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,7 @@ def read_predictions(path: Path) -> list[Prediction]:
             a number of scores that differs from the others of its group.
     """
     if not path.is_file():
-        raise FiglangError(f"no predictions file {path}; figlang evaluate writes one")
+        raise FiglangError(f"no predictions file {path}; {_meant(path)}figlang evaluate writes one")
     predictions: dict[str, Prediction] = {}
     widths: dict[str, int] = {}
     for number, row in stored.rows(path, stored.PREDICTION, "a prediction", REMEDY):
@@ -103,6 +104,19 @@ def read_predictions(path: Path) -> list[Prediction]:
             )
         predictions[prediction.id] = prediction
     return list(predictions.values())
+
+
+def _meant(path: Path) -> str:
+    """The results beside a path that are most like it, since a folder's name can end in letters that nobody
+    types; empty if there are none."""
+    beside = path.parent
+    if not beside.is_dir():
+        return ""
+    names = [each.name for each in beside.iterdir() if (each / "predictions.jsonl").is_file()]
+    close = sorted(name for name in names if name.startswith(path.name)) or get_close_matches(
+        path.name, names, 1
+    )
+    return f"did you mean {' or '.join(str(beside / name) for name in close[:2])}? " if close else ""
 
 
 def _fault(prediction: Prediction, row: Mapping[str, Any], widths: dict[str, int]) -> str | None:

@@ -1,0 +1,31 @@
+"""Results that are not there are answered with those that are."""
+
+from pathlib import Path
+
+import pytest
+
+from figlang.errors import FiglangError
+from figlang.runs.predictions import read_predictions
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("mine-validation", "did you mean {0}/mine-validation-2f595e4613e3? "),
+        ("as_it_cmes", "did you mean {0}/as_it_comes? "),
+        ("notes", ""),  # beside it, but no results
+        ("other", ""),
+        ("absent/seed0", ""),
+    ],
+)
+def test_a_folder_that_is_not_there_is_answered_with_the_nearest(
+    asked: str, meant: str, tmp_path: Path
+) -> None:
+    for name in ("mine-validation-2f595e4613e3", "as_it_comes"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "predictions.jsonl").touch()
+    (tmp_path / "notes2").mkdir()
+    with pytest.raises(FiglangError) as raised:
+        read_predictions(tmp_path / asked)
+    expected = f"no predictions file {tmp_path / asked}; {meant.format(tmp_path)}figlang evaluate writes one"
+    assert str(raised.value) == expected
