@@ -19,7 +19,7 @@ from figlang.statistics.clustered import FEW
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, as_row, spread
 from figlang.tables import FEW_CLUSTERS, mark, p_value
-from figlang.tables.screen import plain
+from figlang.tables.screen import plain, show_title
 from figlang.tasks.reference import Comparison
 
 TITLES = {
@@ -49,9 +49,7 @@ def summary(
     published number."""
     metrics = content["metrics"]
     # Two blanks between columns: with longer numbers a third one would not leave room for all of them at 80.
-    table = Table(
-        title=plain(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
-    )
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     beside = console.width >= WIDE
     for column in ("metric", "value", "95 % CI", "n", "chance", "p", *(["published"] if beside else [])):
         table.add_column(
@@ -87,6 +85,7 @@ def summary(
     _add_parts(table, metrics["accuracy_by"], metrics["items"] - metrics["hidden"])
     if metrics["hidden"] == metrics["items"]:
         table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5)
+    show_title(title, console)
     console.print(table)
     for line in _below(content):
         console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)

@@ -45,20 +45,24 @@ def plain(text: str) -> Text:
     return Text(printable(text, lines=True))
 
 
+def show_title(title: str, console: Console) -> None:
+    """Print the title of a table on a line of its own: rich would fold it to the width of a narrow table."""
+    console.print(Text(plain(title).plain, style="table.title"))
+
+
 def _print(table: Table, console: Console) -> None:
     room = max(console.width - EDGES, 2 * NAME + BETWEEN)
     attempts = [Attempt(cell_len, stacked) for stacked in (False, True)]
     found = fitting.fit(table, room, BETWEEN, attempts, NAME)
-    for number, panel in enumerate(found.panels):
-        console.print(_screen(table, panel, found.attempt, table.title if number == 0 else None))
+    show_title(table.title, console)
+    for panel in found.panels:
+        console.print(_screen(table, panel, found.attempt))
     if found.left_out:
         _say(f"Not shown for want of room: {', '.join(found.left_out)}.", console)
 
 
-def _screen(table: Table, panel: Panel, attempt: Attempt, title: str | None) -> Screen:
-    screen = Screen(
-        title=None if title is None else plain(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False
-    )
+def _screen(table: Table, panel: Panel, attempt: Attempt) -> Screen:
+    screen = Screen(box=SIMPLE_HEAD, pad_edge=False)
     texts = {
         place: place == 0 or fitting.is_text([row[place] for row in table.rows]) for place in panel.columns
     }
