@@ -1,4 +1,4 @@
-"""Low-rank adapters: laid over any network, trained, written, read and merged, always with their heads.
+"""Adapters: laid over any network, trained, written, read and merged, always with their heads.
 
 LoRA (arXiv 2106.09685), DoRA (2402.09353), rsLoRA (2312.03732). Over weights in 4 bits it is QLoRA
 (2305.14314).
@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import torch
 from peft import (
     LoraConfig,
+    PeftConfig,
     PeftModel,
     PeftType,
     get_peft_model,
@@ -37,7 +38,7 @@ from typing_extensions import TypedDict
 from figlang import config
 from figlang.errors import FiglangError, damage, one_line
 from figlang.machine.limits import within as in_time
-from figlang.models import differences, layout
+from figlang.models import differences, kinds, layout
 from figlang.models.adapters import OWN, file_of
 from figlang.models.soundness import validate
 
@@ -64,6 +65,11 @@ class _Settings(TypedDict, total=False):
 
 
 SETTINGS = TypeAdapter(_Settings)
+# The entries that mean the same in all kinds of adapters.
+COMMON = {
+    *("base_model_name_or_path", "revision", "task_type", "target_modules", "exclude_modules"),
+    "modules_to_save",
+}
 
 
 def adapt(
@@ -163,31 +169,32 @@ def save(adapted: PeftModel, folder: Path) -> None:
         whole.save_pretrained(folder / OWN)
 
 
-def settings_of(source: str, revision: str | None) -> LoraConfig | None:
+def settings_of(source: str, revision: str | None) -> PeftConfig | None:
     """The settings of the adapters in a folder or hub repository.
 
     None without adapters, or if it cannot be reached.
 
     Raises:
-        FiglangError: If the adapters are of a kind that cannot be merged.
+        FiglangError: If the adapters are of a kind that cannot be read.
     """
     path = file_of(source, CONFIG_NAME, revision)
     if path is None:
         return None
     try:
         content = from_json(Path(path).read_text(encoding="utf-8"))
+        kind = kinds.settings_class(source, content["peft_type"])
         # Megatron's settings name a module that PEFT would import.
-        if content["peft_type"] != PeftType.LORA or content.get("megatron_config") is not None:
-            raise FiglangError(
-                f"{source} holds {content['peft_type']} adapters; only LoRA and its variants can be read"
-            )
+        if content.get("megatron_config") is not None:
+            raise FiglangError(f"{source} holds adapters of Megatron's layers, which are not read")
         if not content["base_model_name_or_path"]:
             raise FiglangError(
                 f"{source}: its {CONFIG_NAME} names no base_model_name_or_path; write there which "
                 "network they belong to"
             )
-        validate(SETTINGS, content)
-        return LoraConfig.from_pretrained(source, **_at(revision))
+        own = content["peft_type"] == PeftType.LORA
+        validate(SETTINGS, content if own else {name: content[name] for name in COMMON & content.keys()})
+        settings: PeftConfig = kind.from_pretrained(source, **_at(revision))
+        return settings
     except (ValueError, TypeError, KeyError) as error:
         raise FiglangError(
             f"{source}: its {CONFIG_NAME} cannot be read ({one_line(error)}); export the model again"
@@ -195,7 +202,7 @@ def settings_of(source: str, revision: str | None) -> LoraConfig | None:
 
 
 def attach(
-    network: PreTrainedModel, settings: LoraConfig, source: str, revision: str | None, allow_bin: bool
+    network: PreTrainedModel, settings: PeftConfig, source: str, revision: str | None, allow_bin: bool
 ) -> PeftModel:
     """Lay the adapters of a folder or hub repository over a network.
 
@@ -214,7 +221,7 @@ def attach(
 
 
 def fill(
-    adapted: PeftModel, settings: LoraConfig, source: str, revision: str | None, allow_bin: bool
+    adapted: PeftModel, settings: PeftConfig, source: str, revision: str | None, allow_bin: bool
 ) -> None:
     """Load the weights of adapters and their heads from a folder or hub repository.
 
@@ -265,10 +272,14 @@ def merge(adapted: PeftModel, dtype: torch.dtype = torch.float32) -> PreTrainedM
         FiglangError: If a merged weight is not a number.
     """
     try:
+        if adapted.active_peft_config.peft_type != PeftType.LORA:
+            adapted.float()  # layers of some kinds share weights, so all are merged before one is rounded
+            whole: PreTrainedModel = adapted.merge_and_unload(safe_merge=True)
+            return layout.cast(whole, dtype)
         for layer in [module for module in adapted.modules() if isinstance(module, BaseTunerLayer)]:
             layer.float().merge(safe_merge=True)
             layer.to(dtype)
-    except ValueError as error:
+    except (ValueError, NotImplementedError) as error:
         raise FiglangError(f"the adapters cannot be merged: {one_line(error)}") from error
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="All adapters are already merged")
@@ -280,8 +291,10 @@ def _at(revision: str | None) -> dict[str, Any]:
     return {} if revision is None else {"revision": revision}
 
 
-def _kind(settings: LoraConfig) -> str:
+def _kind(settings: PeftConfig) -> str:
     """Kind, rank and scaling of adapters, as settings. QLoRA's adapters are LoRA's over rounded weights."""
+    if not isinstance(settings, LoraConfig) or settings.peft_type != PeftType.LORA:
+        return f"peft={PeftType(settings.peft_type).value.lower()}"
     name = "dora" if settings.use_dora else "rslora" if settings.use_rslora else "lora"
     # Adapters of other tools may have weights of the same shapes with a scaling that peft.alpha does not
     # describe.
@@ -289,22 +302,21 @@ def _kind(settings: LoraConfig) -> str:
     return f"peft={name} peft.r={settings.r} peft.alpha={settings.lora_alpha}{other}"
 
 
-def _unfit(source: str, settings: LoraConfig, error: Exception) -> FiglangError:
+def _unfit(source: str, settings: PeftConfig, error: Exception) -> FiglangError:
     return FiglangError(
         f"{source}: its adapters do not fit {settings.base_model_name_or_path} or are damaged "
         f"({damage(error)})"
     )
 
 
-def _check_patterns(network: PreTrainedModel, settings: LoraConfig, source: str) -> None:
+def _check_patterns(network: PreTrainedModel, settings: PeftConfig, source: str) -> None:
     """Match the patterns of an adapter_config.json as PEFT will, within a time limit.
 
     Some patterns would practically never end.
     """
-    lists = [list(value or ()) for value in (settings.rank_pattern, settings.alpha_pattern)]
-    patterns = [
-        value for value in (settings.target_modules, settings.exclude_modules) if isinstance(value, str)
-    ]
+    lists = [list(getattr(settings, name, None) or ()) for name in ("rank_pattern", "alpha_pattern")]
+    named = [getattr(settings, name, None) for name in ("target_modules", "exclude_modules")]
+    patterns = [value for value in named if isinstance(value, str)]
     with in_time(PATIENCE, f"{source}: a pattern of its {CONFIG_NAME}"):
         for pattern in [*patterns, *(f"(.*\\.)?({key})$" for keys in lists for key in keys)]:
             try:
@@ -338,7 +350,7 @@ def _bring(adapted: PeftModel, source: str) -> None:
             part.to_empty(device=getattr(hook, "execution_device", None) or "cpu")
 
 
-def _laid_over(network: PreTrainedModel, settings: LoraConfig) -> PeftModel:
+def _laid_over(network: PreTrainedModel, settings: PeftConfig) -> PeftModel:
     base, revision = settings.base_model_name_or_path, settings.revision
     settings.base_model_name_or_path = None
     with warnings.catch_warnings():

@@ -4,7 +4,7 @@ import logging
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 import transformers
@@ -20,7 +20,7 @@ from figlang.models.carried import here
 from figlang.models.manifest import Manifest, stored
 
 if TYPE_CHECKING:
-    from peft import LoraConfig, PeftModel
+    from peft import PeftConfig, PeftModel
 
 log = logging.getLogger("figlang")
 
@@ -40,12 +40,11 @@ def _lora() -> ModuleType:
     return lora
 
 
-def _settings_of(source: str, revision: str | None) -> "LoraConfig | None":
+def _settings_of(source: str, revision: str | None) -> "PeftConfig | None":
     """As `lora.settings_of`."""
     if adapters.file_of(source, adapters.SETTINGS, revision) is None:
         return None
-    settings: LoraConfig | None = _lora().settings_of(source, revision)
-    return settings
+    return cast("PeftConfig | None", _lora().settings_of(source, revision))
 
 
 def locate(name_or_path: str) -> str:
@@ -207,19 +206,19 @@ def load(
 def _with_adapters(
     model: ModelConfig,
     source: str,
-    settings: "LoraConfig",
+    settings: "PeftConfig",
     kind: Any,
     dtype: torch.dtype,
     more: dict[str, Any],
     cache: str,
     above: tuple[str, ...],
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, list[str]]:
-    apart = model.adapters == "apart"
+    apart = model.adapters == "apart" or not _lora().kinds.mergeable(settings)
     if not apart:
         _check_mergeable(model, more)
     adapted, tokenizer = _adapted(model, source, settings, kind, cache, above, apart)
     if apart:
-        inside = adapted.get_base_model()
+        inside = _lora().kinds.below(adapted, source)
         recast.check(model.name_or_path, inside, kind, more, model.trust_remote_code)
         return inside, tokenizer, []
     merged = _lora().merge(adapted, dtype)
@@ -235,12 +234,13 @@ def _check_depth(model: ModelConfig, source: str) -> None:
 
     Raises:
         FiglangError: If its sizes are impossible.
-        OSError: If there is no configuration, nor adapters, which other tools write without one.
+        OSError, ValueError: If there is no configuration, nor adapters, which other tools write without one.
     """
     try:
         soundness.check_depth(source, opening.read_config(source, model.revision, model.trust_remote_code))
-    except OSError:
-        if _settings_of(source, model.revision) is None:
+    except (OSError, ValueError):
+        described = adapters.file_of(source, "config.json", model.revision)
+        if described or not _settings_of(source, model.revision):
             raise
 
 
@@ -269,7 +269,7 @@ def unmerged(model: ModelConfig, cache: str) -> tuple["PeftModel", PreTrainedTok
     return adapted.float(), tokenizer
 
 
-def _settings(model: ModelConfig, source: str) -> "LoraConfig":
+def _settings(model: ModelConfig, source: str) -> "PeftConfig":
     settings = _settings_of(source, model.revision)
     if settings is None:
         raise FiglangError(
@@ -282,7 +282,7 @@ def _settings(model: ModelConfig, source: str) -> "LoraConfig":
 def _adapted(
     model: ModelConfig,
     source: str,
-    settings: "LoraConfig",
+    settings: "PeftConfig",
     kind: Any,
     cache: str,
     above: tuple[str, ...] = (),
@@ -300,7 +300,7 @@ def _adapted(
     trained = _below(model, source, settings, manifest)
     base = layout.lowered(trained, model) if apart else trained
     bits, placed = base.quantization != "none", bool(base.device_map)
-    kept = settings.modules_to_save or []
+    kept = getattr(settings, "modules_to_save", None) or []
     if bits or placed:
         more |= layout.arguments(base)
     # Weights are rounded only after they were compared, if they are not rounded while they are read.
@@ -377,7 +377,7 @@ def _check_base(
         )
 
 
-def _below(model: ModelConfig, source: str, settings: "LoraConfig", manifest: Manifest | None) -> ModelConfig:
+def _below(model: ModelConfig, source: str, settings: "PeftConfig", manifest: Manifest | None) -> ModelConfig:
     """The network on which the adapters in `source` were trained."""
     reference = settings.base_model_name_or_path
     if manifest is not None:

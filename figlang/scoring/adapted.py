@@ -1,7 +1,10 @@
-"""Whether a network has adapters, laid over it or in its layers."""
+"""Whether a network has adapters, laid over it, in its layers or before its inputs."""
 
 import sys
 from typing import Any
+
+# The module of a network that holds a learnt prompt.
+PROMPT = "learnt_prompt"
 
 
 def adapted(network: Any) -> bool:
@@ -13,9 +16,14 @@ def adapted(network: Any) -> bool:
     return peft is not None and isinstance(network, peft.PeftModel)
 
 
+def has_prompt(network: Any) -> bool:
+    """Whether a network reads a learnt prompt before every input."""
+    return hasattr(network, PROMPT)
+
+
 def has_layers(network: Any) -> bool:
-    """Whether some layers of a network are those of adapters, which compute beside the weights below them."""
+    """Whether adapters compute beside the weights of a network: some of its layers, or a learnt prompt."""
     tuners = sys.modules.get("peft.tuners.tuners_utils")
-    return tuners is not None and any(
-        isinstance(module, tuners.BaseTunerLayer) for module in network.modules()
+    return has_prompt(network) or (
+        tuners is not None and any(isinstance(module, tuners.BaseTunerLayer) for module in network.modules())
     )

@@ -185,7 +185,7 @@ def test_nothing_in_a_pickle_is_run(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
-    "broken", [{"megatron_config": {"a": 1}}, {"peft_type": "IA3"}, {"base_model_name_or_path": None}]
+    "broken", [{"megatron_config": {"a": 1}}, {"peft_type": "POLY"}, {"base_model_name_or_path": None}]
 )
 def test_adapter_settings_that_cannot_be_trusted_are_refused(tmp_path: Path, broken: dict[str, Any]) -> None:
     _, folder = exported(tmp_path)

@@ -95,6 +95,11 @@ def _rank(model: ModelConfig) -> int:
 
     settings = lora.settings_of(weights.locate(model.name_or_path), model.revision)
     assert settings is not None, "has_adapters"
+    if settings.peft_type != "LORA":
+        raise FiglangError(
+            f"{model.name_or_path} holds {settings.peft_type.value} adapters, but "
+            f"model.engine={model.engine} loads LoRA only; leave model.engine out"
+        )
     unlike = "DoRA" if settings.use_dora else "heads" if settings.modules_to_save else None
     most = max([settings.r, *(settings.rank_pattern or {}).values()])
     if unlike is None and most > RANKS[-1]:

@@ -17,7 +17,7 @@ from figlang.cpu.packed import PackedLinear
 from figlang.cpu.sliced import sliced
 from figlang.errors import FiglangError, one_line
 from figlang.machine.faults import explain
-from figlang.scoring.adapted import adapted
+from figlang.scoring.adapted import adapted, has_prompt
 from figlang.scoring.flat import Tokens
 from figlang.scoring.tree.rounding import Reference, reference
 from figlang.scoring.tree.states import padded, tree_reads, tree_states
@@ -139,7 +139,7 @@ def dissect(network: PreTrainedModel) -> Anatomy:
     """
     if adapted(network):
         if network.active_peft_config.is_prompt_learning:
-            raise FiglangError("causal scoring takes LoRA-like adapters, not learnt prompts")
+            raise FiglangError("a learnt prompt has no weights to merge; evaluate its folder as it is")
         network = network.get_base_model()  # the layers of the adapter are inside it
     config = network.config.get_text_config()
     keys = min((_reach(buffer) for _, buffer in network.named_buffers() if _is_mask(buffer)), default=None)
@@ -161,7 +161,11 @@ def dissect(network: PreTrainedModel) -> Anatomy:
             "after them, so its scores of a text are not probabilities; an encoder is scored by "
             "model=encoder scoring=pll"
         )
-    not_split = _not_split(anatomy, trie, expected)
+    not_split = (
+        "its learnt prompt stands before every input"
+        if has_prompt(network)
+        else _not_split(anatomy, trie, expected)
+    )
     with hastened(network):
         not_tree = None if not_split else _unknown(network) or _not_tree(anatomy, trie, late, expected)
         steady = not (not_split or not_tree) and _steady(anatomy, late, expected)

@@ -1,0 +1,116 @@
+"""Adapters of other kinds than LoRA: which can be read, how they are merged, and prompts that stay apart.
+
+peft reads them. Learnt prompts (prompt tuning, prefix tuning, p-tuning) have no weights to merge into. They
+are laid before every input of the network, which keeps its class and its outputs.
+"""
+
+import copy
+from typing import Any
+
+import torch
+from peft import PeftConfig, PeftModel, PeftType
+from peft.mapping import PEFT_TYPE_TO_CONFIG_MAPPING, PEFT_TYPE_TO_TUNER_MAPPING
+from transformers import PreTrainedModel
+
+from figlang.errors import FiglangError
+from figlang.scoring.adapted import PROMPT
+
+# Kinds that a network with plain inputs cannot have, and why.
+REFUSED = {
+    PeftType.XLORA: "they mix adapters of several other folders",
+    PeftType.POLY: "they need the number of a task with every input",
+    PeftType.MULTITASK_PROMPT_TUNING: "they need the number of a task with every input",
+    PeftType.LILY: "each token's states depend on all tokens of its input, and they have no merge",
+    PeftType.SHADOW: "they are a second network beside the first",
+}
+
+# Without one of these tasks, peft reads inputs past the prompt.
+TASKS = ("CAUSAL_LM", "SEQ_CLS", "FEATURE_EXTRACTION")
+
+
+def settings_class(source: str, name: object) -> type[PeftConfig]:
+    """The class of peft that holds the settings of a kind of adapters.
+
+    Args:
+        source: Where the adapters are, for the error message.
+        name: The `peft_type` of an adapter_config.json.
+
+    Raises:
+        FiglangError: If peft has no such kind, or if a network cannot be evaluated with it.
+    """
+    known = {kind.value: kind for kind in PeftType}
+    kind = known.get(name) if isinstance(name, str) else None
+    if kind is None or kind not in PEFT_TYPE_TO_CONFIG_MAPPING:
+        raise FiglangError(f"{source} holds {name} adapters, a kind that the installed peft does not have")
+    if kind in REFUSED:
+        raise FiglangError(
+            f"{source} holds {kind.value} adapters, which figlang does not read: {REFUSED[kind]}"
+        )
+    found: type[PeftConfig] = PEFT_TYPE_TO_CONFIG_MAPPING[kind]
+    return found
+
+
+def mergeable(settings: PeftConfig) -> bool:
+    """Whether adapters of this kind can be added to the weights below them."""
+    tuner = PEFT_TYPE_TO_TUNER_MAPPING.get(settings.peft_type)
+    return not settings.is_prompt_learning and hasattr(tuner, "merge_and_unload")
+
+
+def below(adapted: PeftModel, source: str) -> PreTrainedModel:
+    """The network below adapters that stay apart: with them in its layers, or with a learnt prompt.
+
+    Args:
+        adapted: The network with its adapters.
+        source: Where they are, for error messages.
+
+    Raises:
+        FiglangError: If the adapters are a learnt prompt, and the network is laid out over several devices or
+            peft does not know its task.
+    """
+    network: PreTrainedModel = adapted.get_base_model()
+    settings = adapted.active_peft_config
+    if not settings.is_prompt_learning:
+        return network
+    if settings.task_type not in TASKS:
+        raise FiglangError(
+            f"{source} holds a learnt prompt for the task {settings.task_type}, but peft lays prompts before "
+            f"inputs only for {', '.join(TASKS)}"
+        )
+    if hasattr(network, "hf_device_map"):
+        raise FiglangError(
+            f"{source} holds a learnt prompt, which cannot be laid over weights on several devices; "
+            "leave model.device_map out"
+        )
+    return _prompted(adapted, network, source)
+
+
+def _prompted(adapted: PeftModel, network: PreTrainedModel, source: str) -> PreTrainedModel:
+    # Both have the same modules. `inner` reads inputs plainly, and peft calls it with the prompt before them.
+    inner = copy.copy(network)
+    adapted.base_model = inner
+    network.add_module(PROMPT, adapted.prompt_encoder)
+    virtual = adapted.active_peft_config.num_virtual_tokens
+    places = getattr(network.config.get_text_config(), "max_position_embeddings", None)
+
+    def forward(
+        input_ids: torch.Tensor | None = None, attention_mask: torch.Tensor | None = None, **more: Any
+    ) -> Any:
+        if input_ids is None:
+            raise FiglangError(f"{source} holds a learnt prompt, with which a network reads token ids only")
+        length = input_ids.shape[1]
+        if places is not None and length + virtual > places:
+            raise FiglangError(
+                f"{source}: {virtual} learnt and {length} other tokens are more than the {places} positions "
+                f"of the network; give max_length={places - virtual} or less"
+            )
+        if attention_mask is None:
+            attention_mask = torch.ones_like(input_ids)
+        output = adapted(input_ids=input_ids, attention_mask=attention_mask, **more)
+        for name in ("logits", "last_hidden_state"):
+            states = getattr(output, name, None)
+            if states is not None and states.ndim == 3 and states.shape[1] == length + virtual:
+                output[name] = states[:, virtual:]  # those of the prompt's own places are not of the input
+        return output
+
+    vars(network).update(forward=forward, generate=adapted.generate)
+    return network
