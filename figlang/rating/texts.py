@@ -65,7 +65,7 @@ def _rows(path: Path, required: tuple[str, str]) -> Iterator[tuple[int, Mapping[
             raise FiglangError(f"{odd} ({path})")
         return
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise FiglangError(f"{path} cannot be read ({one_line(error)}); give a UTF-8 file") from error
     for number, line in enumerate(lines, start=1):

@@ -45,8 +45,8 @@ def read(folder: Path, described: dict[str, Any], data: DataConfig) -> Split | N
     if not path.is_file():
         return None
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        items = records.read_items([from_json(line) for line in lines])
+        lines = path.read_text(encoding="utf-8").split("\n")
+        items = records.read_items([from_json(line) for line in lines if line])
     except (OSError, ValueError, FiglangError) as error:
         raise FiglangError(
             f"{path} cannot be read ({one_line(error)}); save the predictions again"

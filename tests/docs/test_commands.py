@@ -13,6 +13,7 @@ from hydra.errors import HydraException
 
 from figlang.config.composing import compose
 from figlang.config.roots import ROOTS
+from figlang.config.shorthand import expanded
 from tests.docs.blocks import ROOT, commands, every_command
 from tests.reproducing import OPTIONS
 
@@ -54,7 +55,7 @@ def values(verb: str, words: Sequence[str]) -> list[list[str]]:
     runs = [word for word in words if "=" not in word and word != "-m"]
     kept = [
         word
-        for word in _spelled_out(words)
+        for word in _spelled_out(verb, words)
         if "=" in word and not word.startswith(("hydra/", "hydra.")) and "interval(" not in word
     ]
     given = [
@@ -69,7 +70,7 @@ def values(verb: str, words: Sequence[str]) -> list[list[str]]:
     ]
 
 
-def _spelled_out(words: Sequence[str]) -> list[str]:
+def _spelled_out(verb: str, words: Sequence[str]) -> list[str]:
     """Short names as the presets that they stand for: those of models would be looked up on the hub."""
     made: list[str] = []
     for word in words:
@@ -80,8 +81,10 @@ def _spelled_out(words: Sequence[str]) -> list[str]:
         elif "{" in word:  # the command line quotes such a text for Hydra
             key, _, value = word.partition("=")
             made.append(f'{key}="{value}"')
-        else:
+        elif word.startswith("model="):
             made.append(word)
+        else:
+            made += expanded(ROOTS[verb], [word], ROOT / "conf")
     return made
 
 

@@ -46,6 +46,14 @@ def test_texts_are_answers_by_model_and_question(tmp_path: Path) -> None:
     )
 
 
+def test_an_answer_may_hold_a_line_separator(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    row = {"prompt": "His word was a wall", "answer": "He kept it.\u2028Always."}
+    path.write_text(json.dumps(row, ensure_ascii=False) + "\n", encoding="utf-8")
+    ((answer,),) = texts.read(path, "figqa").values()
+    assert answer.answer.split() == ["He", "kept", "it.", "Always."]
+
+
 def test_lines_of_json_may_say_more(tmp_path: Path) -> None:
     path = tmp_path / "all.jsonl"
     rows = [

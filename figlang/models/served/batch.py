@@ -71,7 +71,8 @@ def read(folder: Path, calls: Sequence[Call], store: Store) -> tuple[int, list[s
     for path in sorted(folder.glob("*.jsonl")):
         if path.name.startswith(PREFIX):
             continue
-        for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        # A reply may hold other characters that Python takes for the end of a line.
+        for number, text in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
             if not text.strip():
                 continue
             key, status, body = _result(path, number, text)

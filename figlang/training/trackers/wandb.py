@@ -86,7 +86,8 @@ def finish(
     if current is None:
         return
     try:
-        rows = [json.loads(line) for line in run.predictions.read_text(encoding="utf-8").splitlines()]
+        lines = run.predictions.read_text(encoding="utf-8").split("\n")
+        rows = [json.loads(line) for line in lines if line]
         columns: list[str | int] = ["id", "group", "gold", "choice", "scores"]
         table = wandb.Table(columns=columns, data=[[row[str(name)] for name in columns] for row in rows])
         images = {

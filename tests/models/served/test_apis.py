@@ -55,6 +55,16 @@ def test_a_conversation_is_sent_and_reasoning_kept_apart(
     assert "low" in json.dumps(body).lower()
 
 
+def test_anthropic_gets_one_of_two_fields_of_sampling(tmp_path: Path) -> None:
+    # Claude since 4.1 refuses a request with both. A top_p of 1 leaves nothing out.
+    with serving(AnthropicStub(reply=lambda message: "A")) as stub:
+        endpoint = open_chat("anthropic", stub, tmp_path)
+        endpoint.chat([SAID], SamplingConfig(temperature=0.7))
+        assert (stub.seen[-1]["temperature"], stub.seen[-1].get("top_p")) == (0.7, None)
+        endpoint.chat([SAID], SamplingConfig(temperature=1.0, top_p=0.9))
+        assert (stub.seen[-1].get("temperature"), stub.seen[-1]["top_p"]) == (None, 0.9)
+
+
 @pytest.mark.parametrize("api", STUBS)
 def test_an_empty_reply_at_the_limit_is_cut(api: str, tmp_path: Path) -> None:
     replies = iter(["A"] * 3 + [""] * 9)

@@ -96,6 +96,16 @@ def test_failures_are_told_and_refusals_are_answers(tmp_path: Path) -> None:
         assert batch.read(tmp_path, CALLS[:1], store) == (0, [])
 
 
+def test_a_reply_with_a_line_separator_is_one_line(tmp_path: Path) -> None:
+    # JSON may hold these two characters as they are, and Python takes them for the end of a line.
+    good = {"choices": [{"message": {"content": "A\u2028B\u0085C"}}]}
+    row = {"custom_id": CALLS[0].key, "response": {"status_code": 200, "body": good}}
+    (tmp_path / "results.jsonl").write_text(json.dumps(row, ensure_ascii=False) + "\n", encoding="utf-8")
+    with Store(tmp_path / "store" / "answers.jsonl") as store:
+        assert batch.read(tmp_path, CALLS, store) == (1, [])
+        assert store[CALLS[0]] == good
+
+
 @pytest.mark.parametrize("line", ["{", "[]", "{}", '{"custom_id": "x", "response": 5}'])
 def test_a_damaged_line_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "results.jsonl").write_text(f"\n{line}\n")

@@ -16,6 +16,7 @@ TRANSLATED = {
     *("model", "messages", "max_tokens", "max_completion_tokens", "seed"),
     *("reasoning_effort", "response_format"),
 }
+SAMPLING = ("temperature", "top_p")
 
 
 class AnthropicApi(Api):
@@ -74,6 +75,8 @@ def asked(body: Mapping[str, Any]) -> dict[str, Any]:
         output["effort"] = body["reasoning_effort"]
     # The package has no arguments for fields that newer models refuse, such as the temperature.
     further = {name: value for name, value in body.items() if name not in TRANSLATED}
+    if {"temperature", "top_p"} <= further.keys():  # many models take one of the two; both are 1 by default
+        further = {name: value for name, value in further.items() if name not in SAMPLING or value != 1}
     return {
         "model": body["model"],
         "messages": [turn for turn in turns if turn["role"] != "system"],
