@@ -17,7 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from figlang.config.combining import Combination, combinations
 from figlang.config.composing import CONF, named
-from figlang.config.multirun import told
+from figlang.config.multirun import announced
 from figlang.config.packages import check_packages
 from figlang.config.refusals import of_submitit, refuse, refuse_fault
 from figlang.config.roots import ROOTS, Root, chosen
@@ -95,7 +95,7 @@ class Entry:
         """Let Hydra run the task, once or, with -m, for every combination of values."""
         entered = False
         self.made.clear()  # of an earlier command of this process
-        # Its lines about a multirun have its own signs; `told` says more plainly what is run.
+        # Its lines about a multirun have its own signs; `announced` says more plainly what is run.
         logging.getLogger("hydra").setLevel(logging.WARNING)
 
         def job(composed: DictConfig) -> str | None:
@@ -103,7 +103,7 @@ class Entry:
             entered = True
             with nothing_secret_said():  # again, since submitit's jobs begin here
                 log_to_terminal()
-                with told():
+                with announced():
                     return self._run(composed, root)
 
         # Hydra's own reporting prints several lines and exits with 1; with this set, its errors reach us.

@@ -14,7 +14,7 @@ log = logging.getLogger("figlang")
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def announced() -> Iterator[None]:
     """Announce a run of a multirun, and let it say only warnings and its result.
 
     Any other run, and a job of a cluster, which has a log of its own, is left as it is.

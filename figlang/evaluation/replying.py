@@ -12,10 +12,10 @@ from figlang.evaluation.how import Answering, How, Rows, Share, origin
 from figlang.evaluation.protocols import score
 from figlang.evaluation.protocols.cot import Reasoned
 from figlang.evaluation.protocols.letter import Letter
+from figlang.evaluation.protocols.lettered import LetteredProtocol
 from figlang.evaluation.protocols.logprobs import LetterProbabilities
 from figlang.evaluation.protocols.speaking import Speaker, checked
 from figlang.evaluation.protocols.two_step import TwoStep
-from figlang.evaluation.protocols.way import Way
 from figlang.models.hosted.opened import Opened
 from figlang.scoring.answered import Answered
 from figlang.tasks import lettered
@@ -27,8 +27,8 @@ from figlang.types import Item, Prediction
 
 log = logging.getLogger("figlang")
 
-# How questions with letters are asked, by `protocol.way`. Ratings ask about texts and are not among them.
-WAYS: dict[str, type[Way]] = {
+# How questions with letters are asked, by `protocol.kind`. Ratings ask about texts and are not among them.
+PROTOCOLS: dict[str, type[LetteredProtocol]] = {
     "letter": Letter,
     "cot": Reasoned,
     "two_step": TwoStep,
@@ -46,7 +46,7 @@ class Replies(Answering):
         scoring = how.scoring or ScoringConfig(**self._model.manifest.scoring or {})
         settings = how.protocol or ProtocolConfig()
         protocol = Protocol(self._model, share.questions, scoring, how.prompt, how.pool, settings)
-        if settings.way == "score":
+        if settings.kind == "score":
             rows = _rated(protocol, share, how)
         else:
             asked = protocol.ask(share.split.items, share.items, how.progress, how.blind)
@@ -134,7 +134,7 @@ class Protocol:
                 "every question is asked again with its context hidden, which can double the requests; "
                 "blind=false turns this off"
             )
-        found = WAYS[self.settings.way]().ask([*asked, *unseen], self.speaker(progress))
+        found = PROTOCOLS[self.settings.kind]().ask([*asked, *unseen], self.speaker(progress))
         count = len(asked)
         warn(found.replies[:count], "", self.speaker().max_tokens)
         warn(found.replies[count:], " to questions with a hidden context", self.speaker().max_tokens)
@@ -151,8 +151,8 @@ class Protocol:
         speaker, orders = self.speaker(), self._questions.orders or self._scoring.orders
         manner = generation.manner(self._model, speaker.sampling())
         source = f",source={self._pool.source}" if prompt.k else ""
-        name = self._scoring.name if self.settings.way == "letter" else self.settings.way
-        asked = "" if self.settings.way == "score" else f"orders={orders},"
+        name = self._scoring.name if self.settings.kind == "letter" else self.settings.kind
+        asked = "" if self.settings.kind == "score" else f"orders={orders},"
         own = "".join(f",{key}={value}" for key, value in _changed(self.settings).items())
         return {
             "scoring": f"{name}({manner},{asked}max_tokens={speaker.max_tokens}{own})",
@@ -198,7 +198,7 @@ def _translated(prompt: PromptConfig, language: str) -> PromptConfig:
 
 def _changed(settings: ProtocolConfig) -> dict[str, Any]:
     """The settings of a protocol that are not the usual ones and can change a reply."""
-    usual, named = ProtocolConfig(), ("name", "way", "max_tokens", "temperature")
+    usual, named = ProtocolConfig(), ("name", "kind", "max_tokens", "temperature")
     found = {
         key: value
         for key, value in vars(settings).items()

@@ -89,9 +89,9 @@ def judge(
     Raises:
         FiglangError: The scale has no rubric, or the model cannot read a text.
     """
-    told, lists = rubric.rubric_of(scale), rubric.orders(list(scale.codes), how.both)
+    own, lists = rubric.rubric_of(scale), rubric.orders(list(scale.codes), how.both)
     texts = {
-        (name, place): rubric.shown(told, one, words, how.replies)
+        (name, place): rubric.shown(own, one, words, how.replies)
         for name, one in answers.items()
         for place, words in enumerate(lists)
     }

@@ -39,13 +39,13 @@ def measure(config: SensitivityConfig) -> tuple[Table, Path]:
     loaded = opening.model(config)
     share = Share(split, range(len(split.items)))
     wordings = chosen(share.questions.wordings(split.items, config.prompt), config.wordings)
-    way = replace(assessment.how(config, pool), blind=False)
+    asked = replace(assessment.how(config, pool), blind=False)
     found: dict[str, Answered] = {}
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))
     with outputs.result(config, wanted) as new:
         with soundness.explained(loaded):
             for name, prompt in wordings.items():
-                rows, _ = predicting.answer(loaded, split, replace(way, prompt=prompt))
+                rows, _ = predicting.answer(loaded, split, replace(asked, prompt=prompt))
                 assert rows is not None, "one process alone asks"
                 found[name] = rows
                 (new / name).mkdir()

@@ -28,8 +28,10 @@ def of(answers: Mapping[str, Generation], scale: Scale, path: Path | None) -> di
         FiglangError: The file cannot be read, or an answer has no reference in it.
     """
     if path is None:
-        told = scale.rubric
-        return {name: [one.question if told is None else told.asked(one)] for name, one in answers.items()}
+        rubric = scale.rubric
+        return {
+            name: [one.question if rubric is None else rubric.asked(one)] for name, one in answers.items()
+        }
     found: dict[str, list[str]] = defaultdict(list)
     for number, row in read_csv(path, ("reference",), Problems(path, strict=False)):
         key = row.get("item", "").strip() or row.get("prompt", "").strip()

@@ -135,7 +135,7 @@ LANGUAGES["en"].questions.update(
 )
 
 
-def told(text: str, **places: str) -> str:
+def filled(text: str, **places: str) -> str:
     """An instruction with its places filled in. Braces in the texts stay as they are."""
     for name, value in places.items():
         text = text.replace(f"{{{name}}}", value)

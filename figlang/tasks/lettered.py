@@ -9,7 +9,7 @@ from string import Formatter, ascii_uppercase
 from figlang.config import PromptConfig
 from figlang.errors import FiglangError
 from figlang.tasks.blind import without
-from figlang.tasks.instructions import LANGUAGES, told
+from figlang.tasks.instructions import LANGUAGES, filled
 from figlang.types import Item, Prediction, Prompted
 
 # A context with two options as a question. Liu et al. 2022 published none: these wordings are figlang's.
@@ -69,7 +69,7 @@ class Lettered:
 def instruction(count: int) -> str:
     """The sentence that asks for one of the first `count` letters."""
     english = LANGUAGES["en"]
-    return told(english.letter, letters=english.letters(count))
+    return filled(english.letter, letters=english.letters(count))
 
 
 def as_asked(

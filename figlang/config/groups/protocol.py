@@ -6,7 +6,7 @@ from typing import Any
 from figlang.config.section import AMOUNT, COUNT, SEED, TOKENS, Range, Section, option, words
 from figlang.errors import FiglangError
 
-WAYS = ("letter", "cot", "two_step", "logprobs", "score")
+KINDS = ("letter", "cot", "two_step", "logprobs", "score")
 LANGUAGES = ("en", "de", "es", "fr", "id")
 
 
@@ -15,12 +15,12 @@ class ProtocolConfig(Section):
     """How a chat model, here or behind an endpoint, is asked to choose."""
 
     name: str = option("letter", "Name in reports and signatures.")
-    way: str = option(
+    kind: str = option(
         "letter",
         "letter: the reply names an option. cot: reasoning, then a last line with a letter. two_step: the "
         "meaning in words first, then the choice. logprobs: the likeliest letter as the first token. score: "
         "a rating from 1 to 7 of each option, also backward.",
-        WAYS,
+        KINDS,
     )
     n: int = option(
         1,
@@ -79,20 +79,20 @@ class ProtocolConfig(Section):
                 f"protocol.n={self.n} replies would all be the same at protocol.temperature=0; raise the "
                 "temperature, for example protocol.temperature=0.7"
             )
-        if self.way == "logprobs" and (self.n > 1 or self.temperature or self.constrain != "none"):
+        if self.kind == "logprobs" and (self.n > 1 or self.temperature or self.constrain != "none"):
             raise FiglangError(
-                "protocol.way=logprobs reads probabilities and no reply; leave protocol.n, "
+                "protocol.kind=logprobs reads probabilities and no reply; leave protocol.n, "
                 "protocol.temperature and protocol.constrain out"
             )
-        if self.rating == "expected" and (self.way != "score" or self.n > 1 or self.temperature):
+        if self.rating == "expected" and (self.kind != "score" or self.n > 1 or self.temperature):
             raise FiglangError(
                 "protocol.rating=expected is for protocol=score, and reads probabilities and no reply; leave "
                 "protocol.n and protocol.temperature out"
             )
-        if self.constrain != "none" and self.way not in ("letter", "two_step"):
+        if self.constrain != "none" and self.kind not in ("letter", "two_step"):
             raise FiglangError(
-                f"protocol.constrain={self.constrain} allows letters only, but protocol.way={self.way} needs "
-                "other text; leave it out"
+                f"protocol.constrain={self.constrain} allows letters only, but protocol.kind={self.kind} "
+                "needs other text; leave it out"
             )
         if self.think_tags and (len(self.think_tags) != 2 or not all(self.think_tags)):
             raise FiglangError(

@@ -25,7 +25,7 @@ class SensitivityConfig(EvaluateConfig):
             raise FiglangError(
                 "figlang sensitivity asks chat models; give protocol=letter, cot, two_step or logprobs"
             )
-        if self.protocol is not None and self.protocol.way == "score":
+        if self.protocol is not None and self.protocol.kind == "score":
             raise FiglangError(
                 "protocol=score asks no question that could be worded otherwise; use another protocol"
             )

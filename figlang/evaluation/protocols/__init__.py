@@ -1,1 +1,1 @@
-"""How a chat model is asked to choose: one file for each value of `protocol.way`."""
+"""How a chat model is asked to choose: one file for each value of `protocol.kind`."""

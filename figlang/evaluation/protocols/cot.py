@@ -2,26 +2,27 @@
 
 from collections.abc import Sequence
 
+from figlang.evaluation.protocols.lettered import LetteredProtocol, Result, asking, message, words
 from figlang.evaluation.protocols.speaking import Speaker
-from figlang.evaluation.protocols.way import Result, Way, asking, message, words
 from figlang.scoring import reading
 from figlang.scoring.answered import answered, chosen
 from figlang.tasks.lettered import Lettered
 
 
-class Reasoned(Way):
+class Reasoned(LetteredProtocol):
     """Reasoning in the reply, whose last line is the answer (chain of thought)."""
 
     def ask(self, questions: Sequence[Lettered], speaker: Speaker) -> Result:
-        told = words(speaker)
+        language = words(speaker)
         chats = [
-            speaker.opened(*asking(one, told.cot, f"{told.answer}: {{letter}}", speaker)) for one in questions
+            speaker.opened(*asking(one, language.cot, f"{language.answer}: {{letter}}", speaker))
+            for one in questions
         ]
         replies = speaker.replies(chats, [one.item.id for one in questions])
         rows, predictions = [], []
         for one, chat, several in zip(questions, chats, replies, strict=True):
             count = len(one.item.options)
-            votes = [reading.of_last_line(reply, count, told.answer) for reply in several]
+            votes = [reading.of_last_line(reply, count, language.answer) for reply in several]
             found = reading.majority(votes)
             rows.append(answered(one.item.id, message(chat), several, found, votes))
             predictions.append(chosen(one, found.letter))

@@ -16,7 +16,7 @@ TOP = 20  # likeliest tokens that endpoints show at most
 
 
 @dataclass(frozen=True)
-class Shown:
+class Probabilities:
     """The log-probabilities of every form of every answer, and the highest that an answer without forms can
     have (None if every answer has its forms)."""
 
@@ -35,7 +35,7 @@ class Shown:
 
 def probabilities(
     speaker: Speaker, chats: Sequence[Chat], owners: Sequence[str], answers: Sequence[str]
-) -> list[Shown]:
+) -> list[Probabilities]:
     """The probabilities of answers as the first token of the reply to each conversation.
 
     A network here gives them for every form of an answer (figlang/scoring/letters.py). An endpoint shows its
@@ -65,11 +65,11 @@ def probabilities(
         ]
         scorer = CausalScorer(speaker.model.network, speaker.model.tokenizer, "none", "error")
         measured = letters.measure(scorer, asked, speaker.progress).by_form if asked else []
-        shown = [Shown(forms) for forms in measured]
+        shown = [Probabilities(forms) for forms in measured]
     else:
         tokens = speaker.model.endpoint.first_tokens(distinct, TOP, speaker.settings, speaker.progress)
         shown = [
-            Shown(
+            Probabilities(
                 [{token: value for token, value in top if token.strip() == answer} for answer in answers],
                 min((value for _, value in top), default=None),
             )

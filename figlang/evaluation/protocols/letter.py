@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
+from figlang.evaluation.protocols.lettered import LetteredProtocol, Result, asking, message, words
 from figlang.evaluation.protocols.speaking import Speaker
-from figlang.evaluation.protocols.way import Result, Way, asking, message, words
 from figlang.scoring import reading
 from figlang.scoring.answered import answered, chosen
 from figlang.tasks.lettered import Lettered
 from figlang.types import Chat, Reply, Turn
 
 
-class Letter(Way):
+class Letter(LetteredProtocol):
     """One question, whose reply is a letter."""
 
     def ask(self, questions: Sequence[Lettered], speaker: Speaker) -> Result:

@@ -3,16 +3,16 @@
 import logging
 from collections.abc import Sequence
 
-from figlang.evaluation.protocols.first_token import TOP, Shown, probabilities
+from figlang.evaluation.protocols.first_token import TOP, Probabilities, probabilities
 from figlang.evaluation.protocols.letter import Letter
+from figlang.evaluation.protocols.lettered import LetteredProtocol, Result
 from figlang.evaluation.protocols.speaking import Speaker
-from figlang.evaluation.protocols.way import Result, Way
 from figlang.tasks.lettered import Lettered
 
 log = logging.getLogger("figlang")
 
 
-class LetterProbabilities(Way):
+class LetterProbabilities(LetteredProtocol):
     """The letter with the largest probability. A reply with none of the letters is not a choice."""
 
     def ask(self, questions: Sequence[Lettered], speaker: Speaker) -> Result:
@@ -20,7 +20,7 @@ class LetterProbabilities(Way):
         by_letters: dict[str, list[int]] = {}
         for place, one in enumerate(questions):
             by_letters.setdefault(one.letters, []).append(place)
-        found: dict[int, Shown] = {}
+        found: dict[int, Probabilities] = {}
         for letters, places in by_letters.items():
             owners = [questions[place].item.id for place in places]
             shown = probabilities(speaker, [chats[place] for place in places], owners, letters)
@@ -37,6 +37,6 @@ class LetterProbabilities(Way):
         )
 
 
-def _scores(shown: Shown) -> list[float]:
+def _scores(shown: Probabilities) -> list[float]:
     """The log-probabilities of the letters. If none is known, all scores are equal: there is no choice."""
     return shown.log_probs() if shown.known else [0.0] * len(shown.by_form)

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from math import exp
 from string import ascii_uppercase
 
-from figlang.evaluation.protocols.first_token import Shown, probabilities
+from figlang.evaluation.protocols.first_token import Probabilities, probabilities
+from figlang.evaluation.protocols.lettered import words
 from figlang.evaluation.protocols.speaking import Speaker
-from figlang.evaluation.protocols.way import words
 from figlang.scoring import reading
 from figlang.scoring.answered import Answered, answered
 from figlang.scoring.letters import total
 from figlang.scoring.likelihood import partners_of, posed_backward
 from figlang.scoring.reading import Reading
-from figlang.tasks.instructions import told
+from figlang.tasks.instructions import filled
 from figlang.tasks.task import Task
 from figlang.types import Chat, Item, Prediction, Reply, Turn
 
@@ -59,7 +59,7 @@ def rate(items: Sequence[Item], task: Task, speaker: Speaker, blind: bool) -> Ra
     Raises:
         FiglangError: The model cannot be asked.
     """
-    told_here = words(speaker)
+    language = words(speaker)
     partners = partners_of(items)
     asked: dict[str, str] = {}  # each message once, with the id of an item
 
@@ -71,13 +71,13 @@ def rate(items: Sequence[Item], task: Task, speaker: Speaker, blind: bool) -> Ra
     forward, backward, unseen = {}, {}, {}
     for item in items:
         pairs = task.premises(item)
-        forward[item.id] = needed(item, [_filled(told_here.forward, *pair) for pair in pairs])
+        forward[item.id] = needed(item, [_filled(language.forward, *pair) for pair in pairs])
         if item.id in partners and item.gold is not None:
             meant = item.options[item.gold]
             said = [member.context for member in partners[item.id]]
-            backward[item.id] = needed(item, [_filled(told_here.backward, meant, each) for each in said])
+            backward[item.id] = needed(item, [_filled(language.backward, meant, each) for each in said])
         if blind:
-            unseen[item.id] = needed(item, [_filled(told_here.blind, "", each) for each in item.options])
+            unseen[item.id] = needed(item, [_filled(language.blind, "", each) for each in item.options])
     rated = _ask(asked, speaker)
     rows = [_row(item, [rated[text] for text in forward[item.id]]) for item in items]
     return Ratings(
@@ -93,7 +93,7 @@ def rate(items: Sequence[Item], task: Task, speaker: Speaker, blind: bool) -> Ra
 
 
 def _filled(text: str, first: str, second: str) -> str:
-    return told(text, first=first.strip(), second=second.strip())
+    return filled(text, first=first.strip(), second=second.strip())
 
 
 def _ask(asked: Mapping[str, str], speaker: Speaker) -> dict[str, Rating]:
@@ -112,7 +112,7 @@ def _rating(text: str, replies: Sequence[Reply]) -> Rating:
     return Rating(text, replies, mean, "" if values else found[0].reason)
 
 
-def _expected(text: str, shown: Shown) -> Rating:
+def _expected(text: str, shown: Probabilities) -> Rating:
     """The mean of the numbers, by their probabilities. Numbers that an endpoint does not show count as 0."""
     weights = [exp(total(forms.values())) if forms else 0.0 for forms in shown.by_form]
     if not (whole := sum(weights)):

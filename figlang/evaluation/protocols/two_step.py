@@ -3,17 +3,17 @@ conversation."""
 
 from collections.abc import Sequence
 
+from figlang.evaluation.protocols.lettered import LetteredProtocol, Result, asking, message, words
 from figlang.evaluation.protocols.speaking import Speaker
-from figlang.evaluation.protocols.way import Result, Way, asking, message, words
 from figlang.scoring import reading
 from figlang.scoring.answered import answered, chosen
 from figlang.scoring.replies import final
-from figlang.tasks.instructions import told
+from figlang.tasks.instructions import filled
 from figlang.tasks.lettered import Lettered
 from figlang.types import Chat, Reply, Turn
 
 
-class TwoStep(Way):
+class TwoStep(LetteredProtocol):
     """An interpretation without the options, then the choice. A question without a context has one step."""
 
     def ask(self, questions: Sequence[Lettered], speaker: Speaker) -> Result:
@@ -63,7 +63,7 @@ def _interpreting(one: Lettered, speaker: Speaker) -> Chat:
     """The conversation that asks for the meaning; empty if the context is hidden."""
     if one.blind or not one.item.context:
         return ()
-    text = told(words(speaker).interpret, first=one.item.context.strip())
+    text = filled(words(speaker).interpret, first=one.item.context.strip())
     return speaker.opened(Turn("user", text))
 
 

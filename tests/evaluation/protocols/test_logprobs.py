@@ -38,7 +38,7 @@ def asked(tmp_path: Path, shown: dict[str, float], **settings: Any) -> Any:
         scoring = ScoringConfig("letter", kind="letter", orders="drawn")
         served = checkpoint.served(model, scoring, str(tmp_path))
         protocol = Protocol(served, Questions(), scoring, PromptConfig(), Pool(), ProtocolConfig(**settings))
-        if settings["way"] == "score":
+        if settings["kind"] == "score":
             return score.rate([ITEM], Task(), protocol.speaker(), blind=False)
         return protocol.ask([ITEM], [ITEM]), stub.seen[-1]["messages"][-1]["content"]
 
@@ -56,7 +56,7 @@ def asked(tmp_path: Path, shown: dict[str, float], **settings: Any) -> Any:
     ],
 )
 def test_the_likeliest_letter_counts(tmp_path: Path, shown: dict[str, float], letter: str | None) -> None:
-    found, message = asked(tmp_path, shown, way="logprobs")
+    found, message = asked(tmp_path, shown, kind="logprobs")
     (prediction,) = found.predictions
     if letter is None:
         assert prediction.choice is None
@@ -68,11 +68,11 @@ def test_the_likeliest_letter_counts(tmp_path: Path, shown: dict[str, float], le
 
 
 def test_numbers_by_their_probabilities(tmp_path: Path) -> None:
-    found = asked(tmp_path, {"7": -0.6931, " 1": -0.6931, "The": -9.0}, way="score", rating="expected")
+    found = asked(tmp_path, {"7": -0.6931, " 1": -0.6931, "The": -9.0}, kind="score", rating="expected")
     assert found.replies[0].ratings == pytest.approx((4.0, 4.0), abs=1e-3)
 
 
 def test_no_number_among_the_likeliest_tokens_is_not_a_rating(tmp_path: Path) -> None:
-    found = asked(tmp_path, {"The": -0.1}, way="score", rating="expected")
+    found = asked(tmp_path, {"The": -0.1}, kind="score", rating="expected")
     assert found.forward[0].choice is None
     assert "no number is among its likeliest first tokens" in found.replies[0].reason

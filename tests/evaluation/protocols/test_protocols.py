@@ -67,7 +67,7 @@ def test_the_usual_protocol_sends_the_message_of_the_task(held: Any) -> None:
 def test_cot_reads_the_last_line(held: Any) -> None:
     seen, how = held
     how["answer"] = lambda chat: Reply(f"(A) could be.\n\nAnswer: {right(chat)}")
-    asked = protocol(way="cot").ask(PAIR, PAIR, blind=False)
+    asked = protocol(kind="cot").ask(PAIR, PAIR, blind=False)
     assert all(prediction.correct for prediction in asked.predictions)
     assert seen[0][-1].content.endswith("where X is A or B:\nAnswer: X")
 
@@ -75,7 +75,7 @@ def test_cot_reads_the_last_line(held: Any) -> None:
 def test_two_steps_ask_for_the_meaning_before_the_options_are_seen(held: Any) -> None:
     seen, how = held
     how["answer"] = lambda chat: Reply(right(chat) if "(A)" in chat[-1].content else "She keeps her word.")
-    asked = protocol(way="two_step").ask(PAIR, PAIR, blind=True)
+    asked = protocol(kind="two_step").ask(PAIR, PAIR, blind=True)
     assert all(prediction.correct for prediction in asked.predictions)
     first = [chat for chat in seen if "(A)" not in chat[-1].content]
     assert len(first) == 2, "one for each metaphor, not for each order"
@@ -88,12 +88,12 @@ def test_two_steps_ask_for_the_meaning_before_the_options_are_seen(held: Any) ->
     assert asked.replies[0]["steps"][0]["reply"] == "She keeps her word."
 
 
-@pytest.mark.parametrize("way", ["letter", "cot", "two_step"])
-@pytest.mark.parametrize("kind", ODD)
-def test_an_odd_reply_is_never_a_choice(held: Any, way: str, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["letter", "cot", "two_step"])
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_reply_is_never_a_choice(held: Any, kind: str, odd: str) -> None:
     _, how = held
-    how["answer"] = lambda chat: ODD[kind]
-    asked = protocol(way=way).ask(PAIR, PAIR, blind=True)
+    how["answer"] = lambda chat: ODD[odd]
+    asked = protocol(kind=kind).ask(PAIR, PAIR, blind=True)
     for prediction in (*asked.predictions, *(asked.blind or ())):
         assert prediction.choice is None
     assert all(row["letter"] is None and row["reason"] for row in asked.replies)
@@ -103,7 +103,7 @@ def test_an_odd_reply_is_never_a_choice(held: Any, way: str, kind: str) -> None:
 def test_an_odd_rating_is_never_a_choice(held: Any, kind: str) -> None:
     _, how = held
     how["answer"] = lambda chat: ODD[kind] if "cannot" in chat[-1].content else Reply("7")
-    found = score.rate(PAIR, Task(), protocol(way="score").speaker(), blind=True)
+    found = score.rate(PAIR, Task(), protocol(kind="score").speaker(), blind=True)
     for prediction in (*found.forward, *(found.blind or ())):
         assert prediction.choice is None
     assert all(row.letter is None and row.reason for row in found.replies)
@@ -119,7 +119,7 @@ def test_ratings_give_both_directions(held: Any) -> None:
         return Reply("6" if known and (known[0], "can be" in text) in good else "2")
 
     how["answer"] = rated
-    found = score.rate(PAIR, Task(), protocol(way="score").speaker(), blind=True)
+    found = score.rate(PAIR, Task(), protocol(kind="score").speaker(), blind=True)
     assert [one.scores for one in found.forward] == [(6.0, 2.0), (2.0, 6.0)]
     assert [one.scores for one in found.backward] == [(6.0, 2.0), (2.0, 6.0)]
     assert all(one.correct for one in (*found.forward, *found.backward))
@@ -131,7 +131,7 @@ def test_ratings_give_both_directions(held: Any) -> None:
 def test_equal_ratings_are_named_as_a_tie(held: Any) -> None:
     _, how = held
     how["answer"] = lambda chat: Reply("4")
-    found = score.rate(PAIR, Task(), protocol(way="score").speaker(), blind=False)
+    found = score.rate(PAIR, Task(), protocol(kind="score").speaker(), blind=False)
     assert found.replies[0].reason == "a tie: A, B are rated 4"
 
 
@@ -158,7 +158,7 @@ def test_a_system_message_and_examples_as_turns(held: Any) -> None:
 
 def test_examples_as_text_stand_before_the_question(held: Any) -> None:
     seen, _ = held
-    protocol(PromptConfig(k=1), way="cot").ask(PAIR, PAIR)
+    protocol(PromptConfig(k=1), kind="cot").ask(PAIR, PAIR)
     ((turn,),) = seen[:1]
     assert turn.content.index("breeze") < turn.content.index("steel")
     assert "one letter only" not in turn.content
@@ -193,8 +193,8 @@ def test_own_tags_of_reasoning(held: Any) -> None:
 def test_settings_without_an_effect_are_refused() -> None:
     for settings in (
         {"n": 3},
-        {"way": "logprobs", "temperature": 1},
-        {"way": "cot", "constrain": "guided_choice"},
+        {"kind": "logprobs", "temperature": 1},
+        {"kind": "cot", "constrain": "guided_choice"},
     ):
         with pytest.raises(FiglangError, match="protocol"):
             ProtocolConfig(**cast(Any, settings))

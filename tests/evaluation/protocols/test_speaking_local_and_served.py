@@ -63,7 +63,7 @@ def protocol(model: Any, **settings: Any) -> Protocol:
         model,
         Questions(),
         ScoringConfig("letter", kind="letter", max_tokens=6),
-        PromptConfig(k=0 if settings["way"] == "score" else 1),
+        PromptConfig(k=0 if settings["kind"] == "score" else 1),
         Pool((SHOWN,), "here"),
         ProtocolConfig(**settings),
     )
@@ -72,11 +72,11 @@ def protocol(model: Any, **settings: Any) -> Protocol:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"way": "letter"},
-        {"way": "letter", "turns": True, "system": "Be brief.", "language": "fr"},
-        {"way": "cot", "chat_template_kwargs": {"shout": True}},
-        {"way": "two_step"},
-        {"way": "score"},
+        {"kind": "letter"},
+        {"kind": "letter", "turns": True, "system": "Be brief.", "language": "fr"},
+        {"kind": "cot", "chat_template_kwargs": {"shout": True}},
+        {"kind": "two_step"},
+        {"kind": "score"},
     ],
     ids=str,
 )
@@ -89,7 +89,7 @@ def test_the_same_network_replies_alike(local: Loaded, tmp_path: Path, settings:
         rows = []
         for each in (local, far):
             asked = protocol(each, **settings)
-            if settings["way"] == "score":
+            if settings["kind"] == "score":
                 found = score.rate(PAIR, Task(), asked.speaker(), blind=True)
                 rows.append(([one.scores for one in found.forward], found.replies))
             else:

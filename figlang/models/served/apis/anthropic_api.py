@@ -57,7 +57,7 @@ class AnthropicApi(Api):
             message = await self._client.messages.create(**asked(call.body))
         except anthropic.APIError as error:
             raise explained(self.model, error, anthropic) from None
-        return told(message.model_dump(mode="json"))
+        return answer_of(message.model_dump(mode="json"))
 
     async def models(self) -> list[str]:
         return [model.id async for model in self._client.models.list()]
@@ -87,7 +87,7 @@ def asked(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def told(message: Mapping[str, Any]) -> Answer:
+def answer_of(message: Mapping[str, Any]) -> Answer:
     """An answer in OpenAI's form."""
     blocks = [block for block in message.get("content") or () if isinstance(block, Mapping)]
     text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")

@@ -68,7 +68,7 @@ class GoogleApi(Api):
         except Exception as error:  # the transport raises what it pleases
             where, said = self.model.base_url, without_key(self.model, one_line(error))
             raise EndpointError(f"{where} cannot be asked ({said}); is the server running?", None) from None
-        return told(answer.model_dump(mode="json"))
+        return answer_of(answer.model_dump(mode="json"))
 
 
 def asked(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def asked(body: Mapping[str, Any]) -> dict[str, Any]:
     return {"model": body["model"], "contents": contents, "config": config}
 
 
-def told(answer: Mapping[str, Any]) -> Answer:
+def answer_of(answer: Mapping[str, Any]) -> Answer:
     """An answer in OpenAI's form. A prompt that was blocked has no candidates and counts as refused."""
     candidates = answer.get("candidates") or [{"finish_reason": "SAFETY"}]
     first = candidates[0]

@@ -7,7 +7,7 @@ from typing import Any
 
 from figlang.evaluation.protocols.speaking import Speaker
 from figlang.scoring.answered import Answered
-from figlang.tasks.instructions import LANGUAGES, Instructions, told
+from figlang.tasks.instructions import LANGUAGES, Instructions, filled
 from figlang.tasks.lettered import Lettered
 from figlang.types import Chat, Prediction, Turn
 
@@ -21,7 +21,7 @@ class Result:
     measured: list[dict[str, Any]] = field(default_factory=list)
 
 
-class Way(ABC):
+class LetteredProtocol(ABC):
     """A protocol for questions with lettered options."""
 
     @abstractmethod
@@ -54,17 +54,17 @@ def asking(one: Lettered, instruction: str, answer: str, speaker: Speaker) -> li
         answer: The answer of an example, with a place for its letter.
         speaker: The model.
     """
-    told_here = told(instruction, letters=words(speaker).letters(len(one.item.options)))
+    asked = filled(instruction, letters=words(speaker).letters(len(one.item.options)))
     if not speaker.settings.turns or not one.shots:
         before = one.before if not speaker.settings.turns else ""
-        return [Turn("user", f"{before}{one.question}\n\n{told_here}")]
+        return [Turn("user", f"{before}{one.question}\n\n{asked}")]
     turns = []
     for question, letter in one.shots:
         turns += [
-            Turn("user", f"{question}\n\n{told_here}"),
-            Turn("assistant", told(answer, letter=letter.strip("() "))),
+            Turn("user", f"{question}\n\n{asked}"),
+            Turn("assistant", filled(answer, letter=letter.strip("() "))),
         ]
-    return [*turns, Turn("user", f"{one.question}\n\n{told_here}")]
+    return [*turns, Turn("user", f"{one.question}\n\n{asked}")]
 
 
 def message(chat: Chat) -> str:
