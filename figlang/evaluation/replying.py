@@ -136,8 +136,8 @@ class Protocol:
             )
         found = PROTOCOLS[self.settings.kind]().ask([*asked, *unseen], self.speaker(progress))
         count = len(asked)
-        warn(found.replies[:count], "", self.speaker().max_tokens)
-        warn(found.replies[count:], " to questions with a hidden context", self.speaker().max_tokens)
+        warn(found.replies[:count], "", self.speaker())
+        warn(found.replies[count:], " to questions with a hidden context", self.speaker())
         return Asked(
             [question.source.id for question in asked],
             found.predictions[:count],
@@ -173,7 +173,7 @@ def _rated(protocol: Protocol, share: Share, how: How) -> Rows:
         )
     speaker = protocol.speaker(how.progress)
     found = score.rate(share.items, share.task, speaker, how.blind)
-    warn(found.replies, "", speaker.max_tokens)
+    warn(found.replies, "", speaker)
     return Rows(
         share.place(found.forward),
         None if found.blind is None else share.place(found.blind),
@@ -209,22 +209,25 @@ def _changed(settings: ProtocolConfig) -> dict[str, Any]:
     }
 
 
-def warn(answered: Sequence[Answered], which: str, max_tokens: int) -> None:
+def warn(answered: Sequence[Answered], which: str, speaker: Speaker) -> None:
     """Say how many replies cannot be read.
 
     Args:
         answered: The replies.
         which: Words behind "replies".
-        max_tokens: The limit of tokens.
+        speaker: Who replied.
     """
     invalid = [each for each in answered if each.letter is None]
     if not invalid:
         return
+    # The protocol's own limit hides that of the scoring.
+    limit = "protocol" if speaker.settings.max_tokens else "scoring"
     log.warning(
         "%d of %d replies%s name no option and count as wrong (%d of them refused by a content filter, "
-        "%d cut at scoring.max_tokens=%d)",
+        "%d cut at %s.max_tokens=%d)",
         *(len(invalid), len(answered), which),
         sum(each.refused for each in invalid),
         sum(each.cut for each in invalid),
-        max_tokens,
+        limit,
+        speaker.max_tokens,
     )

@@ -124,6 +124,23 @@ def test_invalid_replies_are_counted_reported_and_wrong(
     assert "invalid replies" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["scoring=letter", "scoring.max_tokens=9"],
+        ["protocol=letter", "protocol.max_tokens=9"],
+    ],
+)
+def test_replies_that_were_cut_name_the_option_that_lets_them_end(
+    words: list[str], here: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    cut = {"message": {"role": "assistant", "content": "Let me think"}, "index": 0, "finish_reason": "length"}
+    answer = 200, {}, json.dumps({"choices": [cut]})
+    with serving(Stub(fault=lambda _, body: answer if "(A)" in str(body) else None)) as stub:
+        run(evaluate_command, monkeypatch, stub, "data.limit=4", *words)
+    assert f"8 cut at {words[1]})" in caplog.text
+
+
 def test_letters_after_examples_from_the_training_items(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(Stub()) as stub:
         run(evaluate_command, monkeypatch, stub, "data.limit=4", "scoring=letter", "prompt=k3")
