@@ -61,6 +61,7 @@ def _judge(
     place = Path(config.folder) / judges.FOLDER / slug(config.name or model.manifest.name)
     how = rubrics.asking(model, config.ask, config.chat, config.orders == "both", config.max_tokens)
     wanted = _decided_by(model, how, answers, against)
+    folders.check_place(place.parent)
     with folders.locked(place, "name=NAME", ownership.RESULT):
         if (before := outputs.finished(place)) and not config.overwrite:
             if changed := list(outputs.differences(before.get("decided_by"), wanted)):

@@ -89,6 +89,14 @@ class VerdictRow(TypedDict):
     asked: list[dict[str, Any]]
 
 
+@with_config(OPEN)
+class JudgeAbout(TypedDict):
+    """metrics.json of a judge: its settings, and the hashes of its files."""
+
+    judge: str
+    files: NotRequired[dict[str, str]]
+
+
 @with_config(STRICT)
 class RankingRow(TypedDict):
     """A line of rankings/*.jsonl."""

@@ -7,7 +7,9 @@ memory at a time.
 
 import csv
 from collections.abc import Iterator
+from errno import EINVAL
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -21,6 +23,7 @@ MEASURED = TypeAdapter(schemas.MeasuredRow)
 REPLY = TypeAdapter(schemas.ReplyRow)
 ANSWER = TypeAdapter(schemas.AnswerRow)
 VERDICT = TypeAdapter(schemas.VerdictRow)
+JUDGE = TypeAdapter(schemas.JudgeAbout)
 RANKING = TypeAdapter(schemas.RankingRow)
 DOCUMENT = TypeAdapter(schemas.Document)
 RECIPE = TypeAdapter(schemas.RunRecipe)
@@ -51,6 +54,7 @@ def rows(path: Path, schema: TypeAdapter[Any], noun: str, remedy: str) -> Iterat
         FiglangError: If a line does not fit. It names the file, the line and the fault.
     """
     try:
+        check_regular(path)
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 try:
@@ -103,6 +107,7 @@ def text(path: Path, remedy: str) -> str:
         FiglangError: If it cannot be read as UTF-8.
     """
     try:
+        check_regular(path)
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise FiglangError(f"{path} cannot be read ({one_line(error)}); {remedy}") from error
@@ -115,12 +120,23 @@ def plain(path: Path, remedy: str) -> dict[str, Any]:
         FiglangError: If the file is missing or is something else. `remedy` ends the message.
     """
     try:
+        check_regular(path)
         content = from_json(path.read_bytes(), allow_inf_nan=False)
     except (OSError, ValueError) as error:
         raise FiglangError(f"{path} is damaged ({one_line(error)}); {remedy}") from error
     if not isinstance(content, dict):
         raise FiglangError(f"{path} is damaged (it does not hold an object in braces); {remedy}")
     return content
+
+
+def check_regular(path: Path) -> None:
+    """Check that a path is not a pipe or a device, whose reading might never end.
+
+    Raises:
+        OSError: It is.
+    """
+    if not S_ISREG(mode := path.stat().st_mode) and not S_ISDIR(mode):  # the system refuses to read a folder
+        raise OSError(EINVAL, "it is a pipe or a device, not a file", str(path))
 
 
 def what(error: ValidationError) -> str:
@@ -145,6 +161,7 @@ def log_rows(path: Path) -> list[tuple[int, int, str, str, float]]:
     remedy = "restore the file, or train again with overwrite=true"
     checked = []
     try:
+        check_regular(path)
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.reader(file, strict=True)
             if (heading := next(reader, None)) is None or tuple(heading) != LOG:

@@ -8,13 +8,14 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from figlang.errors import FiglangError
-from figlang.files import stored
+from figlang.files import ownership, stored
 from figlang.files.redaction import redacted
 from figlang.files.whole import write_text
 from figlang.rating.sheets import COLUMNS, SHEET
@@ -75,8 +76,8 @@ def read(folder: Path, names: Sequence[str], codes: Mapping[str, float], prior: 
     Raises:
         FiglangError: A file cannot be read, or is of other answers.
     """
-    found = sorted((folder / FOLDER).glob(f"*/{FILE}"))
-    return [_judge(path, names, codes, prior) for path in found]
+    found = sorted(path.parent for path in (folder / FOLDER).glob(f"*/{ABOUT}"))
+    return [_judge(place / FILE, names, codes, prior) for place in found]
 
 
 def _judge(path: Path, names: Sequence[str], codes: Mapping[str, float], prior: str) -> Judge:
@@ -86,10 +87,30 @@ def _judge(path: Path, names: Sequence[str], codes: Mapping[str, float], prior: 
         raise FiglangError(f"{path} is not of the answers of this sheet; {remedy}")
     if unknown := {one.word for one in verdicts if one.word is not None} - codes.keys():
         raise FiglangError(f"{path} has the word {min(unknown)!r}, which the scale does not have; {remedy}")
-    if prior == "removed" and all(each.asked and PROBABILITIES in each.asked[0] for each in verdicts):
+    about = stored.document(path.parent / ABOUT, stored.JUDGE, remedy)
+    ownership.check_files(path.parent, about.get("files", {}))
+    if odd := next((one for one in verdicts if not _plausible(one, codes)), None):
+        raise FiglangError(f"{path}: {odd.id} has values that are not of the words of the scale; {remedy}")
+    if prior == "removed" and all(_weighed(each, codes) for each in verdicts):
+        if len({len(each.asked) for each in verdicts}) > 1:
+            raise FiglangError(f"{path}: some answers were asked about more often than others; {remedy}")
         verdicts = without_prior(verdicts)
-    about = stored.document(path.parent / ABOUT, stored.OBJECT, remedy)
     return of(path.parent.name, verdicts, names, codes, about)
+
+
+def _plausible(verdict: Verdict, codes: Mapping[str, float]) -> bool:
+    return not verdict.values or set(verdict.values) in ({LIKENESS}, set(codes))
+
+
+def _weighed(verdict: Verdict, codes: Mapping[str, float]) -> bool:
+    """Whether there are log-probabilities of all words, in whatever was asked."""
+    found = [one.get(PROBABILITIES) for one in verdict.asked]
+    return bool(found) and all(
+        isinstance(one, Mapping)
+        and set(one) == set(codes)
+        and all(isinstance(value, int | float) and isfinite(value) for value in one.values())
+        for one in found
+    )
 
 
 def without_prior(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -103,7 +124,7 @@ def without_prior(verdicts: Sequence[Verdict]) -> list[Verdict]:
     Args:
         verdicts: What a judge says of all answers, with the log-probabilities of the words.
     """
-    words = list(verdicts[0].values)
+    words = list(verdicts[0].asked[0][PROBABILITIES])
     logs_NOW = np.array(
         [[[one[PROBABILITIES][word] for word in words] for one in each.asked] for each in verdicts]
     )

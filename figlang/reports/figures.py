@@ -199,12 +199,12 @@ def _but_prompt(content: Mapping[str, Any]) -> Any:
     )
 
 
-def _order(name: str) -> tuple[bool, bool, list[int | str]]:
+def _order(name: str) -> tuple[bool, bool, list[tuple[int, str]]]:
     """Order of the bars: no prompt, the suffix, then prompts by number of examples."""
     return (
         name != "none",
         name != "suffix",
-        [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)],
+        [(len(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d+)", name)],
     )
 
 

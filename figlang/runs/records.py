@@ -144,7 +144,7 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
         known.add(name)
         try:
             numbers = tuple(float(score) for score in scores)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise FiglangError(f"record {place}: a score is not a number; give numbers in scores") from error
         read.append(
             Prediction(

@@ -126,7 +126,7 @@ def people(path: Path) -> dict[str, tuple[Answered, ...]]:
         name, choice = row["id"].strip(), row["choice"].strip()
         if not choice:
             continue
-        if not choice.isdecimal() or int(choice) < 1:
+        if not choice.isdecimal() or len(choice) > 9 or int(choice) < 1:
             raise FiglangError(
                 f"{path}: row {number} has the choice {choice!r}; give the number of an option, from 1"
             )

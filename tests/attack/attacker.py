@@ -31,7 +31,11 @@ MODULES = (
     "tests.attack.warm",
     *(
         f"figlang.commands.{name}"
-        for name in (*COMMANDS, "rate", "release", "report", "reproduce", "transfer")
+        for name in (
+            *COMMANDS,
+            *("export", "judge", "rate", "rate_serve", "release", "report", "reproduce", "sensitivity"),
+            "transfer",
+        )
     ),
 )
 QUIET = ("trainer=cpu", "trainer.progress=false", "trainer.threads=1")

@@ -10,6 +10,8 @@ import pytest
 
 from figlang import config as schemas
 from figlang.config.section import Command, Section
+from figlang.config.verbs.export import ExportConfig
+from figlang.config.verbs.sensitivity import SensitivityConfig
 from tests.attack.attacker import MODULES, Attack, cases, check
 from tests.processes import preload
 from tests.reproducing import OPTIONS
@@ -22,6 +24,9 @@ NEEDED = {
     "merge": ("checkpoint=a", "output=b"),
     "release": ("run=a", "name=b"),
     "rate": ("runs=[a]",),
+    "rate_serve": ("runs=[a]", "raters=[ann]"),
+    "export": ("data=figqa_sample", "tool=inspect"),
+    "sensitivity": ("protocol=letter",),
     "report": ("runs=[a]",),
 }
 SCHEMAS = {
@@ -34,6 +39,9 @@ SCHEMAS = {
     "compare": schemas.CompareConfig,
     "report": schemas.ReportConfig,
     "rate": schemas.RateConfig,
+    "rate_serve": schemas.RateServeConfig,
+    "export": ExportConfig,
+    "sensitivity": SensitivityConfig,
     "judge": schemas.JudgeConfig,
     "merge": schemas.MergeConfig,
     "average": schemas.AverageConfig,
@@ -172,6 +180,22 @@ ACCIDENTS: dict[str, str | None] = {
     "trainer.devices=0": "trainer.devices",
     "trainer.devices=-1": "trainer.devices",
     "trainer.devices=two": "trainer.devices",
+    "trainer.devices=²": "trainer.devices",
+    f"trainer.devices={'9' * 5000}": "trainer.devices",
+    **{f"method.accumulate={value}": "method.accumulate" for value in ("0", "-1", "1.5", "²", "9" * 5000)},
+    "method.accumulate=[auto]": "method.accumulate",
+    "method.batch_size=autos": "method.batch_size",
+    "method.batch_size=auto method.accumulate=2": None,
+    "method.optimizer=adam": "method.optimizer",
+    "method.schedule=[wsd]": "method.schedule",
+    "method.schedule=wsd method.decay=2": "method.decay",
+    "method.optimizer=schedule_free": "method.schedule|schedulefree|figlang",
+    "method.ema=1.5": "method.ema",
+    "method.anchor=lm": "method.anchor",
+    "method.anchor=everything": "method.anchor",
+    "peft=lora peft.r=99999999999999999999": "peft.r",
+    "peft=lora peft.layers=[-1]": "peft.layers",
+    "epoch=best": "epoch",
     "trainer.progress=maybe": "trainer.progress",
     "trainer.threads=two": "trainer.threads",
     "also=miqa": "also",
@@ -263,7 +287,11 @@ SERVED: dict[str, str] = {
 
 def accidents() -> Iterator[Attack]:
     for place, (word, says) in enumerate(ACCIDENTS.items()):
-        words = tuple(word.split()) if word.startswith(("data=miqa ", "-m", "_wandb")) else (word,)
+        words = (
+            tuple(word.split())
+            if word.startswith(("data=miqa ", "-m", "_wandb", "method.", "peft=lora "))
+            else (word,)
+        )
         yield Attack(f"{place}-{word[:40]!r}", "train", ("debug=fast", *words), says)
     for word, says in SERVED.items():
         yield Attack(

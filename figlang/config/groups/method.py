@@ -1,5 +1,6 @@
 """The group method: how a network is trained."""
 
+import re
 from dataclasses import dataclass
 
 from figlang.config.section import AMOUNT, COUNT, POSITIVE, SHARE, Range, Section, option
@@ -138,7 +139,7 @@ class MethodConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.accumulate != "auto" and not (self.accumulate.isdigit() and 0 < int(self.accumulate) < 2**31):
+        if self.accumulate != "auto" and not re.fullmatch("[1-9][0-9]{0,8}", self.accumulate):
             raise FiglangError(f"method.accumulate={self.accumulate} must be auto or a number above 0")
         if self.optimizer == "schedule_free" and self.schedule != "constant":
             raise FiglangError(

@@ -1,5 +1,6 @@
 """The groups trainer, logger and paths: hardware, and where things are logged and kept."""
 
+import re
 from dataclasses import dataclass
 
 from figlang.config.section import Range, Section, option, words
@@ -34,7 +35,7 @@ class TrainerConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.devices != "auto" and not (self.devices.isdigit() and int(self.devices) > 0):
+        if self.devices != "auto" and not re.fullmatch("[1-9][0-9]{0,8}", self.devices):
             raise FiglangError(f"trainer.devices={self.devices} must be auto or a number above 0")
 
 

@@ -169,7 +169,7 @@ def _next(answer: Answer | None) -> tuple[str, float | None]:
     try:
         log_probs = (answer or {})["choices"][0]["logprobs"]
         return str(log_probs["tokens"][0]), float(log_probs["token_logprobs"][0])
-    except (KeyError, IndexError, TypeError, ValueError):
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError):
         return "", None
 
 

@@ -1,17 +1,20 @@
 """Requests as files in OpenAI's batch format, which cost half: requests out, results in.
 
 A line of requests has the key of its request as `custom_id`, so that its result is found again. Whoever has
-the key of the endpoint sends the file and puts the file of results beside it.
+the key of the endpoint sends the file and puts the file of results beside it. A file of results is never
+deleted, whatever its name is: it has been paid for.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from figlang.errors import FiglangError, one_line
-from figlang.files.whole import write_lines
-from figlang.models.served.refusal import FILTER, refusal
+from figlang.files import folders
+from figlang.files.redaction import redacted
+from figlang.files.whole import lock, write_lines
+from figlang.models.served.refusal import FILTER, Answer, refusal, refused
 from figlang.models.served.store import Call, Store
 
 PREFIX = "requests-"
@@ -29,17 +32,28 @@ def write(folder: Path, calls: Sequence[Call]) -> list[Path]:
         The files.
 
     Raises:
-        FiglangError: The folder cannot be written to.
+        FiglangError: The folder cannot be written to, or a request holds a secret.
     """
+    lines = [f"{json.dumps(line(call))}\n" for call in calls]
+    if secret := next((number for number, text in enumerate(lines, 1) if redacted(text) != text), None):
+        raise FiglangError(
+            f"request {secret} of {len(calls)} holds a key or password, which is not written into "
+            f"model.batch={folder}; take it out of the data or the prompt, or leave model.batch out"
+        )
+    folders.check_place(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.glob(f"{PREFIX}*.jsonl"):
-            old.unlink()
-        files = []
-        for number, start in enumerate(range(0, len(calls), MOST), start=1):
-            path = folder / f"{PREFIX}{number}.jsonl"
-            write_lines(path, [f"{json.dumps(line(call))}\n" for call in calls[start : start + MOST]])
-            files.append(path)
+        with lock(folder / folders.LOCK, folder, "model.batch=DIR"):
+            for old in folder.glob(f"{PREFIX}*.jsonl"):
+                if _asks(old):
+                    old.unlink()
+            files = []
+            for number, start in enumerate(range(0, len(lines), MOST), start=1):
+                path = folder / f"{PREFIX}{number}.jsonl"
+                if path.exists():
+                    raise FiglangError(f"{path} is not a file of requests; give it another name")
+                write_lines(path, lines[start : start + MOST])
+                files.append(path)
     except OSError as error:
         raise FiglangError(
             f"model.batch={folder} cannot be written to ({error.strerror}); give another folder"
@@ -52,13 +66,16 @@ def line(call: Call) -> dict[str, Any]:
     return {"custom_id": call.key, "method": "POST", "url": f"/v1/{call.route}", "body": dict(call.body)}
 
 
-def read(folder: Path, calls: Sequence[Call], store: Store) -> tuple[int, list[str]]:
-    """Store the results that lie in a folder.
+def read(
+    folder: Path, calls: Sequence[Call], store: Store, unusable: Callable[[Call, Answer], str | None]
+) -> tuple[int, list[str]]:
+    """Store the results that lie in a folder. A result that cannot be used counts as failed.
 
     Args:
         folder: A folder with files of results, *.jsonl. Files of requests are left out.
-        calls: The requests whose results are wanted.
-        store: Where they are stored, if they are not there.
+        calls: The requests whose results are wanted. A useless stored answer is replaced.
+        store: Where they are stored.
+        unusable: Says why an answer cannot be used, or None.
 
     Returns:
         How many results were stored, and the errors of requests that failed.
@@ -66,28 +83,54 @@ def read(folder: Path, calls: Sequence[Call], store: Store) -> tuple[int, list[s
     Raises:
         FiglangError: A line is not a result. It names the file and the line.
     """
-    wanted = {call.key: call for call in calls if call not in store}
+    wanted = {call.key: call for call in calls if call not in store or unusable(call, store[call])}
     stored, failed = 0, []
     for path in sorted(folder.glob("*.jsonl")):
-        if path.name.startswith(PREFIX):
+        if _asks(path):
             continue
-        # A reply may hold other characters that Python takes for the end of a line.
-        for number, text in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+        for number, text in enumerate(_lines(path), start=1):
             if not text.strip():
                 continue
             key, status, body = _result(path, number, text)
             call = wanted.get(key)
-            if call is None or call in store:
+            if call is None:
                 continue  # of another command, or a line that stands twice
-            if status == 200 and body.get("choices"):
-                store[call] = body
-                stored += 1
-            elif FILTER.search(json.dumps(body)):
-                store[call] = refusal(one_line(Exception(json.dumps(body))))
-                stored += 1
+            said = f"{status}, {one_line(Exception(json.dumps(body)))}"
+            answer = body if status == 200 and body.get("choices") else None
+            if answer is None and FILTER.search(json.dumps(body)):
+                answer = refusal(said)
+            reason = said if answer is None else None if refused(answer) else unusable(call, answer)
+            if answer is None or reason is not None:
+                failed.append(f"{path.name} line {number}: {reason}")
             else:
-                failed.append(f"{path.name} line {number}: {status}, {one_line(Exception(json.dumps(body)))}")
+                store[call] = answer
+                stored += 1
+                del wanted[key]
     return stored, failed
+
+
+def _asks(path: Path) -> bool:
+    """Whether a file is one of requests: each line of it asks, and none answers."""
+    if not path.name.startswith(PREFIX) or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            row = json.loads(file.readline())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and row.keys() == {"custom_id", "method", "url", "body"}
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file. JSON may hold the separators of lines that Unicode has besides."""
+    try:
+        if not path.is_file():
+            raise FiglangError(f"{path} is not a file; take it out of model.batch={path.parent}")
+        return path.read_text(encoding="utf-8").split("\n")
+    except (OSError, ValueError) as error:
+        raise FiglangError(
+            f"{path} cannot be read ({one_line(error)}); put the file of results there again"
+        ) from error
 
 
 def _result(path: Path, number: int, text: str) -> tuple[str, int | None, dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 from figlang.config import ProtocolConfig, SamplingConfig
 from figlang.models.served.cost import usage
 from figlang.models.served.refusal import Answer, refused
+from figlang.models.served.spans import numbers
 from figlang.models.served.store import Call
 from figlang.types import Chat, Reply, said
 
@@ -98,8 +99,8 @@ def first_tokens(answer: Answer) -> list[tuple[str, float]]:
     """The likeliest first tokens of a reply with their log-probabilities; none if the answer has none."""
     try:
         shown = choice(answer)["logprobs"]["content"][0]["top_logprobs"]
-        return [(str(one["token"]), float(one["logprob"])) for one in shown]
-    except (KeyError, IndexError, TypeError, ValueError):
+        return numbers((one["token"], one["logprob"]) for one in shown)
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError):
         return []
 
 

@@ -119,7 +119,7 @@ class Client:
             if self.model.dry_run:
                 return self._planned(calls, missing)
             if self.model.batch is not None:
-                missing = self._batched(Path(self.model.batch), missing)
+                missing = self._batched(Path(self.model.batch), missing, unusable)
             if missing:
                 self._announce(len(wanted), missing)
                 try:
@@ -140,21 +140,23 @@ class Client:
 
     def _planned(self, calls: Sequence[Call], missing: Sequence[Call]) -> list[Answer]:
         """Note the requests, and answer those that are not stored by an assumption."""
-        self.plan.add(missing, [call for call in calls if call not in missing])
         lacking = {call.key for call in missing}
+        self.plan.add(missing, [call for call in calls if call.key not in lacking])
         return [self.plan.assumed(call) if call.key in lacking else self.store[call] for call in calls]
 
-    def _batched(self, folder: Path, missing: Sequence[Call]) -> list[Call]:
+    def _batched(self, folder: Path, missing: Sequence[Call], unusable: Unusable) -> list[Call]:
         """Read the results of a batch, and write the requests that have none.
 
         Raises:
             FiglangError: Requests were written. It says what to do with them.
         """
-        stored, failed = batch.read(folder, missing, self.store)
+        stored, failed = batch.read(folder, missing, self.store, unusable)
         log.info("%d results of %s are stored", stored, folder)
         if failed:
             log.warning("%d requests of the batch failed and are written again (%s)", len(failed), failed[0])
-        left = [call for call in missing if call not in self.store]
+        left = [
+            call for call in missing if call not in self.store or _useless(call, self.store[call], unusable)
+        ]
         if left:
             files = ", ".join(map(str, batch.write(folder, left)))
             sent, received = self.meter.estimate(left)

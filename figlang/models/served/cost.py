@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Any
 
 from figlang.config import ModelConfig
@@ -11,6 +10,7 @@ from figlang.models.served.store import Call
 PROBES = 8  # requests whose replies show what the others will take
 ENOUGH = 4 * PROBES  # fewer requests are estimated without them
 PRICE = 0.5  # of a request in a batch, as a part of the usual price
+MOST = 1e15  # that an answer can have taken; a server that says more is not believed
 BYTES_PER_TOKEN = 4.0  # a value for English under most vocabularies, until an endpoint has shown its own
 
 
@@ -26,7 +26,7 @@ def usage(answer: Mapping[str, Any]) -> dict[str, float]:
     return {
         own: value
         for own, value in found.items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value >= 0
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MOST
     }
 
 
@@ -133,7 +133,7 @@ class Meter:
 
     def add(self, call: Call, answer: Mapping[str, Any]) -> None:
         """Count an answer, by the endpoint's own numbers or, without them, by the estimate."""
-        sent, received = _said(answer, "prompt_tokens"), _said(answer, "completion_tokens")
+        sent, received = _said(answer, "tokens_in"), _said(answer, "tokens_out")
         likely, most = self.estimate([call])
         self.hidden = max(self.hidden, sent - _bytes(call))
         self.sent += sent or likely
@@ -150,9 +150,7 @@ class Meter:
 
 
 def _said(answer: Mapping[str, Any], name: str) -> int:
-    usage = answer.get("usage")
-    value = usage.get(name) if isinstance(usage, Mapping) else None
-    return value if isinstance(value, int) else 0
+    return round(usage(answer).get(name, 0))
 
 
 def _bytes(call: Call) -> int:

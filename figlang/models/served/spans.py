@@ -1,8 +1,8 @@
 """Tokens of a prompt with their log-probabilities, read from an endpoint's answer."""
 
 import re
-from collections.abc import Mapping, Sequence
-from math import isfinite
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf, isfinite, isnan
 from typing import Any, NamedTuple
 
 from figlang.errors import FiglangError
@@ -64,9 +64,21 @@ def likeliest(answer: Mapping[str, Any]) -> list[tuple[str, float]]:
     """
     try:
         top = answer["choices"][0]["logprobs"]["top_logprobs"][0]
-        return sorted(((str(token), float(value)) for token, value in top.items()), key=lambda pair: -pair[1])
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+        return sorted(numbers(top.items()), key=lambda pair: -pair[1])
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError):
         return []
+
+
+def numbers(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[str, float]]:
+    """Tokens with their log-probabilities, without those of probability 0; none if one is not a number.
+
+    Raises:
+        TypeError, ValueError, OverflowError: One is something else than a number.
+    """
+    read = [(str(token), float(value)) for token, value in pairs]
+    if any(isnan(value) or value == inf for _, value in read):
+        return []
+    return [pair for pair in read if isfinite(pair[1])]
 
 
 def _words(answer: Mapping[str, Any]) -> list[tuple[str, float | None]]:
@@ -90,7 +102,7 @@ def _words(answer: Mapping[str, Any]) -> list[tuple[str, float | None]]:
             (str(word), None if value is None else float(value))
             for word, value in zip(words, values, strict=True)
         ]
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError):
         return []
     known = [value for _, value in pairs if value is not None]
     complete = len(known) >= max(1, len(pairs) - 1) and all(value is not None for _, value in pairs[1:])

@@ -1,14 +1,15 @@
 """The server: signing in, the work of one rater, and the organiser's view. Nobody sees another's work."""
 
 import json
+import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from hashlib import sha256
-from math import isfinite
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from unicodedata import category
+from urllib.parse import SplitResult, urlsplit
 
 from figlang.config import RateServeConfig
 from figlang.config.verbs.rate import LOOPBACK, RATER
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+log = logging.getLogger("figlang")
+
 HERE = Path(__file__).parent
 FILES = {
     "/": ("rater/page.html", "text/html"),
@@ -34,6 +37,7 @@ FILES = {
 COOKIE, TOKEN = "figlang_rating", "x-figlang-token"
 LARGEST = 32_768  # bytes of a request
 LONGEST = 4_000  # characters of a paraphrase
+LATEST = 1e12  # seconds that nobody looks at an item
 TRIES, WITHIN = 20, 60.0  # wrong codes of everybody together, in so many seconds
 HEADERS = {
     "Content-Security-Policy": (
@@ -165,7 +169,7 @@ class Pages:
         place, seconds = content.get("place"), content.get("seconds")
         if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < len(shown):
             raise RefusedError(400, "There is no such item.")
-        if not isinstance(seconds, int | float) or not isfinite(seconds):
+        if not isinstance(seconds, int | float) or not abs(seconds) < LATEST:  # nan is not below either
             raise RefusedError(400, "The time is not a number.")
         one = shown[place]
         value = self._value(one, content.get("value"))
@@ -183,10 +187,12 @@ class Pages:
                 raise RefusedError(400, f"{given[:40]!r} is not a code of this study.")
             return given
         if self.study.ask == CHOICE:
-            if not (given.isascii() and given.isdigit() and int(given) < len(one.options)):
+            places = {str(place): option for place, option in enumerate(one.options)}
+            if given not in places:
                 raise RefusedError(400, "There is no such option.")
-            return str(one.options[int(given)])
-        text = " ".join(given.split())
+            return str(places[given])
+        # Signs that command a terminal or end a text are no words. Joiners, which scripts need, are kept.
+        text = " ".join("".join(sign for sign in given if category(sign) != "Cc" or sign.isspace()).split())
         if not text or len(text) > LONGEST:
             raise RefusedError(400, f"Write between 1 and {LONGEST} characters.")
         return text
@@ -247,6 +253,11 @@ def application(pages: Pages, hosts: tuple[str, ...] = ()) -> "Starlette":
                 response = await inner(request)
             except RefusedError as refused:
                 response = _json({"error": str(refused)}, refused.status)
+            except FiglangError as error:  # of the database: a full disk, for example
+                log.error("%s", error)
+                response = _json(
+                    {"error": "The server could not keep or read answers. Tell the organiser."}, 503
+                )
             response.headers.update(HEADERS)
             return response
 
@@ -272,15 +283,22 @@ def application(pages: Pages, hosts: tuple[str, ...] = ()) -> "Starlette":
 def _check_origin(request: "Request", allowed: set[str]) -> None:
     """Refuse other names of this machine (DNS rebinding) and requests that another page makes."""
     host = request.headers.get("host", "")
-    if (urlsplit(f"//{host}").hostname or "") not in allowed:
+    if (_split(f"//{host}").hostname or "") not in allowed:
         raise RefusedError(400, "The page has no such name; the organiser can add it by names=[HOST].")
     if request.method != "POST":
         return
     origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+    if origin is not None and _split(origin).netloc.lower() != host.lower():
         raise RefusedError(403, "This request comes from another page.")
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise RefusedError(415, "Send JSON.")
+
+
+def _split(address: str) -> SplitResult:
+    try:
+        return urlsplit(address)
+    except ValueError as error:
+        raise RefusedError(400, "The request has an address that is none.") from error
 
 
 async def _content(request: "Request") -> Mapping[str, Any]:
@@ -292,6 +310,7 @@ async def _content(request: "Request") -> Mapping[str, Any]:
             raise RefusedError(413, "The request is too large.")
     try:
         content = json.loads(body)
+        json.dumps(content, ensure_ascii=False).encode()  # half a pair of UTF-16 cannot be stored
     except (ValueError, RecursionError) as error:
         raise RefusedError(400, "The request is not JSON.") from error
     if not isinstance(content, dict):

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from figlang.files import folders
 from figlang.files.whole import slug, write_text
 from figlang.rating import sheets
 from figlang.rating.serving import live, order
@@ -24,6 +25,7 @@ FOLDER = "exports"
 def write(study: Study, store: Store, folder: Path, finished: str | None = None) -> list[Path]:
     """Write all files into the folder `exports`, and return their paths."""
     made = files(study, store, finished)
+    folders.check_place(folder / FOLDER)
     (folder / FOLDER).mkdir(exist_ok=True)
     for name, text in made.items():
         write_text(folder / FOLDER / name, text)

@@ -10,7 +10,7 @@ from rich.console import Console
 from figlang.config import RateServeConfig
 from figlang.errors import FiglangError
 from figlang.files.whole import lock
-from figlang.rating.serving import exports
+from figlang.rating.serving import exports, soundness
 from figlang.rating.serving import study as asked
 from figlang.rating.serving.app import Pages, application
 from figlang.rating.serving.store import DATABASE, Store
@@ -41,6 +41,7 @@ def serve(folder: Path, config: RateServeConfig, console: Console) -> None:
             study = asked.of(config, folder)
             store = Store(folder, study.signature)
             try:
+                soundness.check(study, store, folder)
                 store.enrol(config.raters)
                 _run(study, store, folder, config, console)
             finally:
@@ -83,6 +84,7 @@ def export(folder: Path, config: RateServeConfig, console: Console) -> None:
     study = asked.read(folder)
     store = Store(folder, study.signature)
     try:
+        soundness.check(study, store, folder)
         for path in exports.write(study, store, folder, config.finished):
             _say([str(path)], console)
     finally:

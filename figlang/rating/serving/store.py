@@ -10,7 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 
+from pydantic import TypeAdapter, ValidationError
+
 from figlang.errors import FiglangError, one_line
+from figlang.files import folders, stored
 
 DATABASE = "answers.sqlite"
 ORGANISER = ""  # the name of the organiser among the raters, who all have a name
@@ -64,6 +67,9 @@ class Answer:
     revisions: int
 
 
+ROW = TypeAdapter(Answer)
+
+
 def renew(folder: Path, signature: str) -> bool:
     """Give the database of a folder to a changed study if it has no answers, and say whether it was so.
 
@@ -97,26 +103,33 @@ class Store:
             FiglangError: The file is not a database, or is that of another study.
         """
         self._lock = Lock()
-        path = folder / DATABASE
-        path.touch(mode=0o600)  # it holds the codes
-        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._path = path = folder / DATABASE
+        folders.check_place(path)
         try:
+            path.touch(mode=0o600)  # it holds the codes
+            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        except (OSError, sqlite3.Error) as error:
+            raise FiglangError(
+                f"{path} cannot be opened ({one_line(error)}); choose another folder="
+            ) from error
+        try:
+            damage = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if damage != "ok":
+                raise sqlite3.DatabaseError(damage)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")  # also after a loss of power
             self._connection.executescript(TABLES)
             self._connection.execute("INSERT OR IGNORE INTO facts VALUES ('study', ?)", (signature,))
             found = self._connection.execute("SELECT value FROM facts WHERE name = 'study'").fetchone()[0]
-        except sqlite3.DatabaseError as error:
+            self.enrol([ORGANISER])
+        except (sqlite3.Error, FiglangError) as error:
             self._connection.close()
-            raise FiglangError(
-                f"{path} cannot be used ({one_line(error)}); restore the file, or choose another folder="
-            ) from error
+            raise error if isinstance(error, FiglangError) else self._fault(error) from error
         if found != signature:
             self._connection.close()
             raise FiglangError(
                 f"{path} has answers to another study than study.json; put the files of one study together"
             )
-        self.enrol([ORGANISER])
 
     def close(self) -> None:
         """Close the database. Everything in it is on the disk already."""
@@ -124,8 +137,22 @@ class Store:
 
     @contextmanager
     def _used(self) -> Iterator[sqlite3.Connection]:
+        """The connection.
+
+        Raises:
+            FiglangError: The database cannot be read or written.
+        """
         with self._lock:
-            yield self._connection
+            try:
+                yield self._connection
+            except sqlite3.Error as error:
+                raise self._fault(error) from error
+
+    def _fault(self, error: Exception) -> FiglangError:
+        return FiglangError(
+            f"{self._path} cannot be used ({one_line(error)}); make space on the disk, restore the file, "
+            "or choose another folder="
+        )
 
     def enrol(self, names: Sequence[str]) -> None:
         """Give a code to everybody who has none yet."""
@@ -200,10 +227,12 @@ class Store:
         """The last answer of every rater to every question, in the order in which they were given."""
         with self._used() as base:
             rows = base.execute(LATEST).fetchall()
-        return [
-            Answer(rater, question, value, bool(confident), seconds, at, revisions)
-            for rater, question, value, confident, seconds, at, revisions in rows
-        ]
+        try:
+            return [ROW.validate_python(dict(zip(Answer.__annotations__, row, strict=True))) for row in rows]
+        except ValidationError as error:
+            raise FiglangError(
+                f"{self._path} has an answer that no page wrote ({stored.what(error)}); restore the file"
+            ) from error
 
     def latest_of(self, rater: str) -> dict[str, Answer]:
         """The last answers of one rater by question."""

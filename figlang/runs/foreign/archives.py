@@ -2,11 +2,13 @@
 3.14 on."""
 
 import zlib
+from lzma import LZMAError
 from struct import unpack
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 ZSTANDARD = 93  # the number of the method in a ZIP archive
 LOCAL = 30  # bytes of a local header before the name
+LARGEST = 1 << 28  # bytes of a member: a few kilobytes of an archive can become gigabytes of memory
 
 
 def member(archive: ZipFile, name: str) -> bytes:
@@ -21,7 +23,14 @@ def member(archive: ZipFile, name: str) -> bytes:
         BadZipFile: Its bytes are damaged.
     """
     info = archive.getinfo(name)
-    return _zstandard(archive, info) if info.compress_type == ZSTANDARD else archive.read(info)
+    if info.file_size > LARGEST:
+        raise BadZipFile(f"{name} is larger than {LARGEST} bytes")
+    if info.compress_type == ZSTANDARD:
+        return _zstandard(archive, info)
+    try:
+        return archive.read(info)
+    except (zlib.error, LZMAError, EOFError, RuntimeError) as error:  # damaged, or encrypted
+        raise BadZipFile(f"{name} is damaged or encrypted") from error
 
 
 def _zstandard(archive: ZipFile, info: ZipInfo) -> bytes:

@@ -83,11 +83,11 @@ def _scores(row: Mapping[str, Any], where: str) -> tuple[float, ...] | None:
         if isinstance(value, str):
             try:
                 value = json.loads(value)
-            except ValueError:
+            except (ValueError, RecursionError):
                 value = None
         return scores(value, where)
-    numbered = [key for key in row if key.startswith("score_") and key[6:].isdecimal()]
-    ordered = sorted(numbered, key=lambda key: int(key[6:]))
+    numbered = [key for key in row if key.startswith("score_") and option(key[6:]) is not None]
+    ordered = sorted(numbered, key=lambda key: option(key[6:]) or 0)
     given = [row[key] for key in ordered if row[key] not in (None, "")]
     return scores(given, where) if given else None
 

@@ -62,5 +62,11 @@ def _options(row: Mapping[str, Any]) -> list[str]:
         return [str(one[1]).strip() for one in asked if isinstance(one, list) and len(one) > 1]
     if not isinstance(asked, Mapping):
         return []
-    numbered = sorted(asked.items(), key=lambda one: int(re.sub(r"\D", "", one[0]) or 0))
+    numbered = sorted(asked.items(), key=lambda one: _number(one[0]))
     return [str(each.get("arg_1", "")).strip() for _, each in numbered if isinstance(each, Mapping)]
+
+
+def _number(key: str) -> tuple[int, str]:
+    """What sorts keys by the number in them, however long it is."""
+    digits = re.sub(r"\D", "", key).lstrip("0")
+    return len(digits), digits

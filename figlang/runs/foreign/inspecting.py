@@ -28,7 +28,7 @@ def read(path: Path, join: str | None) -> tuple[str, list[Prediction]]:
     """
     header, samples = _archive(path) if path.suffix == ".eval" else _json(path)
     model = header.get("eval", {}).get("model") if isinstance(header.get("eval"), Mapping) else None
-    several = len({sample.get("epoch", 1) for sample in samples}) > 1
+    several = len({str(sample.get("epoch", 1)) for sample in samples}) > 1
     predictions = [_prediction(path, sample, join, several) for sample in samples]
     return str(model or path.stem), predictions
 
@@ -53,8 +53,9 @@ def _places(sample: Mapping[str, Any], count: int) -> Sequence[int]:
     """The place of each shown option in figlang's item, which a task by `figlang export` keeps as metadata.
     Other logs have the order of their own items."""
     kept = at(sample, "metadata.options")
-    if isinstance(kept, list) and sorted(kept, key=str) == sorted(range(count), key=str):
-        return kept
+    if isinstance(kept, list) and all(type(place) is int for place in kept):
+        places: list[int] = kept
+        return places if sorted(places) == list(range(count)) else range(count)
     return range(count)
 
 

@@ -7,6 +7,9 @@ from typing import Any
 
 from figlang.errors import FiglangError
 
+OPTIONS = 1000  # of an item at most: scores are made for every option up to the one that a row names
+LARGEST = 10**18
+
 
 def at(row: Mapping[str, Any], place: str) -> Any:
     """The value at `key` or at `key.key` of nested objects; None if there is none."""
@@ -24,7 +27,9 @@ def identifier(row: Mapping[str, Any], places: Sequence[str], where: str) -> str
     """
     for place in places:
         value = at(row, place)
-        if isinstance(value, str | int) and str(value):
+        if isinstance(value, str) and value:
+            return value
+        if type(value) is int and abs(value) < LARGEST:  # longer ones cannot be written as text
             return str(value)
     raise FiglangError(f"{where} has no {' or '.join(places)}; name the column of ids by join=COLUMN")
 
@@ -34,14 +39,13 @@ def option(value: Any, options: Sequence[str] = ()) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
-        return value if value >= 0 else None
+        return value if 0 <= value < OPTIONS else None
     text = str(value).strip()
     if text in options:
         return options.index(text)
-    if text.isdecimal():
-        return int(text)
-    if text.endswith(".0") and text[:-2].isdecimal():  # a program that marks empty cells by NaN wrote it
-        return int(text[:-2])
+    digits = text.removesuffix(".0")  # a program that marks empty cells by NaN wrote it
+    if digits.isdecimal():
+        return int(digits) if len(digits) < len(str(OPTIONS)) else None
     return ascii_uppercase.index(text) if len(text) == 1 and text in ascii_uppercase else None
 
 
@@ -57,8 +61,8 @@ def scores(values: Any, where: str) -> tuple[float, ...]:
         FiglangError: It is something else.
     """
     try:
-        numbers = tuple(float(value) for value in values)
-    except (TypeError, ValueError):
+        numbers = tuple(float(value) for value in values) if isinstance(values, list) else ()
+    except (TypeError, ValueError, OverflowError):
         numbers = ()
     if len(numbers) < 2 or not all(map(isfinite, numbers)):
         raise FiglangError(f"{where} has no list of two finite scores or more; give a choice instead")

@@ -148,8 +148,8 @@ def _families(free: Sequence[str]) -> dict[str, tuple[str, ...]]:
         member = _MEMBER.fullmatch(name)
         if member is not None:
             last = member[2]
-            count = int(last) if last.isdigit() else ord(last.lower()) - ord("a") + 1
-            kind = "" if last.isdigit() else " "  # option1 and option_a are not of one family
+            count = int(last) if last.isdecimal() else ord(last.lower()) - ord("a") + 1
+            kind = "" if last.isdecimal() else " "  # option1 and option_a are not of one family
             found.setdefault(member[1].lower() + kind, {})[count] = name
     families: dict[str, tuple[str, ...]] = {}
     for prefix, members in found.items():

@@ -184,7 +184,7 @@ def _texts(value: Any) -> list[str] | None:
 
 
 def _literal(text: str) -> Any:
-    if text.strip().isdigit():
+    if text.strip().isdecimal() and len(text) < 19:
         return int(text)
     if text.startswith("[") and text.endswith("]"):
         try:

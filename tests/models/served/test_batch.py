@@ -10,6 +10,7 @@ from evaluate import main as evaluate_command
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
 from figlang.models.served import batch
+from figlang.models.served.chatting import unspoken
 from figlang.models.served.client import Client
 from figlang.models.served.store import Call, Store
 from tests.stub_server import MODEL, Stub, serving
@@ -89,11 +90,11 @@ def test_failures_are_told_and_refusals_are_answers(tmp_path: Path) -> None:
     ]
     (tmp_path / "results.jsonl").write_text("\n".join(lines))
     with Store(tmp_path / "store" / "answers.jsonl") as store:
-        stored, failed = batch.read(tmp_path, CALLS, store)
+        stored, failed = batch.read(tmp_path, CALLS, store, unspoken)
         assert stored == 2
         assert failed == ['results.jsonl line 2: 500, {"error": {"message": "overloaded"}}']
         assert CALLS[1] not in store
-        assert batch.read(tmp_path, CALLS[:1], store) == (0, [])
+        assert batch.read(tmp_path, CALLS[:1], store, unspoken) == (0, [])
 
 
 def test_a_reply_with_a_line_separator_is_one_line(tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_a_reply_with_a_line_separator_is_one_line(tmp_path: Path) -> None:
     row = {"custom_id": CALLS[0].key, "response": {"status_code": 200, "body": good}}
     (tmp_path / "results.jsonl").write_text(json.dumps(row, ensure_ascii=False) + "\n", encoding="utf-8")
     with Store(tmp_path / "store" / "answers.jsonl") as store:
-        assert batch.read(tmp_path, CALLS, store) == (1, [])
+        assert batch.read(tmp_path, CALLS, store, unspoken) == (1, [])
         assert store[CALLS[0]] == good
 
 
@@ -113,7 +114,7 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str) -> None:
         Store(tmp_path / "store" / "answers.jsonl") as store,
         pytest.raises(FiglangError, match="line 2 is not a result of a batch"),
     ):
-        batch.read(tmp_path, CALLS, store)
+        batch.read(tmp_path, CALLS, store, unspoken)
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ async function send(answer) {
       at("refused").textContent = "Your session has ended. Sign in again: your last answer is kept and sent then.";
       return;
     }
-    if (error.status) {
+    if (error.status && error.status < 500) {
       keep(`unsent-${work.name}`, null);
       press();
       at("message").textContent = error.message;
@@ -223,8 +223,9 @@ async function send(answer) {
 }
 
 function wait(again, error) {
-  if (error.status) { at("trouble").textContent = error.message; at("trouble").hidden = false; return; }
-  at("trouble").textContent = "The server does not answer. This page tries again by itself; your last answer is kept until then.";
+  if (error.status && error.status < 500) { at("trouble").textContent = error.message; at("trouble").hidden = false; return; }
+  const what = error.status ? "The server could not keep this. Tell the organiser." : "The server does not answer.";
+  at("trouble").textContent = `${what} This page tries again by itself; your last answer is kept until then.`;
   at("trouble").hidden = false;
   setTimeout(again, 1000);
 }
