@@ -71,7 +71,7 @@ def test_separators_within_a_text_end_no_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in damage.ANY | damage.JSON if kind != "missing"])
 def test_a_damaged_file_is_named(tmp_path: Path, kind: str) -> None:
-    (tmp_path / "results.jsonl").write_text(result(CALLS[0]) * 2)
+    (tmp_path / "results.jsonl").write_text(result(CALLS[0]) * 3)
     (damage.ANY | damage.JSON)[kind]("results.jsonl")(tmp_path)
     if kind == "empty":
         assert read(tmp_path) == (0, [])
