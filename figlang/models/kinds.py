@@ -8,10 +8,13 @@ import copy
 from typing import Any
 
 import torch
-from peft import PeftConfig, PeftModel, PeftType
+from peft import IA3Config, PeftConfig, PeftModel, PeftType, VeraConfig
 from peft.mapping import PEFT_TYPE_TO_CONFIG_MAPPING, PEFT_TYPE_TO_TUNER_MAPPING
+from torch import nn
 from transformers import PreTrainedModel
+from transformers.pytorch_utils import Conv1D
 
+from figlang import config
 from figlang.errors import FiglangError
 from figlang.scoring.adapted import PROMPT
 
@@ -48,6 +51,42 @@ def settings_class(source: str, name: object) -> type[PeftConfig]:
         )
     found: type[PeftConfig] = PEFT_TYPE_TO_CONFIG_MAPPING[kind]
     return found
+
+
+def fresh(
+    peft: config.PeftConfig,
+    targets: str | list[str],
+    excluded: list[str],
+    network: PreTrainedModel,
+    common: dict[str, Any],
+) -> PeftConfig | None:
+    """The settings of new adapters of `peft=ia3` (arXiv 2205.05638) and `vera` (2310.11454).
+
+    Args:
+        peft: Settings of the adapters.
+        targets: Layers with adapters, in peft's words.
+        excluded: Modules without adapters.
+        network: The network.
+        common: Further settings that these kinds share with LoRA.
+
+    Returns:
+        None for LoRA's kinds.
+    """
+    if peft.name == "ia3":
+        return IA3Config(target_modules=targets, exclude_modules=excluded, feedforward_modules=[], **common)
+    if peft.name != "vera":
+        return None
+    # peft's VeRA knows no modules without adapters, so the others are named one by one.
+    head = network.get_output_embeddings()
+    names = [
+        name
+        for name, module in network.named_modules()
+        if isinstance(module, nn.Linear | Conv1D)
+        and module is not head
+        and not any(f".{one}." in f".{name}." for one in excluded)
+        and (targets == "all-linear" or any(f".{name}".endswith(f".{one}") for one in targets))
+    ]
+    return VeraConfig(r=peft.r, vera_dropout=peft.dropout, target_modules=names, **common)
 
 
 def mergeable(settings: PeftConfig) -> bool:

@@ -95,19 +95,23 @@ def adapt(
     if target_modules == "auto":
         # If PEFT has no default for an architecture, all linear layers are a sound choice.
         target_modules = USUAL.get(network.config.model_type, "all-linear")
-    settings = LoraConfig(
+    # A dual encoder has no pooler. But plain transformers would add one when it loads the network, with
+    # adapters on it.
+    excluded = [*kept, "pooler.dense"] if network.base_model is network else kept
+    common: dict[str, Any] = {
+        "modules_to_save": kept or None,
+        "fan_in_fan_out": any(isinstance(module, Conv1D) for module in linear.values()),
+        "revision": revision,
+    }
+    settings = kinds.fresh(peft, target_modules, excluded, network, common) or LoraConfig(
         r=peft.r,
         lora_alpha=peft.alpha,
         lora_dropout=peft.dropout,
         use_dora=peft.name == "dora",
         use_rslora=peft.name == "rslora",
         target_modules=target_modules,
-        # A dual encoder has no pooler. But plain transformers would add one when it loads the network, with
-        # adapters on it.
-        exclude_modules=[*kept, "pooler.dense"] if network.base_model is network else kept,
-        modules_to_save=kept or None,
-        fan_in_fan_out=any(isinstance(module, Conv1D) for module in linear.values()),
-        revision=revision,
+        exclude_modules=excluded,
+        **common,
         init_lora_weights=True if peft.init == "default" else peft.init,
         rank_pattern=dict(peft.rank_pattern or {}),
         alpha_pattern=dict(peft.alpha_pattern or {}),

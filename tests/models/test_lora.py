@@ -31,6 +31,12 @@ from tests.models.trained import FORMATS, ITEMS, exported, loaded_scores, scores
         ("dual", "lora"),
         ("causal", "lora"),
         ("causal", "dora"),
+        ("pair", "ia3"),
+        ("dual", "ia3"),
+        ("causal", "ia3"),
+        ("pair", "vera"),
+        ("dual", "vera"),
+        ("causal", "vera"),
     ],
 )
 def test_an_adapter_folder_scores_as_the_trained_network_did(tmp_path: Path, format: str, kind: str) -> None:
@@ -118,6 +124,14 @@ def test_target_modules_that_are_not_there_are_named_with_those_that_are() -> No
 def test_target_modules_are_checked(asked: Any) -> None:
     with pytest.raises(FiglangError, match=r"must be auto, all-linear or a list|give a list of words"):
         PeftConfig(target_modules=asked)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"), [("ia3", "r", 8), ("ia3", "dropout", 0.2), ("vera", "lr_ratio", 4.0)]
+)
+def test_options_that_a_kind_does_not_have_are_refused(kind: str, name: str, value: Any) -> None:
+    with pytest.raises(FiglangError, match=f"peft.{name} changes nothing under peft={kind}"):
+        PeftConfig(name=kind, **{name: value})
 
 
 def test_another_base_under_the_same_name_is_found_out(tmp_path: Path) -> None:

@@ -76,8 +76,10 @@ def trained(
     adapted = lora.adapt(network, peft, kept, where, None)
     with torch.no_grad():
         for name, parameter in adapted.named_parameters():
-            if "lora_B" in name:
+            if "lora_B" in name or "vera_lambda_b" in name:
                 parameter.normal_(std=0.1)
+            if "ia3_l" in name:
+                parameter.normal_(1.0, 0.3)
     return adapted.eval(), tokenizer, manifest
 
 
@@ -94,7 +96,9 @@ def exported(
     tmp_path: Path, format: str = "pair", architecture: str = "bert", kind: str = "lora"
 ) -> tuple[list[float], Path]:
     model = base(tmp_path / "base", format, architecture)
-    adapted, tokenizer, manifest = trained(model, format, PeftConfig(name=kind, dropout=0.0))
+    adapted, tokenizer, manifest = trained(
+        model, format, PeftConfig(name="ia3") if kind == "ia3" else PeftConfig(name=kind, dropout=0.0)
+    )
     before = scores(adapted, tokenizer, manifest)
     checkpoint.export(adapted, tokenizer, manifest, tmp_path / "model", card.card(manifest, DOCUMENT))
     return before, tmp_path / "model"

@@ -6,13 +6,21 @@ from typing import Any
 from figlang.config.section import COUNT, POSITIVE, SHARE, Range, Section, option
 from figlang.errors import FiglangError
 
+# What adapters of a kind do not have.
+IDLE = {
+    "ia3": ("r", "alpha", "dropout", "lr_ratio", "rank_pattern", "alpha_pattern"),
+    "vera": ("alpha", "lr_ratio", "rank_pattern", "alpha_pattern"),
+}
+
 
 @dataclass
 class PeftConfig(Section):
     name: str = option(
         "none",
-        "Kind of adapters. none: train all weights. qlora: lora on top of weights in 4 bits.",
-        ("none", "lora", "dora", "rslora", "qlora"),
+        "Kind of adapters. none: train all weights. qlora: lora on top of weights in 4 bits. ia3: "
+        "one factor for each output of a layer. vera: two vectors for each layer, between random matrices "
+        "that all layers share.",
+        ("none", "lora", "dora", "rslora", "qlora", "ia3", "vera"),
     )
     r: int = option(16, "Rank of the adapters.", within=Range(above=0, most=2**16))
     alpha: int = option(
@@ -97,6 +105,8 @@ class PeftConfig(Section):
             for spec in fields(self)
             if spec.name != "name" and getattr(self, spec.name) != spec.default
         ]
+        if unused := [name for name in IDLE.get(self.name, ()) if name in idle]:
+            raise FiglangError(f"peft.{unused[0]} changes nothing under peft={self.name}; leave it out")
         if self.name == "none" and idle:
             raise FiglangError(
                 f"peft.{idle[0]} changes nothing under peft=none, which trains all weights; add peft=lora"
