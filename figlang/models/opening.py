@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from transformers import (
     AutoConfig,
+    AutoModelForSequenceClassification,
     AutoTokenizer,
     PreTrainedConfig,
     PreTrainedModel,
@@ -19,6 +20,7 @@ from transformers.models.auto.tokenization_auto import get_tokenizer_config
 from transformers.utils import cached_file
 
 from figlang.errors import FiglangError
+from figlang.models import adapters
 from figlang.models.formats import FORMATS, Ability
 
 log = logging.getLogger("figlang")
@@ -37,10 +39,28 @@ HEADS: dict[str, Any] = {
 def read_config(source: str, revision: str | None = None, trust: bool = False) -> PreTrainedConfig:
     """Read the config.json of a folder or hub id.
 
+    Adapters that peft wrote have none. Then it is that of the network below them, for their task.
+
     Raises:
         FiglangError: If only code that comes with the model could read it and `trust` is False.
         Exception: What transformers raises for other faults.
     """
+    try:
+        return _own_config(source, revision, trust)
+    except (OSError, ValueError):
+        below = adapters.below(source, revision)
+        if below is None:
+            raise
+    config = _own_config(below.source, below.revision, trust)
+    heads = AutoModelForSequenceClassification._model_mapping
+    if below.task == "FEATURE_EXTRACTION":
+        config.architectures = None
+    elif below.task == "SEQ_CLS" and type(config) in heads:
+        config.architectures = [heads[type(config)].__name__]
+    return config
+
+
+def _own_config(source: str, revision: str | None, trust: bool) -> PreTrainedConfig:
     try:
         config = AutoConfig.from_pretrained(source, revision=revision, trust_remote_code=trust)
     except ValueError as error:

@@ -12,10 +12,11 @@ from peft.mapping import PEFT_TYPE_TO_CONFIG_MAPPING
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
 from figlang.evaluation.how import origin
-from figlang.models import checkpoint
+from figlang.models import checkpoint, networks
 from figlang.scoring.adapted import has_layers
 from figlang.scoring.tree.causal import CausalScorer
 from tests import causal_models
+from tests.models.test_checkpoint import TEXTS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),  # peft's advice about its kinds
@@ -144,3 +145,40 @@ def test_a_learnt_prompt_goes_on_as_plain_peft_does(tmp_path: Path) -> None:
         == wanted.tolist()
     )
     assert wanted.shape == (1, 10)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("LORA", {"r": 4}),
+        ("IA3", {"feedforward_modules": []}),
+        ("VERA", {"r": 4}),
+        ("LOHA", {"r": 4}),
+        ("ADALORA", {"total_step": 10}),
+        ("PROMPT_TUNING", PROMPT),
+        ("P_TUNING", PROMPT | {"encoder_hidden_size": 16}),
+    ],
+)
+@pytest.mark.parametrize(("task", "format"), [("SEQ_CLS", "nli"), ("FEATURE_EXTRACTION", "dual")])
+def test_an_encoder_scores_as_plain_peft_does(
+    tmp_path: Path, kind: str, settings: dict[str, Any], task: str, format: str
+) -> None:
+    torch.manual_seed(1)
+    network, tokenizer = networks.build(ModelConfig(init="tiny", architecture="bert"), format, TEXTS, 3)
+    network.save_pretrained(tmp_path / "base")
+    tokenizer.save_pretrained(tmp_path / "base")
+    network.name_or_path = str(tmp_path / "base")
+    inputs = tokenizer(list(TEXTS), return_tensors="pt", padding=True)
+    layers = {} if "num_virtual_tokens" in settings else {"target_modules": ["query", "value"]}
+    name = "logits" if format == "nli" else "last_hidden_state"
+    with torch.no_grad():
+        before = getattr(network.eval()(**inputs), name)
+        adapted = written(network, tmp_path / "adapters", kind, task, **settings, **layers)
+        wanted = getattr(adapted(**inputs), name)
+        if format == "dual":
+            wanted = wanted[:, -before.shape[1] :]
+        loaded = checkpoint.load(str(tmp_path / "adapters"))
+        found = getattr(loaded.network(**inputs), name)
+    assert loaded.manifest.format == format
+    assert found.flatten().tolist() == pytest.approx(wanted.flatten().tolist(), abs=1e-5)
+    assert float((wanted - before).abs().max()) > 1e-3, "the adapters change the scores"
