@@ -63,11 +63,12 @@ def looks(made: Sequence[Look], flagged: Mapping[str, Sequence[str]]) -> Table |
         some = [look for look in made if look.guesser == guesser]
         if many > SHOWN:
             values = [found.value for look in some if (found := metrics.accuracy(look.blind)) is not None]
-            rows.append((guesser, f"mean of {many} ± sd", Mean.over(values), None))
+            ties = sum(map(_ties, some)) / many
+            rows.append((guesser, f"mean of {many} ± sd", Mean.over(values), f"{ties:.0f}", None))
             continue
         for look in some:
             seen = None if look.seeing is None else metrics.accuracy(look.seeing)
-            rows.append((guesser, look.name, metrics.accuracy(look.blind), seen))
+            rows.append((guesser, look.name, metrics.accuracy(look.blind), str(_ties(look)), seen))
     notes = [
         f"{guesser}: right in all of its {number[guesser]} looks on "
         f"{sum(guesser in names for names in flagged.values())} items, which are flagged."
@@ -82,8 +83,12 @@ def looks(made: Sequence[Look], flagged: Mapping[str, Sequence[str]]) -> Table |
         "Before flagged items are dropped. A tie is wrong. In pairs whose options swap, the learner of words "
         "has only ties."
     )
-    columns = ("guesser", "look", "accuracy without the context", "accuracy with it")
+    columns = ("guesser", "look", "accuracy without the context", "ties", "accuracy with it")
     return Table("blind", "Blind guessers", columns, tuple(rows), tuple(notes))
+
+
+def _ties(look: Look) -> int:
+    return sum(row.choice is None for row in look.blind)
 
 
 def people(agreed: Mapping[str, Any]) -> Table:
