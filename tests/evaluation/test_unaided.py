@@ -7,7 +7,7 @@ import pytest
 
 from figlang.commands.create import main as create_command
 from figlang.commands.evaluate import main as evaluate_command
-from figlang.evaluation.unaided import NORMS
+from figlang.evaluation import unaided
 from figlang.runs.predictions import BLIND, read_predictions
 from tests.creation.written import rows, table
 
@@ -20,14 +20,17 @@ def test_flagged_items_are_those_that_blind_evaluations_get_right(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     some = rows(8)
-    for number, row in enumerate(some):  # of different lengths, so that the norms can differ
-        row["meaning1"] = f"It is {'very ' * (number % 4)}great{number}."
+    for number, row in enumerate(some):  # the norms differ on some pairs and agree on others
+        row["meaning1"] = f"It is {'so ' * (number % 3)}great{number}."
+        row["meaning2"] = f"It is extraordinarily small{number}."
+    # To the tokenizer of tiny networks all words are the same, so that a mean has only ties.
+    monkeypatch.setattr(unaided, "NORMS", ("sum", "byte"))
     table(tmp_path / "items.csv", some)
     create = ["create.py", "file=items.csv", "output=mine", "guesses=0", *TINY, *QUIET]
     monkeypatch.setattr("sys.argv", create)
     create_command()
     right = []
-    for norm in NORMS:
+    for norm in unaided.NORMS:
         words = ["data=mine/people.yaml", "scoring.span=answer", f"scoring.norm={norm}", f"output={norm}"]
         monkeypatch.setattr("sys.argv", ["evaluate.py", "scoring=clean", *words, *TINY, *QUIET])
         evaluate_command()
