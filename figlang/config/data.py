@@ -124,7 +124,7 @@ def settings_of_data(settings: Any, where: str) -> DataConfig:
     setting is unknown or of another type.
     """
     names = [spec.name for spec in fields(DataConfig)]
-    wrong = None if isinstance(settings, dict) else "they are no object in braces"
+    wrong = None if isinstance(settings, dict) else "they are not an object in braces"
     if wrong is None and (unknown := [name for name in settings if name not in names]):
         wrong = f"there is no data.{unknown[0]}"
     try:

@@ -24,7 +24,7 @@ def prompted(
         A prompt for each item with a known answer, in their order.
 
     Raises:
-        FiglangError: The items are no choice between texts, or the scoring is not of answers.
+        FiglangError: The items are not a choice between texts, or the scoring is not of answers.
     """
     _check(scoring)
     items = [item for item in split.items if item.gold is not None]

@@ -120,7 +120,7 @@ def _convert(path: Path, target: Path) -> None:
         raise
     except Exception as error:  # the reader believes the file's sizes, and raises whatever they lead to
         if explain(error, training=False):
-            raise  # want of memory is no fault of the file
+            raise  # a lack of memory is not a fault of the file
         why = " ".join(str(error).split())[:300]
         kind = "" if isinstance(error, ImportError) else ", which may be cut short or of an unknown kind"
         raise FiglangError(f"transformers cannot read {path}{kind}: {why}") from error

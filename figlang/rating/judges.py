@@ -2,6 +2,8 @@
 
 `ratings.jsonl` has a line for each answer, with how far each word applies and what was asked and answered.
 `sheet.csv` is the sheet as the judge filled it in, which `figlang rate` reads like a person's.
+
+Shape letters: N answers, J judges, O orders, W words.
 """
 
 import csv
@@ -168,17 +170,17 @@ def _value(values: Mapping[str, float], word: str) -> float:
 def panel(judges: Sequence[Judge]) -> Judge | None:
     """All judges together: the code that most of them gave, and their mean values. None for fewer than two.
 
-    Metrics are no judges.
+    Metrics do not count as judges.
     """
     several = [one for one in judges if one.codes is not None]
     if len(several) < 2:
         return None
-    codesJ = np.stack([one.codes for one in several if one.codes is not None], axis=1)
+    codes_NJ = np.stack([one.codes for one in several if one.codes is not None], axis=1)
     means = {}
     for word in several[0].values:
-        valuesJ = np.stack([one.values[word] for one in several], axis=1)
-        known_N = ~np.isnan(valuesJ).all(1)
-        mean_N = np.full(len(valuesJ), np.nan)
-        mean_N[known_N] = np.nanmean(valuesJ[known_N], axis=1)
+        values_NJ = np.stack([one.values[word] for one in several], axis=1)
+        known_N = ~np.isnan(values_NJ).all(1)
+        mean_N = np.full(len(values_NJ), np.nan)
+        mean_N[known_N] = np.nanmean(values_NJ[known_N], axis=1)
         means[word] = mean_N
-    return Judge(PANEL, np.array([plurality(row) for row in codesJ]), means, {})
+    return Judge(PANEL, np.array([plurality(row) for row in codes_NJ]), means, {})

@@ -79,7 +79,7 @@ def _but_size(recipe: Mapping[str, Any]) -> str:
     settings["data"] = {
         name: value for name, value in settings["data"].items() if name not in ("name", "size", "limit")
     }
-    # A limit cuts validation too: what was measured on other items is no point of the same curve.
+    # A limit cuts validation too: what was measured on other items is not a point of the same curve.
     validated = recipe["data"].get("items", {}).get("validation")
     return digest([settings, recipe["data"]["validation"], validated])
 

@@ -15,7 +15,7 @@ def expected(accuracy: Estimate, pairs: Estimate) -> float | None:
         pairs: Pair accuracy. Its chance says how many items a pair has.
 
     Returns:
-        The share; None if chance is not known or is no power of that of an item.
+        The share; None if chance is not known or is not a power of that of an item.
     """
     if not accuracy.chance or not pairs.chance or not 0 < accuracy.chance < 1:
         return None

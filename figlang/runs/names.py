@@ -127,7 +127,7 @@ def _told(names: Sequence[str], values: Sequence[str], key: str) -> list[str]:
         _with(name, _cut(value)) if name in several and value != usual else name
         for name, value in zip(names, values, strict=True)
     ]
-    # Values whose beginnings are alike are no help when they are cut.
+    # Values whose beginnings are alike do not help when they are cut.
     return told if len(set(told)) > len(set(names)) else list(names)
 
 

@@ -1,4 +1,4 @@
-"""What chat models are told to do, in several languages.
+"""The instructions to chat models, in several languages.
 
 The wordings are figlang's. An instruction can be in another language than the items: `protocol.language`.
 """

@@ -85,7 +85,7 @@ class Scale:
     paragraph: bool = False
     """Whether the first paragraph of an answer is rated. If not, it is the first sentence."""
     rubric: Rubric | None = None
-    """What a model is told that rates by this scale."""
+    """The rubric for a model that rates by this scale."""
     pick: Callable[[Sequence[float]], float] = plurality
     """The code of an answer that several raters have rated, if codes are categories."""
 

@@ -38,7 +38,7 @@ class Engine:
         self._vllm: Any = importlib.import_module("vllm")
         self.model = model
         self.parts: Parts = parts(model, cache)
-        # Whoever asks for a longer window than the network's is told so by vLLM.
+        # vLLM refuses a window that is longer than the network's.
         self.window = model.window or min(self.parts.window or LONGEST, LONGEST)
         self._llm = self._opened()
         self._adapters = None

@@ -90,7 +90,7 @@ def _sheet(study: Study, own: Mapping[str, str]) -> str:
 
 
 def _people(study: Study, given: live.Given) -> str:
-    """What people chose, as `figlang report people=` reads it. Options are counted from 1."""
+    """The choices of people, as `figlang report people=` reads it. Options are counted from 1."""
     rows = (
         (one.question, int(one.value) + 1, one.rater, "yes" if one.confident else "no", f"{one.seconds:.2f}")
         for several in given.values()
@@ -124,7 +124,7 @@ def _ceiling(study: Study, given: live.Given) -> str:
 
 
 def _paraphrases(study: Study, given: live.Given) -> str:
-    """What people wrote, as `figlang rate texts=` reads it: each rater is a model."""
+    """The texts of people, as `figlang rate texts=` reads it: each rater is a model."""
     known = {one.id: one for one in study.questions}
     rows = [
         (one.rater, name, known[name].group, known[name].kind, _asked(known[name]), one.value)

@@ -1,4 +1,4 @@
-"""What the organiser sees while people answer: how far each rater is, attention, times, agreement."""
+"""The organiser's view while people answer: how far each rater is, attention, times, agreement."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What people answered, in an SQLite database: every answer is on the disk before the rater is told so."""
+"""The answers of people, in an SQLite database: every answer is on the disk before the page goes on."""
 
 import hashlib
 import secrets

@@ -14,7 +14,7 @@ def of(row: Mapping[str, Any], columns: Sequence[str]) -> tuple[str, ...] | None
     Args:
         row: Its values by column.
         columns: One column with a list, or the columns with one option each. Empty cells at the end of these
-            are no options.
+            are not options.
 
     Returns:
         The options without spaces around them; None if the cells hold no list, or one before the last is
