@@ -86,7 +86,8 @@ def compared(found: Mapping[str, Answered]) -> Table:
     values = [[_value(row[place]) for row in rows] for place in (1, 2, 3)]
     means: list[Cell] = [Mean.over(each) if (each := _known(column)) else None for column in values]
     ranges: list[Cell] = [_range(_known(column)) for column in values]
-    same = f"{_alike(list(found.values())):.1%} of the items have the same choice in all."
+    alike, questions = _alike(list(found.values()))
+    same = f"{alike} of {questions} questions have the same choice in all wordings."
     return Table(
         "sensitivity",
         f"Sensitivity to {len(found)} wordings",
@@ -118,8 +119,8 @@ def _range(values: Sequence[float]) -> str | None:
     return f"{100 * min(values):.1f} – {100 * max(values):.1f} %" if values else None
 
 
-def _alike(found: Sequence[Answered]) -> float:
-    """The share of items whose choice, if it is one, is the same in all wordings."""
+def _alike(found: Sequence[Answered]) -> tuple[int, int]:
+    """How many questions have the same choice in all wordings, and how many there are."""
     choices = zip(*([row.choice for row in answered.forward] for answered in found), strict=True)
     same = [len(set(each)) == 1 and None not in each for each in choices]
-    return sum(same) / len(same)
+    return sum(same), len(same)

@@ -119,8 +119,9 @@ def _correlations(content: Mapping[str, Any]) -> Table:
         found = row["pearson"]
         r = None if found is None else Number(found["r"])
         interval = None if found is None else Range(found["low"], found["high"])
-        rows.append((row["quantity"], row["judge"], r, interval, _number(row["spearman"])))
-    columns = ("what", "judge or metric", "Pearson's r", "95 % interval", "Spearman's rho")
+        n = None if found is None else found["n"]
+        rows.append((row["quantity"], row["judge"], n, r, interval, _number(row["spearman"])))
+    columns = ("what", "judge or metric", "n", "Pearson's r", "95 % interval", "Spearman's rho")
     scored = any(row["quantity"] == SCORE for row in content["shares"])
     title = "Correlation with people's score" if scored else "Correlation with whether people gave the word"
     starts = [place for place, row in enumerate(rows) if place and row[0] != rows[place - 1][0]]

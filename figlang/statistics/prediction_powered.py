@@ -28,7 +28,7 @@ class Corrected:
     """An estimate of people's mean over all answers, with a 95 % interval.
 
     Attributes:
-        value: The estimate.
+        value: The estimate, within the scale.
         low: Lower end of the interval; nan with fewer than three groups of rated answers.
         high: Upper end.
         error: Standard error, over groups.
@@ -66,7 +66,8 @@ def corrected(
         groups: The group of each answer. Groups are independent, answers of a group need not be.
         support: The least and the largest rating of people.
         slope: A slope that was fixed beforehand: 0 for people's mean alone, 1 as in PPI without tuning. None:
-            the slope of people's ratings on the judge's, where both are; 0 if people rated all.
+            the slope of people's ratings on the judge's, over the answers that people rated; 0 if they rated
+            all.
 
     Returns:
         The estimate; None if people rated nothing.
@@ -84,7 +85,8 @@ def corrected(
         tell = rated_groups >= FEWEST and not rated_N.all()
         slope = _slope(people_N[rated_N], judge_N[rated_N]) if tell else 0.0
     rest_N = people_N - slope * judge_N
-    value = float(rest_N[rated_N].mean() + slope * judge_N.mean())
+    # A line may lead out of the scale, where people have no rating.
+    value = min(max(float(rest_N[rated_N].mean() + slope * judge_N.mean()), support[0]), support[1])
     influence_N = slope * (judge_N - judge_N.mean()) / len(judge_N)
     influence_N[rated_N] += (rest_N[rated_N] - rest_N[rated_N].mean()) / count
     freedom = rated_groups - 1 - (tuned and slope != 0)

@@ -56,6 +56,17 @@ def test_a_perfect_judge_gives_the_share_of_people_with_nothing_to_correct() -> 
     assert found.low < truth.mean() < found.high  # it is not certain for answers that nobody rated
 
 
+def test_a_share_is_never_more_than_all() -> None:
+    # The judge is steep where people rated, and larger elsewhere: the line leads to 2.05.
+    people = np.concatenate([np.ones(9), [0.0], np.full(40, NAN)])
+    judge = np.concatenate([np.full(9, 0.6), [0.3], np.ones(40)])
+    for sign, end in ((1, 1.0), (-1, 0.0)):
+        found = corrected(people if sign == 1 else 1 - people, judge, singles(50))
+        assert found is not None
+        assert found.value == end
+        assert found.low - 1e-9 <= found.value <= found.high + 1e-9
+
+
 def test_a_constant_judge_leaves_the_mean_of_people() -> None:
     people = np.array([1, 0, 1, 1, 0, NAN, NAN, NAN])
     found = corrected(people, np.full(8, 0.7), singles(8))
