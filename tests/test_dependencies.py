@@ -43,7 +43,7 @@ UNIMPORTED = {
 # These ask for their own versions of torch, which one set of versions cannot hold too.
 UNPINNED = {"vllm"}
 # The environments of `make bench-score` and `make test-served` have these.
-ELSEWHERE = {"lm_eval", "llama_cpp"}
+ELSEWHERE = {"lm_eval", "llama_cpp", "trl"}
 
 
 def canonical(requirement: str) -> str:

@@ -25,8 +25,8 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "checkpoint=runs/a/seed0 model=minilm data=miqa,winogrande_l",
     ),
     "sensitivity": (
-        "model=smollm2 data=miqa protocol=letter protocol.max_tokens=16 data.limit=48",
-        "model=smollm2 data=figqa_medium protocol=logprobs wordings=[meaning,speaker]",
+        "model=smollm2 data=miqa protocol=letter data.limit=48",
+        "model=smollm2 data=figqa_medium protocol=logprobs",
     ),
     "reproduce": (
         "table=miqa_table3 model=smollm2",

@@ -63,7 +63,7 @@ def _overview(verb: str, root: Root, folder: Path, most: int) -> list[str]:
     lines += ["", *_names("Fields:", own, most, indent=8)]
     first = next((name for name in ("data", "trainer", *own) if name in (*named, *own)), "all")
     if root.repeats:
-        lines += [f"Several values: {command} -m seed=0,1,2.  Hydra's options: --hydra-help."]
+        lines += [f"Several values: {command} -m seed=0,1.  Hydra's options: --hydra-help."]
     elif root.together:
         lines += ["Several values: data=figqa_medium,miqa"]
     lines += [f"More: {command} --help {first} (any group or field), or --help all."]

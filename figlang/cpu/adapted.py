@@ -8,11 +8,11 @@ rounded once and not in every step.
 Shape letters: N tokens, I inputs, O outputs, R rank.
 """
 
+import sys
 from functools import partial
 from typing import Any
 
 import torch
-from peft.tuners.lora.layer import Linear as LoraLinear
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
@@ -26,8 +26,11 @@ EXACT = (torch.float32, torch.float64)
 
 def adapt_faster(network: nn.Module) -> None:
     """Let layers with one plain adapter over frozen weights compute in one step. Others stay as they are."""
+    # PEFT takes a second to import. A network with its layers has imported it.
+    if (layers := sys.modules.get("peft.tuners.lora.layer")) is None:
+        return
     for part in network.modules():
-        if type(part) is LoraLinear and untouched(part) and _plain(part):
+        if type(part) is layers.Linear and untouched(part) and _plain(part):
             part.forward = partial(_adapted, part, _Rounded())  # type: ignore[method-assign]
 
 

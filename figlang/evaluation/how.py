@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from figlang.config import NliConfig, PromptConfig, ProtocolConfig, ScoringConfig
 from figlang.config.verbs.reproduce import RankingConfig
 from figlang.evaluation.processes import Processes
-from figlang.models import gguf, layout, opening
+from figlang.models import attention, gguf, layout, opening
 from figlang.models.checkpoint import Served
 from figlang.models.hosted.opened import Hosted, Opened
 from figlang.models.manifest import UNTRAINED
@@ -163,6 +163,7 @@ def origin(loaded: Opened) -> dict[str, Any]:
         "train_seed": manifest.seed,
         "precision": layout.precision(loaded.network),
         **({"adapters": "apart"} if has_layers(loaded.network) else {}),
+        **({"attention": code} if (code := attention.chosen(loaded.network)) else {}),
         "weights": loaded.fingerprint,
         **(
             {"remote_code": True}

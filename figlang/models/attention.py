@@ -44,4 +44,10 @@ def choose(network: PreTrainedModel, wanted: str) -> PreTrainedModel:
             f"model.attention={wanted} is not possible with {type(network).__name__} ({one_line(error)}); "
             "leave it out"
         ) from error
+    inside.chosen_attention = wanted
     return network
+
+
+def chosen(network: PreTrainedModel) -> str | None:
+    """The code that `choose` let a network take; None if it was left to transformers."""
+    return getattr(network, "chosen_attention", None)

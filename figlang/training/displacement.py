@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
-from lightning_fabric.utilities import move_data_to_device
 from torch import nn
 
 from figlang.scoring.tree.branching import EncodedStrings, StringBatch, StringScorer
@@ -102,6 +101,9 @@ def _means(
     network: nn.Module, score: StringScorer, examples: Sequence[EncodedStrings], collate: Collate
 ) -> list[tuple[list[float], int]]:
     """For every choice the log-probability a token of its options, and the place of the right one."""
+    # Cards import this module too, and Lightning takes a second to import.
+    from lightning_fabric.utilities import move_data_to_device
+
     training, device = network.training, next(network.parameters()).device
     network.eval()
     found = []

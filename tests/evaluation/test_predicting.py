@@ -33,7 +33,9 @@ from tests.evaluation.worlds import CHAT, QUESTIONS, WORLDS, Edit
 
 # Settings of a model that say where its files are from or how they are read; what comes of them is in the
 # weights.
+# An engine, adapters and attention have tests of their own in tests/models.
 ELSEWHERE = (
+    *("adapters", "attention", "engine", "tensor_parallel", "window"),
     "name",
     "name_or_path",
     "family",

@@ -165,33 +165,6 @@ def test_memory_that_torch_does_not_get_is_one_line(monkeypatch: pytest.MonkeyPa
     assert said.splitlines()[-1].startswith("error: out of memory; lower method.batch_size")
 
 
-def test_a_disk_that_fills_up_while_a_state_is_saved_keeps_the_one_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any
-) -> None:
-    whole = Path.write_bytes
-    saved = []
-
-    def half(path: Path, content: memoryview) -> int:
-        saved.append(path)
-        if len(saved) == 2:  # of the second epoch
-            whole(path, content[: len(content) // 2])
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return whole(path, content)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", half)
-        code, said = train("run=run")
-    assert code == 2
-    assert said.splitlines()[-1].startswith("error: no space to write ")
-    assert "/run/checkpoints/last.ckpt (No space left on device); what was complete before is kept" in said
-    assert {path.parent for path in saved} == {tmp_path / "run" / "checkpoints"}, (
-        "beside its place, so that renaming is enough"
-    )
-    kept = {path.name for path in (tmp_path / "run" / "checkpoints").iterdir()}
-    assert kept == {"last.ckpt", "command.txt"}
-    assert torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)["global_step"] == 6
-
-
 @pytest.mark.parametrize("strategy", ["auto", "ddp", "fsdp"])
 def test_every_strategy_writes_its_state_beside_its_place(tmp_path: Path, strategy: str) -> None:
     config = TrainConfig(trainer=TrainerConfig(accelerator="cpu", strategy=strategy))

@@ -1,11 +1,14 @@
 """The code of a network's attention is that which is asked for, or it is refused."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
 from figlang.models import networks
+from tests.running import run
 
 TEXTS = ["The room was an oven.", "It was hot."]
 
@@ -31,6 +34,14 @@ def test_an_encoder_takes_it_too() -> None:
     model = ModelConfig(init="tiny", architecture="bert", attention="eager")
     network, _ = networks.build(model, "pair", TEXTS, 2)
     assert network.config._attn_implementation == "eager"
+
+
+@pytest.mark.parametrize(("asked", "named"), [("auto", False), ("eager", True)])
+def test_the_signature_names_what_was_chosen(asked: str, named: bool, tmp_path: Path) -> None:
+    words = ["model=gpt2", "model.init=tiny", f"model.attention={asked}", "data=figqa_sample"]
+    ended = run(tmp_path, "evaluate.py", *words, "data.limit=4", "trainer=cpu", "trainer.progress=false")
+    assert ended.returncode == 0, ended.stderr
+    assert ("|attention:eager|" in ended.stdout) == named
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU has them")
