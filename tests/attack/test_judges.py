@@ -1,5 +1,7 @@
 """Judges and their ratings of every damage: nothing is believed that no judge said."""
 
+import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from tests.attack import damage, world
 from tests.attack.attacker import MODULES, QUIET, Attack, cases, check
 from tests.attack.damage import Damage
 from tests.processes import preload
-from tests.victims import Victim
+from tests.victims import Victim, half_files
 
 JUDGE = ("folder=sheet", *QUIET, "chrf=false")
 ASKED = (*JUDGE, "model=gpt2", "model.init=tiny", "name=tiny")
@@ -144,3 +146,35 @@ def test_a_judge(tmp_path: Path, whole: Path, attack: Attack) -> None:
     check(home, attack)
     outside = home / "outside"
     assert not outside.exists() or [path.name for path in outside.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.faults
+def test_a_judge_killed_at_any_moment_ends_as_one_that_was_not(tmp_path: Path, whole: Path) -> None:
+    wanted = (whole / RATINGS).read_bytes()
+    home = world.copied(whole, tmp_path)
+    began = time.monotonic()
+    victim = Victim(home, "figlang.commands.judge", *ASKED, "overwrite=true", "orders=one")
+    assert victim.wait() == 0, victim.said
+    length = time.monotonic() - began
+    for share in (0.2, 0.5, 0.7, 0.8, 0.9, 1.0):
+        Victim(home, "figlang.commands.judge", *ASKED, "overwrite=true").kill_after(share * length)
+        assert not half_files(home)
+    victim = Victim(home, "figlang.commands.judge", *ASKED, "overwrite=true")
+    assert victim.wait() == 0, victim.said
+    assert (home / RATINGS).read_bytes() == wanted
+    assert not list((home / PLACE).glob(".figlang-new*"))
+
+
+@pytest.mark.faults
+def test_two_judges_of_one_name_wait_for_each_other(tmp_path: Path, whole: Path) -> None:
+    home = world.copied(whole, tmp_path)
+    words = [(*ASKED, "overwrite=true", f"orders={orders}") for orders in ("one", "both", "one")]
+    writers = [Victim(home, "figlang.commands.judge", *each) for each in words]
+    codes = [writer.wait() for writer in writers]
+    said = [writer.said for writer in writers]
+    assert 0 in codes, said
+    assert all(code == 0 or "another process" in text for code, text in zip(codes, said, strict=True)), said
+    about = json.loads((home / ABOUT).read_text())
+    rows = [json.loads(line) for line in (home / RATINGS).read_text().splitlines()]
+    assert {len(row["asked"]) for row in rows} == {2 if about["decided_by"]["asked"]["both"] else 1}
+    check(home, Attack("read", "judge", JUDGE, None, lambda home: (home / "sheet/judging.json").unlink()))

@@ -35,7 +35,13 @@ class Engine:
             raise FiglangError(
                 "model.engine=vllm needs the package vllm; install it: pip install 'figlang[vllm]'"
             )
-        self._vllm: Any = importlib.import_module("vllm")
+        try:
+            self._vllm: Any = importlib.import_module("vllm")
+        except Exception as error:  # a library of the GPU that is missing raises anything
+            raise FiglangError(
+                f"model.engine=vllm: vllm cannot be loaded ({one_line(error)}); install it again, "
+                "or leave model.engine out"
+            ) from error
         self.model = model
         self.parts: Parts = parts(model, cache)
         # vLLM refuses a window that is longer than the network's.
@@ -69,7 +75,13 @@ class Engine:
         values = []
         for place, sequence in enumerate(sequences):
             ids = tuple(sequence.ids)
-            row = [float(found[ids][at][ids[at]].logprob) for at in range(sequence.start, len(ids))]
+            try:
+                row = [float(found[ids][at][ids[at]].logprob) for at in range(sequence.start, len(ids))]
+            except (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError) as error:
+                raise FiglangError(
+                    f"vLLM gives no log-probability for a token of a prompt ({one_line(error)}); leave "
+                    "model.engine out, or take another version of vLLM"
+                ) from error
             values.append(torch.tensor(row, dtype=torch.float32))
             if not bool(values[-1].isfinite().all()):
                 raise NonFiniteError("vLLM's log-probabilities are not numbers", place)
@@ -123,9 +135,20 @@ class Engine:
         if not prompts:
             return []
         given = {} if self._adapters is None else {"lora_request": self._adapters}
-        outputs: Sequence[Any] = self._llm.generate(
-            [{"prompt_token_ids": ids} for ids in prompts], how, use_tqdm=progress, **given
-        )
+        try:
+            outputs: Sequence[Any] = self._llm.generate(
+                [{"prompt_token_ids": ids} for ids in prompts], how, use_tqdm=progress, **given
+            )
+        except Exception as error:  # its engine is another process, which ends by anything
+            if explain(error, training=False):
+                raise
+            raise FiglangError(
+                f"vLLM stopped while it read {self.model.name_or_path!r}: {one_line(error)}"
+            ) from error
+        if len(outputs) != len(prompts):
+            raise FiglangError(
+                f"vLLM answered {len(outputs)} of {len(prompts)} prompts; leave model.engine out"
+            )
         return outputs
 
     def _opened(self) -> Any:
