@@ -166,11 +166,6 @@ SPOILED: dict[str, tuple[damage.Damage, str | None]] = {
     "a word for a time": (told("UPDATE answers SET at = 'x'"), "answers.sqlite"),
     "a rater unknown": (told("UPDATE answers SET rater = '../../x'"), "answers.sqlite"),
     "another study's": (told("UPDATE facts SET value = 'x'"), "answers.sqlite"),
-    "a table less": (told("DROP TABLE answers"), None),
-    "columns of another": (
-        told("DROP TABLE answers", "CREATE TABLE answers (rater, question, number)"),
-        "answers.sqlite",
-    ),
     **{
         f"study {kind}": (make("s/study.json"), "study.json")
         for kind, make in (damage.ANY | damage.JSON).items()
