@@ -38,7 +38,9 @@ CREATE INDEX IF NOT EXISTS latest ON answers (rater, question, number);
 """
 LATEST = """
 SELECT rater, question, value, confident, total, at, revisions FROM answers JOIN (
-  SELECT max(number) AS last, iif(min(typeof(seconds) IN ('real', 'integer')), sum(seconds), 'not a number') AS total, count(*) AS revisions
+  SELECT max(number) AS last,
+    iif(min(typeof(seconds) IN ('real', 'integer')), sum(seconds), 'not a number') AS total,
+    count(*) AS revisions
   FROM answers GROUP BY rater, question
 ) ON number = last ORDER BY number
 """
