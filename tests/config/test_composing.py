@@ -54,8 +54,8 @@ HEADS = {
 
 # The commands that presets are for, by how the head of a preset calls them.
 COMMANDS: dict[str, tuple[str, Any, Callable[[], None]]] = {
-    "train.py": ("train", TrainConfig, train_command),
-    "evaluate.py": ("evaluate", EvaluateConfig, evaluate_command),
+    "figlang train": ("train", TrainConfig, train_command),
+    "figlang evaluate": ("evaluate", EvaluateConfig, evaluate_command),
     **{
         f"figlang reproduce table={name}": ("reproduce", options, reproduce_command)
         for name, options in OPTIONS.items()
