@@ -105,7 +105,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def more(self) -> dict[str, Any]:
-        return {"method.epochs": 60, "method.patience": 60} if self.log else {}
+        return {"method.epochs": 300, "method.patience": 300} if self.log else {}
 
     def commands(self, states: dict[str, Any]) -> list[dict[str, Any]]:
         if states:  # of the run that is at work
@@ -194,8 +194,8 @@ def test_a_trial_that_the_agent_stops_early_goes_on_where_it_was(tmp_path: Path,
     server.log = run / "log.csv"
     said = sweep(tmp_path, server, CONF / "sweep" / "mlm_lr.yaml", 3)
     stopped, _, resumed = said.partition("the same command continues")
-    assert "epoch 1 of 60" in stopped, said
-    assert "epoch 60 of 60" not in stopped, "the run finished before it was stopped: the test shows nothing"
+    assert "epoch 1 of 300" in stopped, said
+    assert "epoch 300 of 300" not in stopped, "the run finished before it was stopped: the test shows nothing"
     assert "resuming from" in resumed, said
     assert len(list((run / "wandb").glob("offline-run-*-run1"))) == 2
     for name in ("run1", "run2"):
