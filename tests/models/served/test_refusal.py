@@ -269,7 +269,8 @@ def test_a_likelihood_evaluation_ends_with_the_refused_items_as_ties(
             json.loads(line) for line in (tmp_path / "out" / "predictions.jsonl").read_text().splitlines()
         ]
         prompts = [body["prompt"] for body in stub.seen if body.get("echo")]
-        refused = prompts[0]
+        # The longest has a context. An answer alone may come first, and no choice needs it.
+        refused = max(prompts, key=len)
         stub.fault = lambda stub, body: refusing("")(stub, body) if body.get("prompt") == refused else None
         capsys.readouterr()
         run(evaluate_command, monkeypatch, stub, *data, "paths.cache=third", "overwrite=true")
