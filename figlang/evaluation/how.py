@@ -139,28 +139,24 @@ def origin(loaded: Opened) -> dict[str, Any]:
             "method": manifest.method,
             **loaded.endpoint.facts,
         }
-    if isinstance(loaded, Hosted):
-        kept = manifest.settings == UNTRAINED and gguf.is_gguf(manifest.base)
-        return {
-            "model": manifest.name,
-            "base": manifest.base,
-            **({"file": gguf.quantization(manifest.base)} if kept else {}),
-            "method": manifest.method,
-            "trained": f"{manifest.trained_on}@{manifest.settings}",
-            "train_seed": manifest.seed,
-            **loaded.engine.facts,
-        }
     # In how many bits a file kept the weights is lost once they are read: they become the float32 values that
     # they stand for.
     kept = manifest.settings == UNTRAINED and gguf.is_gguf(manifest.base)
-    few = gguf.quantization(manifest.base) if kept else layout.note(loaded.network)
-    return {
+    few = gguf.quantization(manifest.base) if kept else None
+    if few is None and not isinstance(loaded, Hosted):
+        few = layout.note(loaded.network)
+    known = {
         "model": manifest.name,
         "base": manifest.base,
         **({"file": few} if few else {}),
         "method": manifest.method,
         "trained": f"{manifest.trained_on}@{manifest.settings}",
         "train_seed": manifest.seed,
+    }
+    if isinstance(loaded, Hosted):
+        return known | loaded.engine.facts
+    return {
+        **known,
         "precision": layout.precision(loaded.network),
         **({"adapters": "apart"} if has_layers(loaded.network) else {}),
         **({"attention": code} if (code := attention.chosen(loaded.network)) else {}),
