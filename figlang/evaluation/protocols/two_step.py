@@ -69,6 +69,6 @@ def _interpreting(one: Lettered, speaker: Speaker) -> Chat:
 
 def _choosing(one: Lettered, chat: Chat, meaning: Reply | None, speaker: Speaker) -> Chat:
     asked = asking(one, words(speaker).letter, "({letter})", speaker)
-    if meaning is None:
-        return speaker.opened(*asked)
-    return (*chat, Turn("assistant", final(meaning.text).strip()), *asked)
+    said = "" if meaning is None else final(meaning.text).strip()
+    # Servers refuse a turn without text. After an empty interpretation the choice is asked alone.
+    return (*chat, Turn("assistant", said), *asked) if said else speaker.opened(*asked)

@@ -88,6 +88,16 @@ def test_two_steps_ask_for_the_meaning_before_the_options_are_seen(held: Any) ->
     assert asked.replies[0]["steps"][0]["reply"] == "She keeps her word."
 
 
+@pytest.mark.parametrize("empty", ["", " \n", "<think>A promise.</think>"])
+def test_an_empty_interpretation_is_no_turn_of_the_conversation(held: Any, empty: str) -> None:
+    seen, how = held
+    how["answer"] = lambda chat: Reply(right(chat) if "(A)" in chat[-1].content else empty)
+    asked = protocol(kind="two_step").ask(PAIR, PAIR, blind=False)
+    assert all(prediction.correct for prediction in asked.predictions)
+    assert all(turn.content.strip() for chat in seen for turn in chat)
+    assert asked.replies[0]["steps"][0]["reply"] == empty, "the row shows what was said"
+
+
 @pytest.mark.parametrize("kind", ["letter", "cot", "two_step"])
 @pytest.mark.parametrize("odd", ODD)
 def test_an_odd_reply_is_never_a_choice(held: Any, kind: str, odd: str) -> None:
