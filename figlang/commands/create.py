@@ -41,7 +41,7 @@ def main(config: CreateConfig) -> None:
         first = found.faults[0] if found.faults else None
         because = f"{first.place}: {first.what}" if first else "no row is filled in"
         raise FiglangError(
-            f"{file} has no item that stays ({because}); correct its rows, or give other options"
+            f"all items of {file} were dropped ({because}); correct its rows, or give other options"
         )
     shares = {
         "validation": config.validation,
@@ -87,7 +87,7 @@ def _others(config: CreateConfig) -> Iterator[tuple[str, Split]]:
         for role in building.SPLITS:
             try:
                 split = registry.load(role, replace(data, limit=None), config.paths)
-            except FiglangError as error:  # it has no such split, or not here
+            except FiglangError as error:  # the data set has no such split, or its files are missing
                 problem = error
                 continue
             loaded += 1
