@@ -27,7 +27,7 @@ FREE = ("run", "name", "resume", "overwrite", "skip_finished", "also", "blind", 
 LATER = {
     "method": (
         *("accumulate", "checkpointing", "optimizer", "schedule", "decay", "ema", "label_smoothing"),
-        *("r_drop", "kernels", "anchor", "anchor_weight"),
+        *("r_drop", "kernels", "anchor", "anchor_weight", "negatives", "negatives_weight"),
     ),
     "model": ("attention",),
     "peft": ("init", "lr_ratio", "rank_pattern", "alpha_pattern"),

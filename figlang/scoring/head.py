@@ -26,25 +26,33 @@ def joint(network: nn.Module, batch: Batch) -> Tensor:
     return logits_BC.gather(1, batch.option_rows.clamp(min=0)).masked_fill(batch.option_rows < 0, -torch.inf)
 
 
-def dual(scale: float, vectors: SentenceVectors = COSINE_OF_MEANS) -> HeadScorer:
+class Dual:
     """The similarity of the vectors of context and option, times `scale`.
 
     By default, it is the cosine of their mean token states.
     """
 
-    def score(network: nn.Module, batch: Batch) -> Tensor:
+    def __init__(self, scale: float, vectors: SentenceVectors = COSINE_OF_MEANS) -> None:
+        self.scale = scale
+        self._vectors = vectors
+
+    def __call__(self, network: nn.Module, batch: Batch) -> Tensor:
+        return self.scores(self.vectors(network, batch), batch)
+
+    def vectors(self, network: nn.Module, batch: Batch) -> Tensor:
+        """The vector of each sequence of a batch, (N, H), whose products are the similarities."""
         states_NTH = network(**batch.inputs).last_hidden_state.float()
-        parts = [pool(states_NTH, batch.inputs["attention_mask"], mode) for mode in vectors.pooling]
+        parts = [pool(states_NTH, batch.inputs["attention_mask"], mode) for mode in self._vectors.pooling]
         vectors_NH = parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
-        if vectors.similarity == "cosine":
-            vectors_NH = normalize(vectors_NH, dim=-1)
+        return normalize(vectors_NH, dim=-1) if self._vectors.similarity == "cosine" else vectors_NH
+
+    def scores(self, vectors_NH: Tensor, batch: Batch) -> Tensor:
+        """The scores of the options of each item, (B, C), from the vectors of all sequences."""
         assert batch.context_rows is not None, "the encoder's format and the scorer's differ"
         contexts_BH = vectors_NH[batch.context_rows]
         options_BCH = vectors_NH[batch.option_rows.clamp(min=0)]
         similarity_BC = (options_BCH * contexts_BH[:, None]).sum(-1)
-        return (scale * similarity_BC).masked_fill(batch.option_rows < 0, -torch.inf)
-
-    return score
+        return (self.scale * similarity_BC).masked_fill(batch.option_rows < 0, -torch.inf)
 
 
 def pool(states_NTH: Tensor, mask_NT: Tensor, mode: str) -> Tensor:
@@ -64,7 +72,8 @@ def pool(states_NTH: Tensor, mask_NT: Tensor, mode: str) -> Tensor:
 
 def scorer(format: str, scale: float, vectors: SentenceVectors = COSINE_OF_MEANS) -> HeadScorer:
     """The scorer of an input format of Encoder. Only `dual` uses `vectors`."""
-    return {"pair": pair, "joint": joint, "dual": dual(scale, vectors)}[format]
+    scorers: dict[str, HeadScorer] = {"pair": pair, "joint": joint, "dual": Dual(scale, vectors)}
+    return scorers[format]
 
 
 def _arrange(logits_N: Tensor, batch: Batch) -> Tensor:

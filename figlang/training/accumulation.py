@@ -1,8 +1,8 @@
 """A step whose items are read in several parts, so that less memory is needed.
 
 Each part's loss is weighted by its share of the cases (choices, or tokens of method=lm). So the sum of the
-gradients is the gradient of the whole batch. Options compete within an item only, never across a batch, so
-no loss depends on which items share a part.
+gradients is the gradient of the whole batch. Options compete within an item only, so no loss depends on which
+items share a part. The losses of `step_wide` compare items and are not cut.
 """
 
 from collections.abc import Callable, Sequence

@@ -107,11 +107,49 @@ def _check_method(config: TrainConfig) -> None:
             f"scoring={config.scoring.name} is for causal models, but model={model.name} is an encoder; "
             "leave it out"
         )
-    if method.direction == "both" and not (causal and method.name == "contrastive"):
-        raise FiglangError("method.direction=both is for causal models with method=contrastive; use forward")
+    dual = not causal and method.format == "dual"
+    if method.direction == "both" and not ((causal or dual) and method.name == "contrastive"):
+        raise FiglangError(
+            "method.direction=both is for causal models and dual encoders with method=contrastive; use "
+            "forward"
+        )
+    if method.negatives == "batch" and not (dual and method.name == "contrastive"):
+        raise FiglangError(
+            "method.negatives=batch is for encoders with method.format=dual and method=contrastive; use "
+            "options"
+        )
     if method.anchor != "none" and not (causal and method.name == "contrastive"):
         raise FiglangError(
             f"method.anchor={method.anchor} is for causal models with method=contrastive; leave it out"
+        )
+
+
+def step_wide(method: MethodConfig) -> bool:
+    """Whether an encoder's loss compares texts across the items of a step."""
+    return method.direction == "both" or (method.negatives == "batch" and method.negatives_weight > 0)
+
+
+def _check_whole_steps(config: TrainConfig) -> None:
+    """Check that all items of a step are read together, if the loss needs that.
+
+    Raises:
+        FiglangError: They are not.
+    """
+    method, trainer = config.method, config.trainer
+    if config.model.causal or not step_wide(method):
+        return
+    asked = "method.direction=both" if method.direction == "both" else "method.negatives=batch"
+    if not method.share_texts:
+        raise FiglangError(f"{asked} needs method.share_texts=true, by which pairs come in the same step")
+    if method.accumulate != "1":
+        raise FiglangError(
+            f"{asked} compares all items of a step, and method.accumulate={method.accumulate} reads them in "
+            "parts; use method.accumulate=1 or method.checkpointing=true, which needs less memory too"
+        )
+    if trainer.strategy != "auto" or trainer.devices not in ("auto", "1") or trainer.nodes not in (None, 1):
+        raise FiglangError(
+            f"{asked} compares all items of a step, and several processes would share them out; use "
+            "trainer.devices=1"
         )
 
 
@@ -122,6 +160,7 @@ def _check_steps(config: TrainConfig) -> None:
         FiglangError: They are not.
     """
     method, trainer = config.method, config.trainer
+    _check_whole_steps(config)
     shared = trainer.strategy not in ("auto", "ddp")
     for name, asked in (
         ("accumulate", method.accumulate != "1"),

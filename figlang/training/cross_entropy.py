@@ -19,15 +19,22 @@ class CrossEntropyModule(ChoiceModule):
         return len(batch.gold)
 
     def loss(self, batch: Any) -> dict[str, Tensor]:
+        scores_BC, gold_B, loss = self.read(batch)
+        if self.network.training and self.method.r_drop:
+            again_BC, _, again = self.read(batch)
+            loss = (loss + again) / 2
+            loss = loss + self.method.r_drop * divergence(scores_BC, again_BC)
+        correct = (scores_BC.detach().argmax(1) == gold_B).sum()
+        return {"loss": loss, "cases": correct.new_tensor(len(gold_B)), "correct": correct}
+
+    def read(self, batch: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """Read a batch once.
+
+        Returns:
+            Scores of choices, (B, C); the places of the right ones, (B,); the loss of this reading.
+        """
         scores_BC = self.score(self.network, batch)
-        method = self.method
-        loss = smoothed(scores_BC, batch.gold, method.label_smoothing)
-        if self.network.training and method.r_drop:
-            again_BC = self.score(self.network, batch)
-            loss = (loss + smoothed(again_BC, batch.gold, method.label_smoothing)) / 2
-            loss = loss + method.r_drop * divergence(scores_BC, again_BC)
-        correct = (scores_BC.detach().argmax(1) == batch.gold).sum()
-        return {"loss": loss, "cases": correct.new_tensor(len(batch.gold)), "correct": correct}
+        return scores_BC, batch.gold, smoothed(scores_BC, batch.gold, self.method.label_smoothing)
 
 
 def smoothed(scores_BC: Tensor, gold_B: Tensor, smoothing: float) -> Tensor:

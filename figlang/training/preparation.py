@@ -28,11 +28,12 @@ from figlang.scoring.tree.branching import EncodedStrings, StringEncoder, String
 from figlang.scoring.wording import Wording, check_alone
 from figlang.tasks.mix import original
 from figlang.tasks.twins import twin
-from figlang.training.agreement import continues
+from figlang.training.agreement import continues, step_wide
 from figlang.training.anchored import AnchoredModule
 from figlang.training.base import ChoiceModule, Score
 from figlang.training.causal_lm import CausalLMModule
 from figlang.training.cross_entropy import CrossEntropyModule
+from figlang.training.step_wide import StepWideModule
 from figlang.types import CLASSES, Item, SentenceVectors, Split
 
 
@@ -158,6 +159,7 @@ def _start(config: TrainConfig) -> ModelConfig:
 
 def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tuple[Item, ...]) -> Prepared:
     model, method = _start(config), config.method
+    _check_pairs(config, train)
     items = (*train.items, *validation.items, *selected)
     width = max(len(item.options) for item in items)
     # A network for inference has three classes. Items of two classes train it too.
@@ -203,7 +205,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         selection_examples=encode_all(encoder, selected)[0],
         collate=encoder.collate,
         score=score,
-        kind=CrossEntropyModule,
+        kind=StepWideModule if step_wide(method) else CrossEntropyModule,
         head=frozenset(name for name, _ in adapted.named_parameters() if _trained(name, heads)),
         manifest=manifest,
         notes=[*notes, *validation_notes],
@@ -280,11 +282,7 @@ def _wording(config: TrainConfig, train: Split, bos: str) -> Wording:
             "blank; use clean"
         )
     check_alone(scoring, bos, 0)
-    if method.direction == "both" and not partners_of(train.items):
-        raise FiglangError(
-            f"data={config.data.name} has no pairs of metaphors to choose from backward; use "
-            "method.direction=forward"
-        )
+    _check_pairs(config, train)
     wording = Wording(scoring, PromptConfig(), train.items[0].cut)
     if method.direction == "both" and not wording.has_context:
         raise FiglangError(
@@ -292,6 +290,14 @@ def _wording(config: TrainConfig, train: Split, bos: str) -> Wording:
             "method.direction=forward"
         )
     return wording
+
+
+def _check_pairs(config: TrainConfig, train: Split) -> None:
+    if config.method.direction == "both" and not partners_of(train.items):
+        raise FiglangError(
+            f"data={config.data.name} has no pairs of metaphors to choose from backward; use "
+            "method.direction=forward"
+        )
 
 
 def _adapt(

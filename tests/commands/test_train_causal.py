@@ -185,7 +185,10 @@ def test_a_debug_run_is_not_called_by_the_name_of_the_real_data(tmp_path: Path) 
     ("arguments", "expected"),
     [
         (["method=lm"], "method=lm trains causal models, and model=minilm is an encoder"),
-        (["method.direction=both"], "method.direction=both is for causal models"),
+        (
+            ["method.direction=both", "method.format=pair"],
+            "method.direction=both is for causal models and dual",
+        ),
         (["method.text=legacy"], "method.text=legacy is the authors' wording for method=lm"),
         (["model=smollm2", "method.text=raw"], "method.text=raw is for encoders"),
         (["model=smollm2", "method.format=joint"], "method.format=joint is for encoders"),

@@ -32,8 +32,19 @@ class MethodConfig(Section):
     )
     direction: str = option(
         "forward",
-        "Causal models with contrastive. both: also choose the metaphor of a pair for a given answer.",
+        "Causal models and dual encoders with contrastive. both: also choose the metaphor of a pair for a "
+        "given answer.",
         ("forward", "both"),
+    )
+    negatives: str = option(
+        "options",
+        "dual: the answers that a right one is compared with. options: those of its own item. batch: a "
+        "second term of the loss compares it with all answers of the step. With direction=both, the "
+        "metaphors of the step are compared too.",
+        ("options", "batch"),
+    )
+    negatives_weight: float = option(
+        1.0, "negatives=batch: weight of the second term beside the loss over the options.", within=AMOUNT
     )
     anchor: str = option(
         "none",
