@@ -3,6 +3,7 @@
 from figlang.config import MethodConfig, TrainConfig
 from figlang.errors import FiglangError
 from figlang.models import weights
+from figlang.models.formats import FORMATS
 from figlang.tasks import registry
 
 
@@ -107,7 +108,7 @@ def _check_method(config: TrainConfig) -> None:
             f"scoring={config.scoring.name} is for causal models, but model={model.name} is an encoder; "
             "leave it out"
         )
-    dual = not causal and method.format == "dual"
+    dual = not causal and FORMATS[method.format].bare
     if method.direction == "both" and not ((causal or dual) and method.name == "contrastive"):
         raise FiglangError(
             "method.direction=both is for causal models and dual encoders with method=contrastive; use "
