@@ -28,6 +28,7 @@ LATER = {
     "method": (
         *("accumulate", "checkpointing", "optimizer", "schedule", "decay", "ema", "label_smoothing"),
         *("r_drop", "kernels", "anchor", "anchor_weight", "negatives", "negatives_weight"),
+        "l2_sp",
     ),
     "model": ("attention",),
     "peft": ("init", "lr_ratio", "rank_pattern", "alpha_pattern"),

@@ -6,6 +6,9 @@ from figlang.models import weights
 from figlang.models.formats import FORMATS
 from figlang.tasks import registry
 
+# Kinds of training whose distance from its beginning is that of weights or of products of two matrices.
+PRODUCTS = ("none", "lora", "rslora", "qlora")
+
 
 def check(config: TrainConfig) -> None:
     """Check that settings agree with each other.
@@ -63,6 +66,11 @@ def _check_adapters(config: TrainConfig) -> None:
             f"{model.name_or_path} holds adapters already; peft.stack=continue trains these, "
             "peft.stack=merge merges them first "
             "and exports a whole network, peft=none goes on with all weights"
+        )
+    if config.method.l2_sp and peft.name not in PRODUCTS:
+        raise FiglangError(
+            f"method.l2_sp measures all weights or the product of an adapter's two matrices, and "
+            f"peft={peft.name} has another effect; take peft=lora, or leave it out"
         )
     if continues(config) and weights.has_adapters(weights.below(model)):
         raise FiglangError(
@@ -167,6 +175,7 @@ def _check_steps(config: TrainConfig) -> None:
         ("accumulate", method.accumulate != "1"),
         ("checkpointing", method.checkpointing),
         ("ema", method.ema > 0),
+        ("l2_sp", method.l2_sp > 0),
         ("optimizer", method.optimizer != "adamw"),
     ):
         if shared and asked:

@@ -21,7 +21,7 @@ from figlang.errors import INTERRUPTED, TERMINATED, FiglangError, damage
 from figlang.runs.training import Run
 from figlang.scoring.encode import padding
 from figlang.scoring.tree.branching import StringScorer
-from figlang.training import averaged, displacement, memory, saving, selection, throughput
+from figlang.training import averaged, displacement, memory, near_start, saving, selection, throughput
 from figlang.training.base import ChoiceModule, NonFiniteLossError
 from figlang.training.callbacks import Health, History, Preemption
 from figlang.training.datamodule import ChoiceData
@@ -119,7 +119,11 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     history = History(run.folder / "log.csv", ready.validation.items, log)
     health = Health(history, ready.chance, _head(fitted, ready), log)
     saver = Preemption(run.checkpoint)
-    trainer = trainer_of(config, run, [*averaged.callbacks(method), history, health, saver])
+    trainer = trainer_of(
+        config,
+        run,
+        [*near_start.callbacks(method, fitted), *averaged.callbacks(method), history, health, saver],
+    )
     resumed = _announce(config, run, ready, steps, trained)
     started = perf_counter()
     with _forecast(config, fitted, module, batches, trainer) as expected:

@@ -116,7 +116,8 @@ def forecast(
         return None
     trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
     gradients = float(sum(parameter.numel() * parameter.element_size() for parameter in trained))
-    averages = 2 * gradients if method.ema else 0.0
+    # The averages with the weights that they stand for, and the weights of the beginning.
+    averages = (2 * bool(method.ema) + bool(method.l2_sp)) * gradients
 
     def peaks(count: int) -> tuple[float, float]:
         with precision():

@@ -20,6 +20,7 @@ WAYS = {
     "free": FREE,
     "muon": ["method.optimizer=muon", "method.schedule=cosine"],
     "lion": ["method.optimizer=lion", "method.schedule=wsd"],
+    "near": ["method.l2_sp=0.5"],
     "parts": ["method.accumulate=2", "method.checkpointing=true", "method.r_drop=0.5"],
 }
 

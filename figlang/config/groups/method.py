@@ -132,6 +132,13 @@ class MethodConfig(Section):
         "liger: fused layers of liger-kernel in place of the network's own (figlang[liger], on a GPU).",
         ("none", "liger"),
     )
+    l2_sp: float = option(
+        0.0,
+        "L2-SP: weight of the squared distance of the trained weights from where the training began, beside "
+        "the loss. For LoRA it is the distance of the adapters' effect. The gradient of the term is added "
+        "before clipping, and the losses that are shown are without the term.",
+        within=AMOUNT,
+    )
     weight_decay: float = option(0.0, "Weight decay of the optimizer.", within=AMOUNT)
     layer_decay: float = option(
         1.0,
