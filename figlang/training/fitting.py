@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from pytorch_lightning import LightningModule, Trainer
+from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.utilities import rank_zero_only
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 from torch import nn
@@ -119,11 +119,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     history = History(run.folder / "log.csv", ready.validation.items, log)
     health = Health(history, ready.chance, _head(fitted, ready), log)
     saver = Preemption(run.checkpoint)
-    trainer = trainer_of(
-        config,
-        run,
-        [*near_start.callbacks(method, fitted), *averaged.callbacks(method), history, health, saver],
-    )
+    trainer = trainer_of(config, run, [*_guiding(method, fitted), history, health, saver])
     resumed = _announce(config, run, ready, steps, trained)
     started = perf_counter()
     with _forecast(config, fitted, module, batches, trainer) as expected:
@@ -326,6 +322,10 @@ def _slimmed(ready: Prepared, method: MethodConfig) -> nn.Embedding | None:
     """Change the network in place so that its training needs less. Returns the embedding that was trimmed."""
     saving.begin(ready.network, method)
     return _trim(ready) if method.weight_decay == 0 else None
+
+
+def _guiding(method: MethodConfig, network: nn.Module) -> list[Callback]:
+    return [*near_start.callbacks(method, network), *averaged.callbacks(method)]
 
 
 def _head(network: nn.Module, ready: Prepared) -> list[nn.Parameter]:
