@@ -153,6 +153,7 @@ EXAMPLE = re.compile(r"\b(data|against|also|name|checkpoint)=[^\s`]*|\bload\(\"\
 DEFAULTS = {
     "figlang/config/examples.py",
     "figlang/config/data.py",
+    "figlang/config/groups/method.py",
     "figlang/config/roots.py",
     "figlang/config/verbs/contamination.py",
 }

@@ -78,13 +78,18 @@ class _Rounded:
 
 def _adapted(part: Any, rounded: _Rounded, x: Tensor, *inputs: Any, **named: Any) -> Tensor:
     (name,) = part.active_adapters
-    if inputs or named or part.merged or part.disable_adapters or x.device.type != "cpu" or not x.numel():
+    off = part.disable_adapters
+    plain = bool(inputs or named) or part.merged or x.device.type != "cpu" or not x.numel()
+    if plain or (off and x.requires_grad):
         return type(part).forward(part, x, *inputs, **named)  # type: ignore[no-any-return]
     down, up, drops = part.lora_A[name], part.lora_B[name], part.lora_dropout[name]
     p = drops.p if part.training and isinstance(drops, nn.Dropout) else 0.0
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else x.dtype
     weight, bias = rounded.of(part.base_layer, dtype)
     with torch.autocast("cpu", enabled=False):
+        if off:  # the base alone, by the same product
+            assert weight is not None, "linear layers have one"
+            return _product(x.to(dtype), weight, bias, type(part.base_layer) is OneDnnLinear)
         result: Tensor = _Adapted.apply(  # type: ignore[no-untyped-call]
             x.to(dtype),
             weight,

@@ -27,8 +27,8 @@ FREE = ("run", "name", "resume", "overwrite", "skip_finished", "also", "blind", 
 LATER = {
     "method": (
         *("accumulate", "checkpointing", "optimizer", "schedule", "decay", "ema", "label_smoothing"),
-        *("r_drop", "kernels", "anchor", "anchor_weight", "negatives", "negatives_weight"),
-        "l2_sp",
+        *("r_drop", "kernels", "anchor", "anchor_weight", "negatives", "negatives_weight", "l2_sp"),
+        *("anchor_data", "anchor_texts"),
     ),
     "model": ("attention",),
     "peft": ("init", "lr_ratio", "rank_pattern", "alpha_pattern"),

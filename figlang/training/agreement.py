@@ -177,6 +177,7 @@ def _check_steps(config: TrainConfig) -> None:
         ("ema", method.ema > 0),
         ("l2_sp", method.l2_sp > 0),
         ("optimizer", method.optimizer != "adamw"),
+        ("anchor", method.anchor == "kl"),
     ):
         if shared and asked:
             raise FiglangError(

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from peft import PeftModel
@@ -28,6 +29,7 @@ from figlang.scoring.tree.branching import EncodedStrings, StringEncoder, String
 from figlang.scoring.wording import Wording, check_alone
 from figlang.tasks.mix import original
 from figlang.tasks.twins import twin
+from figlang.training import near_base
 from figlang.training.agreement import continues, step_wide
 from figlang.training.anchored import AnchoredModule
 from figlang.training.base import ChoiceModule, Score
@@ -68,7 +70,7 @@ class Prepared:
     selection_examples: Sequence[Any]
     collate: Callable[[Sequence[Any]], Any]
     score: Score
-    kind: type[ChoiceModule]
+    kind: Callable[..., ChoiceModule]
     head: frozenset[str]
     manifest: Manifest
     notes: list[str]
@@ -214,8 +216,9 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
 
 def _causal(config: TrainConfig, train: Split, validation: Split, selected: tuple[Item, ...]) -> Prepared:
     model, method, scoring = _start(config), config.method, config.scoring
+    others, notes = near_base.texts(config)
     texts = [text for item in (*train.items, *validation.items) for text in item.texts]
-    network, tokenizer = networks.causal(model, config.paths.cache, texts)
+    network, tokenizer = networks.causal(model, config.paths.cache, [*texts, *others])
     manifest = replace(
         causal_manifest(model, scoring, beginning(config.model, scoring, tokenizer), _method_name(config)),
         **_lineage(config, train, validation),
@@ -231,19 +234,16 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
             return encoder.encode_lines([line(item, method.text, encoder.wording) for item in items])
         return encoder.encode_pairs(items) if method.direction == "both" else encoder.encode(items)
 
-    examples, validation_examples, selection_examples = (
-        encode(train.items),
-        encoder.encode(validation.items),
-        encode(selected),
-    )
-    longest = max(example.longest for example in (*examples, *validation_examples, *selection_examples))
+    def encode_each() -> list[list[EncodedStrings]]:
+        validated, anchoring = encoder.encode(validation.items), encoder.encode_lines(others)
+        return [encode(train.items), validated, encode(selected), anchoring]
+
+    encoded = encode_each()
+    longest = max(example.longest for examples in encoded for example in examples)
     if encoder.sharing and anatomy.reason(longest):
         encoder.sharing = False
-        examples, validation_examples, selection_examples = (
-            encode(train.items),
-            encoder.encode(validation.items),
-            encode(selected),
-        )
+        encoded = encode_each()
+    examples, validation_examples, selection_examples, anchoring = encoded
     adapted, manifest = _adapt(config, network, manifest, [])
     return Prepared(
         train=train,
@@ -255,17 +255,23 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         selection_examples=selection_examples,
         collate=encoder.collate,
         score=StringScorer(anatomy),
-        kind=_way(method),
+        kind=_way(config, anchoring, encoder),
         head=frozenset(),
         manifest=manifest,
-        notes=[],
+        notes=notes,
     )
 
 
-def _way(method: MethodConfig) -> type[ChoiceModule]:
+def _way(
+    config: TrainConfig, anchoring: Sequence[EncodedStrings], encoder: StringEncoder
+) -> Callable[..., ChoiceModule]:
     """How a causal model is trained."""
+    method = config.method
     if method.name == "lm":
         return CausalLMModule
+    if method.anchor == "kl":
+        remade = config.peft.init in near_base.REMADE and not continues(config)
+        return partial(near_base.NearBaseModule, examples=anchoring, collate=encoder.collate, remade=remade)
     return CrossEntropyModule if method.anchor == "none" else AnchoredModule
 
 

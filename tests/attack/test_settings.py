@@ -193,6 +193,7 @@ ACCIDENTS: dict[str, str | None] = {
     "method.ema=1.5": "method.ema",
     "method.anchor=lm": "method.anchor",
     "method.anchor=everything": "method.anchor",
+    "method.anchor=kl method.anchor_texts=0": "method.anchor_texts",
     "peft=lora peft.r=99999999999999999999": "peft.r",
     "epoch=best": "epoch",
     "trainer.progress=maybe": "trainer.progress",

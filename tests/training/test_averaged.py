@@ -22,6 +22,7 @@ WAYS = {
     "lion": ["method.optimizer=lion", "method.schedule=wsd"],
     "near": ["method.l2_sp=0.5"],
     "parts": ["method.accumulate=2", "method.checkpointing=true", "method.r_drop=0.5"],
+    "anchored": ["model=smollm2", "method.anchor=kl", "method.anchor_texts=3"],
 }
 
 

@@ -50,10 +50,15 @@ class MethodConfig(Section):
         "none",
         "Causal models with contrastive: a second term of the loss that keeps the right answers likely. lm: "
         "their language-modelling loss. positive: how far they have fallen below what they had before the "
-        "training. Both are in nats a token.",
-        ("none", "lm", "positive"),
+        "training. kl: how far the network has moved from its base (Kullback-Leibler divergence of the next "
+        "tokens) on texts of anchor_data. All are in nats a token.",
+        ("none", "lm", "positive", "kl"),
     )
     anchor_weight: float = option(1.0, "Weight of the anchor beside the contrastive loss.", within=AMOUNT)
+    anchor_data: str = option(
+        "winogrande_m", "anchor=kl: preset of data= whose training items, with their right answers, are read."
+    )
+    anchor_texts: int = option(8, "anchor=kl: number of its texts that are read at each step.", within=COUNT)
     selection: str = option(
         "none",
         "The epoch that is exported. none: the last. heldout: the one with the smallest loss on training "
@@ -169,6 +174,9 @@ class MethodConfig(Section):
             )
         if self.schedule == "wsd" and self.warmup + self.decay > 1:
             raise FiglangError("method.warmup and method.decay are more than all steps; lower one of them")
+        for name in ("anchor_data", "anchor_texts"):
+            if self.anchor != "kl" and getattr(self, name) != getattr(MethodConfig, name):
+                raise FiglangError(f"method.{name} is for method.anchor=kl; leave it out")
         for name in ("label_smoothing", "r_drop"):
             if self.anchor != "none" and getattr(self, name):
                 raise FiglangError(f"method.{name} does not go with method.anchor; leave one of them out")
