@@ -8,7 +8,7 @@ from figlang.errors import FiglangError
 # Options of model= that are said about a checkpoint too: a checkpoint never allows the first two by itself,
 # and the others say how it is evaluated.
 ALLOWING = (
-    *("model.allow_bin", "model.trust_remote_code", "model.adapters"),
+    *("model.allow_bin", "model.trust_remote_code", "model.adapters", "model.base"),
     *("model.engine", "model.tensor_parallel", "model.window"),
 )
 # Options of trainer= that only the Trainer reads: an evaluation runs in the network's own precision, and

@@ -116,7 +116,7 @@ def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig
 
     Args:
         source: A run folder, an exported or released folder, a `package:` source or a hub id.
-        model: Only `revision`, `allow_bin`, `trust_remote_code` and `adapters` have an effect.
+        model: Only `revision`, `allow_bin`, `trust_remote_code`, `adapters` and `base` have an effect.
         cache: Folder for converted files.
     """
     if model is not None:
@@ -167,6 +167,7 @@ def named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Manifest
         allow_bin=given.allow_bin,
         trust_remote_code=given.trust_remote_code,
         adapters=given.adapters,
+        base=given.base,
     ), manifest
 
 

@@ -179,6 +179,8 @@ def load(
         _check_depth(model, source)
         if settings := _settings_of(source, model.revision):
             return _with_adapters(model, source, settings, kind, dtype, more, cache, above)
+        if model.base is not None:
+            raise FiglangError(f"{model.name_or_path} holds no adapters; leave model.base out")
         few = layout.stored(model.name_or_path, opening.read_config(source, *common))
         tokenizer = opening.read_tokenizer(source, *common)
         safetensors = None if model.allow_bin else True
@@ -380,13 +382,16 @@ def _check_base(
 def _below(model: ModelConfig, source: str, settings: "PeftConfig", manifest: Manifest | None) -> ModelConfig:
     """The network on which the adapters in `source` were trained."""
     reference = settings.base_model_name_or_path
-    if manifest is not None:
+    if model.base is not None:
+        reference = model.base
+    elif manifest is not None:
         reference = here(reference, manifest.base)
     dtype, _, bits = ((manifest and manifest.base_precision) or "float32").partition("+")
     return replace(
         model,
         name_or_path=str(Path(source) / adapters.OWN) if reference == adapters.OWN else reference,
-        revision=settings.revision,
+        revision=None if model.base is not None else settings.revision,
+        base=None,
         family="causal" if bits else model.family,
         dtype=dtype,
         quantization=bits or "none",

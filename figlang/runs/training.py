@@ -30,7 +30,7 @@ LATER = {
         *("r_drop", "kernels", "anchor", "anchor_weight", "negatives", "negatives_weight", "l2_sp"),
         *("anchor_data", "anchor_texts"),
     ),
-    "model": ("attention",),
+    "model": ("attention", "base"),
     "peft": ("init", "lr_ratio", "rank_pattern", "alpha_pattern"),
 }
 # Files that a training writes into its run folder, besides recipe.json, which marks a run folder.

@@ -152,6 +152,24 @@ def test_a_base_that_is_gone_is_one_sentence(tmp_path: Path) -> None:
         checkpoint.load(str(folder))
 
 
+def test_the_base_may_lie_elsewhere(tmp_path: Path) -> None:
+    """`model.base` takes the place of what the adapters name, and is compared with the training's all the
+    same."""
+    _, folder = exported(tmp_path)
+    before = checkpoint.load(str(folder)).fingerprint
+    (tmp_path / "base").rename(tmp_path / "moved")
+    there = ModelConfig(base=str(tmp_path / "moved"))
+    assert checkpoint.load(str(folder), there).fingerprint == before
+    stored = load_file(tmp_path / "moved" / "model.safetensors")
+    stored["encoder.layer.0.output.dense.weight"][0, 0] += 0.5
+    save_file(stored, tmp_path / "moved" / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(FiglangError, match="moved has other weights than the network on which its adapters"):
+        checkpoint.load(str(folder), there)
+    whole = ModelConfig(name_or_path=str(tmp_path / "moved"), base=str(tmp_path))
+    with pytest.raises(FiglangError, match="holds no adapters; leave model.base out"):
+        checkpoint.load(whole.name_or_path, whole)
+
+
 @pytest.mark.parametrize("content", [b"\x00" * 40, b""])
 def test_damaged_adapters_are_one_sentence(tmp_path: Path, content: bytes) -> None:
     _, folder = exported(tmp_path)

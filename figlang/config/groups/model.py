@@ -57,6 +57,11 @@ class ModelConfig(EndpointConfig):
         "prompts and other kinds that cannot be merged always stay apart.",
         ("auto", "merge", "apart"),
     )
+    base: str | None = option(
+        None,
+        "Adapters: the network below them, in the place of the one that they name. For example its folder on "
+        "a machine that does not reach the hub. Its weights must be those of the training.",
+    )
     attention: str = option(
         "auto",
         "Code of the attention. auto: what transformers takes, usually sdpa (torch's own). eager: step by "
