@@ -163,10 +163,10 @@ def test_the_base_may_lie_elsewhere(tmp_path: Path) -> None:
     stored = load_file(tmp_path / "moved" / "model.safetensors")
     stored["encoder.layer.0.output.dense.weight"][0, 0] += 0.5
     save_file(stored, tmp_path / "moved" / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(FiglangError, match="moved has other weights than the network on which its adapters"):
+    with pytest.raises(FiglangError, match=r"moved has other weights than the network on which its adapters"):
         checkpoint.load(str(folder), there)
     whole = ModelConfig(name_or_path=str(tmp_path / "moved"), base=str(tmp_path))
-    with pytest.raises(FiglangError, match="holds no adapters; leave model.base out"):
+    with pytest.raises(FiglangError, match=r"holds no adapters; leave model.base out"):
         checkpoint.load(whole.name_or_path, whole)
 
 
