@@ -83,11 +83,8 @@ def address(name_or_path: str) -> str:
 
     It is a folder, a hub id, a `package:` source or a GGUF file.
     """
-    return (
-        name_or_path
-        if name_or_path.startswith(PACKAGE) or gguf.is_gguf(name_or_path)
-        else locate(name_or_path)
-    )
+    itself = name_or_path.startswith(PACKAGE) or gguf.is_gguf(name_or_path)
+    return name_or_path if itself else locate(name_or_path)
 
 
 def has_adapters(model: ModelConfig) -> bool:
@@ -179,7 +176,7 @@ def load(
         _check_depth(model, source)
         if settings := _settings_of(source, model.revision):
             return _with_adapters(model, source, settings, kind, dtype, more, cache, above)
-        if model.base is not None:
+        if model.base:
             raise FiglangError(f"{model.name_or_path} holds no adapters; leave model.base out")
         few = layout.stored(model.name_or_path, opening.read_config(source, *common))
         tokenizer = opening.read_tokenizer(source, *common)
@@ -381,16 +378,14 @@ def _check_base(
 
 def _below(model: ModelConfig, source: str, settings: "PeftConfig", manifest: Manifest | None) -> ModelConfig:
     """The network on which the adapters in `source` were trained."""
-    reference = settings.base_model_name_or_path
-    if model.base is not None:
-        reference = model.base
-    elif manifest is not None:
+    reference = model.base or settings.base_model_name_or_path
+    if manifest is not None and not model.base:
         reference = here(reference, manifest.base)
     dtype, _, bits = ((manifest and manifest.base_precision) or "float32").partition("+")
     return replace(
         model,
         name_or_path=str(Path(source) / adapters.OWN) if reference == adapters.OWN else reference,
-        revision=None if model.base is not None else settings.revision,
+        revision=None if model.base else settings.revision,
         base=None,
         family="causal" if bits else model.family,
         dtype=dtype,
