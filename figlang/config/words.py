@@ -12,7 +12,7 @@ from figlang.config.composing import CONF
 from figlang.config.roots import Root
 from figlang.config.shorthand import expanded
 from figlang.config.verbs.train import TrainConfig
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, one_line
 
 SEVERAL = ("-m", "--multirun")
 HELP = ("-h", "--help")
@@ -71,13 +71,19 @@ def unreadable(words: list[str]) -> str | None:
 
 
 def _check_several(words: Sequence[str], presets: Mapping[str, Sequence[str]]) -> None:
-    """Check that a range or pattern of values has at least one: with none, Hydra runs nothing and says
-    nothing."""
+    """Check that values can be read, and that a range or pattern has at least one: with none, Hydra runs
+    nothing and says nothing."""
     for word in words:
         try:
             override = OverridesParser.create().parse_override(word)
-        except (HydraException, ValueError):
+        except HydraException:
             continue  # Hydra's own error follows
+        except ValueError as error:  # Python's, which does not say whose value it is
+            key, _, value = word.partition("=")
+            raise FiglangError(
+                f"{key.lstrip('+')}={value[:20]}… of {len(value)} characters cannot be read "
+                f"({one_line(error).partition(';')[0]}); give a smaller number"
+            ) from error
         value = override.value()
         if isinstance(value, Glob):
             empty = not value.filter(list(presets.get(override.get_key_element(), ())))

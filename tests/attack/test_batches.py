@@ -1,6 +1,9 @@
 """Files of batches of every damage, and answers of endpoints with numbers that are none."""
 
 import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,8 @@ from figlang.models.served import batch, chatting, cost, spans
 from figlang.models.served.chatting import unspoken
 from figlang.models.served.store import Call, Store
 from tests.attack import damage
+from tests.attack.attacker import MODULES
+from tests.processes import forks, preload
 
 CALLS = [
     Call("chat/completions", {"model": "m", "messages": [{"role": "user", "content": str(number)}]})
@@ -18,6 +23,11 @@ CALLS = [
 ]
 GOOD = {"choices": [{"message": {"content": "A"}}]}
 HUGE = 10**400  # JSON has it, a float does not
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _warm() -> None:
+    preload(*MODULES)
 
 
 def result(call: Call, body: Any = GOOD, status: Any = 200, **more: Any) -> str:
@@ -145,3 +155,112 @@ def test_a_token_of_probability_0_is_left_out() -> None:
 def test_odd_counts_of_tokens_are_not_counted(value: Any) -> None:
     answer = {"usage": {"prompt_tokens": value, "completion_tokens": 3, "cost": value}}
     assert cost.usage(answer) == {"tokens_out": 3}
+
+
+OTHER = [Call("chat/completions", {"model": "n", "messages": [{"role": "user", "content": "other"}]})]
+
+
+def test_requests_of_another_command_wait_for_their_results(tmp_path: Path) -> None:
+    (first,) = batch.write(tmp_path, CALLS)
+    before = first.read_bytes()
+    with pytest.raises(FiglangError, match="3 requests of another command without results"):
+        batch.write(tmp_path, OTHER)
+    assert [path.read_bytes() for path in tmp_path.glob("requests-*")] == [before]
+    (tmp_path / "results.jsonl").write_text(result(CALLS[0]) + result(CALLS[1], {}, 500))
+    with pytest.raises(FiglangError, match="1 requests of another command without results"):
+        batch.write(tmp_path, OTHER)
+    (tmp_path / "results.jsonl").write_text("".join(map(result, CALLS)))
+    (path,) = batch.write(tmp_path, OTHER)
+    assert [json.loads(text)["custom_id"] for text in path.read_text().splitlines()] == [OTHER[0].key]
+
+
+def test_a_command_replaces_its_own_requests_and_those_that_are_answered(tmp_path: Path) -> None:
+    batch.write(tmp_path, CALLS)
+    (path,) = batch.write(tmp_path, CALLS[1:], {call.key for call in CALLS})
+    assert len(path.read_text().splitlines()) == 2
+    answered = {call.key for call in CALLS}  # their file of results was moved away
+    batch.write(tmp_path, OTHER, answered)
+    assert len(path.read_text().splitlines()) == 1
+
+
+def test_two_commands_at_once(tmp_path: Path) -> None:
+    whole = [Call("chat/completions", {"model": "m", "n": number}) for number in range(3000)]
+    parts = [whole[:1500], whole[1500:]]
+    writers = [forks.Process(target=_writing, args=(tmp_path / "batch", part)) for part in parts]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert sorted(int(writer.exitcode or 0) for writer in writers) == [0, 3]
+    (path,) = (tmp_path / "batch").glob("requests-*.jsonl")
+    keys = [json.loads(text)["custom_id"] for text in path.read_text().splitlines()]
+    assert keys in [[call.key for call in part] for part in parts]
+
+
+def _writing(folder: Path, calls: list[Call]) -> None:
+    try:
+        batch.write(folder, calls)
+    except FiglangError as error:
+        raise SystemExit(3 if "another" in str(error) else 4) from error
+
+
+class Killed(BaseException):
+    """The end of a process, after which it changes no file."""
+
+
+def dying(monkeypatch: pytest.MonkeyPatch, steps: int) -> list[str]:
+    """Let so many changes of files happen, and none after them. Returns what is done, as it grows."""
+    done: list[str] = []
+
+    def counted(name: str) -> Callable[..., Any]:
+        whole = getattr(os, name)
+
+        def act(*arguments: Any, **more: Any) -> Any:
+            if len(done) == steps:
+                raise Killed
+            found = whole(*arguments, **more)
+            done.append(name)
+            return found
+
+        return act
+
+    for name in ("write", "rename", "replace", "unlink"):
+        monkeypatch.setattr(os, name, counted(name))
+    return done
+
+
+def test_a_kill_at_any_step_between_results_and_requests_loses_nothing(tmp_path: Path) -> None:
+    paid = result(CALLS[0]) + result(CALLS[1])
+    most = 100
+    for steps in range(most):
+        folder = tmp_path / str(steps)
+        batch.write(folder, CALLS)
+        (folder / "results.jsonl").write_text(paid)
+        with pytest.MonkeyPatch.context() as patch, suppress(Killed):
+            done = dying(patch, steps)
+            go_on(folder)
+        ended = len(done) < steps
+        for again in (False, True):
+            if again:
+                go_on(folder)
+            assert (folder / "results.jsonl").read_text() == paid
+            asked = {
+                json.loads(text)["custom_id"]
+                for path in folder.glob("requests-*.jsonl")
+                for text in path.read_text().splitlines()
+            }
+            with Store(folder / "store" / "answers.jsonl") as store:
+                assert not [call for call in CALLS if call.key not in asked and call not in store]
+                assert store.damaged == 0
+        assert asked == {CALLS[2].key}
+        if ended:
+            break
+    assert 3 < steps < most, "two answers and the requests at least"
+
+
+def go_on(folder: Path) -> None:
+    """A command that reads results and writes the requests that are left."""
+    with Store(folder / "store" / "answers.jsonl") as store:
+        batch.read(folder, CALLS, store, unspoken)
+        left = [call for call in CALLS if call not in store]
+        batch.write(folder, left, {call.key for call in CALLS})

@@ -157,8 +157,16 @@ SPOILED: dict[str, tuple[damage.Damage, str | None]] = {
     **{f"zeros from {share}": (torn(share), "answers.sqlite") for share in (0.2, 0.5, 0.8)},
     **{
         f"database {kind}": (damage.ANY[kind](BASE), "answers.sqlite")
-        for kind in ("a folder", "binary", "a page", "a pointer", "a loop")
+        for kind in ("missing", "empty", "a folder", "binary", "a page", "a pointer", "a loop")
     },
+    **{
+        f"no table {name}": (told(f"DROP TABLE {name}"), f"answers.sqlite has no table {name}")
+        for name in ("answers", "raters", "facts")
+    },
+    "no tables": (
+        told("DROP TABLE answers", "DROP TABLE sessions", "DROP TABLE raters", "DROP TABLE facts"),
+        "answers.sqlite has no table answers",
+    ),
     "a word for an option": (told("UPDATE answers SET value = 'x'"), "answers.sqlite"),
     "an option too many": (told("UPDATE answers SET value = '7'"), "answers.sqlite"),
     "bytes for an option": (told("UPDATE answers SET value = x'ff'"), "answers.sqlite"),

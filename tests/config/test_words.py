@@ -1,5 +1,8 @@
 """Words of a command line that become other words before Hydra reads them."""
 
+from dataclasses import fields, is_dataclass
+from typing import Any, get_args, get_type_hints
+
 import pytest
 
 from figlang.config.roots import ROOTS
@@ -27,3 +30,48 @@ def test_shared_items_are_asked_for_by_a_flag_too() -> None:
 def test_other_verbs_explain_the_flag() -> None:
     with pytest.raises(FiglangError, match="arguments have no dashes: write rename=A=B"):
         readable(ROOTS["evaluate"], ["--rename=A=B"])
+
+
+def numbers(schema: Any, prefix: str = "") -> list[str]:
+    """Every setting of a command that takes a number, by its name on the command line."""
+    found, hints = [], get_type_hints(schema)
+    for spec in fields(schema):
+        hint = hints[spec.name]
+        group = next((one for one in (hint, *get_args(hint)) if is_dataclass(one)), None)
+        if group is not None:
+            found += numbers(group, f"{prefix}{spec.name}.")
+        elif "int" in str(hint) or "float" in str(hint):
+            found.append(f"{prefix}{spec.name}")
+    return found
+
+
+def refusal(verb: str, *words: str) -> str:
+    with pytest.raises(FiglangError) as error:
+        readable(ROOTS[verb], list(words))
+    return str(error.value)
+
+
+LONG = "9" * 5000
+
+
+@pytest.mark.parametrize("verb", ["train", "report", "describe"])
+def test_a_number_too_long_to_read_is_named_with_its_key(verb: str) -> None:
+    found = numbers(ROOTS[verb].schema)
+    assert found
+    for key in found:
+        preset = f"{key.partition('.')[0]}={'cot' if key.startswith('protocol.') else 'clean'}"
+        said = refusal(
+            verb, *([preset] if key.startswith(("scoring.", "protocol.")) else []), f"{key}={LONG}"
+        )
+        assert said.startswith(f"{key}=9"), said
+        assert len(said) < 250
+
+
+@pytest.mark.parametrize("value", ["-{}", "[{}]", "[1,{}]", "1,{}", "range(0,{})", "{{figqa:{}}}"])
+def test_also_in_lists_ranges_and_dictionaries(value: str) -> None:
+    assert refusal("train", f"data.mix={value.format(LONG)}").startswith("data.mix=")
+
+
+def test_a_text_may_have_as_many_digits_as_it_likes() -> None:
+    assert readable(ROOTS["compare"], [f"title='{LONG}'"]) == [f"title='{LONG}'"]
+    assert readable(ROOTS["evaluate"], ["scoring=clean", f"scoring.template={LONG}"])[1].endswith(f"{LONG}'")

@@ -6,7 +6,8 @@ deleted, whatever its name is: it has been paid for.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,21 @@ PREFIX = "requests-"
 MOST = 50_000  # requests in a file, by OpenAI's limit
 
 
-def write(folder: Path, calls: Sequence[Call]) -> list[Path]:
-    """Write requests into a folder, and remove its earlier files of requests.
+def write(folder: Path, calls: Sequence[Call], known: Collection[str] = ()) -> list[Path]:
+    """Write requests into a folder, in place of this command's earlier files of requests.
 
     Args:
         folder: Where the files are written.
         calls: The requests.
+        known: Keys of requests whose earlier files may be replaced: those of this command, and those that
+            are answered.
 
     Returns:
         The files.
 
     Raises:
-        FiglangError: The folder cannot be written to, or a request holds a secret.
+        FiglangError: The folder cannot be written to, has requests of another command that have no result, or
+            a request holds a secret.
     """
     lines = [f"{json.dumps(line(call))}\n" for call in calls]
     if secret := next((number for number, text in enumerate(lines, 1) if redacted(text) != text), None):
@@ -44,21 +48,47 @@ def write(folder: Path, calls: Sequence[Call]) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with lock(folder / folders.LOCK, folder, "model.batch=DIR"):
-            for old in folder.glob(f"{PREFIX}*.jsonl"):
-                if _asks(old):
-                    old.unlink()
-            files = []
-            for number, start in enumerate(range(0, len(lines), MOST), start=1):
-                path = folder / f"{PREFIX}{number}.jsonl"
-                if path.exists():
-                    raise FiglangError(f"{path} is not a file of requests; give it another name")
-                write_lines(path, lines[start : start + MOST])
-                files.append(path)
+            earlier = [path for path in sorted(folder.glob(f"{PREFIX}*.jsonl")) if _asks(path)]
+            _check_unsent(folder, earlier, {*known, *(call.key for call in calls)})
+            parts = [lines[start : start + MOST] for start in range(0, len(lines), MOST)]
+            files = [folder / f"{PREFIX}{number}.jsonl" for number in range(1, len(parts) + 1)]
+            if other := next((path for path in files if path.exists() and path not in earlier), None):
+                raise FiglangError(f"{other} is not a file of requests; give it another name")
+            # Whoever is killed between these two has requests twice, and never none.
+            for path, part in zip(files, parts, strict=True):
+                write_lines(path, part)
+            for old in set(earlier) - set(files):
+                old.unlink()
     except OSError as error:
         raise FiglangError(
             f"model.batch={folder} cannot be written to ({error.strerror}); give another folder"
         ) from error
     return files
+
+
+def _check_unsent(folder: Path, earlier: Sequence[Path], known: Collection[str]) -> None:
+    """Check that no file of requests waits for results that another command needs.
+
+    Raises:
+        FiglangError: One does.
+    """
+    waiting = {path: _keys(path) - set(known) for path in earlier}
+    if any(waiting.values()):
+        answered = {key for path in folder.glob("*.jsonl") if path not in waiting for key in _keys(path)}
+        if mine := next((path for path, keys in waiting.items() if keys - answered), None):
+            raise FiglangError(
+                f"{mine} has {len(waiting[mine] - answered)} requests of another command without results; "
+                "send it and put its results there first, delete it, or give another model.batch=DIR"
+            )
+
+
+def _keys(path: Path) -> set[str]:
+    """The keys of the requests or results in a file. Lines that are neither have none."""
+    found = set()
+    for text in _lines(path):
+        with suppress(ValueError, KeyError, TypeError, RecursionError):
+            found.add(str(json.loads(text)["custom_id"]))
+    return found
 
 
 def line(call: Call) -> dict[str, Any]:

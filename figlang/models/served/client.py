@@ -7,7 +7,7 @@ The `openai` package handles time-outs, retries with exponential backoff and jit
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -119,7 +119,9 @@ class Client:
             if self.model.dry_run:
                 return self._planned(calls, missing)
             if self.model.batch is not None:
-                missing = self._batched(Path(self.model.batch), missing, unusable)
+                missing = self._batched(
+                    Path(self.model.batch), missing, unusable, wanted.keys() | store.keys()
+                )
             if missing:
                 self._announce(len(wanted), missing)
                 try:
@@ -144,7 +146,9 @@ class Client:
         self.plan.add(missing, [call for call in calls if call.key not in lacking])
         return [self.plan.assumed(call) if call.key in lacking else self.store[call] for call in calls]
 
-    def _batched(self, folder: Path, missing: Sequence[Call], unusable: Unusable) -> list[Call]:
+    def _batched(
+        self, folder: Path, missing: Sequence[Call], unusable: Unusable, known: Collection[str]
+    ) -> list[Call]:
         """Read the results of a batch, and write the requests that have none.
 
         Raises:
@@ -158,7 +162,7 @@ class Client:
             call for call in missing if call not in self.store or _useless(call, self.store[call], unusable)
         ]
         if left:
-            files = ", ".join(map(str, batch.write(folder, left)))
+            files = ", ".join(map(str, batch.write(folder, left, known)))
             sent, received = self.meter.estimate(left)
             raise FiglangError(
                 f"{len(left)} requests are written, about {self.meter.says(sent, received, most=True)}; send "

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -102,6 +102,10 @@ class Store:
 
     def __len__(self) -> int:
         return len(self._places)
+
+    def keys(self) -> Set[str]:
+        """The keys of all requests with an answer."""
+        return self._places.keys()
 
     def __getitem__(self, call: Call) -> dict[str, Any]:
         start, length = self._places[call.key]

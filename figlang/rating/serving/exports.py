@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from figlang.config.signature import digest
 from figlang.files import folders
 from figlang.files.whole import slug, write_text
 from figlang.rating import sheets
@@ -39,10 +40,10 @@ def files(study: Study, store: Store, finished: str | None = None) -> dict[str, 
     given = live.by_question(study, answers)
     made = {"answers.csv": _answers(study, answers)}
     if study.ask == CODES:
-        for name in raters:
+        for name, file in _sheets(raters).items():
             own = {one.question: one.value for one in answers if one.rater == name}
             if own.keys() & given.keys():
-                made[f"sheet-{slug(name)}.csv"] = _sheet(study, own)
+                made[file] = _sheet(study, own)
     if study.ask == CHOICE and given:
         made["people.csv"] = _people(study, given)
         made["people.jsonl"] = "".join(_predictions(study, given))
@@ -52,6 +53,17 @@ def files(study: Study, store: Store, finished: str | None = None) -> dict[str, 
     made["prolific.csv"] = _prolific(study, raters, answers, finished)
     made["label_studio.csv"] = _label_studio(study, given)
     return made
+
+
+def _sheets(raters: Sequence[str]) -> dict[str, str]:
+    """The name of each rater's sheet. Where only the case differs, the one that enrolled later gets a hash:
+    some file systems take Ann and ann for one name."""
+    found: dict[str, str] = {}
+    for name in raters:
+        plain = slug(name)
+        taken = plain.casefold() in {file.casefold() for file in found.values()}
+        found[name] = f"{plain}-{digest(name)[:8]}" if taken else plain
+    return {name: f"sheet-{file}.csv" for name, file in found.items()}
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

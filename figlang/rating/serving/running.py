@@ -82,7 +82,7 @@ def _run(study: Study, store: Store, folder: Path, config: RateServeConfig, cons
 def export(folder: Path, config: RateServeConfig, console: Console) -> None:
     """Write the exports of the study in a folder, also while another process serves it."""
     study = asked.read(folder)
-    store = Store(folder, study.signature)
+    store = Store(folder, study.signature, new=False)
     try:
         soundness.check(study, store, folder)
         for path in exports.write(study, store, folder, config.finished):

@@ -20,6 +20,7 @@ ORGANISER = ""  # the name of the organiser among the raters, who all have a nam
 # Without letters and digits that look alike.
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 TABLES = """
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS raters (name TEXT PRIMARY KEY, code TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS sessions (token TEXT PRIMARY KEY, rater TEXT NOT NULL REFERENCES raters(name));
@@ -35,7 +36,9 @@ CREATE TABLE IF NOT EXISTS answers (
   UNIQUE (rater, sent)
 );
 CREATE INDEX IF NOT EXISTS latest ON answers (rater, question, number);
+COMMIT;
 """
+NEEDED = {"facts", "raters", "sessions", "answers"}  # made together, so that one of them is never alone
 LATEST = """
 SELECT rater, question, value, confident, total, at, revisions FROM answers JOIN (
   SELECT max(number) AS last,
@@ -94,19 +97,24 @@ def renew(folder: Path, signature: str) -> bool:
 class Store:
     """The database of a study. Several threads may use it; several processes must not."""
 
-    def __init__(self, folder: Path, signature: str) -> None:
+    def __init__(self, folder: Path, signature: str, new: bool = True) -> None:
         """Open or make the database of a folder.
 
         Args:
             folder: Folder of the study.
             signature: That of the study. A database of another one is refused.
+            new: Whether a database that is missing or empty is made.
 
         Raises:
-            FiglangError: The file is not a database, or is that of another study.
+            FiglangError: The file is not a database, lacks a table, or is that of another study.
         """
         self._lock = Lock()
         self._path = path = folder / DATABASE
         folders.check_place(path)
+        if not new and not path.is_file():
+            raise FiglangError(
+                f"{path} is missing, so there are no answers; restore it, or choose another folder="
+            )
         try:
             path.touch(mode=0o600)  # it holds the codes
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -118,6 +126,7 @@ class Store:
             damage = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if damage != "ok":
                 raise sqlite3.DatabaseError(damage)
+            self._check_tables(new)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")  # also after a loss of power
             self._connection.executescript(TABLES)
@@ -131,6 +140,20 @@ class Store:
             self._connection.close()
             raise FiglangError(
                 f"{path} has answers to another study than study.json; put the files of one study together"
+            )
+
+    def _check_tables(self, new: bool) -> None:
+        """Check that no table is missing: a new one would hide that its answers are lost.
+
+        Raises:
+            FiglangError: One is.
+        """
+        rows = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        missing = sorted(NEEDED - {name for (name,) in rows})
+        if missing and (rows or not new):
+            raise FiglangError(
+                f"{self._path} has no table {missing[0]}, so it is damaged or not a study's; "
+                "restore the file, or choose another folder="
             )
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -340,3 +341,45 @@ def test_tables_for_prolific_and_label_studio(coded: Study, tmp_path: Path) -> N
     assert Counter(row["check"] for row in every) == {"passed": 2, "": 13}
     assert [row["place"] for row in every if row["rater"] == "ann"] == [str(n) for n in range(1, 15)]
     store.close()
+
+
+def test_raters_whose_names_differ_in_case_have_files_of_their_own_on_every_file_system(
+    tmp_path: Path, coded: Study
+) -> None:
+    store = Store(tmp_path / "s", coded.signature)
+    names = ["Ann", "ann", "ANN", "Ben", "a b", "A b"]
+    store.enrol(names)
+    answer_all(store, coded, "ann", "wrong")
+    alone = [name for name in exports.files(coded, store) if name.startswith("sheet-")]
+    for name in names:
+        answer_all(store, coded, name, "wrong" if name == "ann" else "correct")
+    made = exports.files(coded, store)
+    store.close()
+    sheets_made = [name for name in made if name.startswith("sheet-")]
+    assert len({name.casefold() for name in sheets_made}) == len(names) == len(sheets_made)
+    assert "sheet-Ann.csv" in made
+    assert alone[0] in made, "a sheet keeps its name when others come"
+    assert {row["rating"] for row in rows(made[alone[0]])} == {"wrong"}
+
+
+@pytest.mark.parametrize("lost", ["answers", "raters", "sessions", "facts"])
+def test_a_database_without_a_table_is_damaged_and_stays_as_it_is(tmp_path: Path, lost: str) -> None:
+    store = Store(tmp_path, "s")
+    store.enrol(["ann"])
+    store.close()
+    with closing(sqlite3.connect(tmp_path / DATABASE)) as base, base:
+        base.execute(f"DROP TABLE {lost}")
+    with pytest.raises(FiglangError, match=f"has no table {lost}"):
+        Store(tmp_path, "s")
+    with closing(sqlite3.connect(tmp_path / DATABASE)) as base:
+        assert (lost,) not in base.execute("SELECT name FROM sqlite_master").fetchall()
+
+
+def test_only_a_start_makes_a_database(tmp_path: Path) -> None:
+    with pytest.raises(FiglangError, match="is missing"):
+        Store(tmp_path, "s", new=False)
+    (tmp_path / DATABASE).touch()
+    with pytest.raises(FiglangError, match="has no table answers"):
+        Store(tmp_path, "s", new=False)
+    Store(tmp_path, "s").close()
+    Store(tmp_path, "s", new=False).close()
