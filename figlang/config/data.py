@@ -1,5 +1,6 @@
 """The group data: which data set is used, and which part of it."""
 
+import re
 from dataclasses import dataclass, field, fields
 from math import inf
 from typing import Any
@@ -37,14 +38,19 @@ class DataConfig(Section):
     )
     seed: int = option(
         0,
-        "Seed of the candidates' order, of what data.held_out holds out, and of what a proportion of a "
-        "mixture takes.",
+        "Seed of the candidates' order, of what data.held_out holds out, of folds, and of what a proportion "
+        "of a mixture takes.",
         within=SEED,
     )
     held_out: float = option(
         0.25,
         "question=paraphrase: share of the sentences in the validation part. 1: all of them.",
         within=Range(least=0, most=1),
+    )
+    fold: str | None = option(
+        None,
+        "K/N, for example 1/2: groups (pairs) of training items are dealt to N folds by their names and "
+        "data.seed. Training leaves fold K out, and split=train evaluates fold K alone.",
     )
     pos: str | None = option(
         None,
@@ -108,6 +114,10 @@ class DataConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.fold is not None and not _a_fold(self.fold):
+            raise FiglangError(
+                f"data.fold={self.fold} must be K/N with K from 1 to N and N from 2 to 1000, for example 1/2"
+            )
         if (self.dataset == "mix") != bool(self.mix):
             raise FiglangError(
                 f"data.mix and data.dataset=mix go together, but data={self.name} has "
@@ -117,6 +127,11 @@ class DataConfig(Section):
             raise FiglangError(f"data.mix.{odd[0]}={self.mix[odd[0]]} must be at least 0 and finite")
         if self.mix and not any(self.mix.values()):
             raise FiglangError("every part of data.mix is 0, so there are no training items; raise one")
+
+
+def _a_fold(fold: str) -> bool:
+    parts = re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", fold, flags=re.ASCII)
+    return parts is not None and int(parts[1]) <= int(parts[2]) and 2 <= int(parts[2]) <= 1000
 
 
 def settings_of_data(settings: Any, where: str) -> DataConfig:

@@ -17,12 +17,15 @@ TRAINING = ("trainer.precision", "trainer.devices", "trainer.nodes", "trainer.st
 
 
 def check_training(config: TrainConfig, given: Given) -> None:
-    """Check that a multirun starts each run once.
+    """Check that a multirun starts each run once, and that what is said of teachers has teachers.
 
     Raises:
         FiglangError: There are several devices: each process that Lightning starts would run the whole
-            multirun.
+            multirun. Or there is no teacher.
     """
+    for name in ("method.teacher_weight", "method.temperature"):
+        if name in given.names and not config.method.teacher:
+            raise FiglangError(f"{name}= is about teachers; add method.teacher=FOLDER, or leave it out")
     slurm = given.choices.get("hydra/launcher") == "submitit_slurm"
     if given.multirun and config.trainer.devices not in ("auto", "1") and not slurm:
         raise FiglangError(
@@ -43,6 +46,10 @@ def check_evaluation(config: EvaluateConfig, given: Given) -> None:
     if config.checkpoint is not None and own is not None:
         raise FiglangError(
             f"checkpoint={config.checkpoint} brings its own model and method; leave {own}= out"
+        )
+    if "data.fold" in given.names and config.split != "train":
+        raise FiglangError(
+            f"data.fold= is a part of the training items and this is split={config.split}; add split=train"
         )
     for name in given.names:
         if name.startswith("method") or name in TRAINING:

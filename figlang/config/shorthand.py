@@ -1,5 +1,6 @@
 """Short ways to name models, data and splits: `model=ORG/NAME`, `model=FOLDER`, `model=FILE.gguf`,
-`data=FILE.csv`, `split=dev`; and several trackers: `logger=[tensorboard,mlflow]`."""
+`data=FILE.csv`, `split=dev`; several trackers: `logger=[tensorboard,mlflow]`; several folders:
+`method.teacher=FOLDER,FOLDER`."""
 
 import logging
 import re
@@ -57,6 +58,7 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
         ways["method.batch_size"] = lambda value: [
             "method.accumulate=auto" if value == "auto" else f"method.batch_size={value}"
         ]
+        ways["method.teacher"] = lambda value: _listed("method.teacher", value, words)
     if "logger" in root.presets:
         ways["logger"] = _loggers
     if "model" in root.presets:
@@ -73,6 +75,15 @@ def _loggers(value: str) -> list[str]:
     listed = value[1:-1].split(",") if value.startswith("[") and value.endswith("]") else [value]
     first, *others = (part.strip() for part in listed)
     return [f"logger={first}", *([f"logger.also=[{','.join(others)}]"] if others else [])]
+
+
+def _listed(key: str, value: str, words: Sequence[str]) -> list[str]:
+    """Folders of an option that holds a list, without brackets. In a multirun each is a list of its own."""
+    if value[0] == "[":
+        return [f"{key}={value}"]
+    parts = [text(part) for part in _parts(value)]
+    several = not {"-m", "--multirun"}.isdisjoint(words)
+    return [f"{key}={','.join(f'[{part}]' for part in parts)}" if several else f"{key}=[{','.join(parts)}]"]
 
 
 def _split(value: str) -> list[str]:

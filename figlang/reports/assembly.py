@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from figlang import tables
@@ -97,7 +98,7 @@ def _training(source: System, settings: DataConfig, paths: PathsConfig) -> tuple
     if not here or task.classified(settings) or source.content.get("split") == "train":
         return ()
     try:
-        return data.load("train", settings, paths).items
+        return data.load("train", replace(settings, fold=None), paths).items
     except FiglangError:  # some tasks have no training split
         return ()
 

@@ -16,7 +16,7 @@ from figlang.files.redaction import redacted_values
 from figlang.files.whole import write_text
 from figlang.machine.rank import rank
 from figlang.models.checkpoint import ancestry
-from figlang.runs import outputs, unfinished
+from figlang.runs import outputs, teachers, unfinished
 from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, JUDGEMENTS, MEASURED, REPLIES
 from figlang.types import Split
 
@@ -28,8 +28,9 @@ LATER = {
     "method": (
         *("accumulate", "checkpointing", "optimizer", "schedule", "decay", "ema", "label_smoothing"),
         *("r_drop", "kernels", "anchor", "anchor_weight", "negatives", "negatives_weight", "l2_sp"),
-        *("anchor_data", "anchor_texts"),
+        *("anchor_data", "anchor_texts", "teacher", "teacher_weight", "temperature"),
     ),
+    "data": ("fold",),
     "model": ("attention", "base"),
     "peft": ("init", "lr_ratio", "rank_pattern", "alpha_pattern"),
 }
@@ -80,13 +81,15 @@ def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, An
 
     It holds the settings, the hashes of the data, and hashes of the ids of their items: a test file also
     decides which items are trained on, because near-duplicates are removed. If training continues from a run
-    or an export, it holds what identifies that one, because its folder may later hold another.
+    or an export, it holds what identifies that one, because its folder may later hold another. For the same
+    reason it holds the hashes of the predictions of teachers.
     """
     settings = {name: value for name, value in asdict(config).items() if name not in FREE}
     if not config.model.causal:
         # An encoder has no bos. Finished runs of versions before model.bos=auto have "none" here.
         settings["model"]["bos"] = "none"
     del settings["data"]["file"]  # the hash of its items stands for it
+    settings["method"]["teacher"] = teachers.identities(config.method.teacher)
     settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
     _leave_out_later(settings)
     items = {

@@ -13,6 +13,7 @@ from transformers import PreTrainedTokenizerBase
 
 from figlang.errors import FiglangError
 from figlang.scoring.layouts import layout
+from figlang.scoring.targets import table
 from figlang.text.tidying import tidy
 from figlang.types import COSINE_OF_MEANS, Item, SentenceVectors
 
@@ -32,6 +33,7 @@ class Batch:
         context_rows: The sequence of each context, (B,); None for formats other than dual.
         gold: The right option, (B,); -1 if it is hidden.
         positions: The indices of the items.
+        teacher: What the options should get, as probabilities (B, C): see `targets.table`.
     """
 
     inputs: dict[str, Tensor]
@@ -39,13 +41,14 @@ class Batch:
     context_rows: Tensor | None
     gold: Tensor
     positions: list[int]
+    teacher: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
     """The token ids of one item's sequences, and their segment ids (a byte each) if the network takes them.
 
-    The rows are those of Batch.
+    The rows are those of Batch. `teacher` has a probability for each option, or is empty.
     """
 
     position: int
@@ -54,6 +57,7 @@ class Encoded:
     segments: tuple[bytes, ...] | None
     option_rows: tuple[int, ...]
     context_row: int | None
+    teacher: tuple[float, ...] = ()
 
     @property
     def longest(self) -> int:
@@ -189,6 +193,7 @@ class Encoder:
             torch.tensor(contexts) if contexts else None,
             torch.tensor([example.gold for example in batch]),
             [example.position for example in batch],
+            table([example.teacher for example in batch], options.shape[1]),
         )
 
     def _distinct(self, places: list[tuple[Encoded, int]]) -> tuple[list[tuple[Encoded, int]], list[int]]:

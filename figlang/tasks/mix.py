@@ -42,7 +42,8 @@ def mixed(data: DataConfig, parts: Sequence[DataConfig], splits: Sequence[Split]
     sizes = ", ".join(f"{part.name} {len(split.items)}" for part, split in zip(parts, taken, strict=True))
     whole = joined("mix_train", taken)
     named = [f"{part.name}={share:g}" for part, share in zip(parts, shares, strict=True)]
-    drawn = ",".join([*named, f"seed={data.seed}"])
+    folds = [f"fold={data.fold}"] if data.fold else []
+    drawn = ",".join([*named, *folds, f"seed={data.seed}"])
     dropped = tuple(identifier for split in splits for identifier in split.dropped)
     notes = (f"items of each part of data.mix: {sizes}", *whole.notes)
     return replace(whole, notes=notes, drawn=drawn, dropped=dropped, task=NAME)

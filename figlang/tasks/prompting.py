@@ -18,8 +18,8 @@ def pool(prompt: PromptConfig, data_config: DataConfig, paths: PathsConfig) -> P
     if not prompt.k:
         return Pool()
     task = registry.task(data_config.dataset)
-    # The whole split: data.limit is about the items that are evaluated, and changes no example.
-    whole = replace(data_config, limit=None)
+    # The whole split: data.limit and data.fold are about the items that are evaluated, and change no example.
+    whole = replace(data_config, limit=None, fold=None)
     if task.examples != "train":
         if prompt.source != "train":
             raise FiglangError(

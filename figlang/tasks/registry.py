@@ -9,7 +9,7 @@ from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
-from figlang.tasks import limits, mix, outside
+from figlang.tasks import folds, limits, mix, outside
 from figlang.tasks.figqa.task import FigQa
 from figlang.tasks.grid import Reproduced
 from figlang.tasks.impli.task import Impli
@@ -213,7 +213,7 @@ def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
 
     Args:
         split: `train`, `validation` or `test`.
-        data: Which data set, and which part of it.
+        data: Which data set, and which part of it. With `data.fold`, `train` is the items of that fold.
         paths: Where files are looked for and kept.
 
     Raises:
@@ -225,6 +225,12 @@ def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
         if split != "train":
             return load(split, each[0], paths)
         return mix.mixed(data, each, [load(split, part, paths) for part in each])
+    loaded = _limited(split, data, paths)
+    return folds.inside(loaded, data) if split == "train" else loaded
+
+
+def _limited(split: str, data: DataConfig, paths: PathsConfig) -> Split:
+    """One split of a data set that is not a mixture, without regard to folds."""
     loaded = replace(task(data.dataset).load(split, data, paths), task=data.dataset, question=data.question)
     if data.limit is None or data.limit >= len(loaded.items):
         return loaded
@@ -232,7 +238,8 @@ def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
 
 
 def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
-    """Training and validation split, without the training items that the task calls twins of evaluated ones.
+    """Training and validation split, without the training items that the task calls twins of evaluated ones,
+    and without those of `data.fold`.
 
     Raises:
         FiglangError: No training item has a label, or no item is left. If only some have no label, they are
@@ -242,7 +249,8 @@ def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
     if data.dataset == mix.NAME:
         each = [for_training(part, paths) for part in parts(data)]
         return mix.mixed(data, parts(data), [train for train, _ in each]), each[0][1]
-    train, others = _labelled(load("train", data, paths)), evaluated(data, paths)
+    train, others = _labelled(_limited("train", data, paths)), evaluated(data, paths)
+    train = folds.outside(train, data)
     leaked: dict[str, str] = {}
     for other in others:
         leaked |= task(data.dataset).twins(train, other)

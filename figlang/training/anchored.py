@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from figlang.config import MethodConfig
 from figlang.scoring.tree.branching import StringBatch, StringScorer
@@ -64,7 +63,7 @@ class AnchoredModule(CrossEntropyModule):
     def loss(self, batch: StringBatch) -> dict[str, Tensor]:
         log_probs_S = self._strings.log_probs(self.network, batch)
         scores_BC = self._strings.scores(log_probs_S, batch)
-        loss = cross_entropy(scores_BC, batch.gold)
+        loss = self.chosen(scores_BC, batch)
         if self.training:
             means_BC = self._strings.means(log_probs_S, batch)
             gold_B = means_BC.gather(1, batch.gold[:, None])[:, 0]

@@ -9,11 +9,16 @@ from typing import Any
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from figlang.training import distillation
 from figlang.training.base import ChoiceModule
 
 
 class CrossEntropyModule(ChoiceModule):
-    """Trains the network so that the gold option, or the gold class, scores highest."""
+    """Trains the network so that the gold option, or the gold class, scores highest, and that the options of
+    an item have the distribution that its teachers give them.
+
+    The loss by which an epoch is selected is that of the labels alone, so that it can be compared.
+    """
 
     def cases(self, batch: Any) -> int:
         return len(batch.gold)
@@ -34,25 +39,41 @@ class CrossEntropyModule(ChoiceModule):
             Scores of choices, (B, C); the places of the right ones, (B,); the loss of this reading.
         """
         scores_BC = self.score(self.network, batch)
-        return scores_BC, batch.gold, smoothed(scores_BC, batch.gold, self.method.label_smoothing)
+        return scores_BC, batch.gold, self.chosen(scores_BC, batch)
+
+    def chosen(self, scores_BC: Tensor, batch: Any) -> Tensor:
+        """The mean loss of choices with these scores.
+
+        Args:
+            scores_BC: Scores; -inf where an item has fewer options.
+            batch: The batch, with what its choices should be.
+        """
+        method = self.method
+        if not (self.network.training and method.teacher_weight) or batch.teacher is None:
+            return smoothed(scores_BC, batch.gold, method.label_smoothing)
+        label_B = smoothed(scores_BC, batch.gold, method.label_smoothing, each=True)
+        return distillation.mixed(
+            label_B, batch.teacher, scores_BC, method.teacher_weight, method.temperature
+        )
 
 
-def smoothed(scores_BC: Tensor, gold_B: Tensor, smoothing: float) -> Tensor:
-    """Mean cross-entropy with a target of which a share is spread evenly over the options of each item.
+def smoothed(scores_BC: Tensor, gold_B: Tensor, smoothing: float, each: bool = False) -> Tensor:
+    """Cross-entropy with a target of which a share is spread evenly over the options of each item.
 
     Args:
         scores_BC: Scores; -inf where an item has fewer options.
         gold_B: Places of the gold options.
         smoothing: The share.
+        each: Whether the loss of each item is returned, (B,). Otherwise it is their mean.
     """
-    loss = cross_entropy(scores_BC, gold_B)
+    loss = cross_entropy(scores_BC, gold_B, reduction="none" if each else "mean")
     if not smoothing:
         return loss
     there_BC = scores_BC.isfinite()
     # -inf times zero is not a number, so places without an option get zero before they are summed.
     log_probs_BC = scores_BC.log_softmax(1).masked_fill(~there_BC, 0)
-    even = -(log_probs_BC.sum(1) / there_BC.sum(1)).mean()
-    return (1 - smoothing) * loss + smoothing * even
+    even_B = -(log_probs_BC.sum(1) / there_BC.sum(1))
+    return (1 - smoothing) * loss + smoothing * (even_B if each else even_B.mean())
 
 
 def divergence(one_BC: Tensor, other_BC: Tensor) -> Tensor:

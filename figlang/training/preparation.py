@@ -18,6 +18,7 @@ from figlang.models.checkpoint import ancestry, beginning, causal_manifest, sent
 from figlang.models.formats import FORMATS
 from figlang.models.manifest import Manifest
 from figlang.models.rehearsal import rehearse
+from figlang.runs import teachers
 from figlang.runs.training import recipe as recipe_of
 from figlang.scoring.encode import Encoder
 from figlang.scoring.head import scorer
@@ -29,7 +30,7 @@ from figlang.scoring.tree.branching import EncodedStrings, StringEncoder, String
 from figlang.scoring.wording import Wording, check_alone
 from figlang.tasks.mix import original
 from figlang.tasks.twins import twin
-from figlang.training import near_base
+from figlang.training import distillation, near_base
 from figlang.training.agreement import continues, step_wide
 from figlang.training.anchored import AnchoredModule
 from figlang.training.base import ChoiceModule, Score
@@ -100,6 +101,8 @@ def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
     kept, selected, notes = select(config.method, train, validation, config.seed)
     make = _causal if config.model.causal else _encoder
     ready = make(config, replace(train, items=kept), validation, selected)
+    if config.method.teacher:
+        ready = _taught(config, ready)
     # Adapters over adapters: plain peft could not load them.
     stacked = config.peft.stack == "merge" and weights.has_adapters(config.model)
     merges = config.peft.name != "none" and (config.peft.merge or stacked)
@@ -109,6 +112,14 @@ def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
         merges=merges,
         selection_groups=len({original(item.group) for item in selected}),
     )
+
+
+def _taught(config: TrainConfig, ready: Prepared) -> Prepared:
+    """The prepared data with the distributions of teachers in the training examples."""
+    method, items = config.method, ready.train.items
+    found = teachers.read(method.teacher, items, config.paths)
+    examples = distillation.taught(ready.examples, items, found, method.temperature)
+    return replace(ready, examples=examples, notes=[*ready.notes, distillation.counted(items, found)])
 
 
 def select(
@@ -338,7 +349,7 @@ def line(item: Item, text: str, wording: Wording) -> str:
 def _lineage(config: TrainConfig, train: Split, validation: Split) -> dict[str, Any]:
     """The data sets on which a network was trained, in their order, and the hashes of the settings."""
     before, settings = ancestry(config.model), digest(recipe_of(config, train, validation))
-    trained_on = config.data.name + (f"({train.drawn})" if config.data.mix else "")
+    trained_on = config.data.name + (f"({train.drawn})" if config.data.mix or config.data.fold else "")
     return {
         "trained_on": trained_on if before is None else f"{before.trained_on}>{trained_on}",
         "settings": settings,

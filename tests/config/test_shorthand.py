@@ -190,3 +190,10 @@ def test_an_evaluation_of_a_file(tmp_path: Path) -> None:
     (made,) = (tmp_path / "runs" / "evaluations" / "minilm").iterdir()
     assert made.name.startswith("mine-validation-")
     assert json.loads((made / "metrics.json").read_text())["metrics"]["accuracy"]["n"] == 2
+
+
+def test_several_folders_of_teachers_need_no_brackets() -> None:
+    assert words("train", "method.teacher=runs/a") == ["method.teacher=[runs/a]"]
+    assert words("train", "method.teacher=runs/a,b") == ["method.teacher=[runs/a,b]"]
+    assert words("train", "method.teacher=[runs/a]") == ["method.teacher=[runs/a]"]
+    assert words("train", "-m", "method.teacher=a,b") == ["-m", "method.teacher=[a],[b]"], "one each"

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from figlang.config.section import AMOUNT, COUNT, POSITIVE, SHARE, Range, Section, option
+from figlang.config.section import AMOUNT, COUNT, POSITIVE, SHARE, Range, Section, option, words
 from figlang.errors import FiglangError
 
 OPTIMIZERS = ("adamw", "adamw_8bit", "adamw_8bit_paged", "lion", "muon", "schedule_free")
@@ -126,6 +126,22 @@ class MethodConfig(Section):
         "Share of the target that is spread evenly over the options of an item, or over the classes of nli.",
         within=SHARE,
     )
+    teacher: list[str] = words(
+        "Folders of results on the training items (figlang evaluate split=train), from whose scores the "
+        "model learns too. An item has the teachers that scored it; several are combined log-linearly."
+    )
+    teacher_weight: float = option(
+        0.5,
+        "Share of the divergence from the teachers' distribution over the options in the loss of an item. "
+        "The rest is the label's.",
+        within=Range(least=0, most=1),
+    )
+    temperature: float = option(
+        1.0,
+        "The scores of teachers and model are divided by it before they are compared. Above 1, options that "
+        "a teacher finds unlikely count more.",
+        within=POSITIVE,
+    )
     r_drop: float = option(
         0.0,
         "R-Drop: items are read twice with other dropout. This is the factor on the divergence of the two "
@@ -177,6 +193,11 @@ class MethodConfig(Section):
         for name in ("anchor_data", "anchor_texts"):
             if self.anchor != "kl" and getattr(self, name) != getattr(MethodConfig, name):
                 raise FiglangError(f"method.{name} is for method.anchor=kl; leave it out")
+        if self.teacher and self.name != "contrastive":
+            raise FiglangError(
+                f"method.teacher is for method=contrastive, which learns choices; leave it out of "
+                f"method={self.name}"
+            )
         for name in ("label_smoothing", "r_drop"):
             if self.anchor != "none" and getattr(self, name):
                 raise FiglangError(f"method.{name} does not go with method.anchor; leave one of them out")

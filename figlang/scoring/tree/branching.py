@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from figlang.scoring.flat import Tokens
 from figlang.scoring.likelihood import partners_of
 from figlang.scoring.requests import Request, RequestEncoder, naming
+from figlang.scoring.targets import table
 from figlang.scoring.tree.anatomy import Anatomy
 from figlang.scoring.tree.trie import Pack, grow
 from figlang.scoring.wording import Wording
@@ -37,6 +38,7 @@ class StringBatch:
         gold: Place of the gold option, (B,); -1 if it is hidden.
         positions: Numbers of the items.
         reference: Another network's log-probability a token of each gold string, (B,); None if not asked for.
+        teacher: What the options should get, as probabilities (B, C): see `targets.table`.
     """
 
     inputs: dict[str, Tensor]
@@ -50,6 +52,7 @@ class StringBatch:
     gold: Tensor
     positions: list[int]
     reference: Tensor | None = None
+    teacher: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +66,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A choice between strings, by their numbers within the example."""
+    """A choice between strings, by their numbers within the example.
+
+    `teacher` has a probability for each option, or is empty.
+    """
 
     gold: int
     options: tuple[int, ...]
     alone: tuple[int, ...]
+    teacher: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +240,7 @@ class StringEncoder:
         states, predictors = torch.unique(row_S * width + place_S, return_inverse=True)
         subtracts = any(choice.alone for choice, _ in choices)
         reference = [number for example in batch for number in example.reference]
+        options = _table([[shift + string for string in choice.options] for choice, shift in choices])
         return StringBatch(
             inputs=inputs,
             states=states,
@@ -240,15 +248,14 @@ class StringEncoder:
             tokens=token_S,
             strings=string_S,
             weights=torch.tensor(weights),
-            option_strings=_table(
-                [[shift + string for string in choice.options] for choice, shift in choices]
-            ),
+            option_strings=options,
             alone_strings=_table([[shift + string for string in choice.alone] for choice, shift in choices])
             if subtracts
             else None,
             gold=torch.tensor([choice.gold for choice, _ in choices]),
             positions=[position for example in batch for position in example.positions],
             reference=torch.tensor(reference) if reference else None,
+            teacher=table([choice.teacher for choice, _ in choices], options.shape[1]),
         )
 
 
