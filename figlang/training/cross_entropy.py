@@ -49,7 +49,8 @@ class CrossEntropyModule(ChoiceModule):
             batch: The batch, with what its choices should be.
         """
         method = self.method
-        if not (self.network.training and method.teacher_weight) or batch.teacher is None:
+        taught = self.network.training and method.teacher and method.teacher_weight
+        if not taught or batch.teacher is None:
             return smoothed(scores_BC, batch.gold, method.label_smoothing)
         label_B = smoothed(scores_BC, batch.gold, method.label_smoothing, each=True)
         return distillation.mixed(
