@@ -63,7 +63,7 @@ class AnchoredModule(CrossEntropyModule):
     def loss(self, batch: StringBatch) -> dict[str, Tensor]:
         log_probs_S = self._strings.log_probs(self.network, batch)
         scores_BC = self._strings.scores(log_probs_S, batch)
-        loss = self.chosen(scores_BC, batch)
+        loss = self.chosen(scores_BC, batch.gold, batch.teacher)
         if self.training:
             means_BC = self._strings.means(log_probs_S, batch)
             gold_B = means_BC.gather(1, batch.gold[:, None])[:, 0]

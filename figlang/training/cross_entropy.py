@@ -7,7 +7,7 @@ paper leaves it to future work (§6.1).
 from typing import Any
 
 from torch import Tensor
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, pad
 
 from figlang.training import distillation
 from figlang.training.base import ChoiceModule
@@ -39,23 +39,23 @@ class CrossEntropyModule(ChoiceModule):
             Scores of choices, (B, C); the places of the right ones, (B,); the loss of this reading.
         """
         scores_BC = self.score(self.network, batch)
-        return scores_BC, batch.gold, self.chosen(scores_BC, batch)
+        return scores_BC, batch.gold, self.chosen(scores_BC, batch.gold, batch.teacher)
 
-    def chosen(self, scores_BC: Tensor, batch: Any) -> Tensor:
+    def chosen(self, scores_BC: Tensor, gold_B: Tensor, teacher_BC: Tensor | None) -> Tensor:
         """The mean loss of choices with these scores.
 
         Args:
             scores_BC: Scores; -inf where an item has fewer options.
-            batch: The batch, with what its choices should be.
+            gold_B: Places of the gold options.
+            teacher_BC: What teachers say of the first of them; None if they say nothing.
         """
         method = self.method
-        taught = self.network.training and method.teacher and method.teacher_weight
-        if not taught or batch.teacher is None:
-            return smoothed(scores_BC, batch.gold, method.label_smoothing)
-        label_B = smoothed(scores_BC, batch.gold, method.label_smoothing, each=True)
-        return distillation.mixed(
-            label_B, batch.teacher, scores_BC, method.teacher_weight, method.temperature
-        )
+        if teacher_BC is None or not (self.network.training and method.teacher_weight):
+            return smoothed(scores_BC, gold_B, method.label_smoothing)
+        more, wider = (ours - theirs for ours, theirs in zip(scores_BC.shape, teacher_BC.shape, strict=True))
+        label_B = smoothed(scores_BC, gold_B, method.label_smoothing, each=True)
+        told_BC = pad(teacher_BC, (0, wider, 0, more))
+        return distillation.mixed(label_B, told_BC, scores_BC, method.teacher_weight, method.temperature)
 
 
 def smoothed(scores_BC: Tensor, gold_B: Tensor, smoothing: float, each: bool = False) -> Tensor:

@@ -22,7 +22,7 @@ from figlang.config import MethodConfig
 from figlang.errors import FiglangError
 from figlang.scoring.encode import Batch
 from figlang.scoring.head import Dual
-from figlang.training.cross_entropy import CrossEntropyModule, smoothed
+from figlang.training.cross_entropy import CrossEntropyModule
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class StepWideModule(CrossEntropyModule):
             width = max(scores_BC.shape[1], backward_BK.shape[1])
             scores_BC = torch.cat([_widened(each, width) for each in (scores_BC, backward_BK)])
             gold_B = torch.cat([gold_B, context_B])
-        loss = smoothed(scores_BC, gold_B, method.label_smoothing)
+        loss = self.chosen(scores_BC, gold_B, batch.teacher)
         if method.negatives == "batch" and method.negatives_weight:
             weight, both = method.negatives_weight, method.direction == "both"
             loss = loss + weight * ranking(scores_KU, texts, both)

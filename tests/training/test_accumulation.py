@@ -34,6 +34,7 @@ class Example:
 
 def collate(examples: Sequence[Example]) -> Any:
     return SimpleNamespace(
+        teacher=None,
         features=torch.stack([example.features for example in examples]),
         gold=torch.tensor([example.gold for example in examples]),
         positions=[example.position for example in examples],

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from math import exp, log
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -14,12 +14,13 @@ from torch.nn.functional import cross_entropy
 from figlang.config import MethodConfig, ModelConfig
 from figlang.models import networks
 from figlang.scoring.encode import Encoder
-from figlang.scoring.head import scorer
+from figlang.scoring.head import Dual, scorer
 from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.branching import StringScorer
 from figlang.training.anchored import AnchoredModule
 from figlang.training.cross_entropy import CrossEntropyModule
 from figlang.training.distillation import counted, divergence, mixed, softened, taught
+from figlang.training.step_wide import StepWideModule
 from figlang.types import Item
 from tests.causal_models import network
 from tests.scoring.tree.test_branching import ITEMS as STRINGS
@@ -31,12 +32,18 @@ ITEMS = [
     Item("b", "a", "The room was a fridge.", ("It was hot.", "It was cold and dark."), 1),
     Item("c", "c", "His word is law", ("It binds.", "It is weak.", "It is long."), 2, paired=False),
 ]
-KINDS = ("pair", "joint", "dual", "causal", "both", "anchored")
+KINDS = ("pair", "joint", "dual", "causal", "both", "anchored", "step")
 
 
 def built(kind: str, **settings: Any) -> tuple[CrossEntropyModule, Sequence[Item], Sequence[Any], Any]:
     """A way of training, its items, their examples, and what makes a batch of them."""
     torch.manual_seed(0)
+    if kind == "step":
+        words = settings | {"direction": "both", "negatives": "batch"}
+        dual, *rest = built("dual", **settings)
+        score = cast(Dual, dual.score)
+        step = StepWideModule(dual.network, MethodConfig(format="dual", **words), score, steps=1, seed=0)
+        return quiet(step), *rest
     if kind in ("pair", "joint", "dual"):
         texts = [text for item in ITEMS for text in item.texts]
         made, tokenizer = networks.build(ModelConfig(init="tiny"), kind, texts, 3)
@@ -95,7 +102,19 @@ def test_a_teacher_of_no_weight_changes_not_a_bit(kind: str) -> None:
     assert all(map(torch.equal, learnt(module, told), learnt(module, collate(examples))))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def test_contexts_that_are_chosen_beside_options_learn_from_labels() -> None:
+    """By `direction=both`, a dual encoder has more choices than a teacher knows of."""
+    module, items, examples, collate = built("step", teacher=["x"], teacher_weight=0.5)
+    batch = collate(taught(examples, items, unsure(items), 1.0))
+    scores_BC, gold_B, _ = module.read(batch)
+    assert len(scores_BC) > len(batch.teacher)
+    options = module.chosen(scores_BC[: len(items)], gold_B[: len(items)], batch.teacher) * len(items)
+    contexts = cross_entropy(scores_BC[len(items) :], gold_B[len(items) :], reduction="sum")
+    whole = module.chosen(scores_BC, gold_B, batch.teacher)
+    assert float(whole.detach()) == pytest.approx(float((options + contexts).detach()) / len(scores_BC))
+
+
+@pytest.mark.parametrize("kind", KINDS[:-1])
 def test_items_learn_from_their_own_teachers(kind: str) -> None:
     module, items, examples, collate = built(kind, teacher=["x"], teacher_weight=0.3)
     teachers = {items[1].id: unsure(items)[items[1].id]}
@@ -113,12 +132,12 @@ def test_items_learn_from_their_own_teachers(kind: str) -> None:
     apart = sum(p * log(p / q) for p, q in zip(theirs, ours, strict=True))
     labels[place] = 0.7 * labels[place] + 0.3 * apart
     expected = sum(labels) / len(labels)
-    found = float(module.chosen(scores_BC, batch))
+    found = float(module.chosen(scores_BC, batch.gold, batch.teacher))
     assert found == pytest.approx(expected, abs=1e-5)
     module.eval()
-    assert float(module.chosen(scores_BC, batch)) == float(cross_entropy(scores_BC, batch.gold)), (
-        "an epoch is selected by labels alone"
-    )
+    assert float(module.chosen(scores_BC, batch.gold, batch.teacher)) == float(
+        cross_entropy(scores_BC, batch.gold)
+    ), "an epoch is selected by labels alone"
 
 
 def test_the_divergence_is_that_worked_by_hand() -> None:
