@@ -15,9 +15,9 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
+from figlang.config import multirun
 from figlang.config.combining import Combination, combinations
 from figlang.config.composing import CONF, named
-from figlang.config.multirun import announced
 from figlang.config.packages import check_packages
 from figlang.config.refusals import of_submitit, refuse, refuse_fault
 from figlang.config.roots import ROOTS, Root, chosen
@@ -45,7 +45,6 @@ class Entry:
 
     def __init__(self, verb: str, task: Task, conclude: Conclude | None = None) -> None:
         self.verb, self.task, self.conclude = verb, task, conclude
-        self.made: list[str] = []
 
     def __call__(self) -> None:
         legible()
@@ -94,7 +93,7 @@ class Entry:
     def _each(self, name: str, root: Root) -> None:
         """Let Hydra run the task, once or, with -m, for every combination of values."""
         entered = False
-        self.made.clear()  # of an earlier command of this process
+        multirun.made.clear()  # of an earlier command of this process
         # Its lines about a multirun have its own signs; `announced` says more plainly what is run.
         logging.getLogger("hydra").setLevel(logging.WARNING)
 
@@ -103,7 +102,7 @@ class Entry:
             entered = True
             with nothing_secret_said():  # again, since submitit's jobs begin here
                 log_to_terminal()
-                with announced():
+                with multirun.announced():
                     return self._run(composed, root)
 
         # Hydra's own reporting prints several lines and exits with 1; with this set, its errors reach us.
@@ -113,8 +112,8 @@ class Entry:
             hydra.main(config_path=str(CONF), config_name=name, version_base="1.3")(job)()
             # A search shows its own conclusion, which has the trials of earlier starts too.
             searched = any(word.startswith(SWEEPER) for word in sys.argv[1:])
-            if self.conclude is not None and len(self.made) > 1 and not searched:
-                self.conclude(self.made)
+            if self.conclude is not None and len(multirun.made) > 1 and not searched:
+                self.conclude(multirun.made)
         except OURS as error:
             if traceback_wanted:
                 raise
@@ -132,7 +131,7 @@ class Entry:
                 del os.environ["HYDRA_FULL_ERROR"]
 
     def _run(self, composed: DictConfig, root: Root) -> str | None:
-        """Run once. Returns the folder of a training, in which a sweeper finds the results."""
+        """Run once. Returns the folder of the results, in which a sweeper finds them."""
         config: Any = None
         try:
             config = named(composed, root.schema)
@@ -140,8 +139,8 @@ class Entry:
             folder = self.task(config)
             trained = config.run if isinstance(config, TrainConfig) else None
             if made := trained or folder:
-                self.made.append(made)
-            return trained
+                multirun.made.append(made)
+            return made
         except (FiglangError, OmegaConfBaseException) as error:
             refuse(error)
         except FAULTS as error:

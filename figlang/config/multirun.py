@@ -11,6 +11,10 @@ from hydra.types import RunMode
 from figlang.machine.several import shortly
 
 log = logging.getLogger("figlang")
+# Folders of what the runs of this command made.
+made: list[str] = []
+# Launchers whose runs say a few lines each on this terminal.
+HERE = ("basic", "beside")
 
 
 @contextmanager
@@ -20,7 +24,7 @@ def announced() -> Iterator[None]:
     Any other run, and a job of a cluster, which has a log of its own, is left as it is.
     """
     known = HydraConfig.get()
-    if known.mode is not RunMode.MULTIRUN or known.runtime.choices.get("hydra/launcher") != "basic":
+    if known.mode is not RunMode.MULTIRUN or known.runtime.choices.get("hydra/launcher") not in HERE:
         yield
         return
     log.info("#%d: %s", known.job.num + 1, " ".join(map(typed, known.overrides.task)))
