@@ -18,7 +18,7 @@ from zipfile import ZipFile
 import pytest
 
 from figlang.__main__ import VERBS
-from figlang.config.composing import CONF
+from figlang.config.presets import CONF
 from tests.running import ROOT, TINY, environment
 
 PARTS = ("figlang", "hydra_plugins", "conf", "checkpoints", "tests")

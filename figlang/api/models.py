@@ -12,7 +12,7 @@ from figlang.api.predictions import Predictions
 from figlang.api.quiet import quietly
 from figlang.api.shown import Shown, clipped
 from figlang.config import EvaluateConfig, calling
-from figlang.config.composing import CONF
+from figlang.config.presets import CONF
 from figlang.errors import FiglangError
 from figlang.evaluation import assessment, cleanness, opening, predicting, runtime
 from figlang.models import weights

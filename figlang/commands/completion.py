@@ -3,8 +3,8 @@
 import sys
 
 from figlang.config.completing import script
-from figlang.config.composing import CONF
 from figlang.config.entry import entry
+from figlang.config.presets import CONF
 from figlang.config.verbs.completion import CompletionConfig
 
 

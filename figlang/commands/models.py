@@ -2,8 +2,8 @@
 
 import sys
 
-from figlang.config.composing import CONF
 from figlang.config.entry import entry
+from figlang.config.presets import CONF
 from figlang.config.verbs.models import ModelsConfig
 from figlang.models import listing
 

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from figlang.config.composing import CONF
 from figlang.config.entry import entry
+from figlang.config.presets import CONF
 from figlang.config.verbs.tasks import TasksConfig
 from figlang.files.whole import write_text
 from figlang.tasks import listing

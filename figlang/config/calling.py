@@ -35,7 +35,7 @@ def evaluation(words: Sequence[str]) -> EvaluateConfig:
     try:
         found = combinations("evaluate", EvaluateConfig, readable(ROOTS["evaluate"], list(words)))
     except (HydraException, OmegaConfBaseException) as error:
-        raise FiglangError(said(error, list(words))) from error
+        raise FiglangError(said(error, list(words), ROOTS["evaluate"])) from error
     finally:
         known.cfg = before
     if len(found) > 1:

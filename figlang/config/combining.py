@@ -11,8 +11,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from omegaconf import open_dict
 
-from figlang.config.composing import CONF, named
+from figlang.config.composing import named
 from figlang.config.idle import ALLOWING
+from figlang.config.presets import CONF
 from figlang.config.roots import chosen
 
 T = TypeVar("T")

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import hydra
@@ -13,15 +12,12 @@ from omegaconf import DictConfig, OmegaConf
 from figlang.config import naming
 from figlang.config.data import DataConfig
 from figlang.config.given import Given
+from figlang.config.presets import CONF
 from figlang.config.roots import chosen
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
 
-_PACKAGE = Path(__file__).resolve().parents[1]
-# The presets: inside the package where a wheel is installed, beside it in a checkout.
-_INSIDE = _PACKAGE / "conf"
-CONF = _INSIDE if _INSIDE.is_dir() else _PACKAGE.parent / "conf"
 T = TypeVar("T")
 
 

@@ -17,8 +17,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from figlang.config import multirun
 from figlang.config.combining import Combination, combinations
-from figlang.config.composing import CONF, named
+from figlang.config.composing import named
 from figlang.config.packages import check_packages
+from figlang.config.presets import CONF
 from figlang.config.refusals import of_submitit, refuse, refuse_fault
 from figlang.config.roots import ROOTS, Root, chosen
 from figlang.config.usage import print_help, print_tables
@@ -86,7 +87,7 @@ class Entry:
                 check_packages(each.config)
             self.task(made)
         except OURS as error:
-            refuse(error)
+            refuse(error, root)
         except FAULTS as error:
             refuse_fault(error, training=False)
 
@@ -117,7 +118,7 @@ class Entry:
         except OURS as error:
             if traceback_wanted:
                 raise
-            refuse(error)
+            refuse(error, root)
         except RuntimeError as error:
             if type(error).__module__.split(".")[0] != "submitit" and "slurm" not in str(error):
                 raise
@@ -125,7 +126,7 @@ class Entry:
         except ValueError as error:  # Hydra's words for an override it cannot read; ours would be a bug
             if entered:
                 raise
-            refuse(error)
+            refuse(error, root)
         finally:
             if not traceback_wanted:
                 del os.environ["HYDRA_FULL_ERROR"]
@@ -142,7 +143,7 @@ class Entry:
                 multirun.made.append(made)
             return made
         except (FiglangError, OmegaConfBaseException) as error:
-            refuse(error)
+            refuse(error, root)
         except FAULTS as error:
             refuse_fault(error, root.schema is TrainConfig, getattr(config, "run", None))
 

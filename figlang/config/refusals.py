@@ -2,14 +2,17 @@
 
 import re
 import sys
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from difflib import get_close_matches
-from typing import Any, NoReturn, get_args
+from typing import Any, NoReturn
 
 from hydra.errors import HydraException
 
 from figlang.config import typed
+from figlang.config.presets import CONF
+from figlang.config.roots import Root
 from figlang.config.section import Command, Section
+from figlang.config.suggesting import meant
 from figlang.config.words import unreadable
 from figlang.errors import FiglangError
 from figlang.machine.faults import explain
@@ -18,28 +21,36 @@ from figlang.machine.printing import printable
 # Lines of Hydra's and OmegaConf's messages that say nothing to a user.
 _SKIPPED = ("full_key:", "object_type=", "reference_type=", "See https", "set env", "Set the environment")
 
+# What a group takes beside its presets.
+OTHER_VALUES = {
+    "model": "; or give a hub id ORG/NAME, a folder with a slash (./NAME) or a FILE.gguf",
+    "data": "; or give a file: data=FILE.csv, .tsv or .jsonl",
+}
 
-def refuse(error: Exception) -> NoReturn:
+
+def refuse(error: Exception, root: Root | None = None) -> NoReturn:
     """End the command with the error in one line.
 
     Args:
         error: An error of figlang, Hydra or OmegaConf.
+        root: The options of the verb, among which a meant key is looked for.
 
     Raises:
         SystemExit: With exit code 2.
     """
-    sys.stderr.write(f"error: {printable(said(error, sys.argv[1:]))}\n")
+    sys.stderr.write(f"error: {printable(said(error, sys.argv[1:], root))}\n")
     raise SystemExit(2)
 
 
-def said(error: Exception, words: list[str]) -> str:
+def said(error: Exception, words: list[str], root: Root | None) -> str:
     """An error of figlang, Hydra or OmegaConf in one line for people.
 
     Args:
         error: The error.
         words: The words that were being read.
+        root: The options of the verb; None if the error is not about them.
     """
-    return _for_people(_said(error), words)
+    return _for_people(_said(error), words, root)
 
 
 def refuse_fault(error: Exception, training: bool, folder: str | None = None) -> NoReturn:
@@ -78,32 +89,56 @@ def _said(error: Exception) -> str:
     return " ".join(line for line in dict.fromkeys(lines) if line and not line.startswith(_SKIPPED))
 
 
-def _for_people(message: str, words: list[str]) -> str:
+def _for_people(message: str, words: list[str], root: Root | None) -> str:
     """Replace known messages of Hydra by plain words."""
     if any(token in message for token in typed.UNREADABLE) and (word := unreadable(words)):
         message = typed.advice(word)
     if "interpolation" in message.lower() and (word := next((word for word in words if "${" in word), None)):
         message = f"{word}: {message}"
-    if "Could not override 'peft'" in message:
-        return (
-            "this model= trains adapters; name the network below them (for example model=gpt2), or a trained "
-            "run by checkpoint=FOLDER"
-        )
+    if group := re.search(r"Could not override '([\w/]+)'", message):
+        if root is not None and any(word.startswith(f"{group[1]}=") for word in words):
+            return _said_of_key(group[1], "", root.schema, root)
+        if group[1] == "peft":
+            return (
+                "this model= trains adapters; name the network below them (for example model=gpt2), or a "
+                "trained run by checkpoint=FOLDER"
+            )
     if "'hydra/launcher/submitit_" in message:
         return "hydra/launcher=submitit_… needs the launcher for jobs: `pip install figlang[slurm]`"
-    return _unknown_preset(message) or _single_value(message) or _unknown_key(message) or message
+    return (
+        _several_values(message)
+        or _unknown_preset(message, root)
+        or _single_value(message)
+        or _unknown_key(message, root)
+        or message
+    )
 
 
-def _unknown_preset(message: str) -> str | None:
+def _several_values(message: str) -> str | None:
+    several = re.search(r"Ambiguous value for argument '([^'=]+)=([^']*)'", message)
+    if several is None:
+        return None
+    key, values = several.groups()
+    return (
+        f"{key}={values} has several values; add -m to run the command once for each, or write "
+        f"{key}=[{values}] if the option takes a list"
+    )
+
+
+def _unknown_preset(message: str, root: Root | None) -> str | None:
     preset = re.search(
         r"Could not find '([^']+)' Available options in '([^']+)': (.+?) Config search path", message
     )
     if preset is None:
         return None
-    name, options = preset[1].removeprefix(f"{preset[2]}/"), preset[3].split()
+    group, options = preset[2], preset[3].split()
+    name = preset[1].removeprefix(f"{group}/")
     close = get_close_matches(name.rpartition("/")[2], options, n=1)
-    meant = f"did you mean {close[0]}? " if close else ""
-    return f"{preset[2]}={name} is not a preset; {meant}choose one of {', '.join(options)}"
+    if root is not None and not close:
+        close = [f"{other}={name}" for other in root.presets if (CONF / other / f"{name}.yaml").is_file()][:1]
+    suggested = f"did you mean {close[0]}? " if close else ""
+    others = OTHER_VALUES.get(group, "")
+    return f"{group}={name} is not a preset; {suggested}choose one of {', '.join(options)}{others}"
 
 
 def _single_value(message: str) -> str | None:
@@ -115,32 +150,23 @@ def _single_value(message: str) -> str | None:
     return f"{single[1]}.{single[2]}={single[3]} is not a list in brackets: {sentence}"
 
 
-def _unknown_key(message: str) -> str | None:
+def _unknown_key(message: str, root: Root | None) -> str | None:
     unknown = re.search(r"[Kk]ey '([^']+)' (?:is )?not in '(\w+)'", message)
     section = None if unknown is None else _schema(unknown[2])
     if unknown is None or section is None:
         return None
-    names = [spec.name for spec in fields(section)]
-    meant = _meant(unknown[1], section, names)
-    return f"unknown key {unknown[1]!r}; {meant}{_name(section)} has {', '.join(names)}"
+    group = "" if issubclass(section, Command) else section.named("").removesuffix(".")
+    return _said_of_key(unknown[1], group, section, root)
 
 
-def _meant(typed_key: str, section: Any, names: list[str]) -> str:
-    """The nearest key, with its group. A key without its group is looked for in every group too."""
-    top = issubclass(section, Command)
-    close = get_close_matches(typed_key, names, n=1)
-    if close:
-        return f"did you mean {'' if top else f'{_name(section)}.'}{close[0]}? "
-    inner = {
-        name: f"{spec.name}.{name}"
-        for spec in reversed(fields(section))
-        for each in get_args(spec.type) or [spec.type]
-        if top and is_dataclass(each)
-        for name in (field.name for field in fields(each))
-    }
-    # There are so many names that a less similar one would be a guess.
-    near = get_close_matches(typed_key, inner, n=1, cutoff=0.8)
-    return f"did you mean {inner[near[0]]}? " if near else ""
+def _said_of_key(key: str, group: str, section: Any, root: Root | None) -> str:
+    """That a key is unknown, with the key that is meant, or else with all keys of its section."""
+    if root is not None and (close := meant(key, group, root.schema)):
+        place = re.split(r"[.=]", close)[0]
+        topic = f" {place}" if place in root.presets else ""
+        return f"unknown key {key!r}; did you mean {close}? (--help{topic} lists the keys)"
+    names = ", ".join(spec.name for spec in fields(section))
+    return f"unknown key {key!r}; {group or 'the top level'} has {names}"
 
 
 def _schema(name: str) -> Any:
@@ -149,7 +175,3 @@ def _schema(name: str) -> Any:
     for each in classes:
         classes += each.__subclasses__()
     return next((each for each in classes if each.__name__ == name), None)
-
-
-def _name(section: type[Section]) -> str:
-    return "the top level" if issubclass(section, Command) else section.named("").removesuffix(".")

@@ -1,6 +1,7 @@
 """The options of each verb, and the default presets of its groups, in one table.
 
-Hydra finds them as root configurations; there is no YAML file for a verb.
+Hydra finds them as root configurations; there is no YAML file for a verb. A root is given to Hydra when its
+verb is chosen, since that takes a hundredth of a second for each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 from hydra.core.config_store import ConfigStore
 
+from figlang.config.presets import DEFAULTS
 from figlang.config.verbs.average import AverageConfig
 from figlang.config.verbs.compare import CompareConfig
 from figlang.config.verbs.completion import CompletionConfig
@@ -57,7 +59,7 @@ class Root:
 # `method` of an evaluation is what the checkpoint was trained by; the preset only fills the group.
 _ASKED = {"method": "contrastive", "scoring": None, "protocol": None}
 
-_EVALUATED = {"data": "figqa_sample", **_ASKED, "prompt": "none", "model": "minilm", "trainer": "auto"}
+_EVALUATED = {"data": DEFAULTS.small, **_ASKED, "prompt": "none", "model": "minilm", "trainer": "auto"}
 
 ROOTS: Mapping[str, Root] = {
     # A small encoder that a package carries, on the bundled sample. `model` comes after what its presets
@@ -65,7 +67,7 @@ ROOTS: Mapping[str, Root] = {
     "train": Root(
         TrainConfig,
         {
-            "data": "figqa_sample",
+            "data": DEFAULTS.small,
             "scoring": "answer",
             "method": "contrastive",
             "peft": "none",
@@ -80,7 +82,7 @@ ROOTS: Mapping[str, Root] = {
     "generate": Root(
         GenerateConfig,
         {
-            "data": "miqa",
+            "data": DEFAULTS.asked,
             **_ASKED,
             "prompt": "none",
             "sampling": "greedy",
@@ -90,7 +92,7 @@ ROOTS: Mapping[str, Root] = {
     ),
     "reproduce": Root(ReproduceConfig, _EVALUATED, tables="figlang.tasks.registry"),
     # The scores of bundled items are compared.
-    "merge": Root(MergeConfig, {"data": "figqa_sample", "trainer": "auto"}),
+    "merge": Root(MergeConfig, {"data": DEFAULTS.small, "trainer": "auto"}),
     "compare": Root(CompareConfig),
     "report": Root(ReportConfig, {"data": None}),
     "sweep": Root(SweepConfig),
@@ -98,9 +100,9 @@ ROOTS: Mapping[str, Root] = {
     "rate serve": Root(RateServeConfig, {"data": None}),
     "judge": Root(JudgeConfig, {"method": "contrastive", "model": None, "trainer": "auto"}),
     "create": Root(CreateConfig, {"method": "contrastive", "model": None, "trainer": "auto"}),
-    "describe": Root(DescribeConfig, {"data": "figqa_medium"}),
-    "contamination": Root(ContaminationConfig, {"data": "figqa_large"}),
-    "export": Root(ExportConfig, {"data": "figqa_sample", "prompt": "none", "scoring": "answer"}),
+    "describe": Root(DescribeConfig, {"data": DEFAULTS.described}),
+    "contamination": Root(ContaminationConfig, {"data": DEFAULTS.searched}),
+    "export": Root(ExportConfig, {"data": DEFAULTS.small, "prompt": "none", "scoring": "answer"}),
     "release": Root(ReleaseConfig, {"trainer": "auto"}),
     "average": Root(AverageConfig, {"trainer": "auto"}),
     "tasks": Root(TasksConfig),
@@ -131,7 +133,7 @@ def chosen(verb: str, words: Sequence[str]) -> tuple[str, Root]:
     """
     root = ROOTS[verb]
     if root.tables is None:
-        return stored(verb), root
+        return _store(verb, root)
     known = tables_of(root)
     given = [word.partition("=")[2] for word in words if word.startswith("table=")]
     if not given:
@@ -171,7 +173,3 @@ def _as_read(schema: str, root: Root) -> dict[str, Any]:
     if "paths" in {spec.name for spec in fields(root.schema)}:
         content["paths"] = {"data": "${oc.env:FIGLANG_DATA,null}"}
     return content
-
-
-for _verb, _root in ROOTS.items():
-    _store(_verb, _root)

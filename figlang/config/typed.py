@@ -39,6 +39,7 @@ LONG = (
 )
 FLAGS = {*SHORT, *(f"--{name}" for name in (*LONG, "config-path", "config-name", "config-dir"))}
 LITERALS = ("true", "false", "null", "nan", "inf")  # words that Hydra reads as something else than text
+NO_PRESETS = ("", "null", "true", "false")
 LONGEST = 200  # characters of a key: Hydra looks for a file of this name
 
 
@@ -80,7 +81,12 @@ def check(words: Sequence[str], presets: Mapping[str, Collection[str]]) -> None:
         if value == "???":
             raise FiglangError(f"{word} has no value; give a value, or leave the argument out")
         several = value.startswith("[") and value != "[]" and group == "experiment"
-        if "=" in word and group in presets and (value in ("", "null") or value[0] in "[{") and not several:
+        if (
+            "=" in word
+            and group in presets
+            and (value.lower() in NO_PRESETS or value[0] in "[{")
+            and not several
+        ):
             raise FiglangError(
                 f"{word} does not name a preset; choose one of {', '.join(sorted(presets[group]))}"
             )

@@ -8,7 +8,7 @@ from hydra.core.override_parser.types import Glob, RangeSweep
 from hydra.errors import HydraException
 
 from figlang.config import typed
-from figlang.config.composing import CONF
+from figlang.config.presets import CONF
 from figlang.config.roots import Root
 from figlang.config.shorthand import expanded
 from figlang.config.verbs.train import TrainConfig

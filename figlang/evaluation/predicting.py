@@ -84,8 +84,8 @@ def answering(loaded: Opened, questions: Questions) -> Answering:
 
     Args:
         loaded: The model.
-        questions: How the items are put in words. Words are ranked at a blank, by whichever format the model
-            reads; the format decides how all other items are answered.
+        questions: How the items are put in words. For questions with a blank, words are ranked. For all
+            others, the format of the model's inputs decides the ability.
     """
     ability = Ability.RANK if questions.fills else loaded.manifest.input_format.ability
     return ANSWERING[ability](loaded)

@@ -1,5 +1,6 @@
 """Tables of an evaluation in the terminal."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def summary(
     metrics = content["metrics"]
     # Two blanks between columns: with longer numbers a third one would not leave room for all of them at 80.
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    beside = console.width >= WIDE
+    beside = console.width >= WIDE and bool(comparisons)
     for column in ("metric", "value", "95 % CI", "n", "chance", "p", *(["published"] if beside else [])):
         table.add_column(
             column,
@@ -198,36 +199,24 @@ def _best(comparisons: Sequence[Comparison], metric: str) -> str:
     return f"{best.value:.2f} % {best.model}"
 
 
-def published(comparisons: Sequence[Comparison], console: Console, everything: bool = False) -> None:
-    """Print the comparable published numbers, and count the others by reason.
-
-    With `everything`, the others are printed too.
-    """
+def published(comparisons: Sequence[Comparison], console: Console) -> None:
+    """Print the comparable published numbers, and one sentence about the others."""
     usable = [comparison for comparison in comparisons if comparison.comparable]
-    if usable or everything:
+    if usable:
         table = Table(title="Published numbers", title_justify="left", box=SIMPLE_HEAD)
-        for column in ("model", "regime", "metric", "value", "where", "comparable"):
+        for column in ("model", "regime", "metric", "value", "where"):
             table.add_column(column, justify="right" if column == "value" else "left")
-        for comparison in comparisons if everything else usable:
-            row = comparison.published
+        for row in (comparison.published for comparison in usable):
             regime = " ".join(filter(None, (row.setting.get("regime"), row.setting.get("train"))))
             value = "–" if row.value is None else f"{row.value:.2f} %"
-            table.add_row(
-                row.model,
-                regime,
-                row.metric.replace("_", " "),
-                value,
-                row.table,
-                "yes" if comparison.comparable else comparison.reason,
-            )
+            table.add_row(row.model, regime, row.metric.replace("_", " "), value, row.table)
         console.print(table)
-    reasons: dict[str, int] = {}
-    for comparison in comparisons:
-        if not comparison.comparable:
-            reasons[comparison.reason] = reasons.get(comparison.reason, 0) + 1
-    for reason, count in reasons.items():
+    reasons = Counter(comparison.reason for comparison in comparisons if not comparison.comparable)
+    if reasons:
+        (reason, _), *others = reasons.most_common()
         console.print(
-            f"{count} published numbers are not comparable: {printable(reason)}",
+            f"{'Other published' if usable else 'Published'} numbers are not comparable: {printable(reason)}"
+            f"{', or other reasons' if others else ''}. `figlang report` lists them.",
             style="dim",
             highlight=False,
             markup=False,

@@ -9,8 +9,8 @@ from torch.distributed.tensor import DTensor
 def shard(module: nn.Module, network: nn.Module, mesh: DeviceMesh) -> None:
     """Share out the blocks of `network`, and the rest of `module` as a whole.
 
-    Each block is gathered while it computes. Blocks are the classes that transformers says not to split over
-    devices.
+    Each block is gathered while it computes. transformers lists the classes of blocks in `_no_split_modules`:
+    parts that are not to be split over devices.
     """
     if isinstance(module, FSDPModule):
         return
@@ -22,7 +22,7 @@ def shard(module: nn.Module, network: nn.Module, mesh: DeviceMesh) -> None:
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """The whole of a tensor that may be shared out, in every process."""
+    """The whole tensor, in every process. It may be shared out over them."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 

@@ -166,9 +166,13 @@ def test_a_chat_is_asked_in_the_words_it_takes(here: Path, monkeypatch: pytest.M
         (
             {"completes": False},
             ["scoring=clean"],
-            "likelihood scoring needs log-probabilities of prompts, but http",
+            "another is given) needs log-probabilities of prompts, but http",
         ),
-        ({"completes": False}, ["scoring=clean"], "scoring=letter works with this endpoint"),
+        (
+            {"completes": False},
+            ["scoring=clean"],
+            "write scoring=letter, which asks for the letter of an option and works with this endpoint",
+        ),
         ({"shifted": True}, ["scoring=clean"], "its log-probabilities of prompts are wrong: ' so' has"),
         (
             {},

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from figlang.commands.reproduce import main
-from figlang.config.composing import CONF
 from figlang.config.given import Given
 from figlang.config.placing import place_evaluation
+from figlang.config.presets import CONF
 from figlang.config.topics import headline
 from figlang.config.usage import COLUMNS, LINES
 from figlang.config.verbs.reproduce import ReproduceConfig
@@ -88,8 +88,8 @@ def test_help_of_a_table_lists_its_options(
         (["model=gpt2"], "error: give table=NAME, one of "),
         (["table=miqa_tabel3"], "error: table=miqa_tabel3 is not a table; did you mean miqa_table3? choose"),
         (["table="], "error: table= is not a table; choose one of "),
-        (["table=miqa_table3", "shot=[1]"], "error: unknown key 'shot'; did you mean shots? the top level"),
-        (["table=munch_judge", "shots=[1]"], "error: unknown key 'shots'; the top level has "),
+        (["table=miqa_table3", "shot=[1]"], "error: unknown key 'shot'; did you mean shots? (--help lists"),
+        (["table=munch_judge", "shots=[1]"], "error: unknown key 'shots'; did you mean prompt.k? "),
     ],
 )
 def test_a_wrong_table_or_option_is_one_line(

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from figlang.config.composing import CONF
+from figlang.config.presets import CONF
 from tests.running import ROOT, environment
 
 KEY = "0123456789abcdef0123456789abcdef01234567"

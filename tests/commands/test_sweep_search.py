@@ -13,7 +13,8 @@ import pytest
 from omegaconf import OmegaConf
 
 from figlang.config import TrainConfig
-from figlang.config.composing import CONF, compose
+from figlang.config.composing import compose
+from figlang.config.presets import CONF
 from tests.machine.test_faults import at_step
 from tests.running import TINY
 from train import main as train_command

@@ -220,8 +220,8 @@ def test_a_folder_with_foreign_files_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["method.epoch=3"], "unknown key 'epoch'; did you mean method.epochs? method has name, format"),
-        (["+method.epoch=3"], "unknown key 'epoch'; did you mean method.epochs? method has name, format"),
+        (["method.epoch=3"], "unknown key 'epoch'; did you mean method.epochs? (--help method lists"),
+        (["+method.epoch=3"], "unknown key 'epoch'; did you mean method.epochs? (--help method lists"),
         (["+colour=red"], "unknown key 'colour'; the top level has data"),
         (["data=figqa_hug"], "figqa_large"),
         (["method.lr=fast"], "method.lr"),

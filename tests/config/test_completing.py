@@ -8,7 +8,7 @@ import pytest
 
 from figlang.__main__ import VERBS, main
 from figlang.config.completing import script
-from figlang.config.composing import CONF
+from figlang.config.presets import CONF
 
 # What bash does at the tab key: it fills the variables in and calls the function that `complete -p` names.
 ASK = """

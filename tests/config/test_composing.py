@@ -16,7 +16,8 @@ from figlang.config import (
     GenerateConfig,
     TrainConfig,
 )
-from figlang.config.composing import CONF, compose
+from figlang.config.composing import compose
+from figlang.config.presets import CONF
 from tests.published import results
 from tests.reproducing import OPTIONS
 from train import main as train_command

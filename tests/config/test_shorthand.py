@@ -8,8 +8,8 @@ import pytest
 from huggingface_hub import constants
 
 from figlang.config import EvaluateConfig, calling
-from figlang.config.composing import CONF
 from figlang.config.kinds import Kind, kind_of
+from figlang.config.presets import CONF
 from figlang.config.roots import ROOTS
 from figlang.config.shorthand import expanded
 from figlang.errors import FiglangError

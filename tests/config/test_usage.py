@@ -5,8 +5,9 @@ from dataclasses import fields
 
 import pytest
 
-from figlang.config.composing import CONF, compose
+from figlang.config.composing import compose
 from figlang.config.examples import EXAMPLES
+from figlang.config.presets import CONF
 from figlang.config.roots import ROOTS, Root, chosen
 from figlang.config.topics import chapters, headline, presets_of, topic
 from figlang.config.usage import COLUMNS, LINES, overview

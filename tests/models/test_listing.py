@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from figlang.config.composing import CONF
+from figlang.config.presets import CONF
 from figlang.models import listing
 
 PRESETS = {preset.name: preset for preset in listing.presets(CONF / "model")}

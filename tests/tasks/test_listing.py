@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from figlang.config import PathsConfig
-from figlang.config.composing import CONF, data_presets
+from figlang.config.composing import data_presets
+from figlang.config.presets import CONF
 from figlang.errors import FiglangError
 from figlang.tasks import counting, listing
 from tests.conftest import published

@@ -18,7 +18,7 @@ import torch
 from safetensors.torch import load_file
 
 from figlang.config import TrainerConfig
-from figlang.config.composing import CONF
+from figlang.config.presets import CONF
 from figlang.errors import FiglangError
 from figlang.training.strategies import places
 from tests import causal_models, masked_models

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from figlang.config.composing import CONF
 from figlang.config.groups.trainer import TRACKERS
+from figlang.config.presets import CONF
 from figlang.config.roots import ROOTS
 from figlang.config.shorthand import expanded
 from figlang.training.trackers.common import results

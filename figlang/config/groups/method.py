@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from figlang.config.presets import DEFAULTS
 from figlang.config.section import AMOUNT, COUNT, POSITIVE, SHARE, Range, Section, option, words
 from figlang.errors import FiglangError
 
@@ -56,7 +57,8 @@ class MethodConfig(Section):
     )
     anchor_weight: float = option(1.0, "Weight of the anchor beside the contrastive loss.", within=AMOUNT)
     anchor_data: str = option(
-        "winogrande_m", "anchor=kl: preset of data= whose training items, with their right answers, are read."
+        DEFAULTS.anchored,
+        "anchor=kl: preset of data= whose training items, with their right answers, are read.",
     )
     anchor_texts: int = option(8, "anchor=kl: number of its texts that are read at each step.", within=COUNT)
     selection: str = option(

@@ -4,12 +4,10 @@ from dataclasses import dataclass, field
 
 from figlang.config.data import DataConfig
 from figlang.config.groups import PathsConfig
+from figlang.config.presets import DEFAULTS
 from figlang.config.section import COUNT, Command, option, words
 from figlang.errors import FiglangError
 
-# The three benchmarks, and the data set that models are transferred from. Their evaluation splits are the
-# same for every training size.
-BENCHMARKS = ("figqa_large", "miqa", "munch_paraphrase", "winogrande_l")
 AGAINST = "Presets of data= whose evaluation items are looked for in the training items."
 
 
@@ -18,7 +16,7 @@ class ContaminationConfig(Command):
     """Find the evaluation items that share text (n-grams of words) with the training items of data=."""
 
     data: DataConfig = field(default_factory=DataConfig)
-    against: list[str] = words(AGAINST, BENCHMARKS)
+    against: list[str] = words(AGAINST, DEFAULTS.against)
     n: int = option(
         8, "Number of words in a row that count as overlap. Shorter texts have to be equal.", within=COUNT
     )
@@ -36,4 +34,4 @@ class ContaminationConfig(Command):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.against:
-            raise FiglangError(f"against= is empty; give presets such as [{','.join(BENCHMARKS)}]")
+            raise FiglangError(f"against= is empty; give presets such as [{','.join(DEFAULTS.against)}]")

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 
 from figlang.config.groups import PathsConfig, TrainerConfig
+from figlang.config.presets import DEFAULTS
 from figlang.config.section import COUNT, POSITIVE, Command, option, words
-from figlang.config.verbs.contamination import AGAINST, BENCHMARKS
+from figlang.config.verbs.contamination import AGAINST
 from figlang.errors import FiglangError
 
 
@@ -19,7 +20,7 @@ class ReleaseConfig(Command):
     seeds: list[str] = words(
         "Runs of the same recipe, for mean and deviation. Empty: the seed folders beside the run."
     )
-    against: list[str] = words(AGAINST, BENCHMARKS)
+    against: list[str] = words(AGAINST, DEFAULTS.against)
     n: int = option(
         8, "Number of words in a row that count as overlap of training and evaluation text.", within=COUNT
     )

@@ -187,10 +187,14 @@ def connect(model: ModelConfig, cache: str, needed: str) -> Endpoint:
     log.info("%s, model %s: %s", model.base_url, model.name_or_path, known)
     client.meter.bytes_per_token = known.bytes_per_token
     if needed == "prompts" and not known.prompts:
-        works = "scoring=letter" if known.reply is not None else "figlang generate"
+        works = (
+            "write scoring=letter, which asks for the letter of an option and works with this endpoint"
+            if known.reply is not None
+            else "figlang generate works with this endpoint"
+        )
         raise FiglangError(
-            f"likelihood scoring needs log-probabilities of prompts, but {known.refusals['echo']}; {works} "
-            "works with this endpoint"
+            "likelihood scoring (scoring=clean, unless another is given) needs log-probabilities of prompts, "
+            f"but {known.refusals['echo']}; {works}"
         )
     if needed == "reply" and known.reply is None:
         works = (
@@ -201,7 +205,7 @@ def connect(model: ModelConfig, cache: str, needed: str) -> Endpoint:
         raise FiglangError(f"scoring=letter needs a chat, but {known.refusals['chat']}; {works}")
     if needed == "words" and not known.words:
         raise FiglangError(
-            f"ranks of words need the likeliest tokens or a chat, but {known.refusals['ranks']}; python -m "
+            f"ranks of words need the likeliest tokens or a chat, but {known.refusals['ranks']}; "
             "figlang generate works with this endpoint"
         )
     return Endpoint(client, known)

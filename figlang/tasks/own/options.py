@@ -17,8 +17,8 @@ def of(row: Mapping[str, Any], columns: Sequence[str]) -> tuple[str, ...] | None
             are not options.
 
     Returns:
-        The options without spaces around them; None if the cells hold no list, or one before the last is
-        empty.
+        The options without spaces around them; None if the one cell holds no list, or if an
+        empty cell stands before a full one.
     """
     if len(columns) == 1:
         return listed(row.get(columns[0]))

@@ -167,7 +167,9 @@ def emptied(rows: Any) -> Any:
 def test_an_answer_without_log_probabilities_passes_no_probe(tmp_path: Path, name: str) -> None:
     with (
         serving(Stub(echo=False, prompt_logprobs=True, fault=emptied(EMPTY[name]))) as stub,
-        pytest.raises(FiglangError, match="likelihood scoring needs log-probabilities of prompts"),
+        pytest.raises(
+            FiglangError, match=r"likelihood scoring \(scoring=clean.*\) needs log-probabilities of prompts"
+        ),
     ):
         connect(model(stub), str(tmp_path), "prompts")
 

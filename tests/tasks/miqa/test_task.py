@@ -12,7 +12,8 @@ from hydra import initialize_config_dir
 
 from evaluate import main as evaluate_command
 from figlang.config import EvaluateConfig, ModelConfig
-from figlang.config.composing import CONF, compose
+from figlang.config.composing import compose
+from figlang.config.presets import CONF
 from figlang.config.roots import chosen
 from figlang.files.sources import package_path
 from figlang.models import networks

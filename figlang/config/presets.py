@@ -1,0 +1,31 @@
+"""Where the presets are, and which data sets verbs take by default."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+# Inside the package where a wheel is installed, beside it in a checkout.
+_INSIDE = _PACKAGE / "conf"
+CONF = _INSIDE if _INSIDE.is_dir() else _PACKAGE.parent / "conf"
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """Presets of data= by their use, as conf/defaults.yaml explains it."""
+
+    small: str
+    described: str
+    asked: str
+    searched: str
+    anchored: str
+    against: tuple[str, ...]
+
+
+def _read(path: Path) -> Defaults:
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return Defaults(**content | {"against": tuple(content["against"])})
+
+
+DEFAULTS = _read(CONF / "defaults.yaml")
