@@ -5,8 +5,6 @@ from dataclasses import dataclass, field, fields
 from math import inf
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from figlang.config.groups.columns import ColumnsConfig
 from figlang.config.section import COUNT, SEED, Range, Section, option
 from figlang.errors import FiglangError
@@ -138,6 +136,9 @@ def settings_of_data(settings: Any, where: str) -> DataConfig:
     """Read the settings of data that a finished run wrote to the file `where`. Raises FiglangError if a
     setting is unknown or of another type.
     """
+    # It takes a moment to import, and no command line needs it.
+    from pydantic import TypeAdapter, ValidationError
+
     names = [spec.name for spec in fields(DataConfig)]
     wrong = None if isinstance(settings, dict) else "they are not an object in braces"
     if wrong is None and (unknown := [name for name in settings if name not in names]):
