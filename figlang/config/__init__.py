@@ -19,6 +19,7 @@ from figlang.config.groups import (
     TrainerConfig,
 )
 from figlang.config.verbs.average import AverageConfig
+from figlang.config.verbs.combine import CombineConfig
 from figlang.config.verbs.compare import CompareConfig
 from figlang.config.verbs.contamination import ContaminationConfig
 from figlang.config.verbs.create import CreateConfig
@@ -38,6 +39,7 @@ from figlang.config.verbs.train import TrainConfig
 __all__ = [
     "AverageConfig",
     "ColumnsConfig",
+    "CombineConfig",
     "CompareConfig",
     "ContaminationConfig",
     "CreateConfig",

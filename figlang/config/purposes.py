@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 PURPOSES: Mapping[str, tuple[str, ...]] = {
     "Train and evaluate": ("train", "evaluate", "transfer", "sensitivity", "reproduce"),
-    "Compare and report": ("compare", "report", "sweep"),
+    "Compare and report": ("compare", "report", "combine", "sweep"),
     "Answers in free text": ("generate", "rate", "rate serve", "judge"),
     "Data": ("tasks", "describe", "contamination", "create", "export"),
     "Models and releases": ("models", "merge", "average", "release", "push"),

@@ -14,6 +14,7 @@ from hydra.core.config_store import ConfigStore
 
 from figlang.config.presets import DEFAULTS
 from figlang.config.verbs.average import AverageConfig
+from figlang.config.verbs.combine import CombineConfig
 from figlang.config.verbs.compare import CompareConfig
 from figlang.config.verbs.completion import CompletionConfig
 from figlang.config.verbs.contamination import ContaminationConfig
@@ -94,6 +95,7 @@ ROOTS: Mapping[str, Root] = {
     # The scores of bundled items are compared.
     "merge": Root(MergeConfig, {"data": DEFAULTS.small, "trainer": "auto"}),
     "compare": Root(CompareConfig),
+    "combine": Root(CombineConfig),
     "report": Root(ReportConfig, {"data": None}),
     "sweep": Root(SweepConfig),
     "rate": Root(RateConfig),

@@ -13,6 +13,7 @@ import yaml
 from figlang.config.kinds import CONFIG, Kind, kind_of
 from figlang.config.roots import Root
 from figlang.config.typed import text
+from figlang.config.verbs.combine import CombineConfig
 from figlang.config.verbs.describe import DescribeConfig
 from figlang.config.verbs.export import TOOLS, ExportConfig
 from figlang.config.verbs.train import TrainConfig
@@ -59,6 +60,9 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
             "method.accumulate=auto" if value == "auto" else f"method.batch_size={value}"
         ]
         ways["method.teacher"] = lambda value: _listed("method.teacher", value, words)
+    if root.schema is CombineConfig:
+        ways["fit"] = lambda value: _listed("fit", value, words)
+        ways["weights"] = lambda value: [f"weights={value if value[0] == '[' else f'[{value}]'}"]
     if "logger" in root.presets:
         ways["logger"] = _loggers
     if "model" in root.presets:

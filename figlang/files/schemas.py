@@ -291,6 +291,17 @@ Facts = Annotated[dict[str, str | int | Finite | bool | None], AfterValidator(_o
 
 
 @with_config(OPEN)
+class Member(TypedDict):
+    """One of several systems whose scores were combined."""
+
+    model: str
+    folder: str
+    signature: str
+    sha256: str
+    weight: Amount
+
+
+@with_config(OPEN)
 class Usage(TypedDict):
     """What the answers of an endpoint took."""
 
@@ -333,6 +344,7 @@ class Document(TypedDict, total=False):
     training: Training
     health: list[Finding]
     averaged: list[str]
+    members: list[Member]
     start_share: Share
 
 

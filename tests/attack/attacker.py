@@ -21,6 +21,7 @@ PATIENCE = 120
 RAN = "code-was-run"
 COMMANDS = (
     "average",
+    "combine",
     "compare",
     "contamination",
     "describe",

@@ -20,6 +20,7 @@ NUMBERS = ("-1", "0", "nan", "inf", "1e30", "word")
 # What a command has to be given before anything else is looked at.
 NEEDED = {
     "compare": ("runs=[a,b]",),
+    "combine": ("runs=[a,b]", "output=c"),
     "average": ("runs=[a,b]", "output=c"),
     "merge": ("checkpoint=a", "output=b"),
     "release": ("run=a", "name=b"),
@@ -37,6 +38,7 @@ SCHEMAS = {
     "describe": schemas.DescribeConfig,
     "contamination": schemas.ContaminationConfig,
     "compare": schemas.CompareConfig,
+    "combine": schemas.CombineConfig,
     "report": schemas.ReportConfig,
     "rate": schemas.RateConfig,
     "rate_serve": schemas.RateServeConfig,

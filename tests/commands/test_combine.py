@@ -1,0 +1,175 @@
+"""`figlang combine`: results of several systems as those of one."""
+
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from figlang.commands.combine import main as combine_command
+from figlang.commands.compare import main as compare_command
+from figlang.config import DataConfig, PathsConfig
+from figlang.runs import results, systems
+from figlang.runs.predictions import BLIND, FORWARD, read_predictions, write_predictions
+from figlang.tasks.registry import load
+from figlang.types import Prediction
+
+HEADER = "startphrase,ending1,ending2,labels\n"
+SKILLS = {"one": 1.0, "two": 0.5, "none": 0.0}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Results of three systems on dev and on two folds of training items; the first two know something."""
+    monkeypatch.chdir(tmp_path)
+    for name, size in (("train", 200), ("validation", 60)):
+        rows = "".join(f"{name} m{n},x{n // 2},y{n // 2},{n % 2}\n" for n in range(size))
+        (tmp_path / f"{name}.csv").write_text(HEADER + rows)
+    for name, skill in SKILLS.items():
+        evaluated(tmp_path / "dev" / name, name, skill)
+        for fold in ("1/2", "2/2"):
+            evaluated(tmp_path / f"fold{fold[0]}" / name, name, skill, "train", fold)
+    return tmp_path
+
+
+def evaluated(
+    folder: Path, model: str, skill: float, split: str = "validation", fold: str | None = None, **facts: Any
+) -> None:
+    root = folder.parent.parent
+    files = {name: str(root / f"{name}.csv") for name in ("train", "validation")}
+    data = DataConfig(name="own", dataset="figqa_csv", fold=fold if split == "train" else None, **files)
+    items = load(split, data, PathsConfig())
+    draw = random.Random(f"{model} {split} {fold}")
+    rows, blind = [], []
+    for item in items.items:
+        scores = tuple(draw.gauss(skill * (place == item.gold), 1) for place in (0, 1))
+        rows.append(Prediction.of(item, scores))
+        blind.append(Prediction.of(item, (draw.random(), draw.random())))
+    folder.mkdir(parents=True)
+    write_predictions(folder / FORWARD, rows)
+    write_predictions(folder / BLIND, blind)
+    trained = f"own(fold={fold},seed=0)@abc" if fold else "own@abc"
+    known = {"model": model, "base": model, "trained": trained, "scoring": "dual", "norm": "none", **facts}
+    content = results.Evaluated(model, known, items, split, data.name, 0).document(folder)
+    results.write(folder / "metrics.json", content | {"data": results.about_data(data, {split: items}, ())})
+
+
+def combine(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["combine.py", *words])
+    try:
+        combine_command()
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
+
+
+def content(folder: str) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(Path(folder, "metrics.json").read_text())
+    return read
+
+
+def test_one_system_is_that_system(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert combine(monkeypatch, "dev/one", "output=alone") == 0
+    for file in (FORWARD, BLIND):
+        assert (home / "alone" / file).read_bytes() == (home / "dev" / "one" / file).read_bytes()
+    ours, theirs = content("alone"), content("dev/one")
+    for part in ("metrics", "blind", "gain"):
+        assert ours[part] == theirs[part]
+
+
+def test_the_order_of_systems_changes_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert combine(monkeypatch, "dev/one", "dev/two", "weights=0.7,0.3", "output=a") == 0
+    assert combine(monkeypatch, "dev/two", "dev/one", "weights=0.3,0.7", "output=b") == 0
+    assert (home / "a" / FORWARD).read_bytes() == (home / "b" / FORWARD).read_bytes()
+    ours, theirs = content("a"), content("b")
+    for part in ("metrics", "blind", "signature", "members", "facts", "model"):
+        assert ours[part] == theirs[part]
+    assert ours["model"] == "one + two"
+    weights = {member["model"]: member["weight"] for member in ours["members"]}
+    assert weights == {"one": 0.7, "two": 0.3}
+    assert "0.7*one@" in ours["signature"]
+    assert "0.3*two@" in ours["signature"]
+
+
+def test_weights_are_found_on_held_out_items(
+    home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs = ["dev/one", "dev/two", "dev/none"]
+    fit = ",".join(f"fold{fold}/{name}" for fold in (1, 2) for name in ("one", "two", "none"))
+    with caplog.at_level("WARNING"):
+        assert combine(monkeypatch, *runs, f"fit={fit}", "output=fitted") == 0
+    assert not caplog.records, "the fold is new to the model that scored it"
+    weights = {member["model"]: member["weight"] for member in content("fitted")["members"]}
+    assert weights["one"] > weights["two"] > weights["none"]
+    held_out = [each["items"] for member in content("fitted")["members"] for each in member["held_out"]]
+    assert sum(held_out) == 3 * 200
+    found = {row.id: row for row in read_predictions(home / "fitted" / FORWARD)}
+    parts = {name: read_predictions(home / "dev" / name / FORWARD) for name in SKILLS}
+    for one, two, none in zip(*parts.values(), strict=True):
+        for place in (0, 1):
+            known = (weights["one"] * one.scores[place], weights["two"] * two.scores[place])
+            last = weights["none"] * none.scores[place]
+            assert found[one.id].scores[place] == pytest.approx(sum(known) + last)
+
+
+def test_it_is_compared_as_a_system(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert combine(monkeypatch, "dev/one", "dev/two", "output=both", "name=together") == 0
+    monkeypatch.setattr(sys, "argv", ["compare.py", "both", "dev/one"])
+    compare_command()
+    assert "together" in capsys.readouterr().out
+    (system,) = systems.read(["both"])
+    assert systems.items(system, systems.data_of(system), PathsConfig()).items
+    assert len(system.blind) == len(system.predictions) == 60
+
+
+def test_without_one_blind_result_there_is_none(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = content("dev/two")
+    (home / "dev" / "two" / BLIND).unlink()
+    kept = {key: value for key, value in document.items() if key not in ("blind", "gain", "files")}
+    (home / "dev" / "two" / "metrics.json").write_text(json.dumps(kept))
+    assert combine(monkeypatch, "dev/one", "dev/two", "output=both") == 0
+    assert "blind" not in content("both")
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["dev/one", "dev/two", "fit=dev/one,dev/two"], "has items that are reported, such as validation-"),
+        (["dev/one", "dev/two", "fit=fold1/one"], "fit= names 1 results for 2 systems"),
+        (
+            ["dev/one", "dev/two", "fit=fold1/two,fold1/one"],
+            "is not of the same system as dev/one (model: two",
+        ),
+        (["dev/one", "dev/two", "fit=fold1/one,fold2/two"], "are results on different items"),
+        (["dev/one", "fold1/two"], "were evaluated on different files"),
+        (["dev/one", "dev/two", "weights=1"], "weights= has 1 numbers for 2 systems"),
+        (["dev/one", "dev/two", "weights=0,0"], "every number of weights= is 0"),
+        (["dev/one", "dev/two", "weights=1,1", "fit=a,b"], "weights= and fit= both say the weights"),
+        (["dev/one", "nowhere"], "no predictions file"),
+    ],
+)
+def test_what_cannot_be_combined_is_one_line(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    error: str,
+) -> None:
+    assert combine(monkeypatch, *words, "output=out") == 2
+    said = capsys.readouterr().err.strip()
+    assert error in said
+    assert "\n" not in said
+    assert not (home / "out" / FORWARD).exists()
+
+
+def test_items_that_a_system_was_trained_on_are_warned_of(
+    home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    evaluated(home / "seen" / "one", "one", 1.0, "train")
+    with caplog.at_level("WARNING"):
+        assert combine(monkeypatch, "dev/one", "fit=seen/one", "output=out") == 0
+    assert "may have been trained on these items" in caplog.text
