@@ -79,7 +79,7 @@ class LogProbabilities(Answering):
         rows = Rows(
             share.place(measured.predictions(scoring.norm, scoring.minus_alone)[seen]),
             None if blind is None else share.place(blind),
-            measured=share.place(measured.records()[seen]),
+            measured=share.place(measured.records(len(asked))),
         )
         return rows, {
             **origin(loaded),

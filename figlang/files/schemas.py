@@ -50,6 +50,7 @@ class MeasuredRow(TypedDict, total=False):
     alone: list[Sum] | None
     letters: list[dict[str, Finite]]
     refused: bool
+    refused_blind: bool
 
 
 @with_config(STRICT)

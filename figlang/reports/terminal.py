@@ -79,10 +79,11 @@ def summary(
     for part, name, heading in others:
         if (estimate := as_row(content.get(part, {}), name)) is not None:
             table.add_row(heading, *_cells(estimate))
-    if refused := content.get("refused"):
-        table.add_row(
-            "refused items", f"{100 * refused['items'] / refused['n']:.2f}", "–", str(refused["n"]), "–", "–"
-        )
+    refused = content.get("refused", {})
+    for name, heading in (("items", "refused items"), ("blind", "refused blind items")):
+        if refused.get(name):
+            share = f"{100 * refused[name] / refused['n']:.2f}"
+            table.add_row(heading, share, "–", str(refused["n"]), "–", "–")
     _add_parts(table, metrics["accuracy_by"], metrics["items"] - metrics["hidden"])
     if metrics["hidden"] == metrics["items"]:
         table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5)

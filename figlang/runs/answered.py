@@ -37,7 +37,8 @@ class Answered:
         judged: The class that an NLI network gives to each option.
         measured: Log-probabilities that the predictions are made of. They are not read back from a folder.
         replies: Replies of a chat model.
-        refused: How many items a content filter refused to read.
+        refused: Of how many items a content filter refused a text that the choice needs.
+        refused_blind: Of how many it refused a text with the context hidden.
     """
 
     forward: Rows
@@ -47,6 +48,7 @@ class Answered:
     measured: Sequence[Mapping[str, Any]] | None = None
     replies: Sequence[dict[str, Any]] | None = None
     refused: int = 0
+    refused_blind: int = 0
 
     def write(self, folder: Path) -> None:
         """Write the files into a folder. A file of an earlier attempt that is not written now is removed.
@@ -97,8 +99,9 @@ class Answered:
             content["three_way"] = _three_way(self.judged)
         if self.replies is not None:
             content["replies"] = _invalid(self.replies, {row.id: row.group for row in self.forward})
-        if self.refused:
-            content["refused"] = {"n": len(self.forward), "items": self.refused}
+        if self.refused or self.refused_blind:
+            counts = {"items": self.refused, "blind": self.refused_blind}
+            content["refused"] = {"n": len(self.forward), **counts}
         return content
 
     def clean(self, search: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,12 +137,13 @@ def read(folder: Path) -> Answered:
     known = [row.id for row in forward]
     replies = read_replies(folder / REPLIES, known) if (folder / REPLIES).is_file() else None
     blind, backward, judged = map(beside, (BLIND, BACKWARD, JUDGEMENTS))
-    return Answered(forward, blind, backward, judged, None, replies, count_refused(folder))
+    return Answered(forward, blind, backward, judged, None, replies, *count_refused(folder))
 
 
-def refused(measured: Iterable[Mapping[str, Any]] | None) -> int:
-    """How many rows of log-probabilities are of items that a content filter refused to read."""
-    return sum(bool(row.get("refused")) for row in measured or ())
+def refused(measured: Iterable[Mapping[str, Any]] | None, kind: str) -> int:
+    """How many rows of log-probabilities say that a content filter refused a text: `refused`, or
+    `refused_blind` for texts with the context hidden."""
+    return sum(bool(row.get(kind)) for row in measured or ())
 
 
 def _unseen(predictions: Rows, blind: Rows) -> dict[str, Any]:

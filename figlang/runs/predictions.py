@@ -160,13 +160,17 @@ def read_measured(path: Path, widths: Mapping[str, int]) -> list[dict[str, Any]]
     return rows
 
 
-def count_refused(folder: Path) -> int:
-    """How many items of log_probabilities.jsonl a content filter refused to read; 0 without such a file."""
+def count_refused(folder: Path) -> tuple[int, int]:
+    """How many items of log_probabilities.jsonl a content filter refused to read, as they are and with the
+    context hidden; 0 without such a file."""
     path = folder / MEASURED
-    if not path.is_file():
-        return 0
-    with path.open("rb") as file:
-        return sum(b'"refused": true' in line for line in file)
+    seen = blind = 0
+    if path.is_file():
+        with path.open("rb") as file:
+            for line in file:
+                seen += b'"refused": true' in line
+                blind += b'"refused_blind": true' in line
+    return seen, blind
 
 
 def _each_once(path: Path, rows: Iterable[tuple[int, Any]], known: Collection[str]) -> list[dict[str, Any]]:

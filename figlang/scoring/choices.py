@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from figlang.scoring import measured
 from figlang.scoring.likelihood import Scorer, decided
-from figlang.scoring.measured import LogProb, refusal
+from figlang.scoring.measured import LogProb
 from figlang.scoring.requests import Request, Scored, naming
 from figlang.types import Prediction, Prompted
 
@@ -37,7 +38,7 @@ class Answers(NamedTuple):
     @property
     def read(self) -> bool:
         """Whether none of them was refused."""
-        return all(one.tokens for one in (*self.after, *(self.alone or ())))
+        return measured.read((*self.after, *(self.alone or ())))
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,22 @@ class Measured:
             for item, answers in zip((each.item for each in self.asked), self.answers, strict=True)
         ]
 
-    def records(self) -> list[dict[str, Any]]:
-        """The log-probabilities (sum, tokens, bytes) of every item. Another normalisation needs no model."""
+    def records(self, seen: int | None = None) -> list[dict[str, Any]]:
+        """The log-probabilities (sum, tokens, bytes) of every item. Another normalisation needs no model.
+
+        Args:
+            seen: So many prompted items have rows. The others are the same ones with their context hidden;
+                a row says whether one of its item's was refused.
+        """
+        pairs = [(each.item.id, found) for each, found in zip(self.asked, self.answers, strict=True)]
+        rows, hidden = pairs[:seen], [] if seen is None else pairs[seen:]
+        refused = {name for name, found in hidden if not measured.read(found.after)}
         return [
-            {"id": each.item.id, **answers._asdict()} if answers.read else refusal(each.item.id)
-            for each, answers in zip(self.asked, self.answers, strict=True)
+            {
+                **({"id": name, **found._asdict()} if found.read else measured.refusal(name)),
+                **({"refused_blind": True} if name in refused else {}),
+            }
+            for name, found in rows
         ]
 
 

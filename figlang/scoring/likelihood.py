@@ -103,7 +103,7 @@ def choose(
             backward.append(decided(posed_backward(item, partners[item.id]), scores.backward(strings)))
         if blind:
             unseen.append(decided(item, scores.blind(strings)))
-        measured.append(Record(item.id, place, places, log_probs))
+        measured.append(Record(item.id, place, places, log_probs, wording.scoring.minus_alone))
     return Directions(forward, backward, unseen if blind else None, measured, scored.read, scored.tokens)
 
 

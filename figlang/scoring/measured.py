@@ -1,7 +1,7 @@
 """What was measured of the strings of items, in flat arrays: an item takes a few hundred bytes."""
 
 from array import array
-from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -115,21 +115,35 @@ class Places:
 
 
 def refusal(name: str) -> dict[str, Any]:
-    """What log_probabilities.jsonl says of an item (its id), a string of which was refused."""
+    """The row of log_probabilities.jsonl for an item, by its id, if a text of its choice was refused."""
     return {"id": name, "refused": True}
+
+
+def read(log_probs: Iterable[LogProb]) -> bool:
+    """Whether an endpoint refused none of some texts."""
+    return all(one.tokens for one in log_probs)
+
+
+def unseen(blind: Iterable[LogProb]) -> dict[str, Any]:
+    """What a row says besides, if one of these texts with the context hidden was refused."""
+    return {} if read(blind) else {"refused_blind": True}
 
 
 class Record(Mapping[str, Any]):
     """A row of log_probabilities.jsonl: the log-probabilities (sum, tokens, bytes) behind an item's scores,
-    or that it was refused.
+    or that they were refused.
 
-    It reads them from the arrays of all items whenever it is asked.
+    It reads them from the arrays of all items whenever it is asked. What no choice needs is left out if it
+    was refused: the metaphor alone, and the answers alone where the choice does not subtract them.
     """
 
-    __slots__ = ("_log_probs", "_name", "_place", "_places")
+    __slots__ = ("_log_probs", "_minus_alone", "_name", "_place", "_places")
 
-    def __init__(self, name: str, place: int, places: Places, log_probs: LogProbs) -> None:
+    def __init__(
+        self, name: str, place: int, places: Places, log_probs: LogProbs, minus_alone: bool = False
+    ) -> None:
         self._name, self._place, self._places, self._log_probs = name, place, places, log_probs
+        self._minus_alone = minus_alone
 
     def __getitem__(self, name: str) -> Any:
         return self._content()[name]
@@ -151,7 +165,15 @@ class Record(Mapping[str, Any]):
             "answer_alone": [log_probs[place] for place in strings.alone],
         }
         metaphor = None if strings.metaphor is None else log_probs[strings.metaphor]
-        measured = [*kinds["whole"], *kinds["answer"], *kinds["answer_alone"], *filter(None, [metaphor])]
-        if not all(log_prob.tokens for log_prob in measured):
-            return refusal(self._name)
-        return {"id": self._name, **kinds, "metaphor_alone": metaphor}
+        hidden = unseen(log_probs[place] for place in strings.blind)
+        needed = ("whole", "answer", *(("answer_alone",) if self._minus_alone else ()))
+        if not all(read(kinds[kind]) for kind in needed):
+            return refusal(self._name) | hidden
+        if not read(kinds["answer_alone"]):
+            del kinds["answer_alone"]
+        return {
+            "id": self._name,
+            **kinds,
+            "metaphor_alone": metaphor if metaphor and metaphor.tokens else None,
+            **hidden,
+        }

@@ -69,7 +69,7 @@ def _fields(schema: Any, prefix: str) -> Iterator[tuple[str, Any, type, str]]:
             (one for one in (hints[spec.name], *get_args(hints[spec.name])) if is_dataclass(one)), None
         )
         if group is not None:
-            yield from _fields(group, f"{spec.name}.")
+            yield from _fields(group, f"{prefix}{spec.name}.")
         elif not prefix or not issubclass(schema, Command):
             yield f"{prefix}{spec.name}", spec, schema, str(hints[spec.name])
 

@@ -1,6 +1,7 @@
 """Choices among answers to a prompt: worked by hand, and equal to a network's own loss."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -114,3 +115,26 @@ def test_what_options_share_is_read_once() -> None:
         ratios[per] = scored.tokens / scored.read
     assert ratios["item"] > 1.9
     assert ratios["split"] > 2 * ratios["item"]
+
+
+def test_a_refused_hidden_context_is_counted_apart_from_the_choice() -> None:
+    class Refusing(TableScorer):
+        def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
+            found = super().score(requests, progress)
+            refused = [
+                request.context == "Hidden?" and request.continuation == " hot" for request in self.asked
+            ]
+            pairs = zip(refused, found.log_probs, strict=True)
+            return replace(found, log_probs=[torch.tensor([]) if no else row for no, row in pairs])
+
+    hidden = Prompted(ITEM, "Hidden?", ASKED.answers)
+    table = WORKED | {("Hidden?", " hot"): [-1.0], ("Hidden?", " freezing"): [-2.0]}
+    seen = measure(Refusing(table), [ASKED, hidden])
+    (row,) = seen.records(1)
+    assert row["refused_blind"]
+    assert "refused" not in row
+    assert seen.predictions()[0].choice is not None
+    assert seen.predictions()[1].choice is None
+    assert len(seen.records()) == 2
+    (row,) = measure(TableScorer(table), [ASKED, hidden]).records(1)
+    assert "refused_blind" not in row

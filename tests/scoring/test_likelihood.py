@@ -1,6 +1,7 @@
 """Choices from log-probabilities: hand-worked presets, both directions, what is stored."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ import torch
 from figlang.config import EvaluateConfig, PromptConfig, ScoringConfig
 from figlang.config.composing import compose
 from figlang.errors import FiglangError
+from figlang.files.stored import MEASURED
+from figlang.runs.predictions import records
 from figlang.scoring.likelihood import choose
 from figlang.scoring.requests import Request
 from figlang.scoring.tree.causal import CausalScorer, Scored
@@ -206,3 +209,35 @@ def test_what_cannot_be_scored_is_refused_by_the_name_of_its_item() -> None:
         FiglangError, match=r"item dev-5: request \d+ \('Time crawled\. It was fast.* has \d+ tokens"
     ):
         choose(scorer, [HOT, COLD, long], worded(preset("clean")))
+
+
+class Refusing(TableScorer):
+    """An endpoint whose content filter refuses one text."""
+
+    text = ""
+
+    def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
+        found = super().score(requests, progress)
+        values = [
+            torch.tensor([] if request.context + request.continuation == self.text else [-1.0 - place**2 / 7])
+            for place, request in enumerate(self.asked)
+        ]
+        return replace(found, log_probs=values)
+
+
+@pytest.mark.parametrize("name", ["clean", "pmi", "liu2022"])
+def test_a_refused_text_counts_for_the_choices_that_need_it_and_for_no_other(name: str) -> None:
+    scorer, wording = Refusing({}), worded(preset(name))
+    choose(scorer, [HOT, COLD], wording)
+    texts = dict.fromkeys(request.context + request.continuation for request in scorer.asked)
+    counted = set()
+    for scorer.text in texts:
+        found = choose(scorer, [HOT, COLD], wording)
+        assert found.blind is not None
+        for row, choice, blind in zip(found.measured, found.forward, found.blind, strict=True):
+            assert row.get("refused", False) == (set(choice.scores) == {0.0})
+            assert row.get("refused_blind", False) == (set(blind.scores) == {0.0})
+            assert MEASURED.validate_json(next(records([row])))
+            counted.add((row.get("refused", False), row.get("refused_blind", False)))
+    # What is hidden is the answer alone, which the choice needs only where it is subtracted.
+    assert counted == {(False, False), (True, False), (name == "pmi", True)}
