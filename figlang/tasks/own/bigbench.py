@@ -5,6 +5,7 @@ BIG-bench. A file that names none is worded by figlang, like any table.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def records(content: Mapping[str, Any], problems: Problems) -> Iterator[Record]:
         if not (
             isinstance(scores, dict)
             and isinstance(example.get("input"), str)
-            and all(isinstance(score, int | float) for score in scores.values())
+            and all(isinstance(score, int | float) and abs(score) < inf for score in scores.values())
         ):
             problems.add(
                 number,
@@ -68,8 +69,9 @@ def records(content: Mapping[str, Any], problems: Problems) -> Iterator[Record]:
                 "only examples with multiple choice are read",
             )
             continue
-        best = [place for place, score in enumerate(scores.values()) if score == max(scores.values())]
-        if len(best) != 1 or max(scores.values()) <= 0:
+        most = max(scores.values(), default=0)
+        best = [place for place, score in enumerate(scores.values()) if score == most]
+        if len(best) != 1 or most <= 0:
             problems.add(
                 number,
                 f"{len(best)} options have the highest of its target_scores, example left out",
