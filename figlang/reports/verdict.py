@@ -45,6 +45,7 @@ def _next(chapter: Chapter, systems: Sequence[Line]) -> str:
     (found,) = (each for each in chapter.compared if {each.first, each.second} == {one, other})
     sign = 1 if found.second == one else -1
     low, high = sorted((sign * found.items.low, sign * found.items.high))
+    points = round(100 * sign * found.items.value, 1) + 0  # never "-0.0"
     count = len(chapter.compared)
     corrected = f" after Holm's correction for {count:,} comparisons" if count > 1 else ""
     sure = "that is sure" if found.items_holm < LEVEL else "that may be chance"
@@ -57,7 +58,7 @@ def _next(chapter: Chapter, systems: Sequence[Line]) -> str:
             else " It differs from all others."
         )
     return (
-        f"It is {100 * sign * found.items.value:.1f} points ({100 * low:+.1f} – {100 * high:+.1f}) ahead of "
+        f"It is {points:.1f} points ({100 * low:+.1f} – {100 * high:+.1f}) ahead of "
         f"{systems[1].name}; {sure} (p {_p(found.items_holm)}{corrected}).{shared}"
     )
 

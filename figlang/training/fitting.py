@@ -272,9 +272,12 @@ def _batches(config: TrainConfig, ready: Prepared) -> tuple[ChoiceData, int]:
 
 def _announce(config: TrainConfig, run: Run, ready: Prepared, steps: int, trained: int) -> Path | None:
     """Log what is trained, and find the checkpoint to resume from."""
+    # debug=fast takes such a network whatever model= names, and its numbers mean nothing.
+    tiny = " (a tiny network of random weights, model.init=tiny)" if config.model.init == "tiny" else ""
     log.info(
-        "training %s on %s: %d items, %d epochs, %d steps, %s",
+        "training %s%s on %s: %d items, %d epochs, %d steps, %s",
         config.model.name,
+        tiny,
         config.data.name,
         len(ready.train.items),
         config.method.epochs,

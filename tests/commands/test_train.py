@@ -201,7 +201,9 @@ def test_a_killed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path: Path) -
 def test_an_unfinished_run_with_other_settings_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "half"
     folder.mkdir()
-    assert train(tmp_path, "run=half").returncode == 0
+    first = train(tmp_path, "run=half")
+    assert first.returncode == 0
+    assert "(a tiny network of random weights, model.init=tiny) on figqa_sample: " in first.stderr
     (folder / "metrics.json").unlink()
     result = train(tmp_path, "run=half", "method.lr=0.5")
     assert result.returncode == 2
