@@ -42,5 +42,11 @@ def test_the_best_of_several_is_set_beside_the_next_and_people(tmp_path: Path, s
     assert people.endswith("points more.")
 
 
+def test_systems_that_are_equal_are_not_less_than_nothing_apart(tmp_path: Path, sample: Split) -> None:
+    runs = [run(tmp_path / each, sample, 4, prompt=each) for each in ("a", "b")]
+    chapter = Chapter("t", tuple(systems.pooled(systems.read(runs))), {})
+    assert verdict.sentences(chapter, overview.lines(chapter))[1].startswith("It is 0.0 points (")
+
+
 def test_without_labels_nothing_is_said(tmp_path: Path, sample: Split) -> None:
     assert verdict.sentences(Chapter("t", pools(tmp_path, sample, 4), {}), []) == []
