@@ -126,7 +126,12 @@ def test_lists_and_help_of_a_group_load_no_torch(tmp_path: Path) -> None:
     [
         (["--model", "roberta"], "--model roberta is not an option; arguments have no dashes: write model="),
         (["--model=roberta"], "--model=roberta is not an option; arguments have no dashes: write model=robe"),
-        (["--batch-size=8"], "--batch-size=8 is not an option; arguments have no dashes: write batch_size=8"),
+        (
+            ["--batch-size=8"],
+            "--batch-size=8 is not an option; arguments have no dashes: write method.batch_size=8 ",
+        ),
+        (["--learning_rate", "1e-4"], "--learning_rate 1e-4 is not an option; arguments have no dashes: wr"),
+        (["--wandb"], "--wandb is not an option; arguments have no dashes: write logger=wandb (--help"),
         (["model", "roberta"], "model roberta: write model=roberta"),
         (["-x"], "-x is not an option; arguments are key=value"),
         (["method.epoch=3"], "unknown key 'epoch'; did you mean method.epochs?"),

@@ -42,6 +42,22 @@ def meant(key: str, group: str, command: type) -> str | None:
     return by_name[near[0]] if near else None
 
 
+def written(name: str, command: type) -> str:
+    """How a key is written that somebody gave as an option with dashes.
+
+    Args:
+        name: The key, with underscores.
+        command: The options of the verb.
+
+    Returns:
+        The key itself if the verb has it or if nothing else is known to be meant.
+    """
+    known = list(keys_of(command))
+    answers = [answer for answer in MEANINGS.get(name.lower(), ()) if keys_in(answer) <= set(known)]
+    inside = sorted((key for key in known if key.rpartition(".")[2] == name), key=lambda key: key.count("."))
+    return name if name in known else next(iter([*answers, *inside]), name)
+
+
 def keys_in(answer: str) -> set[str]:
     """The keys in an answer: `a.b and c.d`, `a=x, a=y or a=z`, or `a=X, where …`."""
     return set(re.findall(r"[a-z_]+(?:\.[a-z_]+)+|(?<![\w.])[a-z_]+(?==)|^[a-z_]+$", answer))

@@ -6,7 +6,7 @@ Errors say how to write such a word. The words that a W&B agent adds to a restar
 import ast
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 
 from figlang.errors import FiglangError
@@ -64,16 +64,26 @@ def advice(word: str) -> str:
     )
 
 
-def check(words: Sequence[str], presets: Mapping[str, Collection[str]]) -> None:
+def check(
+    words: Sequence[str], presets: Mapping[str, Collection[str]], written: Callable[[str], str] = str
+) -> None:
     """Refuse words that have no meaning here.
 
-    Hydra would accept some of them, and refuse others with an error of many lines. Raises FiglangError.
+    Hydra would accept some of them, and refuse others with an error of many lines.
+
+    Args:
+        words: The words of the command line.
+        presets: The names of each group's presets.
+        written: Gives the key for the name of an option with dashes.
+
+    Raises:
+        FiglangError: A word has no meaning.
     """
     for place, word in enumerate(words):
         key, _, value = word.partition("=")
         group = key.lstrip("+")
         if word.startswith("-") and key not in FLAGS:
-            raise FiglangError(_without_dashes(words, place))
+            raise FiglangError(_without_dashes(words, place, written))
         if word.startswith("~"):
             raise FiglangError(f"{word[:LONGEST]} cannot be left out; set another value with key=value")
         if len(key) > LONGEST:
@@ -92,7 +102,7 @@ def check(words: Sequence[str], presets: Mapping[str, Collection[str]]) -> None:
             )
 
 
-def _without_dashes(words: Sequence[str], place: int) -> str:
+def _without_dashes(words: Sequence[str], place: int, written: Callable[[str], str]) -> str:
     """What to write for `--model=roberta`, or for `--model roberta`."""
     word = words[place]
     key, equals, value = word.partition("=")
@@ -101,7 +111,8 @@ def _without_dashes(words: Sequence[str], place: int) -> str:
         value = words[place + 1]
     asked = f"{word} {value}" if value and not equals else word
     if re.fullmatch(r"[A-Za-z_][\w./]+", name) and len(asked) <= LONGEST:
-        meant = f"write {name}={value or 'VALUE'}"
+        key = written(name)
+        meant = f"write {key}" if re.search(r"[= ]", key) else f"write {key}={value or 'VALUE'}"
         return f"{asked} is not an option; arguments have no dashes: {meant} (--help lists the keys)"
     return (
         f"{word[:LONGEST]} is not an option; arguments are key=value without dashes, and --help lists the "

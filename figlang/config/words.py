@@ -11,6 +11,7 @@ from figlang.config import typed
 from figlang.config.presets import CONF
 from figlang.config.roots import Root
 from figlang.config.shorthand import expanded
+from figlang.config.suggesting import written
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError, one_line
 
@@ -41,7 +42,7 @@ def readable(root: Root, words: list[str]) -> list[str]:
     names = [spec.name for spec in fields(root.schema)]
     words = expanded(root, _without_flags(words, names), CONF)
     words = typed.without_configuration(words, presets, names)
-    typed.check(words, presets)
+    typed.check(words, presets, lambda name: written(name, root.schema))
     if root.schema is not TrainConfig:
         _check_scoring([word.lstrip("+") for word in words])
     if "rename" in names:

@@ -5,7 +5,7 @@ import pytest
 from figlang.config.calling import evaluation
 from figlang.config.meanings import MEANINGS
 from figlang.config.roots import ROOTS
-from figlang.config.suggesting import keys_in, keys_of, meant
+from figlang.config.suggesting import keys_in, keys_of, meant, written
 from figlang.errors import FiglangError
 
 
@@ -67,6 +67,22 @@ def test_the_usual_guesses_lead_to_the_key(verb: str, typed: str, wanted: str) -
 def test_nothing_near_is_no_guess(typed: str) -> None:
     group, _, key = typed.rpartition(".")
     assert meant(key, group, ROOTS["evaluate"].schema) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("model", "model"),
+        ("learning_rate", "method.lr"),
+        ("lr", "method.lr"),
+        ("output_dir", "run=FOLDER"),
+        ("seed", "seed"),
+        ("method.lr", "method.lr"),
+        ("rename", "rename"),
+    ],
+)
+def test_an_option_with_dashes_is_written_as_the_key(name: str, wanted: str) -> None:
+    assert written(name, ROOTS["train"].schema) == wanted
 
 
 @pytest.mark.parametrize("answer", sorted({each for answers in MEANINGS.values() for each in answers}))
