@@ -92,7 +92,7 @@ def warning(measured: dict[str, Any]) -> str:
     return (
         f"right answers became less likely ({measured['before']['gold']:.2f} to "
         f"{measured['after']['gold']:.2f} nats a token): the model chooses, but it may not write well any "
-        "more; method.anchor=lm, positive or kl holds this back"
+        "more; method.anchor=lm or positive holds this back"
     )
 
 
