@@ -32,6 +32,7 @@ def main(config: CombineConfig) -> None:
     command = f"{program()} {shlex.join(sys.argv[1:])}".rstrip()
     content = combining.about(members, weights, config.name, command)
     folder = Path(config.output)
+    combining.check_output(members, folder)
     with (
         outputs.claimed_folder(folder, content["decided_by"], config.overwrite),
         folders.staged(folder, ownership.RESULT, outputs.MADE) as new,

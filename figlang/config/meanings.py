@@ -50,7 +50,7 @@ _LINES: tuple[tuple[tuple[str, ...], str], ...] = (
     (
         ("model=NAME, where NAME is a preset, a hub id or a folder",),
         "base base_model model_name model_path model_id model_name_or_path pretrained pretrained_model "
-        "pretrained_model_name_or_path weights model.base model.path model.id model.model model.folder "
+        "pretrained_model_name_or_path weights model.path model.id model.model model.folder "
         "model.dir model.file model.weights model.pretrained model.source model.repo",
     ),
     (

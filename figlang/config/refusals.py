@@ -108,7 +108,7 @@ def _for_people(message: str, words: list[str], root: Root | None) -> str:
     return (
         _several_values(message)
         or _unknown_preset(message, root)
-        or _single_value(message)
+        or _single_value(message, root)
         or _unknown_key(message, root)
         or message
     )
@@ -141,13 +141,18 @@ def _unknown_preset(message: str, root: Root | None) -> str | None:
     return f"{group}={name} is not a preset; {suggested}choose one of {', '.join(options)}{others}"
 
 
-def _single_value(message: str) -> str | None:
-    single = re.search(r"override (\w+)\.(\w+)=(.*) Invalid value assigned: .* is not a ListConfig", message)
-    section = None if single is None else _schema(f"{single[1].capitalize()}Config")
-    if single is None or section is None:
+def _single_value(message: str, root: Root | None) -> str | None:
+    single = re.search(
+        r"override ((?:\w+\.)?)(\w+)=(.*) Invalid value assigned: .* is not a ListConfig", message
+    )
+    if single is None:
         return None
-    sentence = next(spec.metadata["help"] for spec in fields(section) if spec.name == single[2])
-    return f"{single[1]}.{single[2]}={single[3]} is not a list in brackets: {sentence}"
+    group, name, value = single.groups()
+    section = _schema(f"{group[:-1].capitalize()}Config") if group else root and root.schema
+    if section is None:
+        return None
+    sentence = next(spec.metadata["help"] for spec in fields(section) if spec.name == name)
+    return f"{group}{name}={value} is not a list in brackets: {sentence}"
 
 
 def _unknown_key(message: str, root: Root | None) -> str | None:

@@ -1,6 +1,7 @@
 """Results of several systems on the same items, combined into results of one."""
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,6 +66,17 @@ def members(runs: Sequence[str], fit: Sequence[str]) -> list[Member]:
         ),
         key=lambda member: member.sha256,
     )
+
+
+def check_output(of: Sequence[Member], folder: Path) -> None:
+    """Check that the combined results do not replace what they are made of.
+
+    Raises:
+        FiglangError: They would.
+    """
+    read = [system.folder.resolve() for member in of for system in (member.system, *member.held_out)]
+    if folder.resolve() in read:
+        raise FiglangError(f"output={folder} is one of the results that are combined; give another folder")
 
 
 def weights(of: Sequence[Member], given: Sequence[float]) -> list[float]:
@@ -235,15 +247,22 @@ def _check_same(system: System, held_out: System) -> None:
                 f"fit=: {held_out.folder} is not of the same system as {system.folder} ({name}: {found}, not "
                 f"{wanted}); give the results in the order of the systems"
             )
-    settings = held_out.content.get("data", {}).get("settings", {})
     trained = str(held_out.content.get("facts", {}).get("trained", "nothing@none"))
-    new = settings.get("fold") and f"fold={settings['fold']},seed={settings.get('seed', 0)}" in trained
-    if held_out.content["split"] == "train" and not trained.startswith("nothing@") and not new:
+    known = trained.startswith("nothing@") or _left_out(held_out, trained.rpartition("@")[0])
+    if held_out.content["split"] == "train" and not known:
         log.warning(
             "%s: the system may have been trained on these items, which makes its weight too large; see "
             "data.fold",
             held_out.folder,
         )
+
+
+def _left_out(held_out: System, stages: str) -> bool:
+    """Whether every stage of a training was on the same data without the fold that is held out."""
+    settings = held_out.content.get("data", {}).get("settings", {})
+    fold = f"fold={settings.get('fold')},seed={settings.get('seed', 0)}"
+    known = rf"{re.escape(held_out.content['data_name'])}\((.*,)?{re.escape(fold)}\)"
+    return all(re.fullmatch(known, stage) for stage in stages.split(">"))
 
 
 def _check_apart(held_out: System, reported: System) -> None:

@@ -31,7 +31,7 @@ FREE = (
 FREE_OF_MODEL = (
     *("name_or_path", "allow_bin", "trust_remote_code", "key_env", "concurrency", "timeout", "retries"),
     *("input_price", "output_price", "currency", "max_cost", "device_map", "dry_run", "speed", "batch"),
-    "attention",
+    *("attention", "base"),
 )
 FREE_OF_DATA = ("root", "file", "train", "validation", "test", "test_labels")
 

@@ -39,8 +39,8 @@ def read(
         one order.
 
     Raises:
-        FiglangError: A folder holds no results, none of its items is trained on, or an item has another text
-            than it had for the teacher.
+        FiglangError: A folder holds no results or only replies, none of its items is trained on, or an item
+            has another text than it had for the teacher.
     """
     wanted: dict[str, list[Item]] = {}
     for item in items:  # a mixture repeats items
@@ -77,6 +77,11 @@ def _of_one(
     folder: str, wanted: Mapping[str, Sequence[Item]], paths: PathsConfig
 ) -> dict[str, tuple[float, ...]]:
     (teacher,) = systems.read([folder])
+    if "replies" in teacher.content:
+        raise FiglangError(
+            f"method.teacher={folder} has replies and no log-probabilities of the options, which a student "
+            "learns; leave it out"
+        )
     scored = systems.items(teacher, systems.data_of(teacher), paths)
     known = {item.id: item for item in scored.items}
     systems.check_items([teacher], known)

@@ -150,6 +150,7 @@ def test_without_one_blind_result_there_is_none(home: Path, monkeypatch: pytest.
         (["dev/one", "dev/two", "weights=0,0"], "every number of weights= is 0"),
         (["dev/one", "dev/two", "weights=1,1", "fit=a,b"], "weights= and fit= both say the weights"),
         (["dev/one", "nowhere"], "no predictions file"),
+        (["dev/one", "dev/two", "weights="], "weights= is not a list in brackets: A factor for each system"),
     ],
 )
 def test_what_cannot_be_combined_is_one_line(
@@ -166,10 +167,35 @@ def test_what_cannot_be_combined_is_one_line(
     assert not (home / "out" / FORWARD).exists()
 
 
+@pytest.mark.parametrize(
+    ("fold", "trained"),
+    [
+        (None, "own@abc"),
+        ("1/2", "own(fold=2/2,seed=0)@abc"),
+        ("1/2", "own(fold=1/2,seed=01)@abc"),  # seed 0 begins so
+        ("1/2", "own>own(fold=1/2,seed=0)@abc"),
+        ("1/2", "other(fold=1/2,seed=0)@abc"),  # whose pairs have other names
+    ],
+)
 def test_items_that_a_system_was_trained_on_are_warned_of(
-    home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    fold: str | None,
+    trained: str,
 ) -> None:
-    evaluated(home / "seen" / "one", "one", 1.0, "train")
+    evaluated(home / "seen" / "one", "one", 1.0, "train", fold, trained=trained)
     with caplog.at_level("WARNING"):
         assert combine(monkeypatch, "dev/one", "fit=seen/one", "output=out") == 0
     assert "may have been trained on these items" in caplog.text
+
+
+@pytest.mark.parametrize("output", ["dev/one", "fold1/../fold1/one"])
+def test_what_is_combined_is_not_replaced(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], output: str
+) -> None:
+    before = (home / output / FORWARD).read_bytes()
+    words = ["dev/one", "fit=fold1/one", f"output={output}", "overwrite=true"]
+    assert combine(monkeypatch, *words) == 2
+    assert "is one of the results that are combined; give another folder" in capsys.readouterr().err
+    assert (home / output / FORWARD).read_bytes() == before

@@ -29,7 +29,6 @@ from figlang.errors import FiglangError
         ("train", "output_dir", "run=FOLDER"),
         ("evaluate", "out", "output=FOLDER"),
         ("compare", "out", "output=FOLDER"),
-        ("train", "model.base", "model=NAME, where NAME is a preset, a hub id or a folder"),
         ("train", "model.path", "model=NAME, where NAME is a preset, a hub id or a folder"),
         ("evaluate", "ckpt", "checkpoint=RUN"),
         ("train", "dataset", "data"),

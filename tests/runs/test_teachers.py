@@ -97,6 +97,11 @@ def test_what_is_not_a_teacher_is_refused(data: DataConfig, tmp_path: Path) -> N
     folder = evaluated(tmp_path / "a", data)
     with pytest.raises(FiglangError, match="have the same predictions; give each teacher once"):
         teachers.read([folder, folder], train.items, PATHS)
+    document = json.loads((tmp_path / "a" / "metrics.json").read_text())
+    replies = {"n": 12, "invalid": document["metrics"]["accuracy"], "cut": 0}
+    (tmp_path / "a" / "metrics.json").write_text(json.dumps(document | {"replies": replies}))
+    with pytest.raises(FiglangError, match="has replies and no log-probabilities of the options"):
+        teachers.read([folder], train.items, PATHS)
     elsewhere = evaluated(tmp_path / "b", data, split="validation")
     with pytest.raises(
         FiglangError, match=r"scored none of the items that are trained on, but own \(validation\)"

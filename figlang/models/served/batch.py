@@ -140,7 +140,7 @@ def read(
 
 
 def _asks(path: Path) -> bool:
-    """Whether a file is one of requests: each line of it asks, and none answers."""
+    """Whether a file is one of requests, by its name and its first line."""
     if not path.name.startswith(PREFIX) or not path.is_file():
         return False
     try:
