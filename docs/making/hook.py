@@ -11,7 +11,7 @@ from latex2mathml.converter import convert
 
 sys.path[:0] = [place for place in [str(Path(__file__).parents[2])] if place not in sys.path]
 
-from docs.making import measured, options, published, released  # noqa: E402
+from docs.making import difficulty, measured, options, published, released  # noqa: E402
 from docs.making.rows import REPOSITORY, ROOT, in_repository  # noqa: E402
 
 MADE: dict[str, Callable[..., str]] = {
@@ -23,6 +23,7 @@ MADE: dict[str, Callable[..., str]] = {
     "six": released.six,
     "verbs": options.verbs,
     "groups": options.groups,
+    "difficulty": difficulty.difficulty,
     "file": lambda name: shown(name),
 }
 LINE = re.compile(r"^\{\{ (.+) \}\}$", flags=re.MULTILINE)

@@ -1,0 +1,176 @@
+"""Items of Fig-QA's development part that released checkpoints miss, from the predictions in their folders.
+
+No text of the data is needed: an item is named by its id, and its categories stand in the predictions.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from docs.making.measured import read
+from docs.making.released import CHECKPOINTS, content
+from docs.making.rows import percent, table
+
+LEAST = 0.8  # accuracy of a system that belongs here; the checkpoint of the LM loss would decide nothing
+
+
+@dataclass(frozen=True)
+class Missed:
+    """An item with the systems that choose the wrong answer.
+
+    Args:
+        item: The id.
+        group: The pair that it belongs to.
+        categories: The kinds of commonsense knowledge that people marked.
+        systems: The systems that miss it.
+    """
+
+    item: str
+    group: str
+    categories: tuple[str, ...]
+    systems: frozenset[str]
+
+
+def systems() -> tuple[str, ...]:
+    """The released checkpoints that the page is about."""
+    return tuple(name for name, found in content().items() if found["metrics"]["accuracy"]["value"] >= LEAST)
+
+
+def items() -> list[Missed]:
+    """Every item of the development part, in the order of the file."""
+    wrong: dict[str, set[str]] = {}
+    rows = {}
+    for system in systems():
+        for line in (CHECKPOINTS / system / "predictions.jsonl").read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            rows[row["id"]] = row
+            wrong.setdefault(row["id"], set())
+            if row["choice"] != row["gold"]:
+                wrong[row["id"]].add(system)
+    return [
+        Missed(name, row["group"], tuple(row["attributes"].get("commonsense", ())), frozenset(wrong[name]))
+        for name, row in rows.items()
+    ]
+
+
+def hardest() -> list[Missed]:
+    """The items that every system misses."""
+    number = len(systems())
+    return [item for item in items() if len(item.systems) == number]
+
+
+def counts() -> str:
+    """How many items are missed by how many systems.
+
+    Returns:
+        Markdown.
+    """
+    found = Counter(len(item.systems) for item in items())
+    total = found.total()
+    rows = [
+        [f"{number} of {len(systems())}", str(found[number]), percent(found[number] / total)]
+        for number in range(len(systems()) + 1)
+    ]
+    return table(["systems that miss it", "items", "% of the items"], rows)
+
+
+def categories() -> str:
+    """Items that all systems miss by kind of commonsense knowledge, beside the share that a system misses.
+
+    Returns:
+        Markdown.
+    """
+    every, number = items(), len(systems())
+    names = sorted({name for item in every for name in item.categories})
+    groups = [(name, [item for item in every if name in item.categories]) for name in names]
+    rows = [_share(name, group, number) for name, group in [*groups, ("all", every)]]
+    return table(["knowledge", "items", "missed by all", "% missed by all", "% missed by a system"], rows)
+
+
+def _share(name: str, group: Sequence[Missed], number: int) -> list[str]:
+    lost = sum(len(item.systems) == number for item in group)
+    mean = sum(len(item.systems) for item in group) / (number * len(group))
+    return [name, str(len(group)), str(lost), percent(lost / len(group)), percent(mean)]
+
+
+def twins() -> str:
+    """What the systems do with the other item of the pair of an item that all of them miss.
+
+    Returns:
+        Markdown.
+    """
+    lost = hardest()
+    by_group: dict[str, list[Missed]] = {}
+    for item in items():
+        by_group.setdefault(item.group, []).append(item)
+    others = [other for item in lost for other in by_group[item.group] if other.item != item.item]
+    right = sum(not other.systems for other in others)
+    both = sum(len(other.systems) == len(systems()) for other in others)
+    return (
+        f"Of {len(others)} items that all systems miss, {right} have a twin that all systems get right: they "
+        f"give both metaphors the same answer. In {both} cases all systems miss the twin as well, and so "
+        "exchange the two answers.\n"
+    )
+
+
+def _judgements() -> dict[str, dict[str, str]]:
+    return {row["item"]: row for row in read("figqa_difficulty")}
+
+
+def judged() -> str:
+    """The items that all systems miss, by what one reader says of them.
+
+    Returns:
+        Markdown. The notes are the reader's own words.
+    """
+    notes = _judgements()
+    rows = [
+        [item.item, notes[item.item]["judgement"], ", ".join(item.categories), notes[item.item]["why"]]
+        for item in hardest()
+    ]
+    return table(["item", "judgement", "knowledge", "why"], rows, texts=4)
+
+
+def judgements() -> str:
+    """How often each judgement was given.
+
+    Returns:
+        Markdown.
+    """
+    notes, total = _judgements(), len(items())
+    found = Counter(notes[item.item]["judgement"] for item in hardest())
+    rows = [[name, str(count), percent(count / total)] for name, count in found.most_common()]
+    return table(["judgement", "items", "% of all items"], rows)
+
+
+def ceiling() -> str:
+    """The accuracy of a system that loses only what all systems lose, and of one that loses only the
+    ambiguous ones of these.
+
+    Returns:
+        Markdown.
+    """
+    notes, total, lost = _judgements(), len(items()), hardest()
+    ambiguous = sum(notes[item.item]["judgement"] == "ambiguous" for item in lost)
+    return (
+        f"All systems miss {len(lost)} of {total} items, so a system that is right wherever any of them is "
+        f"would have {percent(1 - len(lost) / total)} %. If it lost only the {ambiguous} ambiguous ones of "
+        f"these, it would have {percent(1 - ambiguous / total)} %. So these are no reason why a system "
+        "should stop at 94 %: most of what is missing is knowledge.\n"
+    )
+
+
+PARTS = {
+    "counts": counts,
+    "categories": categories,
+    "twins": twins,
+    "judged": judged,
+    "judgements": judgements,
+    "ceiling": ceiling,
+}
+
+
+def difficulty(part: str) -> str:
+    """A part of the page about what is left. `part` is a name of PARTS."""
+    return PARTS[part]()
