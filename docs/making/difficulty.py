@@ -118,20 +118,6 @@ def _judgements() -> dict[str, dict[str, str]]:
     return {row["item"]: row for row in read("figqa_difficulty")}
 
 
-def judged() -> str:
-    """The items that all systems miss, by what one reader says of them.
-
-    Returns:
-        Markdown. The notes are the reader's own words.
-    """
-    notes = _judgements()
-    rows = [
-        [item.item, notes[item.item]["judgement"], ", ".join(item.categories), notes[item.item]["why"]]
-        for item in hardest()
-    ]
-    return table(["item", "judgement", "knowledge", "why"], rows, texts=4)
-
-
 def judgements() -> str:
     """How often each judgement was given.
 
@@ -165,7 +151,6 @@ PARTS = {
     "counts": counts,
     "categories": categories,
     "twins": twins,
-    "judged": judged,
     "judgements": judgements,
     "ceiling": ceiling,
 }

@@ -166,7 +166,11 @@ def test_munch_is_judged_by_letters_of_a_chat(here: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("able", "arguments", "message"),
     [
-        ({"completes": False}, [], "scoring=letter works with this endpoint"),
+        (
+            {"completes": False},
+            [],
+            "write scoring=letter, which asks for the letter of an option and works with this endpoint",
+        ),
         (
             {},
             ["prompt.reply=greedy"],

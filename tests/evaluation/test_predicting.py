@@ -35,7 +35,7 @@ from tests.evaluation.worlds import CHAT, QUESTIONS, WORLDS, Edit
 # weights.
 # An engine, adapters and attention have tests of their own in tests/models.
 ELSEWHERE = (
-    *("adapters", "attention", "engine", "tensor_parallel", "window"),
+    *("adapters", "attention", "base", "engine", "tensor_parallel", "window"),
     "name",
     "name_or_path",
     "family",

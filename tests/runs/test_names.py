@@ -35,6 +35,7 @@ def test_the_released_checkpoints_have_names_that_people_would_give() -> None:
     assert [one.name for one in systems.read(folders)] == [
         "MiniLM",
         "MiniLM, multi-task",
+        "MPNet",
         "SmolLM2",
         "SmolLM2, LM loss",
         "SmolLM2, multi-task",

@@ -101,7 +101,10 @@ def test_what_needs_log_probabilities_is_refused(api: str, tmp_path: Path) -> No
         model = ModelConfig(
             family="served", api=api, endpoint=stub.url.removesuffix("/v1"), name=MODEL, name_or_path=""
         )
-        with pytest.raises(FiglangError, match="scoring=letter works with this endpoint"):
+        with pytest.raises(
+            FiglangError,
+            match="write scoring=letter, which asks for the letter of an option and works with this endpoint",
+        ):
             connect(model, str(tmp_path), "prompts")
 
 

@@ -324,4 +324,7 @@ def test_a_chat_without_log_probabilities_says_what_works(
 ) -> None:
     with pytest.raises(SystemExit):
         evaluate(monkeypatch, tmp_path, cache, "served", [*beside(transformers_serve), "scoring=clean"])
-    assert "scoring=letter works with this endpoint" in capsys.readouterr().err
+    assert (
+        "write scoring=letter, which asks for the letter of an option and works with this endpoint"
+        in capsys.readouterr().err
+    )
