@@ -20,7 +20,7 @@ MADE: dict[str, Callable[..., str]] = {
     "released": released.released,
     "across": released.across,
     "gains": released.gains,
-    "six": released.six,
+    "headline": released.headline,
     "verbs": options.verbs,
     "groups": options.groups,
     "difficulty": difficulty.difficulty,

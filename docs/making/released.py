@@ -184,8 +184,8 @@ def _read(row: Mapping[str, str]) -> tuple[float, float, float]:
     return value, low, high
 
 
-def six(readme: bool = False) -> str:
-    """Six rows on Fig-QA dev: accuracy and pairs with intervals, and blind accuracy."""
+def headline(readme: bool = False) -> str:
+    """The rows of the first page, on Fig-QA dev: accuracy and pairs with intervals, and blind accuracy."""
     rows = []
     names = ("mpnet-figqa-large", "minilm-figqa-large", "smollm2-figqa-large", "smollm2-multitask")
     for name in (*names, "smollm2-figqa-large-lm"):

@@ -20,8 +20,8 @@ def check_training(config: TrainConfig, given: Given) -> None:
     """Check that a multirun starts each run once, and that what is said of teachers has teachers.
 
     Raises:
-        FiglangError: There are several devices: each process that Lightning starts would run the whole
-            multirun. Or there is no teacher.
+        FiglangError: There are several devices, so that each process that Lightning starts would run the
+            whole multirun, or a setting of teachers is given without one.
     """
     for name in ("method.teacher_weight", "method.temperature"):
         if name in given.names and not config.method.teacher:
@@ -37,7 +37,7 @@ def check_evaluation(config: EvaluateConfig, given: Given) -> None:
     """Check that every option of an evaluation has an effect.
 
     Raises:
-        FiglangError: An option is the checkpoint's own, or is for training.
+        FiglangError: An option is the checkpoint's own, is for training, or is about other items.
     """
     own = next(
         (name for name in given.names if name.split(".")[0] in ("model", "method") and name not in ALLOWING),

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from lightning_fabric.utilities import move_data_to_device
 from peft import PeftModel
 from torch import Tensor, nn
 
@@ -163,13 +164,8 @@ class NearBaseModule(CrossEntropyModule):
         rank, world = (self.global_rank, self.trainer.world_size) if self._trainer else (0, 1)
         mine = chosen[rank::world] or chosen[:1]
         batch = self._collate([self._examples[number] for number in mine])
-        return self._moved(batch)
+        return move_data_to_device(batch, self.device)  # type: ignore[no-any-return]
 
     def _order(self, turn: int) -> Tensor:
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + turn)
         return torch.randperm(len(self._examples), generator=generator)
-
-    def _moved(self, batch: StringBatch) -> StringBatch:
-        from lightning_fabric.utilities import move_data_to_device
-
-        return move_data_to_device(batch, self.device)  # type: ignore[no-any-return]

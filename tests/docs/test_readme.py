@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from docs.making.released import released, six
+from docs.making.released import headline, released
 from tests.docs.blocks import DOCUMENTS, ROOT, blocks, commands
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -17,7 +17,7 @@ def test_it_is_short() -> None:
 
 
 def test_its_table_is_that_of_the_files() -> None:
-    assert six(readme=True) in README
+    assert headline(readme=True) in README
 
 
 def test_what_links_name_is_there() -> None:
