@@ -4,7 +4,8 @@
 epoch of Fig-QA medium without 100 of its pairs, which are held out. Nothing is measured on dev. Each row has
 the held-out pairs' accuracy, the log-probability a token of their right and wrong answers, and that of texts
 of WinoGrande that no anchor reads. A row is written when it is there, and the same command goes on with those
-that are missing. `--items N` trains on the first N items only.
+that are missing. `--items N` trains on the first N items only. `--rows lm=0.3 kl=1` measures these rows only.
+It computes on a GPU if there is one. `--machine` says in a few words what computes.
 """
 
 import argparse
@@ -14,10 +15,11 @@ from datetime import date
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from time import process_time
+from time import perf_counter
 from typing import Any, cast
 
 import torch
+from lightning_fabric.utilities import move_data_to_device
 from pytorch_lightning import Trainer
 from torch import Tensor
 
@@ -35,7 +37,7 @@ from figlang.training.preparation import Prepared, prepare, select
 
 WORDS = [
     *("model=smollm2", "data=figqa_medium", "peft=lora", "method.lr=3e-4", "method.batch_size=16"),
-    *("method.epochs=1", "method.direction=both", "trainer=cpu", "trainer.precision=bf16-mixed"),
+    *("method.epochs=1", "method.direction=both", "trainer.precision=bf16-mixed"),
 ]
 HELD = 100  # pairs
 UNREAD = 64  # texts
@@ -67,6 +69,8 @@ class Measured:
         self.ready: Prepared = prepare(config, chosen, replace(validation, items=held))
         texts = cast("partial[ChoiceModule]", self.ready.kind).keywords
         self.read, self.unread = texts["examples"][:-UNREAD], texts["examples"][-UNREAD:]
+        self.device = runtime.device(config.trainer)
+        self.ready.network.to(self.device)
         self.start = self._trained()
         self.base = self.numbers()
 
@@ -83,9 +87,9 @@ class Measured:
         """What is measured of the network now."""
         network, score, collate = self.ready.network.eval(), self.score, self.ready.collate
         gold, wrong, texts, groups = [], [], [], dict[str, list[bool]]()
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast(self.device.type, torch.bfloat16):
             for part in _parts(self.ready.validation_examples):
-                batch = collate(part)
+                batch = move_data_to_device(collate(part), self.device)
                 log_probs_S = score.log_probs(network, batch)
                 means_BC = score.means(log_probs_S, batch)
                 right_B = score.scores(log_probs_S, batch).argmax(1) == batch.gold
@@ -95,7 +99,7 @@ class Measured:
                     gold.append(means.pop(place))
                     wrong += means
             for part in _parts(self.unread):
-                texts += score.log_probs(network, collate(part)).tolist()
+                texts += score.log_probs(network, move_data_to_device(collate(part), self.device)).tolist()
         answers = [each for pair in groups.values() for each in pair]
         return {
             "accuracy": 100 * sum(answers) / len(answers),
@@ -108,6 +112,7 @@ class Measured:
     def train(self, anchor: str, weight: float) -> dict[str, float]:
         """Train from the start with an anchor, and measure."""
         ready, config = self.ready, self.config
+        ready.network.to(self.device)
         with torch.no_grad():
             for name, each in ready.network.named_parameters():
                 if name in self.start:
@@ -125,7 +130,13 @@ class Measured:
         kind = kinds.get(anchor, AnchoredModule)
         module = kind(ready.network, method, self.score, len(data.buckets), config.seed)
         trainer = Trainer(
-            **{"accelerator": "cpu", "max_epochs": 1, "precision": "bf16-mixed", "num_sanity_val_steps": 0},
+            **{
+                "accelerator": self.device.type,
+                "devices": 1,
+                "max_epochs": 1,
+                "precision": "bf16-mixed",
+                "num_sanity_val_steps": 0,
+            },
             **{"logger": False, "enable_checkpointing": False, "enable_progress_bar": False},
             enable_model_summary=False,
         )
@@ -142,6 +153,8 @@ def main() -> None:
     parser.add_argument("--data", required=True, help="folder with the data sets")
     parser.add_argument("--output", required=True, help="CSV file to which rows are added")
     parser.add_argument("--items", type=int, default=0, help="number of training items (default: all)")
+    parser.add_argument("--rows", nargs="+", metavar="ANCHOR=WEIGHT", help="rows to measure (default: all)")
+    parser.add_argument("--machine", default="one thread of a busy machine, bf16", help="what computes")
     options = parser.parse_args()
     output = Path(options.output)
     there = list(csv.DictReader(output.open(encoding="utf-8", newline=""))) if output.is_file() else []
@@ -149,25 +162,27 @@ def main() -> None:
     items = str(len(measured.ready.train.items))
     done = {(row["anchor"], row["weight"]) for row in there if row["training items"] in (items, "0")}
     wanted = [("untrained", 0.0), *ROWS]
+    if options.rows:
+        wanted = [row for row in wanted if f"{row[0]}={row[1]:g}" in options.rows]
     for anchor, weight in wanted:
         shown = f"{weight:g}" if weight else ""
         if (anchor, shown) in done:
             continue
-        began = process_time()
+        began = perf_counter()
         numbers = measured.base if anchor == "untrained" else measured.train(anchor, weight)
         row = {
             "anchor": anchor,
             "weight": shown,
             "training items": "0" if anchor == "untrained" else items,
             **{name: f"{value:.{1 if value >= 0 else 2}f}" for name, value in numbers.items()},
-            "CPU seconds": "" if anchor == "untrained" else f"{process_time() - began:.0f}",
+            "seconds": "" if anchor == "untrained" else f"{perf_counter() - began:.0f}",
             "command": " ".join(
                 ["python benchmarks/anchors.py --data DIR --output FILE.csv", *_asked(options.items)]
             ),
             "seed": measured.config.seed,
             "data": f"figqa_medium @{measured.sha256[:8]}",
             "figlang": version("figlang"),
-            "machine": "one thread of a busy machine, bf16",
+            "machine": options.machine,
             "recorded": f"benchmarks/anchors.py, {date.today()}",
             "note": f"figlang train {' '.join(WORDS)}, on pairs that are not held out",
         }

@@ -20,13 +20,12 @@ from figlang.config import AverageConfig, PathsConfig, settings_of_data
 from figlang.config.entry import entry
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
-from figlang.evaluation import predicting, runtime
+from figlang.evaluation import opening, predicting, runtime
 from figlang.files import stored
 from figlang.files.folders import whole_folder
 from figlang.files.ownership import OWN
 from figlang.files.sources import local_path
 from figlang.files.whole import write_text
-from figlang.models import checkpoint
 from figlang.models import manifest as manifests
 from figlang.models.manifest import MANIFEST, Manifest
 from figlang.release import averaging, card
@@ -60,7 +59,7 @@ def main(config: AverageConfig) -> None:
     validation = _validation(config.runs[0], contents[0], config.paths)
     with whole_folder(folder) as beside:
         _write_model(beside / "model", config, parts, weights, adapters)
-        loaded = checkpoint.load(str(beside / "model"), cache=config.paths.cache)
+        loaded = opening.export(beside / "model", config)
         facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
         document = _document(config, contents, facts, validation, beside)
         for name in ("config.yaml", "recipe.json"):

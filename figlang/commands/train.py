@@ -10,7 +10,7 @@ from rich.console import Console
 from figlang.config import DataConfig, TrainConfig
 from figlang.config.composing import data_presets, to_yaml
 from figlang.config.entry import entry
-from figlang.evaluation import assessment, cleanness, predicting, runtime, soundness
+from figlang.evaluation import assessment, cleanness, opening, predicting, runtime, soundness
 from figlang.files.whole import write_text
 from figlang.models import checkpoint
 from figlang.release import card
@@ -53,7 +53,7 @@ def main(config: TrainConfig) -> None:
         _export(config, run, ready, validation)
         # The export is loaded again and evaluated: the numbers are the folder's, not those of the network in
         # memory.
-        loaded = checkpoint.load(str(run.model), config.model, config.paths.cache)
+        loaded = opening.export(run.model, config)
         overlaps, search = _contamination(config, run, loaded, train, validation)
         content = _evaluate(config, loaded, validation, run.folder, search) | {
             "data": results.about_data(config.data, {"train": train, "validation": validation}, ready.notes),

@@ -12,7 +12,6 @@ from figlang.evaluation import cleanness, opening, predicting, soundness
 from figlang.evaluation import processes as sharding
 from figlang.evaluation.processes import Processes
 from figlang.files import folders
-from figlang.models import checkpoint
 from figlang.models.checkpoint import Loaded, Served
 from figlang.models.hosted.opened import Opened
 from figlang.models.served.planning import NothingSentError
@@ -148,7 +147,7 @@ def beside(
             if before.get("data", {}).get(asked.split, {}).get("sha256") == split.sha256:
                 yield before, folder
                 continue
-        loaded = loaded or checkpoint.load(f"{config.run}/model", config.model, config.paths.cache)
+        loaded = loaded or opening.export(f"{config.run}/model", config)
         way = predicting.How(config.trainer.progress, blind=config.blind)
         content = _write(asked, split, loaded, way)
         assert content is not None, "one process alone evaluates"

@@ -5,7 +5,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from figlang.config import DataConfig, EvaluateConfig, settings_of_data
+from figlang.config import (
+    AverageConfig,
+    DataConfig,
+    EvaluateConfig,
+    ReleaseConfig,
+    TrainConfig,
+    settings_of_data,
+)
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import runtime
@@ -94,6 +101,19 @@ def model(config: EvaluateConfig, needed: str | None = None, kept: Sequence[Load
         loaded = checkpoint.named_by(config, needed, kept)
     if isinstance(loaded, Loaded):
         layout.place(loaded.network, runtime.device(config.trainer))
+    return loaded
+
+
+def export(folder: str | Path, config: TrainConfig | AverageConfig | ReleaseConfig) -> Loaded:
+    """Open the network that a command has made and put it on the command's device.
+
+    Args:
+        folder: The folder that holds it.
+        config: The options of the command.
+    """
+    settings = config.model if isinstance(config, TrainConfig) else None
+    loaded = checkpoint.load(str(folder), settings, config.paths.cache)
+    layout.place(loaded.network, runtime.device(config.trainer))
     return loaded
 
 

@@ -20,12 +20,12 @@ from safetensors.torch import load_file, save_file
 from figlang.config import DataConfig, ReleaseConfig, settings_of_data
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
-from figlang.evaluation import cleanness, predicting
+from figlang.evaluation import cleanness, opening, predicting
 from figlang.files import stored
 from figlang.files.folders import whole_folder
 from figlang.files.sources import PACKAGE
 from figlang.files.whole import write_text
-from figlang.models import adapters, carried, checkpoint
+from figlang.models import adapters, carried
 from figlang.models import manifest as manifests
 from figlang.models.manifest import MANIFEST, Manifest
 from figlang.release import beside as beside_base
@@ -76,7 +76,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         _cast(beside, config.dtype)
         _check_size(beside, config.limit_mb)
         # The released weights are evaluated: rounding moves a score in its third decimal.
-        loaded = checkpoint.load(str(beside), cache=config.paths.cache)
+        loaded = opening.export(beside, config)
         facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
         evaluated = results.Evaluated(
             content["model"], facts, validation, "validation", content["data_name"], content["seed"]

@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -20,12 +20,10 @@ from figlang.config import MethodConfig, TrainConfig
 from figlang.errors import INTERRUPTED, TERMINATED, FiglangError, damage
 from figlang.runs.training import Run
 from figlang.scoring.encode import padding
-from figlang.scoring.tree.branching import StringScorer
-from figlang.training import averaged, displacement, memory, near_start, saving, selection, throughput
+from figlang.training import averaged, likelihood, memory, near_start, saving, selection, throughput
 from figlang.training.base import ChoiceModule, NonFiniteLossError
 from figlang.training.callbacks import Health, History, Preemption
 from figlang.training.datamodule import ChoiceData
-from figlang.training.displacement import Likelihood
 from figlang.training.embedding import restore, trim
 from figlang.training.preparation import Prepared
 from figlang.training.strategies import SHARDED
@@ -109,7 +107,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     """
     network, method = ready.network, config.method
     counted = throughput.forget_peak()
-    ready, likely = _as_it_begins(config, ready)
+    ready, likely = likelihood.as_it_begins(config, ready)
     batches, steps = _batches(config, ready)
     parameters, trained = _sizes(network)
     whole = _slimmed(ready, method)
@@ -148,42 +146,10 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         exported_epoch=exported,
         selection=method.selection,
         selected=_selected(history.rows, exported, ready),
-        log_probs=_displaced(ready, likely, health, exported),
+        log_probs=likelihood.displaced(config, ready, likely, health, exported),
         health=health.findings,
         history=history.rows,
     )
-
-
-def _as_it_begins(config: TrainConfig, ready: Prepared) -> tuple[Prepared, Likelihood | None]:
-    """Measure a causal network before its training.
-
-    A network that is resumed gets its trained weights later, from the trainer.
-
-    Returns:
-        The prepared data, whose examples hold what the anchor needs; and how likely the network finds right
-            and wrong answers, None for an encoder.
-    """
-    if config.method.anchor == "positive":
-        assert isinstance(ready.score, StringScorer), "anchors are for causal models"
-        known = displacement.with_reference(ready.network, ready.score, ready.examples, ready.collate)
-        ready = replace(ready, examples=known)
-    return ready, _likelihood(ready)
-
-
-def _displaced(ready: Prepared, before: Likelihood | None, health: Health, exported: int) -> dict[str, Any]:
-    """Say how likely right and wrong answers are now, for metrics.json; empty for an encoder."""
-    measured = displacement.facts(before, _likelihood(ready) if before else None)
-    if measured:
-        log.info(displacement.sentence(measured))
-    if lower := displacement.warning(measured):
-        health.note(exported, "displaced", lower)
-    return measured
-
-
-def _likelihood(ready: Prepared) -> Likelihood | None:
-    if not isinstance(ready.score, StringScorer) or rank_zero_only.rank != 0:
-        return None
-    return displacement.measure(ready.network, ready.score, ready.validation_examples, ready.collate)
 
 
 def _selected(

@@ -1,0 +1,71 @@
+"""How likely a training's causal network finds answers when it begins and when it ends, on its own device."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from pytorch_lightning.utilities import rank_zero_only
+
+from figlang.config import TrainConfig
+from figlang.evaluation import runtime
+from figlang.scoring.tree.branching import StringScorer
+from figlang.training import displacement
+from figlang.training.callbacks import Health
+from figlang.training.displacement import Likelihood
+from figlang.training.preparation import Prepared
+from figlang.training.strategies import SHARDED
+
+log = logging.getLogger("figlang")
+
+
+def as_it_begins(config: TrainConfig, ready: Prepared) -> tuple[Prepared, Likelihood | None]:
+    """Measure a causal network before its training.
+
+    A network that is resumed gets its trained weights later, from the trainer.
+
+    Returns:
+        The prepared data, whose examples hold what the anchor needs; and how likely the network finds right
+            and wrong answers, None for an encoder.
+    """
+    if config.method.anchor == "positive":
+        assert isinstance(ready.score, StringScorer), "anchors are for causal models"
+        with _computing(config, ready):
+            known = displacement.with_reference(ready.network, ready.score, ready.examples, ready.collate)
+        ready = replace(ready, examples=known)
+    return ready, _likelihood(config, ready)
+
+
+def displaced(
+    config: TrainConfig, ready: Prepared, before: Likelihood | None, health: Health, exported: int
+) -> dict[str, Any]:
+    """Say how likely right and wrong answers are now, for metrics.json; empty for an encoder."""
+    measured = displacement.facts(before, _likelihood(config, ready) if before else None)
+    if measured:
+        log.info(displacement.sentence(measured))
+    if lower := displacement.warning(measured):
+        health.note(exported, "displaced", lower)
+    return measured
+
+
+def _likelihood(config: TrainConfig, ready: Prepared) -> Likelihood | None:
+    if not isinstance(ready.score, StringScorer) or rank_zero_only.rank != 0:
+        return None
+    with _computing(config, ready):
+        return displacement.measure(ready.network, ready.score, ready.validation_examples, ready.collate)
+
+
+@contextmanager
+def _computing(config: TrainConfig, ready: Prepared) -> Iterator[None]:
+    """Put a network that waits on the CPU on the training's device while the block runs.
+
+    One that a sharded strategy distributes may be too large for a device, and stays.
+    """
+    home = next(ready.network.parameters()).device
+    away = home.type == "cpu" and config.trainer.strategy not in SHARDED
+    if away:
+        ready.network.to(runtime.device(config.trainer))
+    yield
+    if away:
+        ready.network.to(home)
