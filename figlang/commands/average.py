@@ -133,6 +133,7 @@ def _document(
     evaluated = results.Evaluated(
         first["model"], facts, validation, "validation", first["data_name"], first["seed"]
     )
+    teachers = {each["sha256"]: each for content in contents for each in content.get("teachers", [])}
     commands = [[*content.get("commands", []), content["command"]] for content in contents]
     return evaluated.document(folder) | {
         "data": first["data"],
@@ -142,6 +143,7 @@ def _document(
         "contamination": first.get("contamination"),
         "averaged": [str(Path(run)) for run in config.runs],
         "start_share": config.start,
+        **({"teachers": list(teachers.values())} if teachers else {}),
     }
 
 

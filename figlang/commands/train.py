@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from figlang.config import DataConfig, TrainConfig
+from figlang.config import DataConfig, MethodConfig, TrainConfig
 from figlang.config.composing import data_presets, to_yaml
 from figlang.config.entry import entry
 from figlang.evaluation import assessment, cleanness, opening, predicting, runtime, soundness
@@ -15,7 +15,7 @@ from figlang.files.whole import write_text
 from figlang.models import checkpoint
 from figlang.release import card
 from figlang.reports import concluding, figures, plots, showing, terminal
-from figlang.runs import recomputed, results
+from figlang.runs import recomputed, results, teachers
 from figlang.runs import training as runs
 from figlang.tasks import overlap, overlap_table
 from figlang.tasks import registry as data
@@ -60,6 +60,7 @@ def main(config: TrainConfig) -> None:
             "training": fitted.facts(),
             "contamination": overlaps,
             "health": fitted.health,
+            **_teachers(config.method),
         }
         content |= soundness.texts(loaded, validation.items)
         write_text(run.model / "README.md", card.card(loaded.manifest, content))
@@ -93,6 +94,12 @@ def _export(config: TrainConfig, run: runs.Run, ready: "Prepared", validation: S
 
         unmerged = checkpoint.load_unmerged(str(run.model), config.model, config.paths.cache)
         merging.merge(unmerged, validation, run.model)
+
+
+def _teachers(method: MethodConfig) -> dict[str, Any]:
+    """The part of metrics.json about teachers; empty if none was learnt from."""
+    learnt = method.teacher and method.teacher_weight
+    return {"teachers": teachers.described(method.teacher)} if learnt else {}
 
 
 def _contamination(

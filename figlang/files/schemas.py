@@ -303,6 +303,19 @@ class Member(TypedDict):
 
 
 @with_config(OPEN)
+class Teacher(TypedDict):
+    """One of the systems whose scores a model learnt."""
+
+    model: str
+    data_name: str
+    split: str
+    signature: str
+    facts: Facts
+    items: Count
+    sha256: str
+
+
+@with_config(OPEN)
 class Usage(TypedDict):
     """What the answers of an endpoint took."""
 
@@ -346,6 +359,7 @@ class Document(TypedDict, total=False):
     health: list[Finding]
     averaged: list[str]
     members: list[Member]
+    teachers: list[Teacher]
     start_share: Share
 
 

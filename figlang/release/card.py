@@ -5,8 +5,9 @@ from typing import Any
 
 from figlang.models import gguf
 from figlang.models.manifest import Manifest
-from figlang.release import matter, using
+from figlang.release import matter, portable, using
 from figlang.reports.terminal import BLIND, CLEAN, GAIN, TITLES, percent
+from figlang.runs import spelled
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, as_row
 from figlang.tables import (
@@ -42,11 +43,25 @@ WORDED = {
 
 
 def card(manifest: Manifest, document: Mapping[str, Any]) -> str:
-    """Write the card as Markdown with front matter; `document` is the run's metrics.json."""
+    """Write the card as Markdown with front matter; `document` is the run's metrics.json.
+
+    A path of this machine is shown by its last part, because it says nothing to other readers.
+    """
+    base = manifest.base
+    parts = (
+        portable.plain(part.replace(base, portable.source(base)) if base else part)
+        for part in (_before_use(manifest, document), _after_use(manifest, document))
+    )
+    return _use(manifest).join(parts)
+
+
+def _before_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
+    """The card up to the lines of Python."""
     data, training = document["data"], document["training"]
     title = gguf.title(manifest.base)
     titled = f" ({markdown_text(title)})" if title else ""
     seeded = "" if manifest.seed is None else f", seed {manifest.seed}"
+    commands = [portable.command(line) for line in (*document.get("commands", []), document["command"])]
     return f"""---
 {matter.front(manifest, document)}---
 
@@ -61,18 +76,23 @@ Method {markdown_text(manifest.method)}, input format `{manifest.format}`, from 
 {markdown_code(document["signature"])}
 
 {_intervals(document["metrics"])} {_selected(document)}
-
+{_teachers(document)}
 ## Reproduce
 
 ```sh
-{chr(10).join([*document.get("commands", []), document["command"]])}
+{chr(10).join(commands)}
 ```
 
 - {training["items"]} items, {training["epochs"]} epochs, {training["steps"]} steps, {training["precision"]}
 - {_cost(training, len(document.get("averaged", [])))}
 - training file sha256 `{data["train"]["sha256"]}`
 - validation file sha256 `{data["validation"]["sha256"]}`
+"""
 
+
+def _use(manifest: Manifest) -> str:
+    """Lines of Python that score with the export."""
+    return f"""
 ## Use
 
 The model reads texts that are worded like this: {WORDED.get(manifest.text, "text as it is")}. With figlang, from the folder of this card:
@@ -86,13 +106,18 @@ With plain {"transformers and peft" if manifest.base_sha256 else "transformers"}
 ```python
 {using.lines(manifest)}
 ```
+"""
 
+
+def _after_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
+    """The card from the lines of Python on."""
+    return f"""
 On a benchmark: `figlang evaluate checkpoint=. data=figqa_medium`.
 
 ## Health of the training
 
 {chr(10).join(_health(document["health"]))}
-{_likely(training)}{_released(document)}{_contamination(document, manifest.trained_on)}"""
+{_likely(document["training"])}{_released(document)}{_contamination(document, manifest.trained_on)}"""
 
 
 def _results(document: Mapping[str, Any]) -> list[str]:
@@ -132,6 +157,30 @@ def _selected(document: Mapping[str, Any]) -> str:
     if averaged := document.get("averaged"):
         text += f" Averaged in weights: {mean_of(len(averaged), document.get('start_share', 0.0))}."
     return text
+
+
+def _teachers(document: Mapping[str, Any]) -> str:
+    """The systems whose scores were learnt, and on what they were trained. Empty if there were none."""
+    if not (teachers := document.get("teachers")):
+        return ""
+    rows = tuple(
+        (
+            spelled.model(str(teacher["model"])),
+            _trained_on(teacher),
+            f"{spelled.data(str(teacher['data_name']))}, {teacher['split']}",
+            teacher["items"],
+            Code(str(teacher["signature"])),
+        )
+        for teacher in teachers
+    )
+    title = "The model also learnt the scores of other systems (distillation)"
+    columns = ("teacher", "trained on", "scored", "items", "signature")
+    return f"\n## Teachers\n\n{markdown(Table('teachers', title, columns, rows))}"
+
+
+def _trained_on(teacher: Mapping[str, Any]) -> str:
+    last, before, drawn = spelled.trained(teacher)
+    return f"{f'{before} > ' if before else ''}{last}{f' ({drawn})' if drawn else ''}"
 
 
 def _likely(training: Mapping[str, Any]) -> str:
@@ -290,4 +339,6 @@ def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
     if len(before) >= overlaps.get("stages", 1):
         looked = f"Only the items of {last} were looked at; what those of {', '.join(before)} before share"
         text += f"\n{looked} stands on the card that it began from.\n"
+    if document.get("teachers"):
+        text += "\nThe training items of its teachers were not looked at, except where they are its own.\n"
     return text

@@ -8,6 +8,7 @@ from huggingface_hub import EvalResult, ModelCardData
 from figlang.files.sources import PACKAGE
 from figlang.models.carried import carried, hub_id
 from figlang.models.manifest import Manifest
+from figlang.release import portable
 from figlang.reports.terminal import TITLES
 from figlang.runs import spelled
 from figlang.statistics.metrics import as_row
@@ -34,7 +35,7 @@ def front(manifest: Manifest, document: Mapping[str, Any]) -> str:
     trained = _trained(document)
     languages = sorted({language for task in trained for language in task.languages})
     published = sorted({name for task in trained for name in task.hub}) if _whole(document) else []
-    more: dict[str, Any] = {"base_model_source": manifest.base}
+    more: dict[str, Any] = {"base_model_source": portable.source(manifest.base)}
     if base is not None:
         more["base_model_relation"] = "adapter" if adapters else "finetune"
     if adapters:  # of the numbers in the network below, not of a file

@@ -6,7 +6,6 @@ no text of a data set: only ids, scores and counts.
 
 import json
 import logging
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +28,7 @@ from figlang.models import adapters, carried
 from figlang.models import manifest as manifests
 from figlang.models.manifest import MANIFEST, Manifest
 from figlang.release import beside as beside_base
-from figlang.release import card
+from figlang.release import card, portable
 from figlang.runs import recomputed, results, stages, systems
 from figlang.runs.systems import LOG_PROBABILITIES, System
 from figlang.tasks import overlap, overlap_table
@@ -41,7 +40,7 @@ log = logging.getLogger("figlang")
 MEGABYTE = 2**20
 METRICS = ("accuracy", "pair_accuracy")
 # Keys of a run's metrics.json that the checkpoint keeps. The others are measured again.
-KEPT = ("command", "commands", "data", "training", "health", "averaged", "start_share")
+KEPT = ("command", "commands", "data", "training", "health", "averaged", "start_share", "teachers")
 TEXT = (".json", ".jsonl", ".md", ".yaml")
 
 
@@ -94,16 +93,16 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
             },
         }
         (beside / LOG_PROBABILITIES).unlink(missing_ok=True)
-        write_text(beside / "README.md", card.card(loaded.manifest, document))
         write_text(
             beside / "config.yaml",
             stored.text(run / "config.yaml", "put the file back, or train the run again"),
         )
-        places = _places(run, config.paths.data)
+        places = portable.places(run, config.paths.data)
         _make_portable(beside, places)
-        results.write(
-            beside / "metrics.json", json.loads(_portable(json.dumps(document, ensure_ascii=False), places))
-        )
+        document = json.loads(portable.named(json.dumps(document, ensure_ascii=False), places))
+        manifest = manifests.read(str(beside), str(beside), None)
+        write_text(beside / "README.md", card.card(manifest, document))
+        results.write(beside / "metrics.json", document)
     return folder
 
 
@@ -283,23 +282,9 @@ def _evaluations(run: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _places(run: Path, root: str | None) -> dict[str, str]:
-    """Folders of this machine, and their names in a checkpoint."""
-    places = {run.absolute().parent.parent: "runs", Path.cwd(): "."}
-    if root is not None:
-        places[Path(root).expanduser()] = "$FIGLANG_DATA"
-    return {str(folder): name for folder, name in places.items() if folder != folder.parent}
-
-
 def _make_portable(folder: Path, places: Mapping[str, str]) -> None:
     """Write the texts in `folder` again where they name folders of this machine."""
     for path in (path for path in folder.iterdir() if path.suffix in TEXT):
         before = stored.text(path, "put the file of the run back")
-        if (after := _portable(before, places)) != before:
+        if (after := portable.named(before, places)) != before:
             write_text(path, after)
-
-
-def _portable(text: str, places: Mapping[str, str]) -> str:
-    for folder, name in sorted(places.items(), key=lambda pair: -len(pair[0])):
-        text = re.sub(rf"(?<![\w.~-]){re.escape(folder)}(?![\w.-])", name, text)
-    return text

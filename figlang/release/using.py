@@ -191,6 +191,12 @@ def _over_base(text: str, manifest: Manifest) -> str:
     inside = Path(base).name if gguf.is_gguf(base) else ""
     if base.startswith("random:"):
         where = f'f"{{folder}}/{OWN}"'
+    elif Path(base).is_absolute():  # a place on this machine, which the folder names and the card does not
+        imports = "from peft import PeftConfig, PeftModel\n"
+        where = "PeftConfig.from_pretrained(folder).base_model_name_or_path"
+        where, imports = (
+            (f"dirname({where})", f"from os.path import dirname\n\n{imports}") if inside else (where, imports)
+        )
     elif base.startswith(
         PACKAGE
     ):  # found but not imported: a package with weights may need libraries that are not needed here

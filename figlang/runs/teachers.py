@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from figlang.config import PathsConfig
 from figlang.errors import FiglangError
@@ -22,6 +23,30 @@ def identities(folders: Iterable[str]) -> list[str]:
         FiglangError: A folder has no predictions, or is given twice.
     """
     return sorted(found[:16] for found, _ in _by_hash(folders))
+
+
+def described(folders: Iterable[str]) -> list[dict[str, Any]]:
+    """Teachers as metrics.json names them: what they are, what they were trained on and what they scored.
+
+    Args:
+        folders: Folders of results.
+
+    Returns:
+        Plain data without paths, in the order of the hashes of their predictions.
+    """
+    found = []
+    for identity, folder in _by_hash(folders):
+        (teacher,) = systems.read([folder])
+        content = teacher.content
+        found.append(
+            {
+                **{name: content[name] for name in ("model", "data_name", "split", "signature")},
+                "facts": dict(content.get("facts", {})),
+                "items": len(teacher.predictions),
+                "sha256": identity,
+            }
+        )
+    return found
 
 
 def read(

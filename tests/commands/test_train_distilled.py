@@ -65,6 +65,23 @@ def test_teachers_change_what_is_learnt_in_any_order_and_not_at_weight_zero(home
     assert len(recipes["both"]["settings"]["method"]["teacher"]) == 2
     assert "teacher" not in recipes["plain"]["settings"]["method"]
 
+    documents = {
+        name: json.loads((home / "runs" / name / "seed0" / "metrics.json").read_text()) for name in runs
+    }
+    assert all("teachers" not in documents[name] for name in ("plain", "idle"))
+    for teacher in documents["both"]["teachers"]:
+        fold = teacher["signature"].partition("fold=")[2][:3]
+        of = json.loads((home / "scores" / f"half{fold[0]}" / "metrics.json").read_text())
+        assert teacher == {key: of[key] for key in ("model", "data_name", "split", "signature", "facts")} | {
+            "items": of["data"]["train"]["items"],
+            "sha256": of["files"]["predictions.jsonl"],
+        }
+    card = (home / "runs" / "both" / "seed0" / "model" / "README.md").read_text()
+    assert "## Teachers" in card
+    assert all(f"fold={fold}/2" in card for fold in (1, 2))
+    assert "The training items of its teachers were not looked at" in card
+    assert "teacher" not in (home / "runs" / "plain" / "seed0" / "model" / "README.md").read_text()
+
 
 def test_one_half_leaves_the_others_to_their_labels(home: Path) -> None:
     ended = student(home, "one", "method.teacher=scores/half1")

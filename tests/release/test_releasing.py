@@ -94,7 +94,7 @@ def test_metrics_and_card_name_training_seeds_and_contamination(home: Path, rele
         json.loads((place / "metrics.json").read_text()) for place in (released, home / "runs" / "seed0")
     )
     assert content["training"] == run["training"]
-    assert content["command"] == run["command"].replace(str(home), ".")
+    assert content["command"] == run["command"].replace(f"{home}/runs", "runs")
     assert [one["seed"] for one in content["release"]["seeds"]] == [0, 1], (
         "the third run has another learning rate"
     )
@@ -147,6 +147,23 @@ def test_neither_text_of_a_data_set_nor_a_folder_of_this_machine_is_released(
         ), path
         assert str(home) not in text, path
     assert len(written) >= 8
+
+
+def test_a_run_of_another_folder_has_commands_relative_to_its_own(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = tmp_path / "copied" / "runs" / "seed0"
+    shutil.copytree(home / "runs" / "seed0", run)
+    content = json.loads((run / "metrics.json").read_text())
+    content["command"] = (
+        f"figlang train data={run.parents[1]}/own.csv method.teacher=[/srv/a,/srv/b] run={run}"
+    )
+    results.write(run / "metrics.json", content)
+    text = (release(monkeypatch, run, tmp_path / "out") / "README.md").read_text()
+    assert "figlang train data=./own.csv 'method.teacher=[a,b]' run=runs/seed0\n" in text
+    assert not re.search(r"(?<![\w.:/])/(srv|tmp|home)\b", text)
+    assert str(tmp_path) not in text
 
 
 @pytest.mark.parametrize(

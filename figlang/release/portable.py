@@ -1,0 +1,85 @@
+"""Paths of this machine in what is given to others: as paths that a reader can follow, or their last part."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from figlang.files import stored
+
+DATA = "$FIGLANG_DATA"
+# A path from the root: not a URL, not the rest of a relative path, not a fraction such as `a / b`.
+_PATH = re.compile(r"(?<![\w.~/$\\}\])-])/(?=[\w.~\\])[^\s'\"`|,;:()\[\]{}<>=]*")
+_BETWEEN = re.compile(r"([,\[\]{}=:])")  # what separates values within one word of a command
+
+
+def places(run: Path, data: str | None) -> dict[str, str]:
+    """Folders of this machine, and what a reader sees in their place.
+
+    Args:
+        run: Folder of a run.
+        data: Folder with the data sets; None if they were downloaded.
+
+    Returns:
+        The project folder of the run as `.`, so that what lies in it is relative to it; its folder of runs as
+        `runs`; the current folder as `.`; the data sets as `$FIGLANG_DATA`.
+    """
+    project, runs = _around(run)
+    found = {Path.cwd(): "."}
+    if runs is not None:
+        found[runs] = "runs"
+    if project is not None:
+        found[project] = "."
+    if data is not None:
+        found[Path(data).expanduser()] = DATA
+    return {str(folder): name for folder, name in found.items() if folder != folder.parent}
+
+
+def _around(run: Path) -> tuple[Path | None, Path | None]:
+    """The folder in which a run was started, and its folder of runs, as far as its config.yaml tells them."""
+    settings = yaml.safe_load(stored.text(run / "config.yaml", "put the file back, or train the run again"))
+    settings = settings if isinstance(settings, dict) else {}
+    where, whole = settings.get("paths"), run.absolute()
+    runs = Path(str(where.get("runs", "runs") if isinstance(where, dict) else "runs")).expanduser()
+    if runs.is_absolute():
+        return None, runs if whole.is_relative_to(runs) else None
+    typed = Path(str(settings.get("run") or runs))
+    for path in (typed, runs):
+        # A relative path was typed in the project folder. For an absolute one, find the folder of runs.
+        if path.is_absolute() or not path.parts:
+            continue
+        for folder in (whole, *whole.parents):
+            if folder.parts[-len(path.parts) :] == path.parts:
+                project = folder.parents[len(path.parts) - 1]
+                return project, project / runs
+    return None, None
+
+
+def named(text: str, known: Mapping[str, str]) -> str:
+    """A text with the names of folders in place of the folders (`places`)."""
+    for folder, name in sorted(known.items(), key=lambda pair: -len(pair[0])):
+        text = re.sub(rf"(?<![\w.~-]){re.escape(folder)}(?![\w.-])", name, text)
+    return text
+
+
+def source(path: str) -> str:
+    """A source of weights or data as others see it: the last part of a path of this machine."""
+    absolute = Path(path).is_absolute() and not path.startswith("//")  # as the end of a URL does
+    return Path(path).name if absolute else path
+
+
+def command(line: str) -> str:
+    """A command in which each path of this machine is its last part. A path may hold spaces."""
+    try:
+        words = shlex.split(line)
+    except ValueError:  # a quote that is not closed
+        return plain(line)
+    short = ["".join(source(part) for part in _BETWEEN.split(word)) for word in words]
+    return plain(line if short == words else shlex.join(short))
+
+
+def plain(text: str) -> str:
+    """Text in which each path of this machine is its last part."""
+    return _PATH.sub(lambda found: Path(found[0]).name, text)
