@@ -27,8 +27,10 @@ class Browser {
     this.find("attribute").addEventListener("change", () => { this.values(); this.update(); });
     let waiting;
     this.find("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => this.update(), 120); });
+    this.at = 0; // the place of the row that the keyboard is at
     this.list.addEventListener("scroll", () => this.paint(), { passive: true });
     this.list.addEventListener("keydown", (event) => this.key(event));
+    this.list.addEventListener("focusin", (event) => { if (event.target.place !== undefined) this.at = event.target.place; });
     this.wide = matchMedia("(min-width: 48rem)");
     addEventListener("resize", () => this.measure());
     addEventListener("hashchange", () => this.linked());
@@ -114,7 +116,7 @@ class Browser {
     this.shown = this.paired ? [...new Set(rows.map((row) => d.groups[row]))].map((group) => this.members[group]) : rows.map((row) => [row]);
     const n = (count) => count.toLocaleString("en");
     this.find("count").textContent = `${n(items)} of ${n(d.ids.length)} items` + (this.paired ? `, in ${n(this.shown.length)} whole pairs or groups` : "");
-    this.list.scrollTop = 0;
+    this.list.scrollTop = this.at = 0;
     this.measure();
   }
 
@@ -142,11 +144,28 @@ class Browser {
     const first = Math.max(0, Math.floor(this.list.scrollTop / this.height) - 2);
     const last = Math.min(this.shown.length, first + Math.ceil(this.list.clientHeight / this.height) + 5);
     if (fresh || first !== this.first || last !== this.last) {
-      const rows = [];
+      const rows = [], held = this.list.contains(document.activeElement);
       for (let place = first; place < last; place++) rows.push(this.row(place));
       this.list.replaceChildren(this.spacer, ...rows);
       [this.first, this.last] = [first, last];
+      // One row is a stop of the Tab key: the one that was left, or the first in view.
+      const seen = Math.min(last - 1, Math.ceil(this.list.scrollTop / this.height));
+      const stop = rows[(this.at >= first && this.at < last ? this.at : seen) - first];
+      if (stop) stop.tabIndex = 0;
+      this.list.tabIndex = stop ? -1 : 0;
+      if (held) (this.at >= first && this.at < last ? stop : this.list).focus({ preventScroll: true }); // the new rows replaced the one in focus
     }
+  }
+
+  // The keyboard goes to a row, which may not be painted yet.
+  go(place) {
+    this.at = Math.max(0, Math.min(this.shown.length - 1, place));
+    const top = this.at * this.height, below = top + this.height - this.list.clientHeight;
+    this.list.scrollTop = Math.min(top, Math.max(this.list.scrollTop, below));
+    this.paint(true);
+    const row = [...this.list.children].find((one) => one.place === this.at);
+    row?.focus({ preventScroll: true });
+    row?.scrollIntoView({ block: "nearest" });
   }
 
   element(name, kind, text) {
@@ -159,7 +178,10 @@ class Browser {
   row(place) {
     const made = this.element("div", this.beside > 1 ? "row pair" : "row");
     made.setAttribute("role", "listitem");
-    made.tabIndex = 0;
+    made.setAttribute("aria-posinset", place + 1);
+    made.setAttribute("aria-setsize", this.shown.length);
+    made.tabIndex = -1;
+    made.place = place;
     made.style.top = place * this.height + "px";
     made.style.height = this.height + "px";
     for (const row of this.shown[place]) {
@@ -212,14 +234,15 @@ class Browser {
     return made;
   }
 
+  // Arrows, Page Up and Down, Home and End go from row to row; Enter and Space show the items of one.
   key(event) {
-    const row = event.target.closest?.(".row");
-    if (event.key === "Enter" && row) this.detail(Math.round(parseFloat(row.style.top) / this.height));
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step && row) {
-      const next = step > 0 ? row.nextElementSibling : row.previousElementSibling;
-      if (next?.classList.contains("row")) { next.focus(); event.preventDefault(); }
-    }
+    if (!this.shown.length || event.ctrlKey || event.altKey || event.metaKey) return;
+    const page = Math.max(1, Math.floor(this.list.clientHeight / this.height));
+    const places = { ArrowDown: this.at + 1, ArrowUp: this.at - 1, PageDown: this.at + page, PageUp: this.at - page, Home: 0, End: this.shown.length - 1 };
+    if (event.key in places) this.go(places[event.key]);
+    else if (event.target.place !== undefined && (event.key === "Enter" || event.key === " ")) this.detail(event.target.place);
+    else return;
+    event.preventDefault();
   }
 
   // A row an option and a column a system; of many systems the other way round.
@@ -273,3 +296,18 @@ class Browser {
   }
 }
 for (const root of document.querySelectorAll(".browser")) new Browser(root);
+
+// A link to a folded section opens it.
+const unfold = (hash) => {
+  const one = document.getElementById(decodeURIComponent(hash.slice(1)));
+  if (one?.tagName === "DETAILS") one.open = true;
+};
+for (const link of document.querySelectorAll("nav a")) link.addEventListener("click", () => unfold(link.hash));
+addEventListener("hashchange", () => unfold(location.hash));
+unfold(location.hash);
+
+// The Tab key stops only at tables that scroll.
+const tables = new ResizeObserver((found) => {
+  for (const { target: one } of found) one.tabIndex = one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight ? 0 : -1;
+});
+for (const one of document.querySelectorAll(".scroll")) tables.observe(one);

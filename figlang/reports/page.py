@@ -20,6 +20,8 @@ from figlang.statistics.metrics import Estimate
 from figlang.tables import Cell, Mean, Table, drawing, text
 
 FOLDER = Path(__file__).parent
+TALL = 25  # rows; a longer table scrolls by itself, below its headings
+OWN = ("system", "untrained")  # lines of the ranking that are systems of the report
 
 
 def write(
@@ -39,7 +41,7 @@ def write(
         "strip": strip,
         "warmth": warmth,
         "metrics": _metrics,
-        "ranked": lambda lines: ordered(lines, _metrics(lines)[0]),
+        "ranked": ranked,
         "slug": slug,
         "stem": _stem,
         "commanded": _commanded,
@@ -62,6 +64,8 @@ def write(
         style=Markup((FOLDER / "page.css").read_text(encoding="utf-8")),
         script=Markup((FOLDER / "page.js").read_text(encoding="utf-8")),
         most=ROWS,
+        tall=TALL,
+        own=OWN,
         inline=lambda picture: Markup(
             "".join(drawing.inline(figure, picture.title) for figure in picture.panels or (picture.figure,))
         ),
@@ -107,6 +111,14 @@ def reach(table: Table) -> float:
 
 def _metrics(lines: Sequence[Line]) -> list[str]:
     return list(dict.fromkeys(metric for line in lines for metric in line.marks))
+
+
+def ranked(lines: Sequence[Line]) -> list[Line]:
+    """Lines from the best to the last: the first `ROWS` systems, and people and published ones for
+    orientation."""
+    whole = ordered(lines, _metrics(lines)[0])
+    kept = [line for line in whole if line.kind in OWN][:ROWS]
+    return [line for line in whole if line.kind not in OWN or line in kept]
 
 
 def warmth(cell: Cell) -> str | None:

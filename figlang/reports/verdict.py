@@ -49,13 +49,11 @@ def _next(chapter: Chapter, systems: Sequence[Line]) -> str:
     count = len(chapter.compared)
     corrected = f" after Holm's correction for {count:,} comparisons" if count > 1 else ""
     sure = "that is sure" if found.items_holm < LEVEL else "that may be chance"
-    alike = [line for line in systems[1:] if "a" in line.group and "a" in systems[0].group]
+    alike = sum(each.items_holm >= LEVEL for each in chapter.compared if one in (each.first, each.second))
     shared = ""
-    if count > 1 and systems[0].group == "a":
+    if count > 1:
         shared = (
-            f" {len(alike)} of the others cannot be told from it."
-            if alike
-            else " It differs from all others."
+            f" {alike} of the others cannot be told from it." if alike else " It differs from all others."
         )
     return (
         f"It is {points:.1f} points ({100 * low:+.1f} – {100 * high:+.1f}) ahead of "

@@ -12,7 +12,9 @@ import pytest
 
 from benchmarks import evaluations
 from figlang.reports import browser, plots
+from figlang.reports import page as page_of
 from figlang.reports.parts import ROWS, Long, fitted
+from figlang.reports.ranked import Kind, Line
 from figlang.statistics.common import every_two, in_common
 from figlang.statistics.correlation import pearson, pearsons
 from figlang.statistics.metrics import Estimate, accuracies, accuracy
@@ -158,6 +160,15 @@ def test_long_tables_are_cut_on_the_page_only() -> None:
     )
     assert fitted(short) is short
     assert fitted(long) == Long(long, ROWS)
+
+
+def test_the_ranking_has_as_many_systems_as_a_table_beside_people_and_published_ones() -> None:
+    def line(name: str, value: float, kind: Kind) -> Line:
+        return Line(name, {"accuracy": Estimate(value, value, value, 50, 0.5)}, kind)
+
+    systems = [line(f"s{place}", place / 100, "system") for place in range(ROWS + 2)]
+    shown = page_of.ranked([*systems, line("people", 0.99, "people"), line("best", 0.001, "published")])
+    assert [each.name for each in shown] == ["people", *(f"s{n}" for n in range(ROWS + 1, 1, -1)), "best"]
 
 
 def test_systems_without_room_for_their_names_are_drawn_by_rank() -> None:

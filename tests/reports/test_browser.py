@@ -172,6 +172,71 @@ def test_the_item_browser_filters(written: Path, sample: Split, chromium: Any, w
     assert all(address.startswith(("file:", "data:")) for address in addresses), addresses
 
 
+def press(chromium: Any, *keys: str) -> None:
+    from selenium.webdriver import ActionChains
+
+    for key in keys:
+        ActionChains(chromium).send_keys(key).perform()
+
+
+FOCUS = """const one = document.activeElement, ring = getComputedStyle(one), box = one.getBoundingClientRect();
+  return {kind: one.className || one.tagName, text: one.textContent, place: one.place ?? null,
+    shown: ring.outlineStyle === 'solid' && parseFloat(ring.outlineWidth) >= 2,
+    inside: !one.closest('.list') || (box.top >= one.closest('.list').getBoundingClientRect().top - 1
+      && box.bottom <= one.closest('.list').getBoundingClientRect().bottom + 1)}"""
+
+
+def test_the_item_browser_is_used_by_the_keyboard_alone(written: Path, sample: Split, chromium: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    chromium.set_window_size(1200, 900)
+    chromium.get("about:blank")
+    chromium.get(f"file://{written}/report.html")
+    focus = lambda: chromium.execute_script(FOCUS)  # noqa: E731
+    stops: list[str] = []
+    while not stops or (stops[-1] != "row" and len(stops) < 60):
+        press(chromium, Keys.TAB)
+        assert focus()["shown"], focus()
+        stops.append(focus()["kind"])
+    assert stops[-7:] == ["search", "system", "outcome", "attribute", "order", "pairs", "row"]
+    count = len(sample.items)
+    for place in range(1, 30):  # more rows than are painted at once
+        press(chromium, Keys.ARROW_DOWN)
+        assert (focus()["place"], focus()["shown"], focus()["inside"]) == (place, True, True)
+    for key, place in ((Keys.END, count - 1), (Keys.HOME, 0), (Keys.ARROW_UP, 0), (Keys.ARROW_DOWN, 1)):
+        press(chromium, key)
+        assert (focus()["place"], focus()["inside"]) == (place, True)
+    press(chromium, Keys.PAGE_DOWN)
+    before = focus()["place"]
+    assert before > 3
+    press(chromium, Keys.ENTER)
+    assert chromium.find_elements("css selector", "dialog[open]")
+    press(chromium, Keys.ESCAPE)
+    assert not chromium.find_elements("css selector", "dialog[open]")
+    assert focus()["place"] == before, "the focus is where it was"
+    chromium.execute_script("document.querySelector('.outcome').focus()")
+    press(chromium, Keys.ARROW_DOWN)
+    said = lambda: chromium.find_element("css selector", ".count").text  # noqa: E731
+    WebDriverWait(chromium, 10).until(lambda _: said() == f"{len(range(0, count, 4))} of {count} items")
+
+
+def test_a_link_to_a_folded_section_opens_it(written: Path, chromium: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    chromium.get("about:blank")
+    chromium.get(f"file://{written}/report.html")
+    folded = chromium.find_elements("css selector", "details:not([open])")
+    assert folded
+    name = folded[-1].get_attribute("id")
+    chromium.execute_script("document.querySelector(`nav a[href='#${arguments[0]}']`).focus()", name)
+    press(chromium, Keys.ENTER)
+    assert folded[-1].get_property("open")
+    chromium.get("about:blank")
+    chromium.get(f"file://{written}/report.html#{name}")
+    assert chromium.find_element("id", name).get_property("open")
+
+
 @pytest.mark.slow
 def test_a_report_over_100_000_rows_opens_in_under_three_seconds(tmp_path: Path, chromium: Any) -> None:
     draw = random.Random(0)

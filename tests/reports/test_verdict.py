@@ -1,5 +1,6 @@
 """The sentences at the top of a report: who is best, by how much, is that sure, how far from people."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,22 @@ def test_the_best_of_several_is_set_beside_the_next_and_people(tmp_path: Path, s
     assert second.endswith("1 of the others cannot be told from it.")
     assert people.startswith("People have 94.4 % right (published, on other items): ")
     assert people.endswith("points more.")
+
+
+def test_the_number_of_those_that_do_not_differ_is_not_read_from_letters(
+    tmp_path: Path, sample: Split
+) -> None:
+    """With more than 26 groups, letters such as "ah" were taken for the first group."""
+    chapter = Chapter("t", pools(tmp_path, sample, 2, 9, 8), {})
+    named = [
+        replace(line, group=group)
+        for line, group in zip(overview.lines(chapter), ("ah–aj", "a", "ab"), strict=False)
+    ]
+    assert verdict.sentences(chapter, named)[1].endswith(" 1 of the others cannot be told from it.")
+    apart = Chapter("t", pools(tmp_path / "apart", sample, 2, 60), {})
+    more = Chapter("t", pools(tmp_path / "more", sample, 2, 3, 90), {})
+    assert "others" not in verdict.sentences(apart, overview.lines(apart))[1], "there is one other"
+    assert verdict.sentences(more, overview.lines(more))[1].endswith(" It differs from all others.")
 
 
 def test_systems_that_are_equal_are_not_less_than_nothing_apart(tmp_path: Path, sample: Split) -> None:
