@@ -261,7 +261,8 @@ def _lines(path: Path, problems: Problems, newline: str = "\n", encoding: str = 
     if start.startswith(BOM):
         problems.add(None, "starts with a byte-order mark, which was removed", "save it as UTF-8 without BOM")
     console = Console(stderr=True)
-    quiet = not console.is_terminal or path.stat().st_size < SHOWS_BAR
+    terminal = console.is_terminal and console.file.isatty()  # FORCE_COLOR makes no terminal of a file
+    quiet = not terminal or path.stat().st_size < SHOWS_BAR
     noted = False
     with open_with_bar(
         path, "rb", description=path.name, console=console, transient=True, disable=quiet

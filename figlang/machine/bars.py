@@ -34,6 +34,14 @@ def track(steps: Iterable[T], what: str, total: int | None = None) -> Iterator[T
         yield from bar.track(steps, total=total, description=what)
 
 
+def drawn_on(console: Console) -> bool:
+    """Whether a console is a terminal, where a bar is drawn again and again in one place.
+
+    FORCE_COLOR asks for colours in a file or pipe. A bar there would be many lines and codes of a cursor.
+    """
+    return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
+
+
 def progress(wanted: bool, *more: ProgressColumn) -> Progress:
     """A bar on standard error, which disappears at its end.
 
@@ -46,5 +54,5 @@ def progress(wanted: bool, *more: ProgressColumn) -> Progress:
     """
     console = Console(stderr=True)
     columns = (*Progress.get_default_columns(), *more, TimeElapsedColumn())
-    shown = wanted and _shown.get() and console.is_terminal
+    shown = wanted and _shown.get() and drawn_on(console)
     return Progress(*columns, console=console, transient=True, disable=not shown)

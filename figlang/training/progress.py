@@ -16,6 +16,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from figlang.machine.bars import drawn_on
+
 BAR = 24  # characters: with the columns beside it, a line of 80 is not full
 FIRST, EVERY = 15.0, 60.0  # seconds before the first estimate, and between the later ones
 
@@ -27,7 +29,7 @@ def shown(wanted: bool, logger: logging.Logger) -> list[Callback]:
         wanted: Show bars, if standard error is a terminal.
         logger: Takes the estimates.
     """
-    bars = wanted and Console(stderr=True).is_terminal
+    bars = wanted and drawn_on(Console(stderr=True))
     pace = Pace(logger, again=not bars)
     return [pace, OneLine()] if bars else [pace]
 

@@ -3,6 +3,7 @@
 import io
 import logging
 import re
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 from torch import nn
 
+from figlang.machine import bars
 from figlang.training import progress
 from figlang.training.fitting import _least_memory
 from figlang.training.progress import OneLine, Pace, duration
@@ -31,6 +33,15 @@ def test_the_bar_is_one_line_of_80() -> None:
     (line,) = {line for line in lines if line}
     assert line.startswith("epoch 99 of 100")
     assert "12000/12345" in line
+
+
+def test_forced_colours_make_no_bar_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert Console(stderr=True).is_terminal
+    assert [type(one) for one in progress.shown(True, logging.Logger("bars"))] == [Pace]
+    assert list(bars.track(range(3), "counting")) == [0, 1, 2]
+    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
 
 
 def paced(monkeypatch: pytest.MonkeyPatch, seconds: list[float], again: bool, last: int) -> list[str]:
