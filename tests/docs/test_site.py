@@ -90,6 +90,35 @@ def test_the_search_finds(site: Path, words: str) -> None:
     assert titled or words in ("bos", "LaTeX", "Fig-QA"), f"no heading says {words}"
 
 
+def test_guides_come_before_results_in_the_search(site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    boosts: dict[str, set[float]] = {}
+    for entry in index["docs"]:
+        boosts.setdefault(entry["location"].partition("/")[0], set()).add(entry.get("boost", 1))
+    middle = boosts["reference"] | boosts["tasks"]
+    assert min(boosts["start"] | boosts["guides"]) > max(middle)
+    assert max(boosts["results"] | boosts["design"]) < max(middle)
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("fine-tune", "guides/train"),
+        ("Ollama", "guides/served-models"),
+        ("out of memory", "guides/big-models"),
+        ("resume", "guides/train"),
+        ("offline", "start/install"),
+        ("Spanish", "guides/own-data"),
+    ],
+)
+def test_words_of_a_new_user_are_on_the_page_that_helps(site: Path, words: str, page: str) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    texts = [
+        entry["title"] + entry["text"] for entry in index["docs"] if entry["location"].startswith(f"{page}/")
+    ]
+    assert words.lower() in " ".join(texts).lower()
+
+
 def test_no_made_table_is_left_out(site: Path) -> None:
     for path in site.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
