@@ -16,6 +16,7 @@ from figlang.config.roots import ROOTS
 from tests.running import ROOT, TINY, environment
 
 HEAVY = {"scipy.stats", "torch", "pytorch_lightning", "transformers", "peft", "datasets"}
+HEAVY |= {"figlang.files.stored"}  # it builds the schemas of all files
 # Runs words after one another, and then says which heavy libraries were loaded.
 SCRIPT = f"""
 import contextlib, io, runpy, sys

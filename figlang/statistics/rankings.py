@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from figlang.errors import FiglangError
-from figlang.files import folders, stored
+from figlang.files import folders
 from figlang.files.whole import whole_file
 from figlang.statistics.association import Case
 from figlang.statistics.metrics import Estimate, ratio
@@ -125,6 +125,8 @@ def read(path: Path) -> list[Ranking]:
     """
     if not path.is_file():
         raise FiglangError(f"no rankings file {path}; figlang reproduce writes one")
+    from figlang.files import stored  # its schemas take a tenth of the time of `figlang reproduce --help`
+
     rankings: dict[str, Ranking] = {}
     remedy = "restore the file or generate again"
     for number, row in stored.rows(path, stored.RANKING, "a ranking", remedy):
