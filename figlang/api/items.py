@@ -30,7 +30,7 @@ class Items(Sequence[Item], Shown):
         data: The options that the items were loaded with; None if they are the caller's own.
         role: `train`, `validation` or `test`.
         paths: Where the files of `data` are; None if the items are the caller's own.
-        words: The words by which `figlang evaluate` gets the same items; none if no words do.
+        words: The words of `figlang evaluate` that give the same items; empty if there are none.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Items(Sequence[Item], Shown):
         """The items of a category.
 
         Args:
-            attributes: A value for each attribute that counts.
+            attributes: The wanted value of an attribute, for example `commonsense="objects"`.
 
         Returns:
             The items that have all of these values.
@@ -170,7 +170,7 @@ def load(name: str, split: str = "validation", *, folder: str | None = None, **o
     """Load the items of a benchmark or of a file.
 
     Args:
-        name: A preset of `data=` (`figlang describe` lists them), or a file of your own.
+        name: A preset of `data=` (`figlang tasks` lists them), or a file of your own.
         split: `train`, `validation` (also called `dev`) or `test`.
         folder: The folder with the data sets. None: the folder that FIGLANG_DATA names or, without it, a
             download.

@@ -144,7 +144,7 @@ def _text(axes: Any, said: str, at: tuple[float, float], colour: str) -> None:
 
 
 def _key(axes: Any, said: str, left: float, line: int, colour: str) -> None:
-    """A line of the key above the names, the first from below being 1."""
+    """A line of the key above the names. Line 1 is the lowest."""
     axes.annotate(
         said,
         (0, 1),

@@ -28,9 +28,10 @@ HEADINGS = {
     "scoring_details": "details of the scoring",
     "prompt_details": "details of the prompt",
 }
-# The model is in every name. Weights and details are long: they are in the legend first.
+# The order in which properties are added to names. The model is in every name. The weights come last, because
+# they are long.
 TELLING = [key for key in HEADINGS if key not in ("model", "base")] + ["base"]
-# Most systems are alike in these, so that only the others say theirs.
+# If most systems are alike in one of these, only the others say theirs.
 USUAL = ("trained", "before", "loss", "tuning", "averaged", "text", "precision")
 SILENT = ("", "none")
 LETTER = "letter"
@@ -91,7 +92,7 @@ def _prompt(prompt: str) -> str:
 def short(systems: Sequence[Described]) -> list[str]:
     """A name for each system.
 
-    A property is said where the names before it were the same. If most systems are alike in the training,
+    A property is added where names would be the same without it. If most systems are alike in the training,
     only the others say it. If some reply with letters, which is another measure than scores, each system
     says its scoring. A name that was given by `name=` is kept. If nothing tells two systems apart, the names
     are their folders.

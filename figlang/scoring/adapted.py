@@ -10,7 +10,7 @@ PROMPT = "learnt_prompt"
 def adapted(network: Any) -> bool:
     """Whether a network is one of peft's, with adapters laid over another one.
 
-    peft takes a second to import. Whoever has such a network has imported it.
+    peft takes a second to import, so it is not imported here: whoever has such a network has done it.
     """
     peft = sys.modules.get("peft")
     return peft is not None and isinstance(network, peft.PeftModel)

@@ -40,8 +40,8 @@ class MaskedScorer:
 
     Every distinct masked sequence is read once: options that differ in one token share the sequence in which
     it is masked. The vocabulary matrix is applied only to the place that is predicted. A probe finds whether
-    the head needs whole sequences. It then gets them, with the same results. A network in bf16 is run in
-    bf16, and log-probabilities are computed in float32. Dropout is off.
+    the head needs whole sequences. If it does, it gets them; the results are the same. A network in bf16 is
+    run in bf16, and log-probabilities are computed in float32. Dropout is off.
 
     Args:
         network: An encoder with a masked-LM head.

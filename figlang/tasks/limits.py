@@ -15,7 +15,7 @@ def limited(split: Split, limit: int) -> Split:
 
     Returns:
         The first items of the split, or of each of its parts. Shares of parts are as even as their sizes
-        allow, so that a part that comes first is not all there is.
+        allow, so that the result is not only the first part.
     """
     total = len(split.items)
     if len(split.parts) < 2 or sum(split.parts) != total:

@@ -41,11 +41,12 @@ class LengthBuckets(Sampler[list[int]]):
         batch_size: See above.
         max_tokens: See above; None for no limit.
         seed: Seed of the order.
-        groups: The group of each item; None if items have none. Items of a group come together, TOGETHER at a
-            time: they are in the same batch, unless it is full between them.
+        groups: The group of each item; None if items have none. TOGETHER items of a group come together:
+            they are in the same batch, unless it is full after the first of them.
 
     Attributes:
-        done: The first batches of the next epoch that are left out: an interrupted fit has already seen them.
+        done: How many batches at the beginning of the next epoch are left out, because an interrupted fit has
+            already seen them.
         rank: Number of this process.
         world: Number of processes. Each gets its share of every batch, so a step sees the same items with any
             number of processes.
@@ -148,8 +149,8 @@ class LengthBuckets(Sampler[list[int]]):
 class ChoiceData(LightningDataModule):
     """Batches of encoded examples for a fit. `selection`, if it is not empty, is a second validation set.
 
-    `groups` are those of LengthBuckets, of the training examples.
-    With `uncut`, a step cuts its training items into parts itself.
+    `groups` has the group of each training example (see LengthBuckets). With `uncut`, a step cuts its
+    training items into parts itself.
     """
 
     def __init__(

@@ -71,7 +71,7 @@ def _made(
 
 
 def _grouped(method: MethodConfig, named: list[Named], ratio: float) -> list[Group]:
-    """Groups of parameters with a rate each: by depth, and apart for the second matrices of adapters."""
+    """Groups of parameters, each with its rate: by depth, and with second matrices of adapters apart."""
     if method.layer_decay < 1:
         wanted = groups(named, method.lr, method.layer_decay)
     else:

@@ -49,7 +49,11 @@ class LoggerConfig(Section):
     entity: str | None = option(
         None, "User or team of W&B, workspace of Comet. null: the default of the account."
     )
-    mode: str = option("offline", "Mode of W&B and Comet.", ("online", "offline", "disabled"))
+    mode: str = option(
+        "offline",
+        "Mode of W&B and Comet. offline: keep everything on this machine.",
+        ("online", "offline", "disabled"),
+    )
     uri: str | None = option(
         None, "Address of MLflow's server. null: MLFLOW_TRACKING_URI, or mlflow.db below paths.runs."
     )

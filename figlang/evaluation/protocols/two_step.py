@@ -43,7 +43,7 @@ class TwoStep(LetteredProtocol):
     def _choices(
         self, questions: Sequence[Lettered], chats: Sequence[Sequence[Chat]], speaker: Speaker
     ) -> list[list[Reply]]:
-        """A reply for each interpretation: a list for each draw, in the order of the questions."""
+        """The replies to the interpretations: one list for each draw, in the order of the questions."""
         owners, counts = (
             [one.item.id for one in questions],
             [len(one.item.options) for one in questions],

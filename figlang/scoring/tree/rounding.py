@@ -11,14 +11,15 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-# For float32: five times the largest difference seen where one place depended on near ties, and a tenth of
-# the effect of a wrong mask.
+# The difference that is allowed in float32. It is five times the largest one that was seen where a place
+# depended on near ties, and a tenth of the effect of a wrong mask.
 EXACT = 1e-2
 STEP = 2.0**-7  # one unit in the last place of bf16
-# Another rounding moves most places up to twice as far as such a step in the embeddings; a wrong mask moves
-# them 20 times as far.
+# A step in the embeddings moves the log-probabilities by some length. Another rounding moves most places by
+# up to twice this length, and a wrong mask by 20 times.
 TIMES = 4
-# this share of places must agree in few bits; others may depend on near ties, which any rounding moves far
+# In few bits, this share of places must agree. The others may depend on near ties, which any rounding moves
+# far.
 MOST = 0.75
 
 
