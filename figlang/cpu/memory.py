@@ -1,6 +1,7 @@
-"""Keep freed memory in the process instead of giving it back to the system."""
+"""What libraries keep in the process: freed memory, and code that was made for products of one shape."""
 
 import ctypes
+import os
 import sys
 
 # Numbers of mallopt's settings in glibc's malloc.h, and the largest mmap threshold that it accepts.
@@ -23,3 +24,20 @@ def keep_freed_memory() -> bool:
         return False
     settings = {M_MMAP_THRESHOLD: LARGEST_THRESHOLD, M_TRIM_THRESHOLD: 2**31 - 1, M_TOP_PAD: 64 * 2**20}
     return all(library.mallopt(setting, value) == 1 for setting, value in settings.items())
+
+
+# Where oneDNN, and torch's layer over it, read how many shapes they keep code for. By default it is 1,024.
+CAPACITIES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
+# More than the products of one pack in each of two threads; the next layer has the same shapes.
+KEPT_SHAPES = 64
+
+
+def keep_little_code() -> None:
+    """Make oneDNN keep the code of the last products only. Call it before the first product.
+
+    It makes code for every shape of a product. When items are scored, nearly each pack has another number of
+    tokens, so that code is used in the layers of one pack and never again. All of it took 17 KB an item.
+    A number that the user has set stays.
+    """
+    for name in CAPACITIES:
+        os.environ.setdefault(name, str(KEPT_SHAPES))

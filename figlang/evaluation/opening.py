@@ -14,6 +14,7 @@ from figlang.config import (
     settings_of_data,
 )
 from figlang.config.signature import digest
+from figlang.cpu.memory import keep_little_code
 from figlang.errors import FiglangError
 from figlang.evaluation import runtime
 from figlang.machine.several import one_of_several
@@ -55,6 +56,7 @@ def items(config: EvaluateConfig) -> Split:
             them.
     """
     runtime.start(config.seed, config.trainer)
+    keep_little_code()
     split = unseen(config, data.load(config.split, config.data, config.paths))
     runtime.log_notes(split.notes)
     return split

@@ -49,6 +49,30 @@ class Sequences(Sequence[Tokens]):
         return (self[place] for place in range(len(self)))
 
 
+class Chosen(Sequence[Tokens]):
+    """Some of many sequences, which are not copied.
+
+    Args:
+        sequences: All of them.
+        places: Which of them, in their order.
+    """
+
+    def __init__(self, sequences: Sequence[Tokens], places: Sequence[int]) -> None:
+        self._sequences, self._places = sequences, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> Tokens: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Tokens]: ...
+    def __getitem__(self, place: int | slice) -> Tokens | list[Tokens]:
+        if isinstance(place, slice):
+            return [self._sequences[each] for each in self._places[place]]
+        return self._sequences[self._places[place]]
+
+
 class Slices(Sequence[Tensor]):
     """Short tensors that stand one behind another in a long one.
 
@@ -87,6 +111,5 @@ class Slices(Sequence[Tensor]):
 
 
 def from_array(numbers: "array[int]") -> Tensor:
-    """The numbers of an array (4 or 8 bytes each) as a tensor (int64)."""
-    kind = {4: torch.int32, 8: torch.int64}[numbers.itemsize]
-    return torch.frombuffer(numbers, dtype=kind).long() if numbers else torch.empty(0, dtype=torch.long)
+    """The numbers of an array of 4 bytes each as a tensor (int32), which shares its memory."""
+    return torch.frombuffer(numbers, dtype=torch.int32) if numbers else torch.empty(0, dtype=torch.int32)

@@ -12,6 +12,7 @@ from hashlib import blake2b
 from typing import Protocol
 
 from figlang.config import ScoringConfig
+from figlang.scoring.distinct import SIZE, Distinct
 from figlang.scoring.measured import ItemStrings, LogProbs, Places, Record, RefusedError, Worded
 from figlang.scoring.requests import Request, Scored, naming
 from figlang.scoring.wording import Wording
@@ -143,7 +144,7 @@ class Strings:
 
     def __init__(self, wording: Wording) -> None:
         self._wording = wording
-        self._places: dict[bytes, int] = {}
+        self._distinct = Distinct()
         self.requests: list[Request] = []
         self.sizes = array("i")
         self.owners: list[str] = []
@@ -155,7 +156,7 @@ class Strings:
 
     def forget(self) -> None:
         """Forget which requests there were: no item follows."""
-        self._places.clear()
+        self._distinct = Distinct()
 
     def add(self, item: Item, shown: str, pair: tuple[Item, ...], blind: bool) -> ItemStrings:
         """Word an item.
@@ -188,8 +189,8 @@ class Strings:
     def _place(self, item: Item, request: Request) -> int:
         context, continuation = (text.encode(errors="surrogatepass") for text in request)
         # A digest, since the texts of all items are large.
-        key = blake2b(b"%d %b%b" % (len(context), context, continuation), digest_size=16).digest()
-        place = self._places.setdefault(key, len(self.sizes))
+        key = blake2b(b"%d %b%b" % (len(context), context, continuation), digest_size=SIZE).digest()
+        place = self._distinct.place(key)
         if place == len(self.sizes):
             self.requests.append(request)
             self.sizes.append(len(continuation))

@@ -176,26 +176,6 @@ def test_release_undoes_hasten() -> None:
     assert ALL_ATTENTION_FUNCTIONS["sdpa"] is usual
 
 
-def test_kept_memory_is_used_again_without_page_faults() -> None:
-    def faults(kept: bool) -> int:
-        program = (
-            "import resource, sys\n"
-            "from figlang.cpu.memory import keep_freed_memory\n"
-            f"if {kept} and not keep_freed_memory(): sys.exit('another C library')\n"
-            "before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
-            "for _ in range(10):\n"
-            "    blocks = [bytearray(24 * 2**20) for _ in range(4)]\n"
-            "    del blocks\n"
-            "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)\n"
-        )
-        result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-        if "another C library" in result.stderr:
-            pytest.skip("only glibc can keep freed memory")
-        return int(result.stdout)
-
-    assert 4 * faults(kept=True) < faults(kept=False)
-
-
 @pytest.mark.parametrize(
     ("given", "turns"),
     [({}, "4000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, "None")],

@@ -7,6 +7,8 @@ holds, so the last tests count these.
 import gc
 import tracemalloc
 from collections.abc import Callable, Iterator
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,14 +16,17 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from figlang.config import PromptConfig, ScoringConfig
+from figlang.runs import recomputed
+from figlang.runs.predictions import BLIND, FORWARD, write_predictions
 from figlang.scoring.likelihood import Directions, choose
 from figlang.scoring.requests import TOGETHER, Request, SpanFinder
 from figlang.scoring.tree.causal import CausalScorer
+from figlang.scoring.tree.trie import grow
 from figlang.scoring.wording import Wording
-from figlang.types import Item
+from figlang.types import Item, Prediction
 from tests.causal_models import network
 
-FEW, MANY = 200, 1200
+FEW, MANY = 500, 2500
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +85,35 @@ def test_an_item_that_was_scored_keeps_little_more_than_a_kilobyte(scorer: Causa
     assert an_item(lambda count: traced(scorer, count)[0]) < 1_200
 
 
-def test_an_item_that_is_scored_takes_less_than_three_kilobytes(scorer: CausalScorer) -> None:
-    assert an_item(lambda count: traced(scorer, count)[1]) < 3_000
+def test_an_item_that_is_scored_takes_less_than_two_kilobytes(scorer: CausalScorer) -> None:
+    assert an_item(lambda count: traced(scorer, count)[1]) < 2_000
+
+
+def test_an_item_whose_predictions_are_read_back_takes_less_than_two_kilobytes(tmp_path: Path) -> None:
+    def peak(count: int) -> int:
+        rows = [Prediction.of(item, (0.25 + item.id.count("1"), 1.5)) for item in items(count)]
+        for name in (FORWARD, BLIND):
+            write_predictions(tmp_path / name, rows)
+        del rows
+        gc.collect()
+        tracemalloc.start()
+        try:
+            recomputed.measured(tmp_path)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert an_item(peak) < 2_000
+
+
+def test_a_node_of_a_trie_takes_few_bytes(scorer: CausalScorer) -> None:
+    requests = (
+        Request(f"the room {number} was an oven . ", f"it was hot {number}") for number in range(MANY)
+    )
+    trie = grow(scorer.encoder.encode(requests)[0])
+    tensors = [getattr(trie, each.name) for each in fields(trie) if each.name != "spans"]
+    assert sum(tensor.nbytes for tensor in tensors) <= 32 * len(trie.tokens)
+    assert trie.spans.values.nbytes == 4 * len(trie.spans.values)
 
 
 def test_no_tensor_is_kept_for_an_item(scorer: CausalScorer) -> None:

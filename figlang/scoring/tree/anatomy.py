@@ -213,7 +213,7 @@ def _not_split(anatomy: Anatomy, trie: Trie, expected: Reference) -> str | None:
         logits_RV = anatomy.head(padded(anatomy.body, [trie.tokens[nodes]])[0][0])
     except Exception as error:  # an encoder-decoder body needs inputs of both parts
         return f"its vocabulary matrix does not fit its body ({one_line(error)})"
-    difference = expected.at(torch.searchsorted(trie.read, nodes)).differs(logits_RV)
+    difference = expected.at(torch.searchsorted(trie.read.long(), nodes)).differs(logits_RV)
     return (
         f"its logits are not what its vocabulary matrix makes of its body's states ({difference})"
         if difference

@@ -1,6 +1,7 @@
 """Log-probabilities of continuations by a causal language model. What requests share is computed once."""
 
 import logging
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 
@@ -15,7 +16,7 @@ from figlang.cpu.packed import lay_out
 from figlang.cpu.parts import untouched
 from figlang.cpu.side_by_side import side_by_side
 from figlang.machine import bars
-from figlang.scoring.flat import Slices, Tokens
+from figlang.scoring.flat import Chosen, Slices, Tokens
 from figlang.scoring.requests import Request, RequestEncoder, Scored
 from figlang.scoring.tree.anatomy import STATELESS, dissect, others
 from figlang.scoring.tree.states import States, for_threads, tree_reads, tree_states, whole_states
@@ -29,9 +30,10 @@ LEAST = 1024  # fewer tokens are not worth a thread of their own
 class CausalScorer:
     """Scores requests with a causal network. Build it once for each network, because it probes the network.
 
-    Every distinct prefix of the token sequences is read once. The prefixes form a trie, which is cut into
-    packs. In a pack, a token attends to its own path (design: SpecInfer's tree attention, arXiv 2305.09781).
-    The vocabulary matrix is applied only where a token is scored.
+    Every distinct prefix of the token sequences is read once, or once in each `part` of very many sequences.
+    The prefixes form a trie, which is cut into packs. In a pack, a token attends to its own path (design:
+    SpecInfer's tree attention, arXiv 2305.09781). The vocabulary matrix is applied only where a token is
+    scored.
 
     The probe compares this with the plain network. Distinct sequences are run whole and padded if the results
     differ (recurrent networks), if a part is of unknown code, or if an input is longer than an attention
@@ -53,6 +55,7 @@ class CausalScorer:
         pack: Tokens that are read together; None chooses a number.
         batch_tokens: The most tokens of a batch of whole sequences.
         logits: The most logits at a time; for each half of a trie at least one row.
+        part: The most tokens of all sequences of a trie, or one sequence.
 
     Attributes:
         anatomy: What the probe found about the network.
@@ -67,6 +70,7 @@ class CausalScorer:
         pack: int | None = None,
         batch_tokens: int = 1024,
         logits: int = 2**24,
+        part: int = 2**21,
     ) -> None:
         config = network.config.get_text_config()
         self.encoder = RequestEncoder(
@@ -74,6 +78,7 @@ class CausalScorer:
         )
         self._batch_tokens = batch_tokens
         self._logits = logits
+        self._part = part
         self.anatomy = dissect(network.eval())
         # Attention to other branches is wasted work that grows with the pack. A GPU hides it. A CPU does so
         # only if attention is cut into blocks.
@@ -125,15 +130,12 @@ class CausalScorer:
                 [place for place, length in enumerate(lengths) if not reasons[length]] if alone else every
             )
             for places, whole in ((shared, False), (alone, True)):
-                if not places:
-                    continue
-                trie = grow(
-                    sequences if len(places) == len(every) else [sequences[place] for place in places]
-                )
-                values, used = self._run(trie, matrix, whole, in_threads and not whole, bar)
-                read, positions = read + used, positions + trie.positions
-                found.append((places, trie.spans.of(values)))
-        return Scored(_in_order(found, len(every)), truncated, sum(lengths), read, positions, fallback)
+                for part in _parts(places, lengths, self._part):
+                    trie = grow(Chosen(sequences, part))
+                    values, used = self._run(trie, matrix, whole, in_threads and not whole, bar)
+                    read, positions = read + used, positions + trie.positions
+                    found.append((part, trie.spans.of(values)))
+        return Scored(_in_order(found, sequences), truncated, sum(lengths), read, positions, fallback)
 
     def _run(
         self, trie: Trie, matrix: nn.ModuleList, whole: bool, in_threads: bool, bar: Progress
@@ -205,9 +207,27 @@ class CausalScorer:
         return whole_states(anatomy.network if anatomy.not_split else anatomy.body, trie, tokens)
 
 
-def _in_order(found: list[tuple[Sequence[int], Slices]], count: int) -> Sequence[Tensor]:
+def _parts(places: Sequence[int], lengths: Sequence[int], most: int) -> Iterator[Sequence[int]]:
+    """Cut places of sequences so that the sequences of a part have at most so many tokens, or are one."""
+    begin = tokens = 0
+    for end, place in enumerate(places):
+        tokens += lengths[place]
+        if tokens > most and end > begin:
+            yield places[begin:end]
+            begin, tokens = end, lengths[place]
+    if begin < len(places):
+        yield places[begin:]
+
+
+def _in_order(found: list[tuple[Sequence[int], Slices]], sequences: Sequence[Tokens]) -> Sequence[Tensor]:
     """The values of all sequences, of parts of them with their places."""
     if len(found) == 1:
         return found[0][1]
-    by_place = {place: values for places, part in found for place, values in zip(places, part, strict=True)}
-    return [by_place[place] for place in range(count)]
+    ends = array("q", [0])
+    for ids, start in sequences:
+        ends.append(ends[-1] + len(ids) - start)
+    ordered = Slices(torch.empty(ends[-1]), ends[1:])
+    for places, part in found:
+        for place, values in zip(places, part, strict=True):
+            ordered[place].copy_(values)
+    return ordered

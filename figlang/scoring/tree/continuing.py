@@ -126,7 +126,7 @@ class Continuation:
     ) -> Iterator[Chunk]:
         # One token is added to each prompt, so that the prompt's last token is read.
         trie = grow([Tokens([*prompts[number], 0], len(prompts[number])) for number in numbers])
-        ends = torch.stack([trie.parents[span[0]] for span in trie.spans])
+        ends = torch.stack([trie.parents[span[0]] for span in trie.spans]).long()
         for read in tree_reads(self.anatomy.body, trie, self.pack, keys, self.anatomy.steady):
             self.read += len(read.pack.nodes)
             members = torch.isin(ends, read.pack.nodes).nonzero()[:, 0]

@@ -126,9 +126,9 @@ def read_tree(
     )
     with in_blocks(blocks, len(tokens), cast=steady), adding_in_float32(body) if steady else nullcontext():
         states_NTH: Tensor = body(
-            input_ids=tokens[None].to(body.device),
+            input_ids=tokens[None].to(body.device, torch.long),
             attention_mask=mask_PK[None, None].to(body.device),
-            position_ids=depths[None].to(body.device),
+            position_ids=depths[None].to(body.device, torch.long),
             past_key_values=cache,
             use_cache=True,
         )[0]
@@ -174,7 +174,9 @@ def padded(network: PreTrainedModel, rows: list[Tensor]) -> Any:
     width = max(map(len, rows))
     lengths = torch.tensor([len(row) for row in rows])
     inputs = {
-        "input_ids": torch.stack([pad(row, (0, width - len(row))) for row in rows]).to(network.device),
+        "input_ids": torch.stack([pad(row, (0, width - len(row))) for row in rows]).to(
+            network.device, torch.long
+        ),
         "attention_mask": (torch.arange(width) < lengths[:, None]).long().to(network.device),
         "use_cache": False,
     }

@@ -6,6 +6,7 @@ Shape letters: V nodes, N nodes that are read, S scored nodes, K keys, P nodes o
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import merge
 from operator import itemgetter
 from sys import byteorder
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from figlang.scoring.flat import Slices, Tokens, from_array
 WIDTH = 16
 COPY = 8  # Copying a key into a block takes as long as this number of queries that use the key.
 LITTLE = 0.01  # Halves share at most this part of all nodes, and are cut at most so far from the middle.
+SORTED = 4096  # Sequences that are sorted at a time, since their keys take more room than they do.
 
 
 class Pack(NamedTuple):
@@ -47,6 +49,9 @@ class Section(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Trie:
     """Every distinct prefix of the sequences as one node, in an order in which parents come before children.
+
+    All numbers have 4 bytes, since many sequences have millions of nodes. Nodes of a pack have 8, as torch
+    wants them.
 
     Attributes:
         tokens: Token of each node, (V,).
@@ -102,7 +107,7 @@ class Trie:
             past = self._above(int(nodes[start]))
             most = size if keys is None else min(size, keys - len(past))
             stop = self._cut(nodes, start, most, most // 4)
-            yield Pack(past, nodes[start:stop])
+            yield Pack(past, nodes[start:stop].long())
             start = stop
 
     def halves(self, least: int) -> list[Section]:
@@ -198,17 +203,13 @@ def grow(sequences: Sequence[Tokens]) -> Trie:
 
     Sequences may be equal, or one may be the beginning of another.
     """
-    # Numbers of 4 bytes, since the trie of many sequences has millions of nodes.
     tokens, parents, depths, ends, path = (array("i") for _ in range(5))
-    bounds, keys = array("q", [0]), []
+    bounds = array("q", [0])
     for ids, start in sequences:
         bounds.append(bounds[-1] + len(ids) - start)
-        keys.append(_key(ids))
     spans = array("i", bytes(4 * bounds[-1]))
     before: list[int] = []
-    order = sorted(range(len(sequences)), key=keys.__getitem__)
-    del keys
-    for index in order:
+    for index in _sorted(sequences):
         ids, start = sequences[index]
         shared = _shared(before, ids)
         count = len(tokens)
@@ -232,18 +233,29 @@ def grow(sequences: Sequence[Tokens]) -> Trie:
     is_scored[places] = True
     asked = is_scored.nonzero()[:, 0]
     asked = asked[above[asked].argsort(stable=True)]
-    counts = torch.bincount(above[asked], minlength=len(tokens))
+    counts = torch.bincount(above[asked], minlength=len(tokens)).int()
     return Trie(
         tokens=from_array(tokens),
         parents=above,
         depths=from_array(depths),
         ends=from_array(ends),
         read=torch.unique(above[above >= 0]),
-        scored=asked,
-        firsts=counts.cumsum(0) - counts,
+        scored=asked.int(),
+        firsts=counts.cumsum(0, dtype=torch.int32) - counts,
         counts=counts,
         spans=Slices(places, bounds[1:]),
     )
+
+
+def _sorted(sequences: Sequence[Tokens]) -> Iterator[int]:
+    """The places of the sequences by their token ids. Equal ones stay in their order."""
+
+    def key(place: int) -> bytes:
+        return _key(sequences[place].ids)
+
+    places = range(len(sequences))
+    parts = [places[start : start + SORTED] for start in places[::SORTED]]
+    return merge(*(array("i", sorted(part, key=key)) for part in parts), key=key)
 
 
 def _key(ids: list[int]) -> bytes:

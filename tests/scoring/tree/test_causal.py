@@ -188,6 +188,24 @@ def test_states_stay_within_the_budget_too(monkeypatch: pytest.MonkeyPatch) -> N
     assert torch.equal(torch.cat(list(together)), torch.cat(list(at_once)))
 
 
+@pytest.mark.parametrize("part", [1, 40, 700])
+def test_parts_of_very_many_sequences_change_no_value(part: int) -> None:
+    plain = network("llama")
+    scorer = CausalScorer(plain, TOKENIZER, part=part)
+    whole = CausalScorer(plain, TOKENIZER)
+    check(plain, scorer, requests())
+    assert whole.score(requests()).read < scorer.score(requests()).read
+
+
+@pytest.mark.parametrize("part", [1, 700])
+def test_parts_keep_the_order_where_some_sequences_share_nothing(part: int) -> None:
+    plain = network("mistral", sliding_window=12)
+    scorer = CausalScorer(plain, TOKENIZER, part=part)
+    lengths = [len(tokens.ids) - 1 for tokens in scorer.encoder.encode(requests())[0]]
+    assert len({scorer.anatomy.reason(length) is None for length in lengths}) == 2
+    check(plain, scorer, requests())
+
+
 def test_states_that_wait_for_the_vocabulary_stay_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     budget, waiting = 40 * 32, []
     scorer = CausalScorer(network("llama"), TOKENIZER, pack=16, logits=budget)
