@@ -15,9 +15,9 @@ from figlang.files.whole import write_text
 from figlang.models import checkpoint
 from figlang.release import card
 from figlang.reports import concluding, figures, plots, showing, terminal
-from figlang.runs import recomputed, results, teachers
+from figlang.runs import recomputed, results, teachers, teaching
 from figlang.runs import training as runs
-from figlang.tasks import overlap, overlap_table
+from figlang.tasks import overlap_table
 from figlang.tasks import registry as data
 from figlang.training import agreement
 from figlang.types import Split
@@ -105,11 +105,18 @@ def _teachers(method: MethodConfig) -> dict[str, Any]:
 def _contamination(
     config: TrainConfig, run: runs.Run, loaded: checkpoint.Loaded, train: Split, validation: Split
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Search all stages for evaluation text. Returns the result, and the part of it for the validation split,
-    which is empty if a stage before this training is not known."""
+    """Search all stages, and those of teachers, for evaluation text.
+
+    Returns the result, and the part of it for the validation split, which is empty if a stage or the training
+    of a teacher is not known.
+    """
     before = cleanness.before_training(run.folder, loaded.manifest, train, config.paths)
     splits = overlap_table.evaluated(config.data, [config.data], config.paths)
-    overlaps = overlap.check(train, splits, before=before or ())
+    learnt = config.method.teacher and config.method.teacher_weight
+    taught = teaching.by(config.method.teacher, config.paths) if learnt else None
+    overlaps = cleanness.search(train, splits, before or (), taught)
+    if unknown := overlaps.get("teachers_unknown"):
+        log.warning("contamination: %s", cleanness.not_looked_at(unknown))
     return overlaps, {} if before is None else cleanness.of_overlaps(overlaps, validation)
 
 

@@ -1,7 +1,7 @@
 """Which evaluated items share text with the training items of a model, where these are known."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,8 @@ from figlang.config import EvaluateConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.files import stored
 from figlang.models.manifest import UNTRAINED, Manifest
-from figlang.runs import stages
+from figlang.runs import stages, teaching
+from figlang.runs.teaching import Taught
 from figlang.tasks import overlap
 from figlang.types import Split
 
@@ -39,10 +40,41 @@ def of_checkpoint(config: EvaluateConfig, manifest: Manifest, split: Split) -> d
         if kept := _kept(folder, manifest, split):
             return kept
         *before, last = stages.known(folder, manifest.trained_on, config.paths)
+        taught = teaching.of_run(folder, config.paths) if teaching.hashes(folder) else None
     except FiglangError as error:
         log.info("no accuracy on clean items: %s", error)
         return {}
-    return of_overlaps(overlap.check(last, [(config.data.name, config.split, split)], before=before), split)
+    overlaps = search(last, [(config.data.name, config.split, split)], before, taught)
+    if unknown := overlaps.get("teachers_unknown"):
+        log.info("no accuracy on clean items: %s", not_looked_at(unknown))
+    return of_overlaps(overlaps, split)
+
+
+def search(
+    train: Split,
+    evaluated: Sequence[tuple[str, str, Split]],
+    before: Sequence[Split],
+    taught: Taught | None,
+    n: int = overlap.N,
+) -> dict[str, Any]:
+    """Search for evaluation text in what a model and its teachers were trained on (`overlap.check`).
+
+    Args:
+        train: The training split of the last stage.
+        evaluated: Names of data, roles and splits.
+        before: The training splits of earlier stages.
+        taught: What its teachers were trained on; None without teachers.
+        n: Words in a row that count as overlap.
+    """
+    if taught is None:
+        return overlap.check(train, evaluated, n, before)
+    unknown = {"teachers_unknown": list(taught.unknown)} if taught.unknown else {}
+    return overlap.check(train, evaluated, n, before, taught.splits) | unknown
+
+
+def not_looked_at(unknown: Sequence[str]) -> str:
+    """A sentence, without its period, about teachers whose training items are not known."""
+    return f"the training items of {', '.join(unknown)}, from which the model learnt, are not known here"
 
 
 def of_overlaps(overlaps: Mapping[str, Any], split: Split) -> dict[str, Any]:
@@ -55,8 +87,10 @@ def of_overlaps(overlaps: Mapping[str, Any], split: Split) -> dict[str, Any]:
     Returns:
         `stages` and `training_items` that were searched, and in `touched` the training item that each item
             shares text with, by id. An item is touched if its context overlaps or has a near-duplicate. Empty
-            if the split was not searched.
+            if the split was not searched, or if what a teacher was trained on is not known.
     """
+    if overlaps.get("teachers_unknown"):
+        return {}
     evaluated = next((one for one in overlaps["evaluated"] if _holds(one, split)), None)
     if evaluated is None or "near" not in evaluated:
         return {}
@@ -108,4 +142,6 @@ def _kept(folder: Path, manifest: Manifest, split: Split) -> dict[str, Any]:
     document: Any = stored.document(path, stored.DOCUMENT, "evaluate it again")
     overlaps = document.get("contamination")
     searched = isinstance(overlaps, Mapping) and overlaps.get("stages") == stages.counted(manifest.trained_on)
+    if searched and teaching.hashes(folder) and "teacher_items" not in overlaps:
+        return {}  # of a version that did not search what teachers were trained on
     return of_overlaps(overlaps, split) if searched else {}

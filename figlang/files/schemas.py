@@ -210,6 +210,8 @@ class Overlaps(TypedDict):
     alike: NotRequired[Share]
     stages: NotRequired[Count]
     training_items: NotRequired[Count]
+    teacher_items: NotRequired[Count]
+    teachers_unknown: NotRequired[list[str]]
 
 
 @with_config(STRICT)

@@ -330,7 +330,9 @@ def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
     if (overlaps := document.get("contamination")) is None:
         return ""
     count = overlaps.get("training_items", document["data"]["train"]["items"])
-    table = overlap_table.table(overlaps, f"{count} training items")
+    of_teachers = overlaps.get("teacher_items")
+    more = "" if of_teachers is None else f" and {of_teachers} that only its teachers were trained on"
+    table = overlap_table.table(overlaps, f"{count} training items{more}")
     listed = "".join(f"- {line}\n" for line in overlap_table.ids(overlaps))
     text = f"\n## Contamination\n\n{markdown(table)}" + (
         f"\nContexts, each with its training item:\n\n{listed}" if listed else ""
@@ -339,6 +341,10 @@ def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
     if len(before) >= overlaps.get("stages", 1):
         looked = f"Only the items of {last} were looked at; what those of {', '.join(before)} before share"
         text += f"\n{looked} stands on the card that it began from.\n"
-    if document.get("teachers"):
+    if document.get("teachers") and of_teachers is None:
         text += "\nThe training items of its teachers were not looked at, except where they are its own.\n"
+    if unknown := overlaps.get("teachers_unknown"):
+        text += (
+            f"\nWhat these teachers were trained on was not looked at: {markdown_text(', '.join(unknown))}.\n"
+        )
     return text

@@ -29,9 +29,9 @@ from figlang.models import manifest as manifests
 from figlang.models.manifest import MANIFEST, Manifest
 from figlang.release import beside as beside_base
 from figlang.release import card, portable
-from figlang.runs import recomputed, results, stages, systems
+from figlang.runs import recomputed, results, stages, systems, teaching
 from figlang.runs.systems import LOG_PROBABILITIES, System
-from figlang.tasks import overlap, overlap_table
+from figlang.tasks import overlap_table
 from figlang.tasks import registry as data
 from figlang.types import Split
 
@@ -69,6 +69,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
     _check_data(content, train, validation)
     splits = overlap_table.evaluated(settings, [*against, settings], config.paths)
     earlier = stages.before(run, config.paths) if (run / "recipe.json").is_file() else []
+    taught = teaching.of_run(run, config.paths) if teaching.hashes(run) else None
     with whole_folder(folder) as beside:
         shutil.copytree(run / "model", beside, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
         _name_base(beside)
@@ -80,7 +81,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         evaluated = results.Evaluated(
             content["model"], facts, validation, "validation", content["data_name"], content["seed"]
         )
-        overlaps = overlap.check(train, splits, config.n, earlier)
+        overlaps = cleanness.search(train, splits, earlier, taught, config.n)
         document: dict[str, Any] = {
             **evaluated.document(beside, cleanness.of_overlaps(overlaps, validation)),
             **{name: content[name] for name in KEPT if name in content},
@@ -93,17 +94,21 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
             },
         }
         (beside / LOG_PROBABILITIES).unlink(missing_ok=True)
-        write_text(
-            beside / "config.yaml",
-            stored.text(run / "config.yaml", "put the file back, or train the run again"),
-        )
-        places = portable.places(run, config.paths.data)
-        _make_portable(beside, places)
-        document = json.loads(portable.named(json.dumps(document, ensure_ascii=False), places))
-        manifest = manifests.read(str(beside), str(beside), None)
-        write_text(beside / "README.md", card.card(manifest, document))
-        results.write(beside / "metrics.json", document)
+        _describe(beside, run, portable.places(run, config.paths.data), document)
     return folder
+
+
+def _describe(folder: Path, run: Path, places: Mapping[str, str], document: Mapping[str, Any]) -> None:
+    """Write the settings, the card and metrics.json of a checkpoint, without folders of this machine."""
+    write_text(
+        folder / "config.yaml",
+        stored.text(run / "config.yaml", "put the file back, or train the run again"),
+    )
+    _make_portable(folder, places)
+    content = json.loads(portable.named(json.dumps(document, ensure_ascii=False), places))
+    manifest = manifests.read(str(folder), str(folder), None)
+    write_text(folder / "README.md", card.card(manifest, content))
+    results.write(folder / "metrics.json", content)
 
 
 def annotate(config: ReleaseConfig) -> Path:

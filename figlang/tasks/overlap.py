@@ -9,7 +9,7 @@ never text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from figlang.statistics import metrics
@@ -41,7 +41,11 @@ class Overlap:
 
 
 def check(
-    train: Split, evaluated: Sequence[tuple[str, str, Split]], n: int = N, before: Sequence[Split] = ()
+    train: Split,
+    evaluated: Sequence[tuple[str, str, Split]],
+    n: int = N,
+    before: Sequence[Split] = (),
+    taught: Sequence[Split] | None = None,
 ) -> dict[str, Any]:
     """Search for contamination. The result is part of metrics.json.
 
@@ -50,20 +54,22 @@ def check(
         evaluated: Names of data, roles and splits.
         n: Words in a row that count as overlap.
         before: The training splits of earlier stages.
+        taught: The training splits of its teachers; None without teachers.
 
     Returns:
         Counts and ids, as JSON takes them.
     """
     stages = [*before, train]
+    others = _others(stages, taught or ())
     # What is evaluated is small; all n-grams of a large training set would fill the memory.
     wanted = {key for _, _, split in evaluated for item in split.items for key in every(item, n)}
     known: dict[Words, str] = {}
-    for item in (item for stage in stages for item in stage.items):
+    for item in (item for split in (*stages, *others) for item in split.items):
         for key in every(item, n):
             if key in wanted:
                 known.setdefault(key, item.id)
     found = [
-        asdict(against(known, data, role, split, n, near_duplicates(stages, split)))
+        asdict(against(known, data, role, split, n, near_duplicates([*stages, *others], split)))
         for data, role, split in evaluated
     ]
     dropped = [name for stage in stages for name in stage.dropped]
@@ -73,8 +79,20 @@ def check(
         "alike": ALIKE,
         "stages": len(stages),
         "training_items": sum(len(one.items) for one in stages),
+        **({} if taught is None else {"teacher_items": sum(len(one.items) for one in others)}),
     }
     return about | {"dropped": dropped, "evaluated": found}
+
+
+def _others(stages: Sequence[Split], taught: Sequence[Split]) -> list[Split]:
+    """The items of teachers that the model itself was not trained on, each once."""
+    known = {(item.context, frozenset(item.options)) for stage in stages for item in stage.items}
+    found = []
+    for split in taught:
+        own = {(item.context, frozenset(item.options)): item for item in split.items}
+        found.append(replace(split, items=tuple(item for key, item in own.items() if key not in known)))
+        known |= own.keys()
+    return found
 
 
 def against(

@@ -79,7 +79,13 @@ def test_teachers_change_what_is_learnt_in_any_order_and_not_at_weight_zero(home
     card = (home / "runs" / "both" / "seed0" / "model" / "README.md").read_text()
     assert "## Teachers" in card
     assert all(f"fold={fold}/2" in card for fold in (1, 2))
-    assert "The training items of its teachers were not looked at" in card
+    found = documents["both"]["contamination"]
+    assert (
+        f"{found['training_items']} training items and {found['teacher_items']} that only its teachers"
+        in card
+    )
+    assert "teachers_unknown" not in found
+    assert documents["both"]["clean"]["touched"].keys() >= documents["plain"]["clean"]["touched"].keys()
     assert "teacher" not in (home / "runs" / "plain" / "seed0" / "model" / "README.md").read_text()
 
 

@@ -1,0 +1,135 @@
+"""What the teachers of a model were trained on: text of it can reach the model through their scores."""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from figlang.config import PathsConfig
+from figlang.errors import FiglangError
+from figlang.files import stored
+from figlang.files.sources import sha256
+from figlang.models import manifest as manifests
+from figlang.models.manifest import MANIFEST, UNTRAINED
+from figlang.runs import outputs, spelled, stages
+from figlang.runs.predictions import FORWARD
+from figlang.types import Split
+
+HASH = 16  # digits of a hash of predictions in a recipe
+
+
+@dataclass(frozen=True)
+class Taught:
+    """What teachers were trained on.
+
+    Attributes:
+        splits: The training items of all stages of the teachers.
+        unknown: Names of the teachers whose training items are not known here.
+    """
+
+    splits: tuple[Split, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+def by(folders: Iterable[str | Path], paths: PathsConfig) -> Taught:
+    """What teachers were trained on, and the members of those that combine several systems.
+
+    Args:
+        folders: Folders of their results.
+        paths: Where the data are.
+    """
+    splits: dict[tuple[str, str, str], Split] = {}
+    unknown: dict[str, None] = {}
+    for folder in folders:
+        for name, found in _systems(Path(folder), paths):
+            if found is None:
+                unknown[name] = None
+            for split in found or ():
+                splits[split.name, split.sha256, split.drawn] = split
+    return Taught(tuple(splits.values()), tuple(unknown))
+
+
+def of_run(run: Path, paths: PathsConfig) -> Taught:
+    """What the teachers of a finished training were trained on; nothing if it had none.
+
+    Args:
+        run: Folder of the run or of the released checkpoint.
+        paths: Where the data are.
+    """
+    wanted = hashes(run)
+    if not wanted:
+        return Taught()
+    here = {sha256(folder / FORWARD)[:HASH]: folder for folder in _given(run) if (folder / FORWARD).is_file()}
+    found = by([here[one] for one in wanted if one in here], paths)
+    gone = tuple(dict.fromkeys(name for one, name in wanted.items() if one not in here))
+    return Taught(found.splits, (*found.unknown, *(name for name in gone if name not in found.unknown)))
+
+
+def hashes(run: Path) -> dict[str, str]:
+    """The teachers that a finished training learnt from: the name of each by the hash of its predictions."""
+    teachers = outputs.finished(run).get("teachers")
+    if isinstance(teachers, list):
+        return {each["sha256"][:HASH]: spelled.model(str(each["model"])) for each in teachers}
+    method = _method(run)
+    learnt = method.get("teacher") and method.get("teacher_weight", 1)
+    if not (learnt and (run / stages.RECIPE).is_file()):
+        return {}
+    recipe = stored.document(run / stages.RECIPE, stored.RECIPE, stages.GIVE)  # of a run without their names
+    return dict.fromkeys(recipe["settings"].get("method", {}).get("teacher", []), "a teacher")
+
+
+def _given(run: Path) -> list[Path]:
+    """The folders of teachers in the settings of a run, or of the runs that it is the mean of."""
+    runs = (run, *map(Path, outputs.finished(run).get("averaged", [])))
+    return [Path(str(each)).expanduser() for one in runs for each in _method(one).get("teacher") or []]
+
+
+def _method(run: Path) -> Mapping[str, Any]:
+    path = run / stages.SETTINGS
+    if not path.is_file():
+        return {}
+    settings = yaml.safe_load(stored.text(path, stages.GIVE))
+    method = settings.get("method") if isinstance(settings, dict) else None
+    return method if isinstance(method, dict) else {}
+
+
+def _systems(folder: Path, paths: PathsConfig) -> Iterator[tuple[str, list[Split] | None]]:
+    """The systems whose scores are in a folder of results, each with its training items, None if unknown."""
+    content = outputs.finished(folder)
+    if members := content.get("members"):
+        for member in members:
+            yield from _systems(Path(member["folder"]), paths)
+        return
+    name = spelled.model(str(content.get("model", folder.name)))
+    trained_on, _, settings = str(content.get("facts", {}).get("trained", "")).rpartition("@")
+    if settings == UNTRAINED:
+        return
+    run = next((place for place in _places(folder, content) if _settings(place) == settings), None)
+    try:
+        found = None if run is None else stages.known(run, trained_on, paths)
+    except FiglangError:
+        found = None
+    yield name, found
+    if run is not None and found is not None:
+        before = of_run(run, paths)  # it may have had teachers too
+        yield name, list(before.splits)
+        yield from ((unknown, None) for unknown in before.unknown)
+
+
+def _places(folder: Path, content: Mapping[str, Any]) -> Iterator[Path]:
+    """Where the run may be whose results a folder holds: there, above it, or what the command evaluated."""
+    yield folder
+    yield folder.absolute().parent.parent
+    for word in shlex.split(str(content.get("command", ""))):
+        if word.startswith("checkpoint="):
+            yield Path(word.removeprefix("checkpoint=")).expanduser()
+
+
+def _settings(place: Path) -> str | None:
+    """What identifies the training of a run or released checkpoint; None if the folder is neither."""
+    run = stages.folder_of(place)
+    model = next((one for one in (run / "model", run) if (one / MANIFEST).is_file()), None) if run else None
+    return None if model is None else manifests.read(str(model), str(model), None).settings
