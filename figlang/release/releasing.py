@@ -106,6 +106,9 @@ def _describe(folder: Path, run: Path, places: Mapping[str, str], document: Mapp
     )
     _make_portable(folder, places)
     content = json.loads(portable.named(json.dumps(document, ensure_ascii=False), places))
+    for split in content["data"].values():
+        if isinstance(split, dict) and "source" in split:
+            split["source"] = portable.source(split["source"])
     manifest = manifests.read(str(folder), str(folder), None)
     write_text(folder / "README.md", card.card(manifest, content))
     results.write(folder / "metrics.json", content)

@@ -62,7 +62,7 @@ def of_run(run: Path, paths: PathsConfig) -> Taught:
     wanted = hashes(run)
     if not wanted:
         return Taught()
-    here = {sha256(folder / FORWARD)[:HASH]: folder for folder in _given(run) if (folder / FORWARD).is_file()}
+    here = {sha256(folder / FORWARD)[:HASH]: folder for folder in _given(run)}
     found = by([here[one] for one in wanted if one in here], paths)
     gone = tuple(dict.fromkeys(name for one, name in wanted.items() if one not in here))
     return Taught(found.splits, (*found.unknown, *(name for name in gone if name not in found.unknown)))
@@ -81,10 +81,19 @@ def hashes(run: Path) -> dict[str, str]:
     return dict.fromkeys(recipe["settings"].get("method", {}).get("teacher", []), "a teacher")
 
 
-def _given(run: Path) -> list[Path]:
+def _given(run: Path) -> Iterator[Path]:
     """The folders of teachers in the settings of a run, or of the runs that it is the mean of."""
-    runs = (run, *map(Path, outputs.finished(run).get("averaged", [])))
-    return [Path(str(each)).expanduser() for one in runs for each in _method(one).get("teacher") or []]
+    for one in (run, *map(Path, outputs.finished(run).get("averaged", []))):
+        for named in _method(one).get("teacher") or []:
+            yield from (folder for folder in _near(str(named), one) if (folder / FORWARD).is_file())
+
+
+def _near(named: str, folder: Path) -> Iterator[Path]:
+    """Where a path may lead that was typed before `folder` was written: from here, and from above it."""
+    path = Path(named).expanduser()
+    yield path
+    if not path.is_absolute():
+        yield from (above / path for above in folder.absolute().parents)
 
 
 def _method(run: Path) -> Mapping[str, Any]:
@@ -101,7 +110,9 @@ def _systems(folder: Path, paths: PathsConfig) -> Iterator[tuple[str, list[Split
     content = outputs.finished(folder)
     if members := content.get("members"):
         for member in members:
-            yield from _systems(Path(member["folder"]), paths)
+            near = [one for one in _near(member["folder"], folder) if (one / FORWARD).is_file()]
+            same = [one for one in near if sha256(one / FORWARD) == member["sha256"]]
+            yield from _systems(same[0], paths) if same else [(spelled.model(member["model"]), None)]
         return
     name = spelled.model(str(content.get("model", folder.name)))
     trained_on, _, settings = str(content.get("facts", {}).get("trained", "")).rpartition("@")
@@ -125,7 +136,7 @@ def _places(folder: Path, content: Mapping[str, Any]) -> Iterator[Path]:
     yield folder.absolute().parent.parent
     for word in shlex.split(str(content.get("command", ""))):
         if word.startswith("checkpoint="):
-            yield Path(word.removeprefix("checkpoint=")).expanduser()
+            yield from _near(word.removeprefix("checkpoint="), folder)
 
 
 def _settings(place: Path) -> str | None:

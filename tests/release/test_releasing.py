@@ -162,6 +162,8 @@ def test_a_run_of_another_folder_has_commands_relative_to_its_own(
     results.write(run / "metrics.json", content)
     text = (release(monkeypatch, run, tmp_path / "out") / "README.md").read_text()
     assert "figlang train data=./own.csv 'method.teacher=[a,b]' run=runs/seed0\n" in text
+    sources = json.loads((tmp_path / "out" / "tiny" / "metrics.json").read_text())["data"]
+    assert {sources[role]["source"] for role in ("train", "validation")} == {"train.csv", "dev.csv"}
     assert not re.search(r"(?<![\w.:/])/(srv|tmp|home)\b", text)
     assert str(tmp_path) not in text
 

@@ -125,7 +125,16 @@ def test_an_untrained_teacher_and_the_members_of_a_combination(tmp_path: Path) -
     run = trained(tmp_path / "theirs", theirs)
     member = scored(run / "evaluations" / "x", run, own)
     plain = scored(tmp_path / "plain", run, own, scale=2.0, facts={"trained": "nothing@none"})
-    both = {"members": [{"folder": member}, {"folder": plain}, {"folder": str(tmp_path / "gone")}]}
+    folders = {"one": member, "two": plain, "gone": str(tmp_path / "gone")}
+    members = [
+        {
+            "model": name,
+            "folder": folder,
+            "sha256": sha256(Path(folder if name != "gone" else plain) / FORWARD),
+        }
+        for name, folder in folders.items()
+    ]
+    both = {"members": members}
     combined = tmp_path / "combined"
     shutil.copytree(member, combined)
     content = json.loads((combined / "metrics.json").read_text())
@@ -133,6 +142,21 @@ def test_an_untrained_teacher_and_the_members_of_a_combination(tmp_path: Path) -
     assert teaching.by([plain], PATHS) == teaching.Taught()
     taught = teaching.by([str(combined)], PATHS)
     assert ([split.name for split in taught.splits], taught.unknown) == (["theirs"], ("gone",))
+
+
+def test_folders_that_were_typed_in_the_project_folder_are_found_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, theirs = data(tmp_path, "own"), data(tmp_path, "theirs")
+    teacher = trained(tmp_path / "runs" / "theirs", theirs)
+    scored(
+        tmp_path / "scores" / "x", teacher, own, command="figlang evaluate checkpoint=runs/theirs data=own"
+    )
+    with monkeypatch.context() as there:
+        there.chdir(tmp_path)
+        run = student(tmp_path / "runs" / "own", own, "scores/x")
+    taught = teaching.of_run(run, PATHS)
+    assert ([split.name for split in taught.splits], taught.unknown) == (["theirs"], ())
 
 
 def test_a_mean_of_runs_has_their_teachers(tmp_path: Path) -> None:
