@@ -85,7 +85,8 @@ class Measured:
     @torch.no_grad()
     def numbers(self) -> dict[str, float]:
         """What is measured of the network now."""
-        network, score, collate = self.ready.network.eval(), self.score, self.ready.collate
+        # Lightning leaves a network on the CPU.
+        network, score, collate = self.ready.network.to(self.device).eval(), self.score, self.ready.collate
         gold, wrong, texts, groups = [], [], [], dict[str, list[bool]]()
         with torch.autocast(self.device.type, torch.bfloat16):
             for part in _parts(self.ready.validation_examples):

@@ -25,11 +25,17 @@ MODEST = 1000
 LARGE = 10**8
 
 
-def check_depth(source: str, config: PreTrainedConfig) -> None:
+def check_depth(source: str, config: PreTrainedConfig, adapters: bool = False) -> None:
     """Check a config.json against the safetensors files of its folder.
 
     Building a billion layers would take for ever, and every layer has at least one tensor. Rows of a billion
     numbers would fill the memory.
+
+    Args:
+        source: The folder.
+        config: Its config.json.
+        adapters: Whether its files are adapters. They hold no matrix of the network: those are in the folder
+            of the network below, which is checked when it is opened.
 
     Raises:
         FiglangError: If it has more layers than the files hold tensors, or sizes that the files cannot fill.
@@ -38,26 +44,10 @@ def check_depth(source: str, config: PreTrainedConfig) -> None:
         name: value for name, value in _numbers(config.to_dict()) if DEPTH.search(name) and value > MODEST
     }
     files = sorted(Path(source).glob("*.safetensors")) if Path(source).is_dir() else []
-    sizes = {
-        name: value for name, value in _numbers(config.to_dict()) if SIZE.search(name) and value > MODEST
-    }
     if not files:
         return
-    room = 2 * sum(
-        path.stat().st_size for path in files
-    )  # the most weights: with 4 bits each, a byte holds two
-    for name, value in sizes.items():
-        if value > room:
-            raise FiglangError(
-                f"{source}: its config.json has {name}={value}, but its files hold {room // 2} bytes; "
-                "download it again"
-            )
-    for name, weights in _matrices(config).items():
-        if weights > max(room, LARGE):
-            raise FiglangError(
-                f"{source}: its config.json has {name}={getattr(config, name)}, a matrix of {weights} "
-                f"weights, but its files hold {room // 2} bytes; download it again"
-            )
+    if not adapters:
+        _check_sizes(source, config, sum(path.stat().st_size for path in files))
     if not counts:
         return
     held = sum(map(_tensors, files))
@@ -66,6 +56,27 @@ def check_depth(source: str, config: PreTrainedConfig) -> None:
             raise FiglangError(
                 f"{source}: its config.json has {name}={value}, but its files hold {held} tensors; download "
                 "it again"
+            )
+
+
+def _check_sizes(source: str, config: PreTrainedConfig, held: int) -> None:
+    """Check that files of so many bytes can hold the matrices of a config.json.
+
+    Raises:
+        FiglangError: If they cannot.
+    """
+    room = 2 * held  # the most weights: with 4 bits each, a byte holds two
+    for name, value in _numbers(config.to_dict()):
+        if SIZE.search(name) and value > max(room, MODEST):
+            raise FiglangError(
+                f"{source}: its config.json has {name}={value}, but its files hold {held} bytes; download it "
+                "again"
+            )
+    for name, weights in _matrices(config).items():
+        if weights > max(room, LARGE):
+            raise FiglangError(
+                f"{source}: its config.json has {name}={getattr(config, name)}, a matrix of {weights} "
+                f"weights, but its files hold {held} bytes; download it again"
             )
 
 

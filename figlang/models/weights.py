@@ -236,7 +236,8 @@ def _check_depth(model: ModelConfig, source: str) -> None:
         OSError, ValueError: If there is no configuration, nor adapters, which other tools write without one.
     """
     try:
-        soundness.check_depth(source, opening.read_config(source, model.revision, model.trust_remote_code))
+        config = opening.read_config(source, model.revision, model.trust_remote_code)
+        soundness.check_depth(source, config, adapters=_settings_of(source, model.revision) is not None)
     except (OSError, ValueError):
         described = adapters.file_of(source, "config.json", model.revision)
         if described or not _settings_of(source, model.revision):

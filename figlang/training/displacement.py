@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import isfinite
 from typing import Any
 
 import torch
@@ -37,7 +38,8 @@ def measure(
         collate: Makes a batch of examples.
 
     Returns:
-        None if there is no item with a label.
+        None if there is no item with a label, or if a log-probability is no finite number. The training then
+            says which items these are.
     """
     known = [each for each in examples if all(choice.gold >= 0 for choice in each.choices)][:MOST]
     if not known:
@@ -46,6 +48,8 @@ def measure(
     for means, right in _means(network, score, known, collate):
         gold.append(means[right])
         wrong.append(sum(others := [*means[:right], *means[right + 1 :]]) / len(others))
+    if not isfinite(sum(gold) + sum(wrong)):
+        return None
     return Likelihood(sum(gold) / len(gold), sum(wrong) / len(wrong), len(known))
 
 
@@ -106,11 +110,12 @@ def _means(
 
     training, device = network.training, next(network.parameters()).device
     network.eval()
-    found = []
+    found: list[tuple[list[float], int]] = []
     for start in range(0, len(examples), TOGETHER):
         batch = move_data_to_device(collate(examples[start : start + TOGETHER]), device)
         means_BC = score.means(score.log_probs(network, batch), batch)
-        for means, right in zip(means_BC.tolist(), batch.gold.tolist(), strict=True):
-            found.append(([each for each in means if each > -torch.inf], right))
+        options_B = (batch.option_strings >= 0).sum(1)
+        rows = zip(means_BC.tolist(), options_B.tolist(), batch.gold.tolist(), strict=True)
+        found += [(means[:options], right) for means, options, right in rows]
     network.train(training)
     return found

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save_file
+from transformers import Gemma3TextConfig
 
 from figlang.config import ModelConfig, SamplingConfig
 from figlang.errors import FiglangError
 from figlang.evaluation import generation
 from figlang.machine.limits import within
-from figlang.models import checkpoint, lora, networks
+from figlang.models import checkpoint, lora, networks, soundness
 from tests import causal_models
 from tests.models.test_checkpoint import TEXTS, exported
 from tests.models.trained import exported as adapters
@@ -99,6 +101,25 @@ def test_sizes_that_the_files_cannot_hold_are_not_built(name: str, tmp_path: Pat
     exported(tmp_path / "model", "dual")
     change(tmp_path / "model" / "config.json", **{name: 10**12})
     assert f"its config.json has {name}=1000000000000, but its files hold" in refused(tmp_path / "model")
+
+
+def test_adapters_hold_no_vocabulary(tmp_path: Path) -> None:
+    # Adapters of Gemma 3 270M have 4 million weights, its vocabulary has 168 million.
+    save_file({"lora_A": torch.zeros(4, 4)}, tmp_path / "adapter_model.safetensors")
+    config = Gemma3TextConfig(vocab_size=262144, hidden_size=640)
+    soundness.check_depth(str(tmp_path), config, adapters=True)
+    with pytest.raises(FiglangError, match="vocab_size=262144, but its files hold"):
+        soundness.check_depth(str(tmp_path), config)
+
+
+def test_the_network_below_adapters_may_be_larger_than_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, folder = adapters(tmp_path)
+    checked = []
+    monkeypatch.setattr(soundness, "_check_sizes", lambda source, *_: checked.append(source))
+    checkpoint.load(str(folder))
+    assert str(folder) not in checked
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

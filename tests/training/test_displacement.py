@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.branching import StringScorer
@@ -41,6 +42,15 @@ def test_items_without_labels_are_left_out() -> None:
     hidden = [each for each in examples if each.choices[0].gold < 0]
     assert displacement.measure(built, StringScorer(dissect(built)), hidden, strings.collate) is None
     assert displacement.sentence(displacement.facts(None, None)) == ""
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_network_without_finite_scores_is_not_measured(value: float) -> None:
+    built, strings = network("llama"), encoder(SCORINGS["answer"], sharing=True)
+    with torch.no_grad():
+        built.lm_head.weight.fill_(value)
+    examples = strings.encode(ITEMS)
+    assert displacement.measure(built, StringScorer(dissect(built)), examples, strings.collate) is None
 
 
 def test_only_a_fall_is_worth_a_warning() -> None:
