@@ -207,8 +207,8 @@ def _names_files(value: str, folder: Path) -> bool:
 
 
 def _preset_of(source: str, folder: Path) -> str | None:
-    """The preset of a hub id, which knows for example its token before a text. None: there is no preset, or
-    only one with adapters."""
+    """The preset of a hub id, which may set more than the id, for example the token before a text. None if
+    there is no preset, or only one with adapters."""
     known: dict[str, str] = {}
     for file in sorted(folder.glob("*.yaml"), reverse=True):
         content: Mapping[str, Mapping[str, str]] = yaml.safe_load(file.read_text(encoding="utf-8"))

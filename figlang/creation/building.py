@@ -117,7 +117,7 @@ def _row(item: Item) -> dict[str, Any]:
 
 
 def _attribute(name: str) -> str:
-    """A column for an attribute that is none of an item's own."""
+    """The column of an attribute. A name that another column has gets an underscore."""
     return f"{name}_" if name in ("id", "group", "context", "options", "gold", "flagged", "reason") else name
 
 

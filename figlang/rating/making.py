@@ -51,7 +51,7 @@ def _written(config: SheetConfig) -> dict[str, list[Generation]]:
 
 
 def _drawn(written: Mapping[str, Sequence[Generation]], limit: int, seed: int) -> dict[str, list[Generation]]:
-    """The answers to so many of the questions, the same for every model."""
+    """The answers to `limit` questions, which are drawn. They are the same questions for every model."""
     items = sorted({answer.item for several in written.values() for answer in several})
     chosen = set(random.Random(seed).sample(items, min(limit, len(items))))
     return {
