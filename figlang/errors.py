@@ -15,8 +15,8 @@ class FiglangError(Exception):
 
 
 class NonFiniteError(FiglangError):
-    """A score or probability that is not a finite number. `place` is that of the prompt among all, where no
-    item is known yet.
+    """A score or probability that is not a finite number. `place` is the number of the prompt, for code that
+    does not know the item.
 
     `soundness.explained` adds the cause.
     """
@@ -28,8 +28,8 @@ class NonFiniteError(FiglangError):
 
 @contextmanager
 def owned(items: Sequence[str]) -> Iterator[None]:
-    """Within, a NonFiniteError about a prompt says first which item it is of; `items` has an id for every
-    prompt."""
+    """Inside the block, a NonFiniteError about a prompt begins with the id of its item. `items` has an id for
+    every prompt."""
     try:
         yield
     except NonFiniteError as error:
@@ -42,6 +42,6 @@ def one_line(error: BaseException) -> str:
 
 
 def damage(error: BaseException) -> str:
-    """Why a file of tensors cannot be read, on one line; torch's own words advise to run whatever is in
-    it."""
+    """Why a file of tensors cannot be read, on one line. torch's own message would advise to run code from
+    the file."""
     return "it is damaged or holds more than tensors" if "weights_only" in str(error) else one_line(error)

@@ -98,7 +98,7 @@ def data_file(relative: str, root: str | None, url: str, digest: str, cache: str
 def hub_rows(name: str, configuration: str | None, part: str) -> tuple[list[tuple[int, dict[str, str]]], str]:
     """Read the rows of one split of a data set on the Hugging Face hub.
 
-    A class label becomes its name there, or "-" where a row has none.
+    A class label becomes its name, or "-" if a row has none.
 
     Args:
         name: Name of the data set.
