@@ -38,17 +38,35 @@ class Below:
     task: object
 
 
-def below(source: str, revision: str | None) -> Below | None:
-    """What adapters without a config.json name as the network below them; None for other sources."""
+def below(source: str, revision: str | None, given: str | None = None) -> Below | None:
+    """The network below adapters without a config.json: the `given` one, or that which they name.
+
+    None for other sources.
+    """
     path = file_of(source, SETTINGS, revision)
     if path is None or file_of(source, "config.json", revision):
         return None
     content = from_json(Path(path).read_text(encoding="utf-8"))
-    base = content.get("base_model_name_or_path") if isinstance(content, dict) else None
+    content = content if isinstance(content, dict) else {}
+    base = given or content.get("base_model_name_or_path")
     if not isinstance(base, str) or not base:
         return None
     here = base.startswith(PACKAGE) or Path(base).is_dir()
-    at = content.get("revision")
+    at = None if given else content.get("revision")
     return Below(
         str(local_path(base)) if here else base, at if isinstance(at, str) else None, content.get("task_type")
+    )
+
+
+def absent(source: str, base: str, why: str) -> str:
+    """The message where the network below adapters cannot be had.
+
+    Args:
+        source: The folder or hub id of the adapters.
+        base: That of the network.
+        why: The reason.
+    """
+    return (
+        f"{source}: its adapters lie over {base}, which cannot be had; if a copy of it is in a folder, add "
+        f"model.base=FOLDER ({why})"
     )

@@ -160,7 +160,7 @@ def _settled(model: ModelConfig) -> ModelConfig:
 def named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Manifest]:
     """The settings with which a checkpoint is opened, and its manifest; the arguments are those of `load`."""
     located, given = weights.locate(source), model or ModelConfig()
-    manifest = manifests.read(located, source, given.revision, given.trust_remote_code)
+    manifest = manifests.read(located, source, given.revision, given.trust_remote_code, given.base)
     return replace(
         ModelConfig(name=manifest.name, name_or_path=located, max_length=manifest.max_length),
         revision=given.revision,
@@ -283,7 +283,8 @@ def _encoder(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept
         # debug=fast has no files from which a manifest could be read
         return _tiny_classifier(model, scoring, kept)
     located = weights.locate(model.name_or_path)
-    manifest = manifests.read(located, model.name_or_path, model.revision, model.trust_remote_code)
+    trust = model.trust_remote_code
+    manifest = manifests.read(located, model.name_or_path, model.revision, trust, model.base)
     manifest = replace(manifest, name=model.name)
     if model.init == "tiny":
         manifest = replace(manifest, base=networks.describe(model))

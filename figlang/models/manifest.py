@@ -143,7 +143,9 @@ def stored(located: str, revision: str | None) -> Manifest | None:
     return manifest
 
 
-def read(located: str, source: str, revision: str | None, trust: bool = False) -> Manifest:
+def read(
+    located: str, source: str, revision: str | None, trust: bool = False, base: str | None = None
+) -> Manifest:
     """The manifest of a folder or hub id. Without figlang.json, it is made from the class of the network.
 
     Args:
@@ -151,6 +153,7 @@ def read(located: str, source: str, revision: str | None, trust: bool = False) -
         source: Its name for error messages.
         revision: Revision on the hub.
         trust: Whether code that comes with the model may run.
+        base: The network below adapters, in place of the one that they name.
 
     Raises:
         FiglangError: If neither says how to read the network.
@@ -159,7 +162,7 @@ def read(located: str, source: str, revision: str | None, trust: bool = False) -
         manifest = stored(located, revision)
         if manifest is not None:
             return manifest
-        config = opening.read_config(located, revision, trust)
+        config = opening.read_config(located, revision, trust, base)
         vectors = sentences.read(located, revision)
     except FiglangError:
         raise

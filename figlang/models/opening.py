@@ -5,6 +5,7 @@ If `trust_remote_code` is not given, transformers asks "Do you wish to run the c
 """
 
 import logging
+from pathlib import Path
 from typing import Any, TypeVar
 
 from transformers import (
@@ -19,7 +20,8 @@ from transformers import (
 from transformers.models.auto.tokenization_auto import get_tokenizer_config
 from transformers.utils import cached_file
 
-from figlang.errors import FiglangError
+from figlang.errors import FiglangError, one_line
+from figlang.files import hub
 from figlang.models import adapters
 from figlang.models.formats import FORMATS, Ability
 
@@ -36,28 +38,49 @@ HEADS: dict[str, Any] = {
 }
 
 
-def read_config(source: str, revision: str | None = None, trust: bool = False) -> PreTrainedConfig:
+def read_config(
+    source: str, revision: str | None = None, trust: bool = False, base: str | None = None
+) -> PreTrainedConfig:
     """Read the config.json of a folder or hub id.
 
-    Adapters that peft wrote have none. Then it is that of the network below them, for their task.
+    Adapters that peft wrote have none. Then it is that of the network below them, for their task: of `base`,
+    if it is given, or of the network that they name.
 
     Raises:
-        FiglangError: If only code that comes with the model could read it and `trust` is False.
+        FiglangError: If only code that comes with the model could read it and `trust` is False, or if the
+            network below adapters cannot be had.
         Exception: What transformers raises for other faults.
     """
     try:
         return _own_config(source, revision, trust)
     except (OSError, ValueError):
-        below = adapters.below(source, revision)
+        below = adapters.below(source, revision, base)
         if below is None:
             raise
-    config = _own_config(below.source, below.revision, trust)
+    config = _config_below(source, below, trust, given=base is not None)
     heads = AutoModelForSequenceClassification._model_mapping
     if below.task == "FEATURE_EXTRACTION":
         config.architectures = None
     elif below.task == "SEQ_CLS" and type(config) in heads:
         config.architectures = [heads[type(config)].__name__]
     return config
+
+
+def _config_below(source: str, below: adapters.Below, trust: bool, given: bool) -> PreTrainedConfig:
+    """The config.json of the network below adapters. The error where it cannot be had says what to do."""
+    try:
+        if not Path(below.source).is_dir():
+            hub.check(below.source, below.revision)
+    except FiglangError as error:
+        if given:
+            raise
+        raise FiglangError(adapters.absent(source, below.source, str(error))) from error
+    try:
+        return _own_config(below.source, below.revision, trust)
+    except OSError as error:
+        if given:
+            raise
+        raise FiglangError(adapters.absent(source, below.source, one_line(error))) from error
 
 
 def _own_config(source: str, revision: str | None, trust: bool) -> PreTrainedConfig:

@@ -15,8 +15,7 @@ from figlang.errors import FiglangError, damage
 from figlang.files import hub
 from figlang.files.sources import PACKAGE, local_path
 from figlang.machine.faults import explain
-from figlang.models import adapters, gguf, layout, opening, recast, soundness
-from figlang.models.carried import here
+from figlang.models import adapters, beneath, gguf, layout, opening, recast, soundness
 from figlang.models.manifest import Manifest, stored
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def below(model: ModelConfig) -> ModelConfig:
         FiglangError: If the source holds no adapters.
     """
     source = locate(model.name_or_path)
-    base = _below(model, source, _settings(model, source), stored(source, model.revision))
+    base = beneath.network(model, source, _settings(model, source), stored(source, model.revision))
     return replace(model, name_or_path=base.name_or_path, revision=base.revision)
 
 
@@ -110,7 +109,8 @@ def classes_of(model: ModelConfig) -> PreTrainedConfig:
 
     Adapters have their own, because they have a head.
     """
-    return opening.read_config(locate(model.name_or_path), model.revision, model.trust_remote_code)
+    source = locate(model.name_or_path)
+    return opening.read_config(source, model.revision, model.trust_remote_code, model.base)
 
 
 def resume(adapted: "PeftModel", model: ModelConfig, format: str, base_sha256: str | None) -> None:
@@ -236,7 +236,7 @@ def _check_depth(model: ModelConfig, source: str) -> None:
         OSError, ValueError: If there is no configuration, nor adapters, which other tools write without one.
     """
     try:
-        config = opening.read_config(source, model.revision, model.trust_remote_code)
+        config = opening.read_config(source, model.revision, model.trust_remote_code, model.base)
         soundness.check_depth(source, config, adapters=_settings_of(source, model.revision) is not None)
     except (OSError, ValueError):
         described = adapters.file_of(source, "config.json", model.revision)
@@ -290,14 +290,14 @@ def _adapted(
 ) -> tuple["PeftModel", PreTrainedTokenizerBase]:
     """Adapters over the network of their training, and its tokenizer. `apart` leaves it its few bits."""
     manifest = stored(source, model.revision)
-    here = _identity(source)
+    here = beneath.identity(source)
     if here in above:
         raise FiglangError(
             f"{source}: its adapter_config.json names adapters over these ones as "
             "base_model_name_or_path; write the network there on which they were trained"
         )
     kind, more = _class_below(model, source, TASKS.get(settings.task_type, kind), manifest)
-    trained = _below(model, source, settings, manifest)
+    trained = beneath.network(model, source, settings, manifest)
     base = layout.lowered(trained, model) if apart else trained
     bits, placed = base.quantization != "none", bool(base.device_map)
     kept = getattr(settings, "modules_to_save", None) or []
@@ -305,7 +305,10 @@ def _adapted(
         more |= layout.arguments(base)
     # Weights are rounded only after they were compared, if they are not rounded while they are read.
     first = base if bits or placed else trained
-    network, tokenizer, missing = load(base, kind, getattr(torch, first.dtype), more, cache, (*above, here))
+    with beneath.reached(model, source, base, locate):
+        network, tokenizer, missing = load(
+            base, kind, getattr(torch, first.dtype), more, cache, (*above, here)
+        )
     if network.base_model is network and getattr(network, "pooler", None) is not None:
         network.pooler = None  # adapters of a bare encoder belong to a dual encoder
     random = [
@@ -375,26 +378,3 @@ def _check_base(
             f"{source}: {trained.name_or_path} has other weights than the network on which its adapters "
             "were trained; take the version that it had then"
         )
-
-
-def _below(model: ModelConfig, source: str, settings: "PeftConfig", manifest: Manifest | None) -> ModelConfig:
-    """The network on which the adapters in `source` were trained."""
-    reference = model.base or settings.base_model_name_or_path
-    if manifest is not None and not model.base:
-        reference = here(reference, manifest.base)
-    dtype, _, bits = ((manifest and manifest.base_precision) or "float32").partition("+")
-    return replace(
-        model,
-        name_or_path=str(Path(source) / adapters.OWN) if reference == adapters.OWN else reference,
-        revision=None if model.base else settings.revision,
-        base=None,
-        family="causal" if bits else model.family,
-        dtype=dtype,
-        quantization=bits or "none",
-        device_map=None,
-        adapters="merge",
-    )
-
-
-def _identity(source: str) -> str:
-    return str(Path(source).resolve()) if Path(source).is_dir() else source
