@@ -1,6 +1,11 @@
 """Refuse options that have no effect, and multiruns that would run several times."""
 
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from figlang.config.given import Given
+from figlang.config.groups.method import MethodConfig
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
@@ -16,21 +21,91 @@ ALLOWING = (
 TRAINING = ("trainer.precision", "trainer.devices", "trainer.nodes", "trainer.strategy")
 
 
+@dataclass(frozen=True)
+class Needed:
+    """Options of method= that change nothing without another one.
+
+    Attributes:
+        names: The options.
+        switch: The other one.
+        has_effect: Whether its value gives them an effect.
+        remedy: What gives them one.
+    """
+
+    names: tuple[str, ...]
+    switch: str
+    has_effect: Callable[[MethodConfig], bool]
+    remedy: str
+
+
+NEEDED = (
+    Needed(
+        ("teacher_weight", "temperature"),
+        "teacher",
+        lambda method: bool(method.teacher),
+        "method.teacher=FOLDER",
+    ),
+    Needed(
+        ("negatives_weight",),
+        "negatives",
+        lambda method: method.negatives == "batch",
+        "method.negatives=batch",
+    ),
+    Needed(
+        ("anchor_weight",),
+        "anchor",
+        lambda method: method.anchor != "none",
+        "method.anchor=lm, positive or kl",
+    ),
+    Needed(
+        ("anchor_data", "anchor_texts"), "anchor", lambda method: method.anchor == "kl", "method.anchor=kl"
+    ),
+    Needed(
+        ("held_out",),
+        "selection",
+        lambda method: method.selection == "heldout",
+        "method.selection=heldout",
+    ),
+    Needed(
+        ("patience",),
+        "selection",
+        lambda method: method.selection != "none",
+        "method.selection=heldout or validation",
+    ),
+    Needed(("scale", "share_texts"), "format", lambda method: method.format == "dual", "method.format=dual"),
+    Needed(("decay",), "schedule", lambda method: method.schedule == "wsd", "method.schedule=wsd"),
+)
+
+
 def check_training(config: TrainConfig, given: Given) -> None:
-    """Check that a multirun starts each run once, and that what is said of teachers has teachers.
+    """Check that a multirun starts each run once, and that every option of its method has an effect.
 
     Raises:
         FiglangError: There are several devices, so that each process that Lightning starts would run the
-            whole multirun, or a setting of teachers is given without one.
+            whole multirun, or a typed option changes nothing without another one.
     """
-    for name in ("method.teacher_weight", "method.temperature"):
-        if name in given.names and not config.method.teacher:
-            raise FiglangError(f"{name}= is about teachers; add method.teacher=FOLDER, or leave it out")
+    _check_effect(config.method, given)
     slurm = given.choices.get("hydra/launcher") == "submitit_slurm"
     if given.multirun and config.trainer.devices not in ("auto", "1") and not slurm:
         raise FiglangError(
             "a multirun (-m) needs trainer.devices=1; start the runs one by one, or by torchrun"
         )
+
+
+def _check_effect(method: MethodConfig, given: Given) -> None:
+    """Check that typed options change something.
+
+    Options of presets may wait for others. In a search over both options, some runs have both.
+    """
+    searched = given.multirun or "WANDB_SWEEP_ID" in os.environ
+    for needed in NEEDED:
+        if needed.has_effect(method) or (searched and f"method.{needed.switch}" in given.names):
+            continue
+        for name in needed.names:
+            if f"method.{name}" in given.names and getattr(method, name) != getattr(MethodConfig, name):
+                raise FiglangError(
+                    f"method.{name} changes nothing without {needed.remedy}; add that, or leave it out"
+                )
 
 
 def check_evaluation(config: EvaluateConfig, given: Given) -> None:

@@ -102,7 +102,7 @@ def test_one_half_leaves_the_others_to_their_labels(home: Path) -> None:
     ("words", "error"),
     [
         (["method.teacher=nowhere"], "method.teacher=nowhere has no predictions.jsonl"),
-        (["method.temperature=2"], "method.temperature= is about teachers; add method.teacher=FOLDER"),
+        (["method.temperature=2"], "method.temperature changes nothing without method.teacher=FOLDER"),
         (["data.fold=3/2"], "data.fold=3/2 must be K/N"),
     ],
 )

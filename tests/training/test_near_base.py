@@ -186,7 +186,7 @@ def test_a_training_reads_the_texts_of_another_data_set(tmp_path: Path, more: li
 
 def test_settings_that_do_not_fit_are_named(tmp_path: Path) -> None:
     for words, said in {
-        "method.anchor_texts=3": "method.anchor_texts is for method.anchor=kl",
+        "method.anchor_texts=3": "method.anchor_texts changes nothing without method.anchor=kl",
         "method.anchor=kl method.anchor_data=nothing": "method.anchor_data=nothing",
         "method.anchor=kl method.anchor_data=snli": "method.anchor_data=snli has premises with hypotheses",
         "method.anchor=kl trainer.strategy=fsdp": "method.anchor=kl does not go with trainer.strategy=fsdp",

@@ -192,9 +192,6 @@ class MethodConfig(Section):
             )
         if self.schedule == "wsd" and self.warmup + self.decay > 1:
             raise FiglangError("method.warmup and method.decay are more than all steps; lower one of them")
-        for name in ("anchor_data", "anchor_texts"):
-            if self.anchor != "kl" and getattr(self, name) != getattr(MethodConfig, name):
-                raise FiglangError(f"method.{name} is for method.anchor=kl; leave it out")
         if self.teacher and self.name != "contrastive":
             raise FiglangError(
                 f"method.teacher is for method=contrastive, which learns choices; leave it out of "
