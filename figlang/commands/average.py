@@ -1,7 +1,7 @@
 """Average the weights of several seeds into one network: `runs=[a/seed0,a/seed1] output=a/mean`.
 
-With `start=0.5`, half of the mean is the checkpoint that the runs started from; a single run can be averaged
-with it too. The result is a run folder, which `figlang release` takes.
+With `start=0.5`, half of the mean is what the runs started from: a checkpoint, or for adapters the network as
+it comes. A single run can be averaged with it too. The result is a run folder, which `figlang release` takes.
 """
 
 import json
@@ -74,8 +74,8 @@ def _parts(config: AverageConfig) -> Parts:
     different networks."""
     runs = [Path(run) for run in config.runs]
     models, shares = [run / "model" for run in runs], [(1 - config.start) / len(runs)] * len(runs)
-    if config.start:
-        models, shares = [*models, _origin(runs[0])], [*shares, config.start]
+    if config.start and (origin := _origin(runs[0])) is not None:
+        models, shares = [*models, origin], [*shares, config.start]
     known = [manifests.read(str(model), str(model), None) for model in models]
     for model, manifest in zip(models, known, strict=True):
         if manifest.base_sha256 != known[0].base_sha256:
@@ -147,16 +147,24 @@ def _document(
     }
 
 
-def _origin(run: Path) -> Path:
-    """Folder of the export that a run began from. Raises FiglangError if there is none, or it holds another
-    network now."""
+def _origin(run: Path) -> Path | None:
+    """Find the export that a run began from.
+
+    Returns:
+        Its folder. None if the run has adapters that began as nothing, over a network as it comes.
+
+    Raises:
+        FiglangError: If a whole network, or one with a head, began from no export, or if the export holds
+            another network now.
+    """
     recipe = systems.read_recipe(run)
     name, began = recipe["settings"].get("model", {}).get("name_or_path"), recipe.get("start")
+    if began is None and averaging.adds_only(run / "model"):
+        return None
     if began is None or name is None:
         raise FiglangError(
             f"{run / 'recipe.json'} does not name a run or checkpoint that the training started from "
-            f"({name}); "
-            "leave start= out"
+            f"({name}); leave start= out"
         )
     folder = local_path(name)
     if (folder / "model" / MANIFEST).is_file():

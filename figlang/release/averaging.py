@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from peft.utils import CONFIG_NAME, SAFETENSORS_WEIGHTS_NAME
 from peft.utils.merge_utils import dare_linear, dare_ties, ties
+from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor
 from torch.nn.functional import pad
@@ -48,6 +49,17 @@ def weights_file(model: Path) -> str:
     )
 
 
+def adds_only(model: Path) -> bool:
+    """Whether an exported folder holds LoRA adapters alone, without a head of its own.
+
+    Before their training such adapters add nothing, so a share of the start only makes them smaller.
+    """
+    if weights_file(model) == WHOLE:
+        return False
+    with safe_open(model / SAFETENSORS_WEIGHTS_NAME, "pt") as file:
+        return all(".lora_" in name for name in file.keys())  # noqa: SIM118 (no mapping)
+
+
 def mean(
     models: Sequence[Path],
     rank: int | None,
@@ -60,7 +72,8 @@ def mean(
     Args:
         models: The folders.
         rank: Rank of the mean of adapters; None for the exact mean.
-        shares: Weights of the folders, whose sum is one; None for equal ones.
+        shares: Weights of the folders; None for equal ones. Their sum is one, or less if the rest is the
+            network below adapters (see `adds_only`).
         way: mean, ties, dare or dare_ties.
         density: Share of the values that ties and dare keep of each adapter.
 

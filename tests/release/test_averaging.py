@@ -18,6 +18,7 @@ from figlang.commands.release import main as release_command
 from figlang.config import AverageConfig
 from figlang.errors import FiglangError
 from figlang.release import averaging
+from tests import masked_models
 from train import main as train_command
 
 A, B = "base_model.model.query.lora_A.weight", "base_model.model.query.lora_B.weight"
@@ -170,7 +171,7 @@ def test_seeds_become_one_run_that_can_be_released(
     assert "s of training, 2 seeds together," in card
     # A mean is made again from its seeds only.
     for command in (*(one["command"] for one in each_run), content["command"]):
-        assert command.replace(str(tmp_path.parent), "runs") in card
+        assert command.replace(f"{tmp_path}/", "") in card
     other = Path(runs[1]) / "model" / "figlang.json"
     other.write_text(json.dumps({**json.loads(other.read_text()), "base_sha256": "another"}))
     damaged = tmp_path / "damaged"
@@ -231,6 +232,39 @@ def test_seeds_that_are_each_averaged_with_their_start_are_released_as_one_recip
     assert "Averaged in weights: 0.5 × start + 0.5 × one seed." in card
     assert "| seed 1, released | mean ± sd | seed 0 | seed 1 |" in card
     assert "start=0.5" in card
+
+
+def test_adapters_over_a_network_as_it_comes_shrink(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tokenizer = masked_models.word_pieces()
+    for part in (masked_models.network("bert", tokenizer), tokenizer):
+        part.save_pretrained(tmp_path / "plain")
+    words = ["debug=fast", "data.limit=8", "model.init=pretrained", f"model.name_or_path={tmp_path}/plain"]
+    words += ["peft=lora", "method.lr=0.01", "model.max_length=64"]
+    for seed in (0, 1):
+        seeded = [f"seed={seed}", f"run={tmp_path}/seed{seed}", "method.format=dual"]
+        call(monkeypatch, train_command, *words, *seeded)
+    runs = [f"{tmp_path}/seed{seed}" for seed in (0, 1)]
+    call(monkeypatch, average_command, *runs, "start=0.25", f"output={tmp_path}/mean")
+    mean = sum(query(Path(run) / "model") for run in runs) / 2
+    assert mean.abs().max() > 0
+    torch.testing.assert_close(query(tmp_path / "mean" / "model"), 0.75 * mean)
+    card = (tmp_path / "mean" / "model" / "README.md").read_text()
+    assert "Averaged in weights: 0.25 × start + 0.75 × mean of 2 seeds." in card
+    # A head was random before, so a share of what it began from says nothing.
+    call(monkeypatch, train_command, *words, f"run={tmp_path}/headed", "method.format=pair")
+    with pytest.raises(SystemExit):
+        call(monkeypatch, average_command, f"{tmp_path}/headed", "start=0.25", f"output={tmp_path}/no")
+    assert "leave start= out" in capsys.readouterr().err
+
+
+def query(folder: Path) -> torch.Tensor:
+    """What adapters add to the first query matrix."""
+    settings = json.loads((folder / CONFIG_NAME).read_text())
+    weights = load_file(folder / "adapter_model.safetensors")
+    down = min(name for name in weights if "layer.0" in name and "query.lora_A" in name)
+    return added({A: weights[down], B: weights[down.replace("lora_A", "lora_B")]}, settings)
 
 
 def dense(folder: Path) -> torch.Tensor:
