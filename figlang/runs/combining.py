@@ -25,6 +25,8 @@ log = logging.getLogger("figlang")
 # Facts about how a score comes about. Where they are the same, a weight that was found for one network is
 # good for another, for example for that of another fold.
 SCORED = ("scoring", "norm", "prompt", "text")
+# One file is a copy of another if this share of the items with equal ids has equal labels too.
+COPY = 0.9
 # Parts of metrics.json that say which items there are.
 ABOUT = ("data_name", "task", "split", "published_file", "seed", "data")
 
@@ -221,18 +223,19 @@ def _parts(found: Sequence[System], fit: Sequence[str]) -> list[list[System]]:
         )
     read = systems.read(fit)
     parts = [read[start : start + len(found)] for start in range(0, len(read), len(found))]
-    reported, seen = found[0], dict[str, System]()
+    earlier: list[System] = []
     for part in parts:
         _check_items(part)
         for system, held_out in zip(found, part, strict=True):
             _check_same(system, held_out)
-        _check_apart(part[0], reported)
-        for row in part[0].predictions:
-            if (other := seen.setdefault(row.id, part[0])) is not part[0]:
+        _check_apart(part[0], found[0])
+        for other in earlier:
+            if shared := _shared(part[0], other):
                 raise FiglangError(
-                    f"fit=: {other.folder} and {part[0].folder} share items, such as {row.id}; give each "
+                    f"fit=: {other.folder} and {part[0].folder} share items, such as {shared}; give each "
                     "part of the held-out items once"
                 )
+        earlier.append(part[0])
     return parts
 
 
@@ -267,17 +270,44 @@ def _left_out(held_out: System, stages: str) -> bool:
 
 def _check_apart(held_out: System, reported: System) -> None:
     """Check that weights are not fitted to what is reported."""
-    file, other = (
-        each.content.get("data", {}).get(each.content["split"], {}).get("sha256")
-        for each in (held_out, reported)
-    )
-    ids = {row.id for row in reported.predictions}
-    groups = {row.group for row in reported.predictions} if file == other else set()
-    if shared := next((row.id for row in held_out.predictions if row.id in ids or row.group in groups), None):
+    if shared := _shared(held_out, reported, groups=True):
         raise FiglangError(
             f"fit=: {held_out.folder} has items that are reported, such as {shared}, so the weights would be "
             "fitted to them; give results on held-out items"
         )
+
+
+def _shared(first: System, second: System, groups: bool = False) -> str | None:
+    """The id of an item that two results share, and how their files differ, if they do; None if they share
+    none.
+
+    Ids tell items of one file apart, and with `groups` a group counts as a whole. In another file an id may
+    be that of another item. It is a copy of the file if nearly all items of equal ids have one group and
+    label too.
+
+    Args:
+        first: A system.
+        second: Another one.
+        groups: Whether items of one group are shared.
+    """
+    of_second = {row.id: row for row in second.predictions}
+    pairs = [(row, of_second[row.id]) for row in first.predictions if row.id in of_second]
+    file, other_file = (
+        each.content.get("data", {}).get(each.content["split"], {}).get("sha256") for each in (first, second)
+    )
+    if file == other_file or None in (file, other_file):
+        known = {row.group for row in second.predictions} if groups and file == other_file else set()
+        alike = (row.id for row in first.predictions if row.id in of_second or row.group in known)
+        return next(alike, None)
+    equal = sum(
+        (row.group, row.gold, len(row.scores)) == (of.group, of.gold, len(of.scores)) for row, of in pairs
+    )
+    if not pairs or equal < COPY * len(pairs):
+        return None
+    return (
+        f"{pairs[0][0].id} (in files of other bytes, {file[:8]} and {other_file[:8]}, with the same ids and "
+        "labels)"
+    )
 
 
 def _aligned(rows: Sequence[Prediction], like: Sequence[Prediction]) -> list[Prediction]:

@@ -190,6 +190,50 @@ def test_items_that_a_system_was_trained_on_are_warned_of(
     assert "may have been trained on these items" in caplog.text
 
 
+@pytest.mark.parametrize("labels", ["equal", "one changed", "others"])
+def test_held_out_items_of_another_file_are_other_items_unless_it_is_a_copy(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], labels: str
+) -> None:
+    """Ids are made of the file's name and the number of a row, so two files of one name have equal ids."""
+    draw = random.Random(0)
+    rows = [f"validation m{n},x{n // 2},y{n // 2},{n % 2}" for n in range(60)]
+    if labels == "others":
+        rows = [f"another m{n},p{n},q{n},{draw.randrange(2)}" for n in range(60)]
+    if labels == "one changed":
+        rows[7] = f"{rows[7][:-1]}{1 - int(rows[7][-1])}"
+    elsewhere = home / "elsewhere"
+    for name in ("train", "validation"):
+        (elsewhere / f"{name}.csv").parent.mkdir(exist_ok=True)
+        (elsewhere / f"{name}.csv").write_text(HEADER + "\n".join(rows) + "\n\n")
+    for name in ("one", "two"):
+        evaluated(elsewhere / "other" / name, name, SKILLS[name])
+    fit = "fit=elsewhere/other/one,elsewhere/other/two"
+    ended = combine(monkeypatch, "dev/one", "dev/two", fit, "output=fitted")
+    said = capsys.readouterr().err
+    if labels == "others":
+        assert ended == 0, said
+        assert content("fitted")["members"][0]["held_out"][0]["items"] == 60
+    else:
+        assert ended == 2
+        assert "has items that are reported, such as validation-" in said
+        assert "(in files of other bytes, " in said
+        assert said.count("\n") == 1
+
+
+def test_parts_of_held_out_items_may_be_of_files_with_equal_ids(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = random.Random(1)
+    (home / "elsewhere").mkdir()
+    rows = "".join(f"more m{n},p{n},q{n},{draw.randrange(2)}\n" for n in range(200))
+    for name in ("train", "validation"):
+        (home / "elsewhere" / f"{name}.csv").write_text(HEADER + rows)
+    evaluated(home / "elsewhere" / "fold1" / "one", "one", 1.0, "train", "1/2")
+    fit = "fit=fold1/one,elsewhere/fold1/one"
+    assert combine(monkeypatch, "dev/one", fit, "output=fitted") == 0
+    assert len(content("fitted")["members"][0]["held_out"]) == 2
+
+
 @pytest.mark.parametrize("output", ["dev/one", "fold1/../fold1/one"])
 def test_what_is_combined_is_not_replaced(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], output: str
