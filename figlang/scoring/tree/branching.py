@@ -222,7 +222,9 @@ class StringEncoder:
                 row.visible,
             )
         if self.sharing:
-            mask = torch.zeros(visible.shape).masked_fill_(~visible, torch.finfo(torch.float32).min)[:, None]
+            # bfloat16's least number, since float32's becomes an infinity where attention is in bfloat16.
+            least = torch.finfo(torch.bfloat16).min
+            mask = torch.zeros(visible.shape).masked_fill_(~visible, least)[:, None]
             inputs = {"input_ids": ids, "attention_mask": mask, "position_ids": depths}
         else:
             lengths = torch.tensor([len(row.tokens) for row in rows])

@@ -115,3 +115,10 @@ def test_lines_are_the_networks_own_loss() -> None:
     assert found == pytest.approx(
         [v for tokens in sequences for v in values(built, tokens.ids, tokens.start)], abs=1e-4
     )
+
+
+def test_the_mask_has_no_infinity_in_bfloat16() -> None:
+    strings = encoder(SCORINGS["answer"], sharing=True)
+    mask = strings.collate(strings.encode(ITEMS)).inputs["attention_mask"]
+    assert mask.min() < -1e38
+    assert bool(mask.bfloat16().isfinite().all())
