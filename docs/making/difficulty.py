@@ -5,8 +5,9 @@ No text of the data is needed: an item is named by its id, and its categories st
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from docs.making.measured import read
 from docs.making.released import CHECKPOINTS, content
@@ -33,8 +34,25 @@ class Missed:
 
 
 def systems() -> tuple[str, ...]:
-    """The released checkpoints that the page is about."""
-    return tuple(name for name, found in content().items() if found["metrics"]["accuracy"]["value"] >= LEAST)
+    """The released checkpoints that the page is about.
+
+    Of two that are made of the same runs, only the one without a share of their start is here, or one network
+    would count twice.
+    """
+    whole = [
+        found["averaged"] for found in content().values() if found.get("averaged") and not _of_start(found)
+    ]
+    return tuple(
+        name
+        for name, found in content().items()
+        if found["metrics"]["accuracy"]["value"] >= LEAST
+        and not (_of_start(found) and found["averaged"] in whole)
+    )
+
+
+def _of_start(found: Mapping[str, Any]) -> float:
+    """The share of what it began from."""
+    return float(found.get("start_share") or 0)
 
 
 def items() -> list[Missed]:
