@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from functools import cache
+from statistics import mean, stdev
 from typing import Any
 
 from docs.making.measured import cell, read
@@ -66,8 +67,7 @@ def released(folder: str | None = None) -> str:
     for name, manifest in content().items():
         metrics, backward = manifest["metrics"], manifest.get("backward") or {}
         seeds = [seed["accuracy"] for seed in manifest["release"]["seeds"]]
-        mean = sum(seeds) / len(seeds)
-        deviation = (sum((seed - mean) ** 2 for seed in seeds) / (len(seeds) - 1)) ** 0.5
+        varied = f"{percent(mean(seeds))} ± {percent(stdev(seeds))}" if len(seeds) > 1 else ""
         beside = manifest["release"]["beside"][0]
         rows.append(
             [
@@ -78,7 +78,7 @@ def released(folder: str | None = None) -> str:
                 estimate(metrics["pair_accuracy"]),
                 percent(beside["blind"]["value"]),
                 estimate(backward.get("accuracy")),
-                f"{percent(mean)} ± {percent(deviation)}",
+                varied,
             ]
         )
     for row in read("figqa_dev"):
