@@ -83,7 +83,7 @@ Method {markdown_text(manifest.method)}, input format `{manifest.format}`, from 
 {chr(10).join(commands)}
 ```
 
-- {training["items"]} items, {training["epochs"]} epochs, {training["steps"]} steps, {training["precision"]}
+- {training["items"]} items, {_epochs(training["epochs"])}, {training["steps"]} steps, {training["precision"]}
 - {_cost(training, len(document.get("averaged", [])))}
 - training file sha256 `{data["train"]["sha256"]}`
 - validation file sha256 `{data["validation"]["sha256"]}`
@@ -199,6 +199,10 @@ def _spread(values: Iterable[float]) -> Mean | None:
     """Mean and standard deviation over seeds; None for a single seed."""
     seeds = tuple(values)
     return Mean.over(seeds) if len(seeds) > 1 else None
+
+
+def _epochs(number: int) -> str:
+    return f"{number} epoch{'' if number == 1 else 's'}"
 
 
 def mean_of(seeds: int, start: float) -> str:

@@ -79,6 +79,7 @@ def choices(folder: Path) -> dict[str, bool]:
 
 @pytest.mark.slow
 def test_three_tools_stand_in_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openai", reason="needs the extra `served`")
     for tool, target in ((HARNESS, "bench-score"), (INSPECT, "inspect")):
         if not tool.is_file():
             pytest.skip(f"no {tool}; `make {target}` installs it")

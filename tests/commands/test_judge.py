@@ -74,6 +74,7 @@ def reply(message: str) -> str:
 def test_a_served_judge_beside_people(
     run: Callable[..., Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    pytest.importorskip("openai", reason="needs the extra `served`")
     people(tmp_path / "sheet", 8)
     served = ("model=served", f"model.name={MODEL}", "name=stub", f"paths.cache={tmp_path / 'cache'}")
     with serving(Stub(reply=reply)) as stub:
@@ -108,6 +109,7 @@ def test_a_network_gives_probabilities_and_says_that_nobody_rated(
 
 
 def test_a_served_model_can_give_probabilities_too(run: Callable[..., Path], tmp_path: Path) -> None:
+    pytest.importorskip("openai", reason="needs the extra `served`")
     with serving(Stub(chats=False)) as stub:
         address = (f"model.endpoint={stub.url}", f"model.name={MODEL}", f"paths.cache={tmp_path / 'cache'}")
         folder = run("model=served", *address, "name=stub", "ask=words", "prior=removed")
