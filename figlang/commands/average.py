@@ -1,7 +1,7 @@
 """Average the weights of several seeds into one network: `runs=[a/seed0,a/seed1] output=a/mean`.
 
-With `start=0.5`, half of the mean is what the runs started from: a checkpoint, or for adapters the network as
-it comes. A single run can be averaged with it too. The result is a run folder, which `figlang release` takes.
+With `start=0.5`, half of the mean is what the runs started from: a checkpoint, or for LoRA without a head the
+network as it comes. A single run can be averaged with it too. The result is a run folder, which `figlang release` takes.
 """
 
 import json
@@ -159,12 +159,13 @@ def _origin(run: Path) -> Path | None:
     """
     recipe = systems.read_recipe(run)
     name, began = recipe["settings"].get("model", {}).get("name_or_path"), recipe.get("start")
-    if began is None and averaging.adds_only(run / "model"):
+    added = averaging.adds_only(run / "model")
+    if began is None and added:
         return None
     if began is None or name is None:
         raise FiglangError(
-            f"{run / 'recipe.json'} does not name a run or checkpoint that the training started from "
-            f"({name}); leave start= out"
+            f"{run} began from {name}, which is not a run or checkpoint; start= also takes LoRA adapters "
+            "without a head, and nothing else; leave start= out"
         )
     folder = local_path(name)
     if (folder / "model" / MANIFEST).is_file():
@@ -173,7 +174,8 @@ def _origin(run: Path) -> Path | None:
         raise FiglangError(
             f"{name} is not here as the network that {run} began from; put it back, or leave start= out"
         )
-    return folder
+    # New adapters over a whole network began as nothing too.
+    return None if added and averaging.weights_file(folder) == averaging.WHOLE else folder
 
 
 def _cost(trainings: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:

@@ -112,6 +112,9 @@ def export(folder: str | Path, config: TrainConfig | AverageConfig | ReleaseConf
     Args:
         folder: The folder that holds it.
         config: The options of the command.
+
+    Returns:
+        The network and its tokenizer.
     """
     settings = config.model if isinstance(config, TrainConfig) else None
     loaded = checkpoint.load(str(folder), settings, config.paths.cache)

@@ -12,6 +12,7 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Any
 
+import yaml
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
@@ -111,6 +112,19 @@ def text(path: Path, remedy: str) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise FiglangError(f"{path} cannot be read ({one_line(error)}); {remedy}") from error
+
+
+def settings(path: Path, remedy: str) -> dict[str, Any]:
+    """Read a YAML file of settings; empty if it holds something else than names and values.
+
+    Raises:
+        FiglangError: If it cannot be read. `remedy` ends the message.
+    """
+    try:
+        content = yaml.safe_load(text(path, remedy))
+    except yaml.YAMLError as error:
+        raise FiglangError(f"{path} cannot be read ({one_line(error)}); {remedy}") from error
+    return content if isinstance(content, dict) else {}
 
 
 def plain(path: Path, remedy: str) -> dict[str, Any]:

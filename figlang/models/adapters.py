@@ -67,6 +67,6 @@ def absent(source: str, base: str, why: str) -> str:
         why: The reason.
     """
     return (
-        f"{source}: its adapters lie over {base}, which cannot be had; if a copy of it is in a folder, add "
-        f"model.base=FOLDER ({why})"
+        f"{source}: its adapters lie over {base}, which cannot be had; `figlang evaluate` takes a copy of it "
+        f"by model.base=FOLDER ({why})"
     )

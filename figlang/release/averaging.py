@@ -50,14 +50,21 @@ def weights_file(model: Path) -> str:
 
 
 def adds_only(model: Path) -> bool:
-    """Whether an exported folder holds LoRA adapters alone, without a head of its own.
+    """Whether an exported folder holds LoRA adapters of linear layers alone, without a head of its own.
 
     Before their training such adapters add nothing, so a share of the start only makes them smaller.
+
+    Args:
+        model: The folder.
     """
     if weights_file(model) == WHOLE:
         return False
     with safe_open(model / SAFETENSORS_WEIGHTS_NAME, "pt") as file:
-        return all(".lora_" in name for name in file.keys())  # noqa: SIM118 (no mapping)
+        return all(map(_of_linear, file.keys()))
+
+
+def _of_linear(name: str) -> bool:
+    return ".lora_A." in name or ".lora_B." in name
 
 
 def mean(
@@ -110,6 +117,12 @@ def mean(
         raise FiglangError(
             f"{models[0]}: DoRA's adapters, or those with several ranks, do not have a mean of the same "
             "kind; take peft=lora"
+        )
+    others = [name for name in weights[0] if ".lora_" in name and not _of_linear(name)]
+    if others:
+        raise FiglangError(
+            f"{models[0]} has adapters of another kind than those of linear layers ({others[0]}), which have "
+            "no mean of the same kind; leave the embedding out of peft.target_modules"
         )
     return _adapters(weights, shares, settings, rank, _way(way, density, shares))
 

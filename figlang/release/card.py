@@ -61,7 +61,9 @@ def _before_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
     title = gguf.title(manifest.base)
     titled = f" ({markdown_text(title)})" if title else ""
     seeded = "" if manifest.seed is None else f", seed {manifest.seed}"
-    commands = [portable.command(line) for line in (*document.get("commands", []), document["command"])]
+    # A multirun of several seeds is one command.
+    lines = dict.fromkeys((*document.get("commands", []), document["command"]))
+    commands = [portable.command(line) for line in lines]
     return f"""---
 {matter.front(manifest, document)}---
 
@@ -155,7 +157,9 @@ def _selected(document: Mapping[str, Any]) -> str:
     training = document["training"]
     text = SELECTED[training["selection"]].format(epoch=training["exported_epoch"])
     if averaged := document.get("averaged"):
-        text += f" Averaged in weights: {mean_of(len(averaged), document.get('start_share', 0.0))}."
+        share = document.get("start_share", 0.0)
+        text += f" Averaged in weights: {mean_of(len(averaged), share)}."
+        text += " The start is what the training began from." if share else ""
     return text
 
 
@@ -312,7 +316,9 @@ def _beside(evaluations: Sequence[Mapping[str, Any]]) -> str:
     table = markdown(
         Table("beside", "This checkpoint and its base as it comes", columns, tuple(cells), notes)
     )
-    return f"\n## What the training won and lost\n\nWon: {won}. Lost: {lost}.\n\n{table}"
+    return (
+        f"\n## What the training won and lost\n\nWon in accuracy: {won}. Lost in accuracy: {lost}.\n\n{table}"
+    )
 
 
 def _named(changed: Sequence[Mapping[str, Any]]) -> str:

@@ -5,8 +5,6 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
-
 from figlang.files import stored
 
 DATA = "$FIGLANG_DATA"
@@ -39,8 +37,7 @@ def places(run: Path, data: str | None) -> dict[str, str]:
 
 def _around(run: Path) -> tuple[Path | None, Path | None]:
     """The folder in which a run was started, and its folder of runs, as far as its config.yaml tells them."""
-    settings = yaml.safe_load(stored.text(run / "config.yaml", "put the file back, or train the run again"))
-    settings = settings if isinstance(settings, dict) else {}
+    settings = stored.settings(run / "config.yaml", "put the file back, or train the run again")
     where, whole = settings.get("paths"), run.absolute()
     runs = Path(str(where.get("runs", "runs") if isinstance(where, dict) else "runs")).expanduser()
     if runs.is_absolute():

@@ -27,7 +27,11 @@ MODELS = {
     "lora": "LoRA",
 }
 SIZES = ("base", "small", "medium", "large", "xl")
-LOSSES = {"lm": "LM loss", "contrastive": "contrastive loss"}
+LOSSES = {
+    "lm": "LM loss",
+    "contrastive": "contrastive loss",
+    "contrastive-anchored": "anchored loss",
+}
 TUNING = {"lora": "LoRA", "": "all weights"}
 NORMS = {"mean": "mean per token", "sum": "summed", "none": "none"}
 

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from figlang.config import PathsConfig, settings_of_data
-from figlang.errors import FiglangError, one_line
+from figlang.errors import FiglangError
 from figlang.files import stored
 from figlang.models.manifest import MANIFEST
 from figlang.tasks import registry as readers
@@ -109,11 +107,7 @@ def _read(folder: Path) -> _Stage:
     train = document.get("data", {}).get("train")
     if train is None:
         raise FiglangError(f"{folder / METRICS} does not name its training data; {GIVE}")
-    try:
-        settings = yaml.safe_load(stored.text(folder / SETTINGS, GIVE))
-    except yaml.YAMLError as error:
-        raise FiglangError(f"{folder / SETTINGS} cannot be read ({one_line(error)}); {GIVE}") from error
-    model = settings.get("model") if isinstance(settings, dict) else None
+    model = stored.settings(folder / SETTINGS, GIVE).get("model")
     return _Stage(folder / METRICS, document["data"].get("settings"), train["sha256"], model)
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from figlang.config import PathsConfig
 from figlang.errors import FiglangError
 from figlang.files import stored
@@ -100,8 +98,7 @@ def _method(run: Path) -> Mapping[str, Any]:
     path = run / stages.SETTINGS
     if not path.is_file():
         return {}
-    settings = yaml.safe_load(stored.text(path, stages.GIVE))
-    method = settings.get("method") if isinstance(settings, dict) else None
+    method = stored.settings(path, stages.GIVE).get("method")
     return method if isinstance(method, dict) else {}
 
 

@@ -38,8 +38,8 @@ def measure(
         collate: Makes a batch of examples.
 
     Returns:
-        None if there is no item with a label, or if a log-probability is no finite number. The training then
-            says which items these are.
+        None if there is no item with a label, or if a log-probability is not a finite number. The training
+            then says which items these are.
     """
     known = [each for each in examples if all(choice.gold >= 0 for choice in each.choices)][:MOST]
     if not known:

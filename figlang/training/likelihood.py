@@ -66,6 +66,8 @@ def _computing(config: TrainConfig, ready: Prepared) -> Iterator[None]:
     away = home.type == "cpu" and config.trainer.strategy not in SHARDED
     if away:
         ready.network.to(runtime.device(config.trainer))
-    yield
-    if away:
-        ready.network.to(home)
+    try:
+        yield
+    finally:
+        if away:
+            ready.network.to(home)

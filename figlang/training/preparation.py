@@ -358,7 +358,8 @@ def _lineage(config: TrainConfig, train: Split, validation: Split) -> dict[str, 
 
 
 def _method_name(config: TrainConfig) -> str:
-    return config.method.name if config.peft.name == "none" else f"{config.method.name}+{config.peft.name}"
+    name = config.method.name + ("" if config.method.anchor == "none" else "-anchored")
+    return name if config.peft.name == "none" else f"{name}+{config.peft.name}"
 
 
 def _trained(name: str, heads: list[str]) -> bool:

@@ -184,7 +184,7 @@ def test_seeds_become_one_run_that_can_be_released(
         ([runs[0], f"output={tmp_path}/again", "start=1"], "start=1.0 must be at least 0 and below 1"),
         (
             [runs[0], f"output={tmp_path}/again", "start=0.5"],
-            "does not name a run or checkpoint that the training started from",
+            "which is not a run or checkpoint; start= also takes LoRA adapters without a head",
         ),
         ([*runs, f"output={tmp_path}/mean"], "already exists"),
         ([runs[0], f"{tmp_path}/mean", f"output={tmp_path}/again"], "differs from"),
@@ -256,7 +256,29 @@ def test_adapters_over_a_network_as_it_comes_shrink(
     call(monkeypatch, train_command, *words, f"run={tmp_path}/headed", "method.format=pair")
     with pytest.raises(SystemExit):
         call(monkeypatch, average_command, f"{tmp_path}/headed", "start=0.25", f"output={tmp_path}/no")
-    assert "leave start= out" in capsys.readouterr().err
+    assert "LoRA adapters without a head" in capsys.readouterr().err
+
+
+def test_new_adapters_over_a_run_of_whole_weights_shrink_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["debug=fast", "data.limit=8", "method.format=dual", "model.max_length=64"]
+    call(monkeypatch, train_command, *words, f"run={tmp_path}/whole")
+    words += ["model.init=pretrained", f"model.name_or_path={tmp_path}/whole", "peft=lora", "method.lr=0.01"]
+    call(monkeypatch, train_command, *words, f"run={tmp_path}/over")
+    call(monkeypatch, average_command, f"{tmp_path}/over", "start=0.5", f"output={tmp_path}/half")
+    whole, half = (query(tmp_path / name / "model") for name in ("over", "half"))
+    assert whole.abs().max() > 0
+    torch.testing.assert_close(half, whole / 2)
+
+
+def test_adapters_of_an_embedding_are_refused(tmp_path: Path) -> None:
+    folders = [adapters(tmp_path / str(seed), seed) for seed in (0, 1)]
+    for folder in folders:
+        file = folder / "adapter_model.safetensors"
+        save_file({**load_file(file), "words.lora_embedding_A": torch.ones(2, 3)}, file)
+    with pytest.raises(FiglangError, match="lora_embedding_A"):
+        averaging.mean(folders, None)
 
 
 def query(folder: Path) -> torch.Tensor:

@@ -273,8 +273,8 @@ def test_a_card_says_what_was_won_and_lost(
     assert row["base"]["accuracy"]["value"] == 1
     assert row["difference"]["value"] == pytest.approx(row["accuracy"]["value"] - 1)
     text = (folder / "README.md").read_text()
-    assert f"Lost: miqa_sample {100 * row['difference']['value']:.1f} (" in text
-    assert "Won: nothing that its interval tells from 0." in text
+    assert f"Lost in accuracy: miqa_sample {100 * row['difference']['value']:.1f} (" in text
+    assert "Won in accuracy: nothing that its interval tells from 0." in text
 
 
 def test_what_is_not_beside_it_is_refused(

@@ -35,7 +35,9 @@ def test_the_released_checkpoints_have_names_that_people_would_give() -> None:
     assert [one.name for one in systems.read(folders)] == [
         "MiniLM",
         "MiniLM, multi-task",
+        "MPNet, 0.25 × start + 0.75 × mean of 5 seeds",
         "MPNet",
+        "SmolLM2, anchored loss",
         "SmolLM2",
         "SmolLM2, LM loss",
         "SmolLM2, multi-task",

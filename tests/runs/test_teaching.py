@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from figlang.config import DataConfig, PathsConfig
+from figlang.errors import FiglangError
 from figlang.evaluation import cleanness
 from figlang.files.sources import sha256
 from figlang.models import manifest as manifests
@@ -88,6 +89,13 @@ def test_text_that_only_a_teacher_was_trained_on_is_found(tmp_path: Path) -> Non
         assert found["teacher_items"] == 9
         assert found["training_items"] == 8
         assert len(cleanness.of_overlaps(found, validation)["touched"]) == 1
+
+
+def test_damaged_settings_of_a_run_are_named(tmp_path: Path) -> None:
+    run = student(tmp_path / "own", data(tmp_path, "own"))
+    (run / "config.yaml").write_text("method: [")
+    with pytest.raises(FiglangError, match=r"own/config.yaml cannot be read"):
+        teaching.of_run(run, PATHS)
 
 
 def test_a_teacher_of_the_same_items_adds_none(tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ class AverageConfig(Command):
     )
     start: float = option(
         0.0,
-        "Share of what the runs started from (WiSE-FT): a checkpoint, or for adapters the network as it "
-        "comes. The rest is the mean of the runs.",
+        "Share of what the runs started from (WiSE-FT): a checkpoint, or for LoRA without a head the network "
+        "as it comes. The rest is the mean of the runs.",
         within=SHARE,
     )
     trainer: TrainerConfig = field(default_factory=TrainerConfig)

@@ -208,7 +208,7 @@ class CausalScorer:
 
 
 def _parts(places: Sequence[int], lengths: Sequence[int], most: int) -> Iterator[Sequence[int]]:
-    """Cut places of sequences so that the sequences of a part have at most so many tokens, or are one."""
+    """Cut places of sequences into parts. A part has at most `most` tokens, or it is one sequence."""
     begin = tokens = 0
     for end, place in enumerate(places):
         tokens += lengths[place]
@@ -220,7 +220,7 @@ def _parts(places: Sequence[int], lengths: Sequence[int], most: int) -> Iterator
 
 
 def _in_order(found: list[tuple[Sequence[int], Slices]], sequences: Sequence[Tokens]) -> Sequence[Tensor]:
-    """The values of all sequences, of parts of them with their places."""
+    """Put the values of parts of the sequences, which come with their places, into the order of all."""
     if len(found) == 1:
         return found[0][1]
     ends = array("q", [0])
