@@ -1,7 +1,8 @@
 """Average the weights of several seeds into one network: `runs=[a/seed0,a/seed1] output=a/mean`.
 
 With `start=0.5`, half of the mean is what the runs started from: a checkpoint, or for LoRA without a head the
-network as it comes. A single run can be averaged with it too. The result is a run folder, which `figlang release` takes.
+network as it comes. A single run can be averaged with it too. The result is a run folder, which
+`figlang release` takes.
 """
 
 import json
