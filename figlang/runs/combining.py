@@ -25,7 +25,8 @@ log = logging.getLogger("figlang")
 # Facts about how a score comes about. Where they are the same, a weight that was found for one network is
 # good for another, for example for that of another fold.
 SCORED = ("scoring", "norm", "prompt", "text")
-# One file is a copy of another if this share of the items with equal ids has equal labels too.
+# One file is a copy of another if this share of the shorter one's items are in both: equal ids, groups and
+# labels.
 COPY = 0.9
 # Parts of metrics.json that say which items there are.
 ABOUT = ("data_name", "task", "split", "published_file", "seed", "data")
@@ -282,8 +283,8 @@ def _shared(first: System, second: System, groups: bool = False) -> str | None:
     none.
 
     Ids tell items of one file apart, and with `groups` a group counts as a whole. In another file an id may
-    be that of another item. It is a copy of the file if nearly all items of equal ids have one group and
-    label too.
+    be that of another item. That file is a copy if nearly all items of the shorter one are in both, with the
+    same group and label.
 
     Args:
         first: A system.
@@ -302,7 +303,7 @@ def _shared(first: System, second: System, groups: bool = False) -> str | None:
     equal = sum(
         (row.group, row.gold, len(row.scores)) == (of.group, of.gold, len(of.scores)) for row, of in pairs
     )
-    if not pairs or equal < COPY * len(pairs):
+    if not pairs or equal < COPY * min(len(first.predictions), len(second.predictions)):
         return None
     return (
         f"{pairs[0][0].id} (in files of other bytes, {file[:8]} and {other_file[:8]}, with the same ids and "
