@@ -43,7 +43,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_network_that_cannot_be_had_is_asked_for_by_model_base(tmp_path: Path, tool: str) -> None:
     adapters = exported(tmp_path)[1] if tool == "figlang" else of_another_tool(tmp_path)[0]
     elsewhere(adapters)
-    with pytest.raises(FiglangError, match=rf"lie over {GONE}, .* add model\.base=FOLDER") as error:
+    with pytest.raises(FiglangError, match=rf"lie over {GONE}, .* by model\.base=FOLDER") as error:
         checkpoint.load(str(adapters))
     assert "\n" not in str(error.value)
 
