@@ -48,11 +48,11 @@ def card(manifest: Manifest, document: Mapping[str, Any]) -> str:
     A path of this machine is shown by its last part, because it says nothing to other readers.
     """
     base = manifest.base
-    parts = (
+    before, after = (
         portable.plain(part.replace(base, portable.source(base)) if base else part)
         for part in (_before_use(manifest, document), _after_use(manifest, document))
     )
-    return _use(manifest).join(parts)
+    return before + _use(manifest) + after
 
 
 def _before_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
