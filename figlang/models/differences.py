@@ -1,8 +1,9 @@
 """Adapters that begin with a part of the weights, written as what training added to the network.
 
-PiSSA (arXiv 2404.02948) and OLoRA (2406.01775) take the product of the first adapters, B0 A0, away from the
-weights below. The exported adapters are for the network as it was: their product is B A - B0 A0, which is the
-product of [B, -B0] and [A; A0]. So their rank is twice that of the training. A head is exported as it is.
+PiSSA (arXiv 2404.02948), OLoRA (2406.01775) and CorDA (2406.05223) take the product of the first adapters,
+B0 A0, away from the weights below. The exported adapters are for the network as it was: their product is
+B A - B0 A0, which is the product of [B, -B0] and [A; A0]. So their rank is twice that of the training. A head
+is exported as it is.
 """
 
 import json
@@ -16,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 # Ways to begin that change the weights below.
-MUTATING = ("pissa", "olora")
+MUTATING = ("pissa", "olora", "corda")
 
 
 def remember(adapted: PeftModel) -> None:

@@ -77,8 +77,14 @@ def fresh(
     if peft.name != "vera":
         return None
     # peft's VeRA knows no modules without adapters, so the others are named one by one.
+    names = targeted(network, targets, excluded)
+    return VeraConfig(r=peft.r, vera_dropout=peft.dropout, target_modules=names, **common)
+
+
+def targeted(network: PreTrainedModel, targets: str | list[str], excluded: list[str]) -> list[str]:
+    """The names of the layers that get adapters; the arguments are those of `fresh`."""
     head = network.get_output_embeddings()
-    names = [
+    return [
         name
         for name, module in network.named_modules()
         if isinstance(module, nn.Linear | Conv1D)
@@ -86,7 +92,6 @@ def fresh(
         and not any(f".{one}." in f".{name}." for one in excluded)
         and (targets == "all-linear" or any(f".{name}".endswith(f".{one}") for one in targets))
     ]
-    return VeraConfig(r=peft.r, vera_dropout=peft.dropout, target_modules=names, **common)
 
 
 def mergeable(settings: PeftConfig) -> bool:

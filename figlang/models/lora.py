@@ -38,7 +38,7 @@ from typing_extensions import TypedDict
 from figlang import config
 from figlang.errors import FiglangError, damage, one_line
 from figlang.machine.limits import within as in_time
-from figlang.models import differences, kinds, layout
+from figlang.models import calibrated, differences, kinds, layout
 from figlang.models.adapters import OWN, file_of
 from figlang.models.soundness import validate
 
@@ -73,7 +73,12 @@ COMMON = {
 
 
 def adapt(
-    network: PreTrainedModel, peft: config.PeftConfig, kept: list[str], base: str, revision: str | None
+    network: PreTrainedModel,
+    peft: config.PeftConfig,
+    kept: list[str],
+    base: str,
+    revision: str | None,
+    given: calibrated.Given | None = None,
 ) -> PeftModel:
     """Lay adapters over the layers that `peft.target_modules` names.
 
@@ -84,9 +89,10 @@ def adapt(
             because it has no task type for multiple choice, and other newly initialised modules.
         base: Source that loads the network again.
         revision: Revision of this source.
+        given: What a beginning of `peft.init` may need.
 
     Raises:
-        FiglangError: If the network has no such layers.
+        FiglangError: If the network has no such layers, or if they cannot begin so.
     """
     linear = {
         name: module for name, module in network.named_modules() if isinstance(module, nn.Linear | Conv1D)
@@ -112,12 +118,15 @@ def adapt(
         target_modules=target_modules,
         exclude_modules=excluded,
         **common,
-        init_lora_weights=True if peft.init == "default" else peft.init,
+        init_lora_weights=calibrated.PEFTS.get(peft.init, peft.init),
         rank_pattern=dict(peft.rank_pattern or {}),
         alpha_pattern=dict(peft.alpha_pattern or {}),
     )
+    names = kinds.targeted(network, target_modules, excluded)
     mutates = peft.init in differences.MUTATING
     before = differences.whole_state(network) if mutates and base == OWN else None
+    given = given or calibrated.Given()
+    calibrated.settled(network, settings, peft.init, names, given)
     try:
         adapted = _laid_over(network, settings)
     except ValueError as error:
@@ -127,6 +136,7 @@ def adapt(
             f"some of {', '.join(names)}"
         ) from error
     adapted.active_peft_config.base_model_name_or_path = base
+    calibrated.begun(adapted, peft.init, given)
     if mutates:
         differences.remember(adapted)
         vars(adapted)["whole_before"] = before

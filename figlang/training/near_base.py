@@ -26,9 +26,6 @@ from figlang.scoring.wording import Wording
 from figlang.tasks import registry
 from figlang.training.cross_entropy import CrossEntropyModule
 
-# These take a part of the weights into the adapters at the start: without them, the network is not its base.
-REMADE = ("pissa", "olora")
-
 
 def texts(config: TrainConfig) -> tuple[list[str], list[str]]:
     """The texts of `method.anchor_data`: its training items with their right answers.

@@ -13,8 +13,9 @@ from figlang.config import MethodConfig, ModelConfig, PromptConfig, TrainConfig
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation.choosing import encode_all
-from figlang.models import adapters, layout, lora, networks, sentences, weights
+from figlang.models import adapters, calibrated, layout, lora, networks, sentences, weights
 from figlang.models.checkpoint import ancestry, beginning, causal_manifest, sentence_vectors
+from figlang.models.differences import MUTATING
 from figlang.models.formats import FORMATS
 from figlang.models.manifest import Manifest
 from figlang.models.rehearsal import rehearse
@@ -205,9 +206,8 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         **_lineage(config, train, validation),
     )
     heads = networks.head_modules(network)
-    adapted, manifest = _adapt(
-        config, network, manifest, [*heads, *(name for name in new if not lora.within(name, heads))]
-    )
+    kept = [*heads, *(name for name in new if not lora.within(name, heads))]
+    adapted, manifest = _adapt(config, network, manifest, kept, lambda: examples)
     return Prepared(
         train=train,
         validation=validation,
@@ -255,7 +255,8 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         encoder.sharing = False
         encoded = encode_each()
     examples, validation_examples, selection_examples, anchoring = encoded
-    adapted, manifest = _adapt(config, network, manifest, [])
+    read = partial(encoder.encode_lines, [line(item, "clean", wording) for item in train.items])
+    adapted, manifest = _adapt(config, network, manifest, [], read)
     return Prepared(
         train=train,
         validation=validation,
@@ -281,7 +282,7 @@ def _way(
     if method.name == "lm":
         return CausalLMModule
     if method.anchor == "kl":
-        remade = config.peft.init in near_base.REMADE and not continues(config)
+        remade = config.peft.init in MUTATING and not continues(config)
         return partial(near_base.NearBaseModule, examples=anchoring, collate=encoder.collate, remade=remade)
     return CrossEntropyModule if method.anchor == "none" else AnchoredModule
 
@@ -318,10 +319,14 @@ def _check_pairs(config: TrainConfig, train: Split) -> None:
 
 
 def _adapt(
-    config: TrainConfig, network: PreTrainedModel, manifest: Manifest, kept: list[str]
+    config: TrainConfig,
+    network: PreTrainedModel,
+    manifest: Manifest,
+    kept: list[str],
+    read: Callable[[], Sequence[Any]],
 ) -> tuple[PreTrainedModel | PeftModel, Manifest]:
     """The network with the adapters that `peft=` asks for, and the manifest that then says what they belong
-    to."""
+    to. `read` makes the items in tokens from which adapters may begin."""
     if config.peft.name == "none":
         return network, manifest
     model = _start(config)
@@ -329,7 +334,11 @@ def _adapt(
     manifest = replace(
         manifest, base_precision=layout.precision(network), base_sha256=lora.fingerprint(network, kept)
     )
-    adapted = lora.adapt(network, config.peft, kept, base, model.revision)
+    given = calibrated.Given(
+        lambda: calibrated.drawn(read(), config.seed),
+        lambda: networks.unrounded(model, config.paths.cache).state_dict(),
+    )
+    adapted = lora.adapt(network, config.peft, kept, base, model.revision, given)
     if continues(config):
         weights.resume(adapted, config.model, manifest.format, manifest.base_sha256)
     return adapted, manifest

@@ -11,7 +11,7 @@ from figlang.models import checkpoint
 from tests.models.trained import FORMATS, base, loaded_scores, scores, trained
 
 
-@pytest.mark.parametrize("init", ["pissa", "olora", "gaussian"])
+@pytest.mark.parametrize("init", ["pissa", "olora", "corda", "gaussian"])
 @pytest.mark.parametrize("format", ["pair", "causal"])
 def test_a_folder_scores_as_the_trained_network_did(tmp_path: Path, format: str, init: str) -> None:
     """Head included, over the network in its folder, merged and unmerged."""
@@ -28,7 +28,7 @@ def test_a_folder_scores_as_the_trained_network_did(tmp_path: Path, format: str,
     assert written["lora_alpha"] / written["r"] == 2
 
 
-@pytest.mark.parametrize("init", ["pissa", "olora"])
+@pytest.mark.parametrize("init", ["pissa", "olora", "corda"])
 def test_a_network_beside_its_adapters_is_the_one_of_before(tmp_path: Path, init: str) -> None:
     model = ModelConfig(init="tiny", architecture="bert")
     adapted, tokenizer, manifest = trained(model, "pair", PeftConfig(name="lora", r=4, init=init))
@@ -57,6 +57,8 @@ def test_layers_have_the_ranks_of_the_pattern(tmp_path: Path) -> None:
     [
         ({"name": "dora", "init": "pissa"}, "is for new adapters of peft=lora"),
         ({"name": "lora", "init": "olora", "stack": "continue"}, "is for new adapters of peft=lora"),
+        ({"name": "lora", "init": "loftq"}, "peft.init=loftq is for new adapters of peft=qlora"),
+        ({"name": "qlora", "init": "eva"}, "peft.init=eva is for new adapters of peft=lora"),
         ({"name": "lora", "rank_pattern": {"query": 0}}, "with a number above 0 each"),
         ({"name": "lora", "alpha_pattern": "query"}, "with a number above 0 each"),
         ({"name": "none", "lr_ratio": 16.0}, "changes nothing under peft=none"),

@@ -9,7 +9,7 @@ from peft import PeftModel
 
 from figlang.config import ModelConfig, PeftConfig
 from figlang.evaluation.choosing import predict
-from figlang.models import adapters, checkpoint, lora, networks
+from figlang.models import adapters, calibrated, checkpoint, lora, networks
 from figlang.models.manifest import Manifest
 from figlang.release import card
 from figlang.scoring.encode import Encoder
@@ -42,10 +42,32 @@ def base(folder: Path, format: str, architecture: str) -> ModelConfig:
     )
 
 
+def texts(tokenizer: Any, format: str) -> calibrated.Given:
+    """What adapters that begin with texts read."""
+    rows = [{"input_ids": tokenizer(text)["input_ids"]} for text in [*TEXTS, " ".join(TEXTS)]]
+    if format == "pair":
+        rows = [{**row, "token_type_ids": [0] * len(row["input_ids"])} for row in rows]
+    return calibrated.Given(lambda: rows)
+
+
 def trained(
     model: ModelConfig, format: str, peft: PeftConfig, options: int = 2
 ) -> tuple[PeftModel, Any, Manifest]:
     """Adapters with weights that matter, their tokenizer and manifest."""
+    adapted, tokenizer, manifest = begun(model, format, peft, options)
+    with torch.no_grad():
+        for name, parameter in adapted.named_parameters():
+            if "lora_B" in name or "vera_lambda_b" in name:
+                parameter.normal_(std=0.1)
+            if "ia3_l" in name:
+                parameter.normal_(1.0, 0.3)
+    return adapted.eval(), tokenizer, manifest
+
+
+def begun(
+    model: ModelConfig, format: str, peft: PeftConfig, options: int = 2
+) -> tuple[PeftModel, Any, Manifest]:
+    """New adapters, their tokenizer and manifest."""
     torch.manual_seed(2)
     if format == "causal":
         network, tokenizer = networks.causal(model, "", TEXTS)
@@ -73,14 +95,8 @@ def trained(
             checkpoint.causal_manifest(model, checkpoint.ScoringConfig(), "add"), settings="0" * 12
         )
     manifest = replace(manifest, base_precision="float32", base_sha256=lora.fingerprint(network, kept))
-    adapted = lora.adapt(network, peft, kept, where, None)
-    with torch.no_grad():
-        for name, parameter in adapted.named_parameters():
-            if "lora_B" in name or "vera_lambda_b" in name:
-                parameter.normal_(std=0.1)
-            if "ia3_l" in name:
-                parameter.normal_(1.0, 0.3)
-    return adapted.eval(), tokenizer, manifest
+    adapted = lora.adapt(network, peft, kept, where, None, texts(tokenizer, format))
+    return adapted, tokenizer, manifest
 
 
 def scores(network: Any, tokenizer: Any, manifest: Manifest) -> list[float]:

@@ -41,10 +41,12 @@ class PeftConfig(Section):
     init: str = option(
         "default",
         "How adapters of peft=lora begin. default: they change nothing. gaussian: the same, with normal "
-        "numbers. pissa: with the largest singular values of the weights. olora: with an orthonormal basis "
-        "of the weights. Adapters of the last two are exported with twice their rank, for the network as it "
-        "was.",
-        ("default", "gaussian", "pissa", "olora"),
+        "numbers. eva: the same, with the directions in which the inputs of each layer vary most on texts of "
+        "the training, and with more rank where that is needed. pissa: with the largest singular values of "
+        "the weights. olora: with an orthonormal basis of the weights. corda: with the part of the weights "
+        "that matters most for texts of the training. Adapters of these three are exported with twice their "
+        "rank, for the network as it was. loftq, for peft=qlora: with what the rounding to 4 bits took away.",
+        ("default", "gaussian", "pissa", "olora", "eva", "corda", "loftq"),
     )
     lr_ratio: float = option(
         1.0,
@@ -87,9 +89,10 @@ class PeftConfig(Section):
             raise FiglangError(
                 f"peft.target_modules={names} must be auto, all-linear or a list such as [q_proj,v_proj]"
             )
-        if self.init != "default" and (self.name not in ("none", "lora") or self.stack == "continue"):
+        kind = "qlora" if self.init == "loftq" else "lora"
+        if self.init != "default" and (self.name not in ("none", kind) or self.stack == "continue"):
             raise FiglangError(
-                f"peft.init={self.init} is for new adapters of peft=lora; leave it out, or take peft=lora"
+                f"peft.init={self.init} is for new adapters of peft={kind}; leave it out, or take peft={kind}"
             )
         for name in ("rank_pattern", "alpha_pattern"):
             given = getattr(self, name)
