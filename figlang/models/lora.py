@@ -110,17 +110,7 @@ def adapt(
         "revision": revision,
     }
     settings = kinds.fresh(peft, target_modules, excluded, network, common) or LoraConfig(
-        r=peft.r,
-        lora_alpha=peft.alpha,
-        lora_dropout=peft.dropout,
-        use_dora=peft.name == "dora",
-        use_rslora=peft.name == "rslora",
-        target_modules=target_modules,
-        exclude_modules=excluded,
-        **common,
-        init_lora_weights=calibrated.PEFTS.get(peft.init, peft.init),
-        rank_pattern=dict(peft.rank_pattern or {}),
-        alpha_pattern=dict(peft.alpha_pattern or {}),
+        target_modules=target_modules, exclude_modules=excluded, **common, **_low_rank(peft)
     )
     names = kinds.targeted(network, target_modules, excluded)
     mutates = peft.init in differences.MUTATING
@@ -141,6 +131,20 @@ def adapt(
         differences.remember(adapted)
         vars(adapted)["whole_before"] = before
     return adapted
+
+
+def _low_rank(peft: config.PeftConfig) -> dict[str, Any]:
+    """The settings that adapters of low rank have and others lack, in peft's words."""
+    return {
+        "r": peft.r,
+        "lora_alpha": peft.alpha,
+        "lora_dropout": peft.dropout,
+        "use_dora": peft.name == "dora",
+        "use_rslora": peft.name == "rslora",
+        "init_lora_weights": calibrated.PEFTS.get(peft.init, peft.init),
+        "rank_pattern": dict(peft.rank_pattern or {}),
+        "alpha_pattern": dict(peft.alpha_pattern or {}),
+    }
 
 
 def within(name: str, modules: Iterable[str]) -> bool:
