@@ -139,7 +139,9 @@ def beside(
         FiglangError: The export cannot be evaluated on a data set.
     """
     for settings, split in others:
-        asked = EvaluateConfig(checkpoint=config.run, data=settings, blind=config.blind, overwrite=True)
+        asked = EvaluateConfig(
+            checkpoint=config.run, data=settings, blind=config.blind, overwrite=True, paths=config.paths
+        )
         folder = outputs.place(asked)
         folders.settle(folder)
         if loaded is None and (folder / "metrics.json").is_file():

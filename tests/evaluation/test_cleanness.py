@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import figlang
 from figlang.config import PathsConfig
 from figlang.errors import FiglangError
 from figlang.runs import recomputed, stages
@@ -15,6 +16,7 @@ from figlang.runs.predictions import FORWARD, read_predictions
 from figlang.statistics import metrics
 from tests.running import run, train
 
+SAMPLES = Path(figlang.__file__).parent / "samples"
 EVALUATED = [
     ("The road to the old mill was a long grey snake", "The road was a ruler on a map"),
     ("My grandmother's kitchen was a warm harbour in winter", "Her kitchen was a railway station"),
@@ -141,3 +143,15 @@ def test_other_items_are_searched_anew_and_pretrained_models_not_at_all(home: Pa
     assert content["clean"]["accuracy"]["n"] == 3
     content, _ = evaluate(home, home / "runs" / "first", tmp_path / "train", "split=train")
     assert "clean" not in content
+
+
+def test_data_sets_beside_a_training_have_clean_items_too(tmp_path: Path) -> None:
+    """The training items are looked for where `paths.data` says, as those of the training itself are."""
+    shutil.copytree(SAMPLES, tmp_path / "data")
+    words = ("data=figqa_medium", "also=[miqa]", "data.root=null", f"paths.data={tmp_path}/data")
+    ended = train(tmp_path, *words, f"run={tmp_path}/run")
+    assert ended.returncode == 0, ended.stderr
+    beside = document(tmp_path / "run" / "evaluations" / "miqa-validation")
+    trained = document(tmp_path / "run")
+    assert beside["clean"]["training_items"] == trained["clean"]["training_items"] > 0
+    assert "no accuracy on clean items" not in ended.stderr
