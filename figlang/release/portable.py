@@ -4,12 +4,14 @@ import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from figlang.files import stored
 
 DATA = "$FIGLANG_DATA"
 # A path from the root: not a URL, not the rest of a relative path, not a fraction such as `a / b`.
 _PATH = re.compile(r"(?<![\w.~/$\\}\])-])/(?=[\w.~\\])[^\s'\"`|,;:()\[\]{}<>=]*")
+_WORDINGS = ("prompt", "scoring")  # groups of settings that hold text for models, which stays as it is
 _BETWEEN = re.compile(r"([,\[\]{}=:])")  # what separates values within one word of a command
 
 
@@ -80,3 +82,48 @@ def command(line: str) -> str:
 def plain(text: str) -> str:
     """Text in which each path of this machine is its last part."""
     return _PATH.sub(lambda found: Path(found[0]).name, text)
+
+
+def document(content: Any) -> Any:
+    """Content of metrics.json in which each path of this machine is its last part.
+
+    Args:
+        content: The document, or a part of it. Ids of items stay, so `contamination` does.
+    """
+    if isinstance(content, dict):
+        return {
+            key: value if key == "contamination" else _of_key(key, value) for key, value in content.items()
+        }
+    if isinstance(content, list):
+        return [document(value) for value in content]
+    return plain(content) if isinstance(content, str) and not _whole(content) else _shortened(content)
+
+
+def _of_key(key: str, value: Any) -> Any:
+    """A value of metrics.json: commands are read as words."""
+    if key == "command":
+        return command(value)
+    return [command(line) for line in value] if key == "commands" else document(value)
+
+
+def settings(content: Any) -> Any:
+    """Settings in which each value that is a path of this machine is its last part.
+
+    Args:
+        content: Content of config.yaml or figlang.json, or a part of it. Wordings stay.
+    """
+    if isinstance(content, dict):
+        return {key: value if key in _WORDINGS else settings(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [settings(value) for value in content]
+    return _shortened(content)
+
+
+def _whole(text: str) -> bool:
+    """Whether a text as a whole is a path from the root."""
+    return bool(re.match(r"/[\w.~]", text)) and "\n" not in text
+
+
+def _shortened(value: Any) -> Any:
+    """A value, or its last part if it is a path of this machine."""
+    return source(value) if isinstance(value, str) and _whole(value) else value

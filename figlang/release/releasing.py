@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import yaml
 from peft.utils import CONFIG_NAME
 from safetensors.torch import load_file, save_file
 
@@ -41,6 +42,8 @@ MEGABYTE = 2**20
 METRICS = ("accuracy", "pair_accuracy")
 # Keys of a run's metrics.json that the checkpoint keeps. The others are measured again.
 KEPT = ("command", "commands", "data", "training", "health", "averaged", "start_share", "teachers")
+# Files of a network that may name the folder that it came from.
+SETTINGS = (MANIFEST, CONFIG_NAME, "config.json", "tokenizer_config.json", "generation_config.json")
 TEXT = (".json", ".jsonl", ".md", ".yaml")
 
 
@@ -105,10 +108,7 @@ def _describe(folder: Path, run: Path, places: Mapping[str, str], document: Mapp
         stored.text(run / "config.yaml", "put the file back, or train the run again"),
     )
     _make_portable(folder, places)
-    content = json.loads(portable.named(json.dumps(document, ensure_ascii=False), places))
-    for split in content["data"].values():
-        if isinstance(split, dict) and "source" in split:
-            split["source"] = portable.source(split["source"])
+    content = portable.document(json.loads(portable.named(json.dumps(document, ensure_ascii=False), places)))
     manifest = manifests.read(str(folder), str(folder), None)
     write_text(folder / "README.md", card.card(manifest, content))
     results.write(folder / "metrics.json", content)
@@ -294,5 +294,18 @@ def _make_portable(folder: Path, places: Mapping[str, str]) -> None:
     """Write the texts in `folder` again where they name folders of this machine."""
     for path in (path for path in folder.iterdir() if path.suffix in TEXT):
         before = stored.text(path, "put the file of the run back")
-        if (after := portable.named(before, places)) != before:
+        if (after := _without_paths(path.name, portable.named(before, places))) != before:
             write_text(path, after)
+
+
+def _without_paths(name: str, text: str) -> str:
+    """The text of a file, without the paths of this machine that are left in its settings."""
+    if name == "config.yaml":
+        before = yaml.safe_load(text)
+        after = portable.settings(before)
+        return text if after == before else yaml.safe_dump(after, sort_keys=False, allow_unicode=True)
+    if name in SETTINGS:
+        before = json.loads(text)
+        after = portable.settings(before)
+        return text if after == before else json.dumps(after, indent=2, ensure_ascii=False) + "\n"
+    return text

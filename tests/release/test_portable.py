@@ -90,3 +90,30 @@ def test_a_card_has_no_path_of_this_machine(tmp_path: Path) -> None:
         assert "base_model: " not in text, "a folder is not a name on the hub"
         assert "base_model_source: base\n" in text
         assert "figlang train model=base run=a\n" in text
+
+
+def test_settings_and_results_lose_their_paths_and_keep_wordings_and_ids() -> None:
+    settings = {
+        "model": {"name_or_path": "/srv/my models/base", "revision": None},
+        "data": {"train": "/srv/train.csv", "columns": {"attributes": ["/srv/a", "b/c"]}},
+        "prompt": {"separator": "/", "template": "/x {metaphor}"},
+        "seed": 0,
+    }
+    assert portable.settings(settings) == settings | {
+        "model": {"name_or_path": "base", "revision": None},
+        "data": {"train": "train.csv", "columns": {"attributes": ["a", "b/c"]}},
+    }
+    content = {
+        "command": "figlang train data='/srv/my own.csv'",
+        "commands": ["figlang train run=/srv/a"],
+        "signature": "base:/srv/base|n:3",
+        "data": {"train": {"source": "/srv/my own/train.csv"}, "settings": {"root": "/"}},
+        "contamination": {"evaluated": [{"option": {"/m/1": "/m/2"}}]},
+        "value": 0.5,
+    }
+    assert portable.document(content) == content | {
+        "command": "figlang train 'data=my own.csv'",
+        "commands": ["figlang train run=a"],
+        "signature": "base:base|n:3",
+        "data": {"train": {"source": "train.csv"}, "settings": {"root": "/"}},
+    }

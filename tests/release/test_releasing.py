@@ -159,8 +159,16 @@ def test_a_run_of_another_folder_has_commands_relative_to_its_own(
     content["command"] = (
         f"figlang train data={run.parents[1]}/own.csv method.teacher=[/srv/a,/srv/b] run={run}"
     )
+    content["signature"] += "|note:/srv/notes.txt"
     results.write(run / "metrics.json", content)
-    text = (release(monkeypatch, run, tmp_path / "out") / "README.md").read_text()
+    settings = (run / "config.yaml").read_text()
+    (run / "config.yaml").write_text(settings.replace("tagger: null", "tagger: /srv/taggers/a", 1))
+    folder = release(monkeypatch, run, tmp_path / "out")
+    for path in (path for path in folder.iterdir() if path.suffix in (".json", ".jsonl", ".md", ".yaml")):
+        assert not re.search(r"(?<![\w.:/])/(srv|tmp|home)\b", path.read_text()), path
+    assert "tagger: a\n" in (folder / "config.yaml").read_text()
+    text = (folder / "README.md").read_text()
+    assert "\n# tiny\n" in text
     assert "figlang train data=./own.csv 'method.teacher=[a,b]' run=runs/seed0\n" in text
     sources = json.loads((tmp_path / "out" / "tiny" / "metrics.json").read_text())["data"]
     assert {sources[role]["source"] for role in ("train", "validation")} == {"train.csv", "dev.csv"}

@@ -42,6 +42,12 @@ def with_base(folder: Path) -> None:
         pytest.skip(f"{base} is not installed: {error}")
 
 
+def test_cards_are_told_apart_by_their_titles() -> None:
+    for folder in FOLDERS:
+        lines = (folder / "README.md").read_text().splitlines()
+        assert next(line for line in lines if line.startswith("# ")) == f"# {folder.name}"
+
+
 @every
 def test_its_numbers_are_those_of_its_predictions(folder: Path) -> None:
     rows, stated = read_predictions(folder / "predictions.jsonl"), content(folder)["metrics"]
