@@ -22,7 +22,8 @@ _PASSWORD = re.compile(
     rf"({_SCHEME})[^/\s:@]{{0,99}}:(?!\d+/)(?:[^\s@\x22]|\\\x22|\x22(?![,:}}\]]))*(?:@[^\s/@\x22'<>]*)*@"
 )
 _TOKEN = re.compile(rf"({_SCHEME})[^\s/@\x22'<>?#\\]+@")
-_ADDRESS = re.compile(rf"{_SCHEME}(?:\\.|[^\s\x22'<>\\])+")
+# What was put in the place of one secret, such as <password>, does not end an address that holds another one.
+_ADDRESS = re.compile(rf"{_SCHEME}(?:\\.|<[\w -]{{1,60}}>|[^\s\x22'<>\\])+")
 _PARAMETER = re.compile(
     r"((?:[?&#;]|%3F|%26|u0026)(?:[\w.-]{0,40}[_.-])?(?:(?:access|auth|api|id|refresh|secret|sas|private)?(?:token|key)|secret|"
     r"pass(?:word|wd)?|pwd|sig(?:nature)?|credential|auth(?:orization)?)=)(?:(?!&|%26|\\u0026)[^#\s])+",

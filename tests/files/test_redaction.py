@@ -92,6 +92,8 @@ ADDRESSES = {
     "https://host/x?a=b&amp;KEY=S3CRET": "https://host/x?a=b&amp;KEY=<secret>",
     "https://host/x#access_token=S3CRET": "https://host/x#access_token=<secret>",
     "https://host/x?accessToken=S3CRET": "https://host/x?accessToken=<secret>",
+    "https://ann:S3CRETpw@host/x?token=S3CRET": "https://<password>@host/x?token=<secret>",
+    "https://S3CRET@host/x?a=b&key=S3CRET#c": "https://<password>@host/x?a=b&key=<secret>#c",
     "https%3A is none, https://host/x%3Fkey=S3CRET%26a=b": "https%3A is none, https://host/x%3Fkey=<secret>%26a=b",
 }
 
@@ -135,6 +137,10 @@ def test_values_that_settings_name_are_taken_out(monkeypatch: pytest.MonkeyPatch
     assert (
         redacted("hunter2-hunter2 at https://host/proxy/4f0c2a9be1d34c5d/v1")
         == "<MY_ACCESS> at https://host/proxy/<key>/v1"
+    )
+    assert (
+        redacted("https://host/proxy/4f0c2a9be1d34c5d/v1?sig=S3CRET")
+        == "https://host/proxy/<key>/v1?sig=<secret>"
     )
     ModelConfig(**fields, endpoint="https://host/openai/deployments/gpt-4o-mini-2024-07-18/v1")
     assert redacted("deployments/gpt-4o-mini-2024-07-18") == "deployments/gpt-4o-mini-2024-07-18"

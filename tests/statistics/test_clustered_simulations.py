@@ -95,8 +95,8 @@ REALISTIC = [("single", 400), ("pairs", 547), ("rows", 150), ("sentences", 164)]
 CORRELATIONS = {
     "single": (0.0,),
     "pairs": (-0.8, -0.4, 0.0, 0.4, 0.8),
-    "rows": (0.0, 0.4, 0.8),
-    "sentences": (0.0, 0.4, 0.8),
+    "rows": (-0.8, -0.4, 0.0, 0.4, 0.8),
+    "sentences": (-0.8, -0.4, 0.0, 0.4, 0.8),
 }
 CASES = [(kind, clusters, correlation) for kind, clusters in REALISTIC for correlation in CORRELATIONS[kind]]
 QUICK = [("pairs", 100, -0.8), ("rows", 100, 0.8)]
@@ -119,11 +119,15 @@ def test_intervals_hold_the_share(clusters: int, share: float) -> None:
     assert rejected(of_share("pairs", clusters, share, 0.4), share) <= 0.07
 
 
-@pytest.mark.parametrize(("kind", "clusters"), [("pairs", 60), ("sentences", 40)])
-def test_interval_and_p_are_of_one_mind(kind: str, clusters: int) -> None:
-    found = of_difference(kind, clusters, (0.7, 0.6), 0.3, 0.4, draws=500)
-    low, high = found.intervals()
-    assert ((low > 0) | (high < 0) == (found.p(0) < 0.05)).mean() >= 0.998
+@pytest.mark.parametrize("correlation", [-0.8, 0.3, 0.8])
+@pytest.mark.parametrize(("kind", "clusters"), [("pairs", 60), ("rows", 40), ("sentences", 40)])
+def test_interval_and_p_are_of_one_mind(kind: str, clusters: int, correlation: float) -> None:
+    differences = of_difference(kind, clusters, (0.7, 0.6), correlation, 0.4, draws=500)
+    for found, chance in ((differences, 0.0), (of_share(kind, clusters, 0.58, correlation, 500), 0.5)):
+        low, high = found.intervals()
+        apart = found.p(chance) < 0.05
+        assert 0.05 < apart.mean() < 0.95
+        assert (((low > chance) | (high < chance)) == apart).mean() >= 0.998
 
 
 @pytest.mark.slow
