@@ -33,11 +33,11 @@ class Made:
     cut: bool = False
 
 
-def of(records: Sequence[Record], made: Made, problems: Problems) -> tuple[Item, ...]:
+def of(records: list[Record], made: Made, problems: Problems) -> tuple[Item, ...]:
     """Make items of rows. Rows that cannot be used are noted and left out.
 
     Args:
-        records: The rows.
+        records: The rows. They are taken out of the list, so that rows and items are never all there at once.
         made: How they become items.
         problems: Takes the notes.
 
@@ -45,7 +45,9 @@ def of(records: Sequence[Record], made: Made, problems: Problems) -> tuple[Item,
         The items. Items with the same cluster or, without a column for it, with the same context have one
         group. A cluster is a pair if its items have the same options and different right ones.
     """
-    found = tuple(_grouped(_distinct(_usable(records, made, problems), made.distinct, problems), made))
+    found = tuple(
+        _grouped(_distinct(_usable(_taken(records), made, problems), made.distinct, problems), made)
+    )
     asked = sum(item.context.rstrip().endswith("?") for item in found)
     if asked and not made.cut:
         problems.note(
@@ -53,6 +55,12 @@ def of(records: Sequence[Record], made: Made, problems: Problems) -> tuple[Item,
             "a period; scoring.text=raw and method.text=raw keep it"
         )
     return found
+
+
+def _taken(records: list[Record]) -> Iterator[Record]:
+    records.reverse()
+    while records:
+        yield records.pop()
 
 
 def _usable(
@@ -107,25 +115,23 @@ def _values(cell: Any) -> tuple[str, ...]:
 def _distinct(
     rows: Iterable[tuple[int, Mapping[str, Any], Item]], drop: bool, problems: Problems
 ) -> Iterator[tuple[Mapping[str, Any], Item]]:
-    known: dict[bytes, int] = {}
-    answers: dict[bytes, tuple[int, str]] = {}
+    first: dict[bytes, tuple[int, str]] = {}  # by text and options: the first row, and its right option
+    others: dict[tuple[bytes, str], int] = {}  # rows with another right option than the first
     repeated, example = 0, (0, 0)
     for number, row, item in rows:
-        answer = "" if item.gold is None else plain(item.options[item.gold])
-        asked = _digest(item.context, *sorted(map(plain, item.options)))
-        whole = _digest(item.context, *sorted(map(plain, item.options)), answer)
-        if whole in known and item.gold is not None:
-            repeated += 1
-            example = example if repeated > 1 else (number, known[whole])
-            if drop:
-                continue
-        elif item.gold is not None and (earlier := answers.setdefault(asked, (number, answer)))[1] != answer:
-            problems.add(
-                number,
-                f"has another right option than row {earlier[0]} about the same text and options, kept",
-                "correct one of them",
-            )
-        known.setdefault(whole, number)
+        if item.gold is not None:
+            asked, answer = _digest(item.context, *sorted(map(plain, item.options))), item.options[item.gold]
+            earlier, right = first.setdefault(asked, (number, answer))
+            if plain(right) != plain(answer):
+                earlier = others.setdefault((asked, plain(answer)), number)
+                if earlier == number:
+                    about = f"than row {first[asked][0]} about the same text and options"
+                    problems.add(number, f"has another right option {about}, kept", "correct one of them")
+            if earlier != number:
+                repeated += 1
+                example = example if repeated > 1 else (number, earlier)
+                if drop:
+                    continue
         yield row, item
     if repeated:
         done = "left out (data.drop_duplicates=false keeps them)" if drop else "kept"

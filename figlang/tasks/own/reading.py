@@ -6,6 +6,7 @@ from figlang.config import DataConfig
 from figlang.errors import FiglangError
 from figlang.tasks.own import columns, golds, items, options, sources
 from figlang.tasks.own.columns import Chosen
+from figlang.tasks.own.sources import Rows
 from figlang.types import Split
 
 
@@ -31,19 +32,7 @@ def read(split: str, data: DataConfig) -> Read:
         FiglangError: There is no file for the split, its columns cannot be found, or no row can be used.
     """
     found = sources.read(split, data)
-    values = [row for _, row in found.records]
-    if not values:
-        raise found.problems.nothing_usable("it has no rows; add some below the header")
-    chosen = columns.choose(found.columns, values, found.source)
-    if chosen.gold is None:
-        raise FiglangError(
-            f"{found.source}: no column looks like the right option; name it by data.columns.gold=COLUMN, "
-            "with -1 in rows where it is hidden"
-        )
-    form = chosen.gold_as
-    if form == "auto":
-        told = [(row.get(chosen.gold), options.of(row, chosen.options) or ()) for row in values]
-        form = golds.form_of(told, found.source, chosen.gold)
+    chosen, form = _understood(found)
     words = replace(chosen, gold_as=form).words()
     if chosen.guessed:
         found.problems.note(
@@ -57,3 +46,20 @@ def read(split: str, data: DataConfig) -> Read:
     notes = tuple(found.problems.found)
     loaded = Split(found.stem, usable, found.source, found.sha256, notes, drawn=words.replace("|", "/"))
     return Read(loaded, chosen, form, found.fixed)
+
+
+def _understood(found: Rows) -> tuple[Chosen, str]:
+    """The columns of rows, and the form of the right option."""
+    values = [row for _, row in found.records]
+    if not values:
+        raise found.problems.nothing_usable("it has no rows; add some below the header")
+    chosen = columns.choose(found.columns, values, found.source)
+    if chosen.gold is None:
+        raise FiglangError(
+            f"{found.source}: no column looks like the right option; name it by data.columns.gold=COLUMN, "
+            "with -1 in rows where it is hidden"
+        )
+    if chosen.gold_as != "auto":
+        return chosen, chosen.gold_as
+    told = [(row.get(chosen.gold), options.of(row, chosen.options) or ()) for row in values]
+    return chosen, golds.form_of(told, found.source, chosen.gold)

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,7 +27,7 @@ class Rows:
     """The rows of a split.
 
     Attributes:
-        records: The rows.
+        records: The rows. They are taken out when items are made of them.
         columns: The columns that are named.
         stem: The start of the names of items.
         source: The file or data set.
@@ -38,7 +37,7 @@ class Rows:
         fixed: Whether the form of the file says what context, options and right option are.
     """
 
-    records: Sequence[Record]
+    records: list[Record]
     columns: ColumnsConfig
     stem: str
     source: str
