@@ -167,6 +167,9 @@ class Engine:
             given["quantization"] = "bitsandbytes"
         if found.adapters is not None:
             given |= {"enable_lora": True, "max_loras": 1, "max_lora_rank": found.rank}
+            # Without the names, vLLM makes room for adapters of the output layer too, and where it computes
+            # log-probabilities of prompts, that mistakes the rows or ends in an error.
+            given["lora_target_modules"] = found.targets
         try:
             return self._vllm.LLM(**given)
         except Exception as error:  # vLLM and what it starts raise anything

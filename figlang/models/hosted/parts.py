@@ -5,6 +5,7 @@ import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from safetensors import safe_open
 from transformers import PreTrainedTokenizerBase
 from transformers.utils import cached_file
 
@@ -16,6 +17,8 @@ log = logging.getLogger("figlang")
 
 # The ranks for which vLLM has kernels.
 RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
+WEIGHTS = "adapter_model.safetensors"
+HEAD = "lm_head"
 PIECES, PIECE = 256, 4096  # what is read of a file of weights to tell it from others
 
 
@@ -28,6 +31,7 @@ class Parts:
         revision: Revision of a hub id.
         adapters: Folder of LoRA adapters over the network; None without.
         rank: The smallest rank of RANKS that holds the adapters; 0 without.
+        targets: The last names of the layers that have adapters, in order; None if the file does not say.
         tokenizer: The tokenizer.
         window: How many tokens the network has positions for; None if it does not say.
     """
@@ -36,6 +40,7 @@ class Parts:
     revision: str | None
     adapters: str | None
     rank: int
+    targets: list[str] | None
     tokenizer: PreTrainedTokenizerBase
     window: int | None
 
@@ -61,10 +66,10 @@ def parts(model: ModelConfig, cache: str) -> Parts:
     """
     if model.init == "tiny":
         raise FiglangError(f"model.engine={model.engine} reads files, but model.init=tiny has none")
-    over, rank = None, 0
+    over, rank, targets = None, 0, None
     base = model
     if weights.has_adapters(model):
-        over, rank = weights.locate(model.name_or_path), _rank(model)
+        over, rank, targets = weights.locate(model.name_or_path), _rank(model), _targets(model)
         base = weights.below(replace(model, engine="transformers", tensor_parallel=1, window=None))
         if weights.has_adapters(base):
             raise FiglangError(
@@ -87,7 +92,7 @@ def parts(model: ModelConfig, cache: str) -> Parts:
     except Exception as error:  # transformers raises its own kinds of errors too
         raise FiglangError(f"cannot load model {model.name_or_path!r}: {error}") from error
     window = getattr(config.get_text_config(), "max_position_embeddings", None)
-    return Parts(source, revision, over, rank, tokenizer, window)
+    return Parts(source, revision, over, rank, targets, tokenizer, window)
 
 
 def _rank(model: ModelConfig) -> int:
@@ -110,6 +115,22 @@ def _rank(model: ModelConfig) -> int:
             f"load; merge them first: figlang merge checkpoint={model.name_or_path} output=FOLDER"
         )
     return next(rank for rank in RANKS if rank >= most)
+
+
+def _targets(model: ModelConfig) -> list[str] | None:
+    path = adapters.file_of(weights.locate(model.name_or_path), WEIGHTS, model.revision)
+    if path is None:
+        return None
+    with safe_open(path, framework="pt") as file:
+        names = list(file.keys())
+    targets = sorted({name.partition(".lora_")[0].rpartition(".")[2] for name in names})
+    if HEAD in targets:  # vLLM applies them to the wrong rows of a prompt
+        raise FiglangError(
+            f"{model.name_or_path} holds adapters of {HEAD}, with which model.engine={model.engine} gives no "
+            f"log-probabilities of texts; merge them first: figlang merge checkpoint={model.name_or_path} "
+            "output=FOLDER"
+        )
+    return targets
 
 
 def _files(source: str, revision: str | None) -> list[Path]:

@@ -1,5 +1,6 @@
 """vLLM's offline engine gives the numbers and replies of transformers. A stand-in of its API computes."""
 
+import json
 import logging
 import sys
 from collections.abc import Iterator
@@ -141,6 +142,8 @@ def test_adapters_are_sent_with_every_request(
     given = vllm.LLM.opened[-1].given
     assert given["model"] == str(folder)
     assert given["max_lora_rank"] == min(number for number in RANKS if number >= rank)
+    names = json.loads((place / "adapter_config.json").read_text())["target_modules"]
+    assert given["lora_target_modules"] == sorted({name.rpartition(".")[2] for name in names})
     assert origin(there)["adapters"] == "apart"
     assert "are not compared with those of the training" in caplog.text
 
@@ -180,6 +183,9 @@ def test_what_it_cannot_do_is_one_line(folder: Path, tmp_path: Path) -> None:
     dora = adapters(folder, tmp_path / "dora", "dora")
     with pytest.raises(FiglangError, match=r"holds adapters with DoRA, which .* merge them first"):
         hosted(EvaluateConfig(checkpoint=str(dora), model=ModelConfig(engine="vllm")))
+    head = adapters(folder, tmp_path / "head", target_modules=["q_proj", "lm_head"])
+    with pytest.raises(FiglangError, match=r"holds adapters of lm_head, .* merge them first"):
+        hosted(EvaluateConfig(checkpoint=str(head), model=ModelConfig(engine="vllm")))
     with pytest.raises(FiglangError, match=r"reads files, but model.init=tiny has none"):
         hosted(asked(folder, init="tiny"))
 

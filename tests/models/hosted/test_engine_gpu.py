@@ -70,6 +70,7 @@ def test_layers_over_every_device(folder: Path) -> None:
     assert float((found - on_the_cpu(folder)).abs().mean()) < 2e-3
 
 
+@pytest.mark.filterwarnings("default")  # vLLM's own imports warn
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_vllm_itself_scores_and_replies_as_transformers_does(folder: Path, dtype: str) -> None:
     if importlib.util.find_spec("vllm") is None:
@@ -83,6 +84,7 @@ def test_vllm_itself_scores_and_replies_as_transformers_does(folder: Path, dtype
         assert generation.converse(there, messages, sampling) == generation.converse(here, messages, sampling)
 
 
+@pytest.mark.filterwarnings("default")
 def test_vllm_itself_takes_adapters(folder: Path, tmp_path: Path) -> None:
     if importlib.util.find_spec("vllm") is None:
         pytest.skip("needs figlang[vllm]")

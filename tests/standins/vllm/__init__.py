@@ -72,6 +72,7 @@ class LLM:
         enable_lora: bool = False,
         max_loras: int = 1,
         max_lora_rank: int = 16,
+        lora_target_modules: list[str] | None = None,
     ) -> None:
         self.given = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
         self.network = AutoModelForCausalLM.from_pretrained(
