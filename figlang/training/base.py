@@ -174,10 +174,13 @@ class ChoiceModule(LightningModule, ABC):
         positions = [position for batch in batches for position in batch.positions]
         return self._sound(sums | {"mean": mean}, positions)
 
-    def optimizer_zero_grad(self, epoch: int, batch_idx: int, optimizer: Any) -> None:
-        # Lightning does this between the training step and the way back. Parts have gradients by then.
-        if not self.parts.needed:
-            super().optimizer_zero_grad(epoch, batch_idx, optimizer)
+    def on_train_batch_start(self, *_: Any) -> None:
+        # Lightning does this between the way forward and back. So the gradients of the step before would take
+        # memory beside all activations.
+        self.trainer.optimizers[0].zero_grad()
+
+    def optimizer_zero_grad(self, *_: Any) -> None:
+        """Nothing: gradients are freed before the step, and parts have gradients by then."""
 
     def _weighted(self, result: dict[str, Tensor], index: int) -> dict[str, Tensor]:
         world = distributed.get_world_size() if distributed.is_initialized() else 1
