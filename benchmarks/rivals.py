@@ -101,7 +101,7 @@ def figlang(config: TrainConfig) -> Training:
             clock.stop()
             super().on_train_epoch_end(*arguments)
 
-    tokens = fitting._batches(config, alone)[0].tokens()
+    tokens = fitting.batches_of(config, alone)[0].tokens()
     work = throughput.work(alone.network, tokens)
     counted = throughput.forget_peak()
     with tempfile.TemporaryDirectory() as folder, patch.object(fitting, "History", Timed):

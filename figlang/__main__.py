@@ -8,11 +8,11 @@ from pathlib import Path
 
 from figlang.config.entry import lazy
 from figlang.config.purposes import PURPOSES
+from figlang.config.purposes import verb as named
 from figlang.machine.printing import legible
 
 COMMANDS = Path(__file__).parent / "commands"
-# A verb of two words, such as `rate serve`, has a file with an underscore between them.
-VERBS = sorted(path.stem.replace("_", " ") for path in COMMANDS.glob("[a-z]*.py"))
+VERBS = sorted(named(path.stem) for path in COMMANDS.glob("[a-z]*.py"))
 USAGE = """usage: figlang VERB key=value …
 
 {verbs}

@@ -25,6 +25,7 @@ from figlang.config.verbs.contamination import ContaminationConfig
 from figlang.config.verbs.create import CreateConfig
 from figlang.config.verbs.describe import DescribeConfig
 from figlang.config.verbs.evaluate import EvaluateConfig
+from figlang.config.verbs.find_lr import FindLrConfig
 from figlang.config.verbs.generate import GenerateConfig
 from figlang.config.verbs.judge import JudgeConfig
 from figlang.config.verbs.merge import MergeConfig
@@ -46,6 +47,7 @@ __all__ = [
     "DataConfig",
     "DescribeConfig",
     "EvaluateConfig",
+    "FindLrConfig",
     "GenerateConfig",
     "JudgeConfig",
     "LoggerConfig",

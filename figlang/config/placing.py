@@ -25,7 +25,7 @@ def place_run(config: TrainConfig, given: Given) -> None:
     config.skip_finished = config.skip_finished or given.multirun
     if config.run is None:
         folder = _folder(given, config.model.name, config.data.name) + _of_file(given, config.data)
-        config.run = str(Path(config.paths.runs) / folder / f"seed{config.seed}")
+        config.run = str(Path(config.paths.runs) / config.kept_in / folder / f"seed{config.seed}")
 
 
 def place_evaluation(config: EvaluateConfig, given: Given) -> None:

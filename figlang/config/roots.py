@@ -22,6 +22,7 @@ from figlang.config.verbs.create import CreateConfig
 from figlang.config.verbs.describe import DescribeConfig
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.export import ExportConfig
+from figlang.config.verbs.find_lr import FindLrConfig
 from figlang.config.verbs.generate import GenerateConfig
 from figlang.config.verbs.judge import JudgeConfig
 from figlang.config.verbs.merge import MergeConfig
@@ -62,21 +63,16 @@ _ASKED = {"method": "contrastive", "scoring": None, "protocol": None}
 
 _EVALUATED = {"data": DEFAULTS.small, **_ASKED, "prompt": "none", "model": "minilm", "trainer": "auto"}
 
+# A small encoder that a package carries, on the bundled sample. `model` comes after what its presets
+# override.
+_TRAINED = {
+    **{"data": DEFAULTS.small, "scoring": "answer", "method": "contrastive", "peft": "none"},
+    **{"model": "minilm", "trainer": "auto", "logger": "csv"},
+}
+
 ROOTS: Mapping[str, Root] = {
-    # A small encoder that a package carries, on the bundled sample. `model` comes after what its presets
-    # override.
-    "train": Root(
-        TrainConfig,
-        {
-            "data": DEFAULTS.small,
-            "scoring": "answer",
-            "method": "contrastive",
-            "peft": "none",
-            "model": "minilm",
-            "trainer": "auto",
-            "logger": "csv",
-        },
-    ),
+    "train": Root(TrainConfig, _TRAINED),
+    "find_lr": Root(FindLrConfig, _TRAINED),
     "evaluate": Root(EvaluateConfig, _EVALUATED),
     "transfer": Root(EvaluateConfig, _EVALUATED, together=True),
     "sensitivity": Root(SensitivityConfig, {**_EVALUATED, "model": "smollm2"}),

@@ -9,6 +9,8 @@ from pathlib import Path
 from platform import python_version
 from typing import Any
 
+from figlang.config.purposes import verb
+
 LIBRARIES = ("figlang", "torch", "transformers", "pytorch-lightning", "peft", "tokenizers", "numpy", "scipy")
 
 
@@ -26,8 +28,7 @@ def signature(facts: Mapping[str, Any]) -> str:
 def program() -> str:
     """The running command, as it is typed: for example `python evaluate.py`, or `figlang transfer`."""
     path = Path(sys.argv[0])
-    verb = path.stem.replace("_", " ")
-    return f"figlang {verb}" if path.parent.name == "commands" else f"python {path.name}"
+    return f"figlang {verb(path.stem)}" if path.parent.name == "commands" else f"python {path.name}"
 
 
 def digest(plain: Any) -> str:

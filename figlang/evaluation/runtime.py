@@ -6,6 +6,7 @@ import random
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ from figlang.machine.loggers import LIBRARIES
 from figlang.machine.rank import rank
 
 log = logging.getLogger("figlang")
+Training = TypeVar("Training", bound=TrainConfig)
 SHOWN = 5
 
 
@@ -61,7 +63,7 @@ def log_notes(notes: Sequence[str]) -> None:
         log.info("data: %d more notes are in metrics.json", len(notes) - SHOWN)
 
 
-def settled(config: TrainConfig) -> TrainConfig:
+def settled(config: Training) -> Training:
     """Replace `auto` by the Trainer's precision, so that the recipe holds it: scores depend on it."""
     return replace(config, trainer=replace(config.trainer, precision=_precision(config.trainer)))
 

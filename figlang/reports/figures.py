@@ -69,6 +69,29 @@ def training_curves(rows: Sequence[tuple[int, int, str, str, float]], chance: fl
     return {name: drawing.drawn(4.9, 3.0, paint(name)) for name in LINES}
 
 
+def rates(tried: Sequence[float], losses: Sequence[float], chosen: int | None, folder: Path) -> None:
+    """Draw the loss by learning rate as SVG and PNG.
+
+    Args:
+        tried: The learning rates.
+        losses: The loss after the step with each of them.
+        chosen: The place of the rate that is suggested; None for none.
+        folder: Where `lr.svg` and `lr.png` are written.
+    """
+
+    def paint(_: Any, axes: Any) -> None:
+        axes.plot(tried, losses, color=SERIES[0], linewidth=1.8)
+        if chosen is not None:
+            where = (tried[chosen], losses[chosen])
+            axes.plot(*where, color=SERIES[1], marker=MARKERS[0], markersize=6)
+            axes.annotate(f"{tried[chosen]:.2g}", where, (6, 4), textcoords="offset points", color=SERIES[1])
+        axes.set_xscale("log")
+        axes.set_xlabel("learning rate")
+        axes.set_ylabel("loss, moving average")
+
+    drawing.save(drawing.drawn(4.9, 3.0, paint), folder / "lr", ("svg", "png"))
+
+
 def prompts(folder: Path) -> list[Path]:
     """Draw accuracy by prompt (Liu et al. 2022, Figure 2) for the evaluation in `folder` and others next to
     it.

@@ -108,7 +108,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     network, method = ready.network, config.method
     counted = throughput.forget_peak()
     ready, likely = likelihood.as_it_begins(config, ready)
-    batches, steps = _batches(config, ready)
+    batches, steps = batches_of(config, ready)
     parameters, trained = _sizes(network)
     whole = _slimmed(ready, method)
     sharded = config.trainer.strategy in SHARDED
@@ -216,7 +216,7 @@ def take_best(config: TrainConfig, run: Run, ready: Prepared) -> int:
     return _take_exported(ready, run, config.method.epochs, True, whole)
 
 
-def _batches(config: TrainConfig, ready: Prepared) -> tuple[ChoiceData, int]:
+def batches_of(config: TrainConfig, ready: Prepared) -> tuple[ChoiceData, int]:
     """The batches of the fit, and its number of optimizer steps."""
     method = config.method
     # Pairs are two items each, so that a step has as many items as was asked for.

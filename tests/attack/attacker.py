@@ -25,6 +25,7 @@ COMMANDS = (
     "compare",
     "contamination",
     "describe",
+    "find_lr",
     "generate",
     "merge",
 )

@@ -35,6 +35,7 @@ SCHEMAS = {
     "evaluate": schemas.EvaluateConfig,
     "generate": schemas.GenerateConfig,
     **OPTIONS,
+    "find_lr": schemas.FindLrConfig,
     "describe": schemas.DescribeConfig,
     "contamination": schemas.ContaminationConfig,
     "compare": schemas.CompareConfig,

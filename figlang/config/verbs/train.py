@@ -1,6 +1,7 @@
 """The options of `train`."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from figlang.config.data import DataConfig
 from figlang.config.groups import (
@@ -20,6 +21,9 @@ from figlang.errors import FiglangError
 @dataclass
 class TrainConfig(Command):
     """Train, export, evaluate and report."""
+
+    kept_in: ClassVar[str] = ""
+    """The folder below paths.runs that holds the results."""
 
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
