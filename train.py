@@ -1,5 +1,5 @@
 """Train a model, export it, evaluate the export and report: `python train.py model=minilm
-data=figqa_large`."""
+data=NAME`."""
 
 from figlang.config.entry import lazy
 

@@ -142,28 +142,33 @@ def test_a_process_that_only_reads_or_counts_loads_no_torch(place: str) -> None:
     assert result.stdout.split() == []
 
 
-# Names of benchmarks. They stand in the folders of figlang/tasks, in the registry, in conf/ and in documents.
+# Names of benchmarks. They stand in the folders of figlang/tasks, in the registry, in conf/ and in documents,
+# and nowhere else, not even in an example.
 BENCHMARKS = re.compile(
     r"munch|miqa|fig[-_ ]?qa|winogrande|winonlogic|mabl\b|\bimpli\b|snli|mnli|multinli|\banli\b|fever",
     re.IGNORECASE,
 )
-# Examples of use name presets, which are files of conf/.
-EXAMPLE = re.compile(r"\b(data|against|also|name|checkpoint)=[^\s`]*|\bload\(\"\w+\"")
-# An old recipe.json that names no data set is of these, so they are what the option is by default.
-DEFAULTS = {"figlang/config/data.py"}
 
 
 def named_benchmarks(name: str) -> set[str]:
-    text = EXAMPLE.sub("", (ROOT / name).read_text(encoding="utf-8"))
+    text = (ROOT / name).read_text(encoding="utf-8")
     return {match[0].lower() for match in BENCHMARKS.finditer(text)}
 
 
+PAGES = [str(path.relative_to(ROOT)) for path in (ROOT / "figlang").rglob("page.*")]
+PLUGINS = [str(path.relative_to(ROOT)) for path in (ROOT / "hydra_plugins").rglob("*.py")]
+
+
 @pytest.mark.parametrize(
-    "name", [name for name in SOURCES if len(Path(name).parts) < 4 or room(name) != "tasks"]
+    "name",
+    [
+        name
+        for name in [*SOURCES, *PAGES, *PLUGINS]
+        if name != "figlang/tasks/registry.py" and (len(Path(name).parts) < 4 or room(name) != "tasks")
+    ],
 )
 def test_benchmarks_are_named_in_their_rooms(name: str) -> None:
-    if name not in {*DEFAULTS, "figlang/tasks/registry.py"}:
-        assert not named_benchmarks(name)
+    assert not named_benchmarks(name)
 
 
 def is_compared(node: ast.Compare) -> bool:

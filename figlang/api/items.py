@@ -184,9 +184,11 @@ def load(name: str, split: str = "validation", *, folder: str | None = None, **o
 
     Example:
         >>> import figlang
-        >>> items = figlang.load("figqa_sample", split="dev", limit=2)
+        >>> with open("sayings.csv", "w", encoding="utf-8") as file:
+        ...     _ = file.write("context,option1,option2,gold\\nShe froze,She was afraid,She was calm,0\\n")
+        >>> items = figlang.load("sayings.csv", split="dev")
         >>> len(items), items[0].options[items[0].gold]
-        (2, 'The evidence had no value.')
+        (1, 'She was afraid')
     """
     words = [calling.word("data", name), f"split={SPLITS.get(split, split)}"]
     words += [calling.word(f"data.{key}", value) for key, value in options.items()]

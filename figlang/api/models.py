@@ -124,10 +124,11 @@ class Model:
 
         Example:
             >>> import figlang
-            >>> items = figlang.load("figqa_sample", limit=4)
+            >>> options = ["It was soft.", "It was rough."]
+            >>> items = figlang.items([{"context": "Her voice was velvet", "options": options, "gold": 0}])
             >>> predictions = figlang.open_model("minilm", init="tiny").predict(items)
             >>> len(predictions), len(predictions[0].scores)
-            (4, 2)
+            (1, 2)
         """
         given = [*words, *([] if blind else ["blind=false"])]
         given += [] if batch_size == BATCH else [f"batch_size={batch_size}"]

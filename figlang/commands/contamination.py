@@ -1,4 +1,4 @@
-"""Find evaluation text in the training text: `data=figqa_large against=[figqa_large,miqa]`."""
+"""Find evaluation text in the training text: `data=NAME against=[NAME,NAME]`."""
 
 import json
 from pathlib import Path

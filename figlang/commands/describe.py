@@ -1,4 +1,4 @@
-"""Describe a data set by counts and by rules without a model: `data=figqa_medium split=train`.
+"""Describe a data set by counts and by rules without a model: `data=NAME split=train`.
 
 It also counts the subjects, relations and objects of metaphors (§3.1).
 """

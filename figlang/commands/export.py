@@ -1,4 +1,4 @@
-"""Write items as a task of another tool: `tool=lm_eval data=miqa output=tasks`."""
+"""Write items as a task of another tool: `tool=lm_eval data=NAME output=tasks`."""
 
 import logging
 import re

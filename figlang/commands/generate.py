@@ -1,4 +1,4 @@
-"""Let a model answer open questions in its own words, for rating: `model=smollm2 data=miqa`."""
+"""Let a model answer open questions in its own words, for rating: `model=smollm2 data=NAME`."""
 
 import logging
 from collections.abc import Sequence

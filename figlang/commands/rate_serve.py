@@ -1,6 +1,6 @@
 """Serve a page on which several people rate: `runs=[a,b] raters=[ann,ben]`.
 
-With `data=figqa_medium`, people choose an option of each item, or write paraphrases (`ask=paraphrase`).
+With `data=NAME`, people choose an option of each item, or write paraphrases (`ask=paraphrase`).
 It listens on this machine only, unless `host` says otherwise.
 """
 

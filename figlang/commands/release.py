@@ -1,4 +1,4 @@
-"""Write a run as a checkpoint for others: `run=runs/minilm/seed0 name=minilm-figqa`.
+"""Write a run as a checkpoint for others: `run=runs/minilm/seed0 name=NAME`.
 
 `beside=[FOLDER,…]` names evaluations of the run and of its base model. The card then says what the training
 improved and what it worsened. Without run= they are added to the card of a released checkpoint.

@@ -1,4 +1,4 @@
-"""Ask a chat model in several wordings of a question: `model=smollm2 data=miqa protocol=letter`."""
+"""Ask a chat model in several wordings of a question: `model=smollm2 data=NAME protocol=letter`."""
 
 from rich.console import Console
 

@@ -1,4 +1,4 @@
-"""Train a model, export it, evaluate the export and report: `model=minilm data=figqa_large`."""
+"""Train a model, export it, evaluate the export and report: `model=minilm data=NAME`."""
 
 import logging
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Evaluate several checkpoints on several data sets: `checkpoint=runs/a,runs/b data=miqa,winogrande_l`.
+"""Evaluate several checkpoints on several data sets: `checkpoint=runs/a,runs/b data=NAME,NAME`.
 
 It takes what `evaluate.py -m` takes, evaluates every combination, and puts the accuracies into one table and
 heat map. If `model=` is given too, the untrained networks are rows of the table. The difference is what the

@@ -21,7 +21,7 @@ def evaluation(words: Sequence[str]) -> EvaluateConfig:
     """The options of an evaluation, as `figlang evaluate` would read them.
 
     Args:
-        words: Words of the command line, such as `data=miqa`.
+        words: Words of the command line, such as `seed=1`.
 
     Returns:
         The options, with names for the model and the data.

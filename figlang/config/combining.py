@@ -41,7 +41,7 @@ def combinations(verb: str, schema: type[T], words: list[str]) -> list[Combinati
     Args:
         verb: A verb of `ROOTS`.
         schema: The class of its options.
-        words: Words of the command line, for example `data=figqa_medium,snli`.
+        words: Words of the command line, for example `data=FIRST,SECOND`.
 
     Returns:
         A configuration for each combination.

@@ -47,7 +47,7 @@ def compose(verb: str, schema: type[T], overrides: list[str]) -> T:
     Args:
         verb: A verb of `ROOTS`.
         schema: The class of its options.
-        overrides: Words of the command line, such as `data=miqa`.
+        overrides: Words of the command line, such as `seed=1`.
 
     Returns:
         The options.

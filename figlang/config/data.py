@@ -6,14 +6,15 @@ from math import inf
 from typing import Any
 
 from figlang.config.groups.columns import ColumnsConfig
+from figlang.config.presets import DEFAULTS
 from figlang.config.section import COUNT, SEED, Range, Section, option
 from figlang.errors import FiglangError
 
 
 @dataclass
 class DataConfig(Section):
-    name: str = option("figqa_sample", "Name in reports and run folders.")
-    dataset: str = option("figqa", "Name of the task, which reads the files. mix: several tasks.")
+    name: str = option(DEFAULTS.small, "Name in reports and run folders.")
+    dataset: str = option(DEFAULTS.task, "Name of the task, which reads the files. mix: several tasks.")
     mix: dict[str, float] = field(
         default_factory=dict,
         metadata={
@@ -81,8 +82,7 @@ class DataConfig(Section):
     )
     train: str | None = option(
         None,
-        "Files of your own: training file, with the columns of the evaluated file. With data=figqa_csv: "
-        "startphrase, ending1, ending2, labels (0 for ending1, 1 for ending2).",
+        "Files of your own: training file, with the columns of the evaluated file.",
     )
     validation: str | None = option(None, "Files of your own: validation file with the same columns.")
     test: str | None = option(

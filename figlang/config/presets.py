@@ -1,5 +1,6 @@
 """Where the presets are, and which data sets verbs take by default."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,8 @@ CONF = _INSIDE if _INSIDE.is_dir() else _PACKAGE.parent / "conf"
 class Defaults:
     """Presets of data= by their use, as conf/defaults.yaml explains it."""
 
+    task: str
+    by_columns: Mapping[str, tuple[str, ...]]
     small: str
     described: str
     asked: str
@@ -25,7 +28,8 @@ class Defaults:
 
 def _read(path: Path) -> Defaults:
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return Defaults(**content | {"against": tuple(content["against"])})
+    by_columns = {name: tuple(columns) for name, columns in content["by_columns"].items()}
+    return Defaults(**content | {"against": tuple(content["against"]), "by_columns": by_columns})
 
 
 DEFAULTS = _read(CONF / "defaults.yaml")

@@ -11,6 +11,7 @@ from pathlib import Path
 import yaml
 
 from figlang.config.kinds import CONFIG, Kind, kind_of
+from figlang.config.presets import DEFAULTS
 from figlang.config.roots import Root
 from figlang.config.typed import text
 from figlang.config.verbs.combine import CombineConfig
@@ -24,8 +25,6 @@ from figlang.files.tables import FORMS, columns
 log = logging.getLogger("figlang")
 
 TABLES = (*FORMS, ".yaml", ".yml")
-# A table with these columns needs no names for its columns.
-KNOWN = {"startphrase", "ending1", "ending2"}
 # A new head has to be learnt from few items; a sentence encoder's similarity is there before.
 HINT = (
     "method.format=pair trains a new head, which can stay at chance on small sets; a sentence encoder with "
@@ -108,7 +107,9 @@ def _data_of_table(file: str) -> str:
     if path.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
         return "data=own"
     found = columns(path)
-    return "data=own" if found and not set(found) >= KNOWN else "data=figqa_csv"
+    known = DEFAULTS.by_columns.items()
+    fitting = [preset for preset, needed in known if not found or set(found) >= set(needed)]
+    return f"data={fitting[0]}" if fitting else "data=own"
 
 
 def _with_file(root: Root, words: Sequence[str]) -> list[str]:

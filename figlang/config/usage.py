@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from figlang.config.examples import EXAMPLES
+from figlang.config.presets import DEFAULTS
 from figlang.config.roots import Root, tables_of
 from figlang.config.signature import program
 from figlang.config.topics import chapters, headline, presets_of, topic
@@ -65,7 +66,7 @@ def _overview(verb: str, root: Root, folder: Path, most: int) -> list[str]:
     if root.repeats:
         lines += [f"Several values: {command} -m seed=0,1.  Hydra's options: --hydra-help."]
     elif root.together:
-        lines += ["Several values: data=figqa_medium,miqa"]
+        lines += [f"Several values: data={DEFAULTS.described},{DEFAULTS.asked}"]
     lines += [f"More: {command} --help {first} (any group or field), or --help all."]
     return lines
 

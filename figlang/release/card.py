@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from figlang.config.presets import DEFAULTS
 from figlang.models import gguf
 from figlang.models.manifest import Manifest
 from figlang.release import matter, portable, using
@@ -118,7 +119,7 @@ With plain {"transformers and peft" if manifest.base_sha256 else "transformers"}
 def _after_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
     """The card from the lines of Python on."""
     return f"""
-On a benchmark: `figlang evaluate checkpoint=. data=figqa_medium`.
+On a benchmark: `figlang evaluate checkpoint=. data={DEFAULTS.described}`.
 
 ## Health of the training
 

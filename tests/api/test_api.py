@@ -82,7 +82,8 @@ def test_every_public_function_says_what_it_takes(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_examples_run(module: str) -> None:
+def test_examples_run(module: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
     result = doctest.testmod(importlib.import_module(module), report=True)
     assert not result.failed
 

@@ -38,33 +38,32 @@ class PromptConfig(Section):
     )
     question: str | None = option(
         None,
-        "Name of the wording of a question; presets of prompt= set it. With data=miqa: `or`, numbered, qa, "
-        "question_answer, no_choices, no_questions; template replaces it. With data=munch: the id of a "
-        "prompt, for example CTWT52. With scoring=letter: meaning, "
-        "most_likely, speaker, paraphrase, follows.",
+        "Name of the wording of a question, or the id of a published prompt; presets of prompt= set it, and "
+        "template replaces it. Each task has its own names: an error and the task's page list them. With "
+        "scoring=letter: meaning, most_likely, speaker, paraphrase, follows.",
     )
     reply: str = option(
         "statement",
         "Answer to a question: the statement, number or letter of the option with the highest probability. "
-        "greedy: the letter that the model writes. With data=munch: letter or greedy.",
+        "greedy: the letter that the model writes. Published prompts with letters take letter or greedy.",
         ("statement", "number", "letter", "greedy"),
     )
     chat: str = option(
         "none",
-        "With data=munch: ask in a conversation, in the format of the tokenizer's chat template. prefill: "
-        "the last line of the "
-        "prompt begins the answer. user: the last line is part of the question.",
+        "Published prompts with letters: ask in a conversation, in the format of the tokenizer's chat "
+        "template. prefill: the last line of the prompt begins the answer. user: the last line is part of "
+        "the question.",
         ("none", "prefill", "user"),
     )
     case: str = option(
         "first",
-        "With data=miqa: statements that get an upper-case first letter. first: the stem. all: the stem and "
-        "the options. raw: none.",
+        "Named questions about a stem: statements that get an upper-case first letter. first: the stem. all: "
+        "the stem and the options. raw: none.",
         ("raw", "first", "all"),
     )
     layout: str = option(
         "inline",
-        "With data=miqa: a named question on one line (inline), or on several lines.",
+        "Named questions about a stem: on one line (inline), or on several lines.",
         ("inline", "lines"),
     )
 

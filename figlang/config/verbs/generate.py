@@ -18,7 +18,7 @@ class GenerateConfig(EvaluateConfig):
 
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
     kinds: list[str] = words(
-        "With data=miqa, the register of premise and conclusion: metaphorical-literal, "
+        "Registers of premise and conclusion, if the items have them: metaphorical-literal, "
         "metaphorical-metaphorical or literal-literal.",
         ("metaphorical-literal",),
     )
@@ -33,8 +33,8 @@ class GenerateConfig(EvaluateConfig):
     ratings: list[str] = words("Filled-in sheets of the folder `rated`.")
     cut: str = option(
         "sentence",
-        "The part of an answer that is rated: its first sentence, or the text before the first period. With "
-        "data=miqa it is the first paragraph.",
+        "The part of an answer that is rated: its first sentence, or the text before the first period. If "
+        "the task's scale is about paragraphs, it is always the first paragraph.",
         ("sentence", "period"),
     )
 

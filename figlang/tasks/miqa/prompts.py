@@ -176,7 +176,8 @@ def wording_of(prompt: PromptConfig) -> Wording:
     if prompt.reply == "greedy" or prompt.chat != "none":
         idle = "prompt.reply=greedy" if prompt.reply == "greedy" else f"prompt.chat={prompt.chat}"
         raise FiglangError(
-            f"{idle} is for MUNCH's judgements; figlang generate lets a model answer MiQA in its own words"
+            f"{idle} is for published prompts with letters, which MiQA does not have; figlang generate lets "
+            "a model answer in its own words"
         )
     layout = prompt.layout if prompt.template is None else "lines"
     return Wording(templates(prompt.question, prompt.template), prompt.case, layout, prompt.reply)

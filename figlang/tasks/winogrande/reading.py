@@ -9,7 +9,7 @@ and flipped answers are a pair.
 
 An item is cut at the blank. The context is the text before it. An option is the filler with the rest of the
 sentence. So the two sequences of an item are those that Sakaguchi et al. train on. A network that was trained
-on them reads Fig-QA's metaphor and answer in the same two places.
+on them reads the metaphor and the answer of other tasks in the same two places.
 """
 
 from collections.abc import Iterable, Sequence

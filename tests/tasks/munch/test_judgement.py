@@ -283,7 +283,7 @@ MISTAKES: list[tuple[Callable[[], None], list[str], str]] = [
     (
         evaluate_command,
         ["data=miqa_sample", "prompt=miqa_qa", "prompt.reply=greedy"],
-        "prompt.reply=greedy is for MUNCH's judgements",
+        "prompt.reply=greedy is for published prompts with letters",
     ),
 ]
 
