@@ -1,4 +1,4 @@
-"""Try learning rates from low to high and suggest one: `model=minilm data=figqa_medium`."""
+"""Try learning rates from low to high and suggest one: `model=minilm data=NAME`."""
 
 import csv
 import io
