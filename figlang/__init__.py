@@ -9,8 +9,6 @@ import os
 import sys
 import warnings
 from importlib import import_module
-from importlib.metadata import version
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +21,8 @@ if TYPE_CHECKING:
     from figlang.api.reporting import report
     from figlang.errors import FiglangError
 
+    __version__: str
+
 # Huge pages for large tensors: a page at a time costs a twentieth of scoring. Here, since torch reads it with
 # its first tensor.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
@@ -32,7 +32,6 @@ os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "4000")
 
-__version__ = version("figlang")
 __all__ = [
     "Comparison",
     "FiglangError",
@@ -61,6 +60,9 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":  # its reader takes longer to import than all else here
+        globals()[name] = import_module("importlib.metadata").version("figlang")
+        return globals()[name]
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # A notebook is asked for its own progress bars when libraries are imported. None are shown here.
@@ -79,7 +81,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "__version__"})
 
 
 def _interrupted(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -92,7 +94,7 @@ def _interrupted(kind: type[BaseException], error: BaseException, trace: Traceba
 # Importing torch takes seconds, and Ctrl-C in them would show a traceback. A program that only uses figlang
 # keeps its own way.
 _started = sys.orig_argv[1:3]
-if Path(sys.argv[0] if sys.argv else "").name in ("figlang", "train.py", "evaluate.py") or (
+if "".join(sys.argv[:1]).rpartition(os.sep)[2] in ("figlang", "train.py", "evaluate.py") or (
     _started[:1] == ["-m"] and _started[-1].split(".")[0] == "figlang"
 ):
     sys.excepthook = _interrupted

@@ -5,6 +5,7 @@ import doctest
 import importlib
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,8 @@ def run(code: str) -> str:
 
 
 def test_import_loads_nothing_large() -> None:
-    large = "torch", "numpy", "hydra", "transformers", "pandas", "datasets", "rich"
+    # The reader of versions takes longer than all else, and Ctrl-C is not yet taken while it is imported.
+    large = "torch", "numpy", "hydra", "transformers", "pandas", "datasets", "rich", "importlib.metadata"
     assert run(f"import sys, figlang; print({set(large)} & set(sys.modules))").strip() == "set()"
 
 
@@ -91,3 +93,8 @@ def test_examples_run(module: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 def test_the_functions_of_the_api_have_examples() -> None:
     for name in ("load", "items", "open_model", "measure", "compare"):
         assert ">>> import figlang" in (getattr(figlang, name).__doc__ or ""), name
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert figlang.__version__ == metadata.version("figlang")
+    assert "__version__" in dir(figlang)
