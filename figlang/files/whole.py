@@ -103,5 +103,7 @@ def lock(file: Path, folder: Path, option: str = "output=DIR") -> Iterator[None]
         yield
     finally:
         # Removed while the lock is held: a process that waits for a removed file takes the next one.
-        file.unlink(missing_ok=True)
-        held.release()
+        try:
+            file.unlink(missing_ok=True)
+        finally:
+            held.release()

@@ -13,7 +13,7 @@ from figlang.errors import FiglangError
 from figlang.files import folders, ownership
 from figlang.files.folders import whole_folder
 from figlang.files.sources import sha256
-from figlang.files.whole import slug
+from figlang.files.whole import lock, slug
 from tests.victims import count_down
 
 STEPS = ("rename", "replace", "unlink", "rmdir", "mkdir")
@@ -109,6 +109,24 @@ def test_a_second_writer_is_refused_and_a_reader_waits(tmp_path: Path) -> None:
         with pytest.raises(FiglangError, match="another process is working in"):
             folders.settle(tmp_path)
     assert not (tmp_path / folders.LOCK).exists()
+
+
+def test_a_lock_whose_file_cannot_be_removed_is_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(str(path))
+
+    def hold() -> None:
+        with lock(tmp_path / "a", tmp_path):
+            monkeypatch.setattr(Path, "unlink", refuse)
+
+    with pytest.raises(PermissionError) as kept:  # the error holds what the block held
+        hold()
+    monkeypatch.undo()
+    assert kept.value.args == (str(tmp_path / "a"),)
+    with lock(tmp_path / "a", tmp_path):
+        pass
 
 
 def test_only_own_files_that_nobody_changed_are_deleted(tmp_path: Path) -> None:
