@@ -1,4 +1,4 @@
-"""What a call leaves as it was in the caller's program: random states, loggers, filters of warnings."""
+"""Leave the caller's program as it was: random states, loggers, filters of warnings."""
 
 import logging
 import random
@@ -43,7 +43,7 @@ def quietly(progress: bool = False) -> Iterator[list[str]]:
     kept, log = _Kept(), logging.getLogger("figlang")
     levels = {name: logging.getLogger(name).level for name in LOGGERS}
     plain, numbers = random.getstate(), np.random.get_state()
-    torch = sys.modules.get("torch")  # a caller who has not imported it has drawn nothing
+    torch = sys.modules.get("torch")  # if it is not imported, nothing was drawn from it
     drawn = None if torch is None else torch.get_rng_state()
     log.addHandler(kept)
     try:

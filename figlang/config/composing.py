@@ -69,7 +69,7 @@ def named(composed: DictConfig, schema: type[T]) -> T:
     config = resolve(composed, schema)
     if isinstance(config, TrainConfig | EvaluateConfig):
         given = _given()
-        # Only where it may give the name: a preset from a folder of the user's own is not found.
+        # Only if it may give the name, because a preset in a folder of the user's own is not found.
         sized = "data.size" in given.names and "data.name" not in given.names
         preset = data_presets([given.choices.get("data", "None")])[0] if sized else None
         naming.name(config, given, preset)

@@ -88,7 +88,7 @@ class _Reader:
 
         Args:
             name: The name of the file.
-            parsed: Read it. If not, an existing file has the content {}.
+            parsed: Whether to read it. If not, {} stands for any file that exists.
         """
         path = self._path(name)
         if path is None or not path.is_file():
@@ -119,7 +119,7 @@ class _Reader:
             return Path(hf_hub_download(self.source, name, revision=self.revision))
         except EntryNotFoundError:
             return None
-        except Exception as error:  # no such repository, not allowed, or what the transport raises
+        except Exception as error:  # no such repository, no permission, or an error of the connection
             raise FiglangError(
                 f"model={self.source} cannot be fetched from the hub ({one_line(error)}); give a hub id, a "
                 "folder or a preset (`figlang models` lists them)"

@@ -36,14 +36,14 @@ def meant(key: str, group: str, command: type) -> str | None:
     }
     if near := get_close_matches(word, inside, n=1, cutoff=ALIKE):
         return inside[near[0]]
-    # A key of another group, the top level first.
+    # Look in the other groups, the top level first.
     by_name = {name.rpartition(".")[2]: name for name in sorted(known, key=lambda name: -name.count("."))}
     near = get_close_matches(word, by_name, n=1, cutoff=1.0 if group else 0.8)
     return by_name[near[0]] if near else None
 
 
 def written(name: str, command: type) -> str:
-    """How a key is written that somebody gave as an option with dashes.
+    """Find the key for an option that was written with dashes.
 
     Args:
         name: The key, with underscores.

@@ -44,7 +44,7 @@ def topic(asked: str, root: Root, folder: Path) -> str:
         folder: The folder with a folder of presets for each group.
 
     Returns:
-        Lines of at most 80 characters, but for options with a longer sentence.
+        Lines of at most 80 characters. Only the sentence of an option may be longer.
 
     Raises:
         FiglangError: There is no such group or field.

@@ -142,7 +142,9 @@ def _quoted(word: str) -> str:
     # grammar.
     key, equals, value = word.partition("=")
     if key.endswith(OPEN) and value.startswith("{"):
-        return f"+{word.lstrip('+')}"  # its keys are the user's, and Hydra takes unknown keys only so
+        return (
+            f"+{word.lstrip('+')}"  # its keys are the user's, and Hydra takes unknown keys only with a plus
+        )
     if not key.endswith(OWN_TEXT) or value.startswith(("'", '"')):
         return word
     return f"{key}{equals}{typed.text(value)}"

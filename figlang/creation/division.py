@@ -5,7 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from figlang.types import Item
 
-ORDER = ("validation", "test", "train")  # the first gets an item first, since an evaluation needs one
+ORDER = (
+    "validation",
+    "test",
+    "train",
+)  # in this order each gets its first item, since an evaluation needs one
 
 
 def divide(
@@ -24,7 +28,7 @@ def divide(
     """
     parts = together(items, alike)
     random.Random(seed).shuffle(parts)
-    parts.sort(key=len, reverse=True)  # what is large finds no place at the end
+    parts.sort(key=len, reverse=True)  # large groups go first, because at the end there is no room for them
     wanted = {name: share * len(items) for name in ORDER if (share := shares[name]) > 0}
     where: dict[str, str] = {}
     have = dict.fromkeys(wanted, 0)
@@ -37,7 +41,7 @@ def divide(
 
 
 def together(items: Sequence[Item], alike: Iterable[tuple[str, str, float]]) -> list[list[str]]:
-    """The ids of items that stay in one split: those of a group, and those alike, also by way of others."""
+    """The ids of items that stay in one split: those of a group, and chains of items that are alike."""
     above = {item.id: item.id for item in items}
 
     def root(name: str) -> str:

@@ -63,7 +63,9 @@ def _plan(loaded: Served, split: Split, way: predicting.How) -> None:
     with suppress(NothingSentError):
         quiet = logging.getLogger("figlang")
         level = quiet.level
-        quiet.setLevel(logging.ERROR)  # nothing that is said about replies is true of those that are assumed
+        quiet.setLevel(
+            logging.ERROR
+        )  # the replies are assumed, so that what is logged about them would be wrong
         try:
             predicting.answer(loaded, split, way)
         finally:
@@ -159,7 +161,7 @@ def beside(
 def _write(
     config: EvaluateConfig, split: Split, loaded: Opened, way: predicting.How
 ) -> dict[str, Any] | None:
-    """Predict and measure into the folder of an evaluation; what metrics.json says, in the first process."""
+    """Predict and measure. The first process writes the folder and returns what metrics.json says."""
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))
     with outputs.result(config, wanted, way.processes.first) as new:
         facts = predicting.predict(loaded, split, new, way)

@@ -27,7 +27,7 @@ class Asking:
 
     Attributes:
         replies: Whether it writes a reply. If not, its probabilities of the words are compared.
-        chat: Whether it is asked in its chat template, where it is not a reply.
+        chat: Whether the prompt is in its chat template. Messages always are.
         both: Whether it is asked twice, with the words of the scale in both orders.
         max_tokens: The longest reply in tokens.
     """
@@ -52,7 +52,7 @@ def asking(model: Loaded | Served, ask: str, chat: str, both: bool, max_tokens: 
         None for an encoder, which does not rate.
 
     Raises:
-        FiglangError: The model cannot be asked so.
+        FiglangError: The model cannot be asked in this way.
     """
     name = model.manifest.name
     if isinstance(model, Served):

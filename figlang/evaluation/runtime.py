@@ -35,7 +35,7 @@ def start(seed: int, settings: TrainerConfig) -> None:
     warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
     warnings.filterwarnings("ignore", message=".*DeepSpeed handles gradient clipping internally.*")
     warnings.filterwarnings("ignore", message=".*all_gather_into_tensor. is deprecated.*")
-    # Ours is, see ChoiceData.
+    # figlang's own data loader is resumable, see ChoiceData.
     warnings.filterwarnings("ignore", message=".*your dataloader is not resumable.*")
     disable_progress_bar()
     keep_freed_memory()
@@ -48,7 +48,7 @@ def start(seed: int, settings: TrainerConfig) -> None:
 
 
 def _seed(seed: int) -> None:
-    """As Lightning's seed_everything, without the seconds that importing Lightning takes."""
+    """Set the seeds that Lightning's seed_everything sets, without its slow import."""
     os.environ.update(PL_GLOBAL_SEED=str(seed), PL_SEED_WORKERS="0")
     random.seed(seed)
     np.random.seed(seed)

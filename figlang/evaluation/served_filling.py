@@ -78,8 +78,8 @@ class ServedFiller:
             for place, (token, _) in enumerate(top)
             if place == 0 or self._begins(token, keys[number])
         ]
-        # Together, so that they are in flight together; the token is a part of the prompt, which may be cut
-        # otherwise there.
+        # All are sent at the same time. The first token is sent as a part of the prompt, which an
+        # endpoint may cut otherwise in its reply.
         room = SamplingConfig(max_tokens=max(1, self._config.max_tokens - 1))
         begun = [prompts[number] + token for number, token in wanted]
         texts = endpoint.complete(begun, room, progress, [suffixes[number] for number, _ in wanted])

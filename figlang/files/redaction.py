@@ -22,7 +22,7 @@ _PASSWORD = re.compile(
     rf"({_SCHEME})[^/\s:@]{{0,99}}:(?!\d+/)(?:[^\s@\x22]|\\\x22|\x22(?![,:}}\]]))*(?:@[^\s/@\x22'<>]*)*@"
 )
 _TOKEN = re.compile(rf"({_SCHEME})[^\s/@\x22'<>?#\\]+@")
-# What was put in the place of one secret, such as <password>, does not end an address that holds another one.
+# An address may hold several secrets. The mark in the place of one, such as <password>, does not end it.
 _ADDRESS = re.compile(rf"{_SCHEME}(?:\\.|<[\w -]{{1,60}}>|[^\s\x22'<>\\])+")
 _PARAMETER = re.compile(
     r"((?:[?&#;]|%3F|%26|u0026)(?:[\w.-]{0,40}[_.-])?(?:(?:access|auth|api|id|refresh|secret|sas|private)?(?:token|key)|secret|"
@@ -105,7 +105,7 @@ def _pattern(secret: str) -> str:
 
 
 def _rest(found: str, secret: str) -> str:
-    """The brace after a secret that its pattern matched although no command began with one."""
+    """Keep a closing brace behind a secret if the matched text has no opening one."""
     brace = found.endswith("}") and not secret[-1].isascii() and f"\\{SCRIPT}{{" not in found
     return "}" if brace else ""
 

@@ -59,7 +59,7 @@ def below(source: str, revision: str | None, given: str | None = None) -> Below 
 
 
 def absent(source: str, base: str, why: str) -> str:
-    """The message where the network below adapters cannot be had.
+    """The message if the network below adapters cannot be found.
 
     Args:
         source: The folder or hub id of the adapters.
@@ -67,6 +67,6 @@ def absent(source: str, base: str, why: str) -> str:
         why: The reason.
     """
     return (
-        f"{source}: its adapters lie over {base}, which cannot be had; `figlang evaluate` takes a copy of it "
-        f"by model.base=FOLDER ({why})"
+        f"{source}: its adapters lie over {base}, which cannot be found; `figlang evaluate` takes a copy "
+        f"of it by model.base=FOLDER ({why})"
     )

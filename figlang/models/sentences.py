@@ -89,7 +89,7 @@ def _vectors(
 
 
 def recorded(vectors: SentenceVectors | None) -> dict[str, Any] | None:
-    """The entry of a manifest for these vectors; None if they are those of manifests without an entry."""
+    """The entry of a manifest for these vectors; None for the default, which manifests do not name."""
     if vectors in (None, COSINE_OF_MEANS):
         return None
     return {name: getattr(vectors, name) for name in ("pooling", "similarity", "prompt", "lower")}

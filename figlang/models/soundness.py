@@ -139,7 +139,7 @@ def _numbers(content: dict[str, Any]) -> list[tuple[str, int]]:
 
 
 def _matrices(config: PreTrainedConfig) -> dict[str, int]:
-    """Numbers of weights of matrices that every network of this hidden size, or of this vocabulary, has."""
+    """Sizes of two matrices that every network has: one by its hidden size, one by its vocabulary."""
     hidden, words = getattr(config, "hidden_size", 0), getattr(config, "vocab_size", 0)
     width = getattr(config, "embedding_size", hidden)
     if not all(type(number) is int for number in (hidden, words, width)):

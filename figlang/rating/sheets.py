@@ -80,7 +80,7 @@ def _key(
     answers = [(model, one) for model, several in generations.items() for one in several]
     random.Random(seed).shuffle(answers)
     width = len(str(len(answers)))
-    # No sheet's names are another's, so that ratings cannot go to answers that they are not of.
+    # Names of answers are unique over all sheets, so that no rating is taken for another sheet's answer.
     mark = digest([(model, asdict(one)) for model, one in answers])[:6]
     names = [f"r{number:0{width}}-{mark}" for number in range(1, len(answers) + 1)]
     key = {name: {"model": model, **asdict(one)} for name, (model, one) in zip(names, answers, strict=True)}
@@ -105,7 +105,7 @@ def page(rows: Sequence[Mapping[str, str]], scale: str) -> str:
 
 
 def keyed(folder: Path) -> tuple[str, dict[str, str], dict[str, Generation]]:
-    """Read the key of a sheet: its scale, and by name the model of each answer and the answer.
+    """Read the key of a sheet: its scale, and for each name the model and its answer.
 
     Raises FiglangError if there is none.
     """

@@ -1,4 +1,4 @@
-"""Paths of this machine in what is given to others: as paths that a reader can follow, or their last part."""
+"""Replace paths of this machine in released files. A reader sees a path to follow, or its last part."""
 
 import re
 import shlex
@@ -65,7 +65,7 @@ def named(text: str, known: Mapping[str, str]) -> str:
 
 def source(path: str) -> str:
     """A source of weights or data as others see it: the last part of a path of this machine."""
-    absolute = Path(path).is_absolute() and not path.startswith("//")  # as the end of a URL does
+    absolute = Path(path).is_absolute() and not path.startswith("//")  # `//` begins the rest of a URL
     return Path(path).name if absolute else path
 
 
@@ -88,7 +88,7 @@ def document(content: Any) -> Any:
     """Content of metrics.json in which each path of this machine is its last part.
 
     Args:
-        content: The document, or a part of it. Ids of items stay, so `contamination` does.
+        content: The document, or a part of it. `contamination` is not changed, since it holds ids.
     """
     if isinstance(content, dict):
         return {

@@ -1,4 +1,4 @@
-"""Whether a network has adapters, laid over it, in its layers or before its inputs."""
+"""Whether a network has adapters: around it, in its layers, or as a prompt before its inputs."""
 
 import sys
 from typing import Any
@@ -10,7 +10,7 @@ PROMPT = "learnt_prompt"
 def adapted(network: Any) -> bool:
     """Whether a network is one of peft's, with adapters laid over another one.
 
-    peft takes a second to import, so it is not imported here: whoever has such a network has done it.
+    peft takes a second to import, so it is not imported here. For a network of peft's it is imported already.
     """
     peft = sys.modules.get("peft")
     return peft is not None and isinstance(network, peft.PeftModel)

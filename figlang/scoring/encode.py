@@ -33,7 +33,7 @@ class Batch:
         context_rows: The sequence of each context, (B,); None for formats other than dual.
         gold: The right option, (B,); -1 if it is hidden.
         positions: The indices of the items.
-        teacher: What the options should get, as probabilities (B, C): see `targets.table`.
+        teacher: The probabilities that the options should get, (B, C); see `targets.table`.
     """
 
     inputs: dict[str, Tensor]
@@ -166,7 +166,7 @@ class Encoder:
         return whole["input_ids"], whole.get("token_type_ids"), truncated
 
     def collate(self, batch: Sequence[Encoded]) -> Batch:
-        """Pad to the longest sequence of the batch. Equal sequences are one row, if this encoder shares."""
+        """Pad to the longest sequence of the batch. If `shares` is set, equal sequences share one row."""
         places = [(example, place) for example in batch for place in range(len(example.sequences))]
         rows, row_of = self._distinct(places)
         inputs = {
@@ -197,7 +197,7 @@ class Encoder:
         )
 
     def _distinct(self, places: list[tuple[Encoded, int]]) -> tuple[list[tuple[Encoded, int]], list[int]]:
-        """The sequences that are read, and which of them stands for each given one."""
+        """The distinct sequences, and for each given sequence the place of its equal among them."""
         if (
             self.layout.one_sequence or not self.shares
         ):  # one_sequence: each item reads the outputs of its own
@@ -215,7 +215,7 @@ class Encoder:
 
 
 def padding(tokenizer: PreTrainedTokenizerBase) -> int:
-    """The token at the end of short rows. If a tokenizer has none, any token does, because it is masked."""
+    """The token that fills short rows. If a tokenizer has none, any token can be used: it is masked."""
     return tokenizer.pad_token_id or 0
 
 

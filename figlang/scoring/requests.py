@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerBase
 from figlang.errors import FiglangError
 from figlang.scoring.flat import Sequences, Tokens
 
-# Texts that are tokenised in one call. What a tokenizer gives for a text takes kilobytes.
+# Texts that are tokenised in one call. The encoding of one text takes kilobytes.
 TOGETHER = 512
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -273,7 +273,7 @@ def bos_ids(tokenizer: PreTrainedTokenizerBase, bos: str | int) -> list[int]:
             token, or ids with commas between them.
 
     Raises:
-        FiglangError: `bos` is none of these, or the tokenizer has no such token.
+        FiglangError: `bos` is not one of these, or the tokenizer has no such token.
     """
     if bos == "none":
         return []

@@ -195,7 +195,7 @@ def ratios(
     chances: Sequence[float | None],
     support: Support = SHARE,
 ) -> list[Estimate]:
-    """`ratio` for several, each with its hits, sizes and chance."""
+    """Compute `ratio` for several cases, each with its own hits, sizes and chance."""
     if not cases:
         return []
     stacked = Ratios.stacked([Ratios.of(hits, sizes, support) for hits, sizes in cases])

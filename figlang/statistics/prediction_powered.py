@@ -94,8 +94,8 @@ def corrected(
         return Corrected(value, nan, nan, nan, slope, count, len(judge_N), rated_groups)
     variance = float((np.bincount(place_N, influence_N) ** 2).sum()) * rated_groups / freedom
     if slope and np.ptp(rest_N[rated_N]) < 1e-12:
-        # That people and judge differ on none of n answers does not say that they never do: half a difference
-        # is counted.
+        # If people and judge agree on all n answers, they may still differ on others: half a difference is
+        # counted.
         variance += (support[1] - support[0]) ** 2 / (2 * count**2)
     low, high = _interval(value, variance, support, float(scipy.stats.t.isf(0.025, freedom)), rated_groups)
     return Corrected(value, low, high, sqrt(variance), slope, count, len(judge_N), rated_groups)

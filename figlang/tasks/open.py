@@ -8,7 +8,7 @@ from figlang.errors import FiglangError
 from figlang.types import Generation, Open
 
 SUBSTITUTION = "substitution"  # the kind of question: which word could stand in place of a marked one?
-POOL = 32  # rated answers of a kind that examples are drawn from
+POOL = 32  # at most so many rated answers of each kind serve as examples
 
 
 def with_examples(asked: Sequence[Open], pool: Sequence[Generation], shots: int, seed: int = 0) -> list[Open]:

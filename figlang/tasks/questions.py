@@ -108,11 +108,11 @@ class Questions:
     ) -> list[Lettered]:
         """Messages about the items of `share`, a part of `items`, that are answered by a letter.
 
-        A class that words them in its own way overrides `settled` too, whose `question` is what a signature
-        calls the wording.
+        A class that words them in its own way overrides `settled` too. Its `question` is the name of the
+        wording in a signature.
 
         Args:
-            items: All items of the split: examples for the whole split show none of them.
+            items: All items of the split: none of them is an example if the examples are for the whole split.
             share: The items to ask about.
             prompt: The settled prompt.
             pool: What examples are drawn from.

@@ -2,7 +2,7 @@
 
 The `published.csv` in a benchmark's folder holds the printed numbers of its paper and, marked as such,
 numbers from or recomputed from the authors' released files. Its columns are the fields of `Published`;
-`setting` is written `key=value;key=value`, of which tables show `regime` and `train`. The column `note`
+`setting` is written `key=value;key=value`. Tables show its keys `regime` and `train`. The column `note`
 explains a number.
 """
 
@@ -42,7 +42,7 @@ class Comparison:
 
     @property
     def orients(self) -> bool:
-        """Whether the number says what can be reached: also one that was measured on other items."""
+        """Whether the number shows what can be reached. It may have been measured on other items."""
         return self.comparable or self.reason.startswith("measured ")
 
 

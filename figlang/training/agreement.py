@@ -6,7 +6,7 @@ from figlang.models import weights
 from figlang.models.formats import FORMATS
 from figlang.tasks import registry
 
-# Kinds of training whose distance from its beginning is that of weights or of products of two matrices.
+# Ways to train whose distance from the start can be measured in weights or products of two matrices.
 PRODUCTS = ("none", "lora", "rslora", "qlora")
 
 

@@ -1,6 +1,6 @@
 """Cross-entropy over the scores of an item's options (Liu et al. 2022, §4.2), or over the classes of NLI.
 
-The paper trains encoders so. For causal models, whose options are scored by their log-probabilities, the
+The paper trains encoders in this way. For causal models, whose options are scored by their log-probabilities, the
 paper leaves it to future work (§6.1).
 """
 
@@ -47,7 +47,7 @@ class CrossEntropyModule(ChoiceModule):
         Args:
             scores_BC: Scores; -inf where an item has fewer options.
             gold_B: Places of the gold options.
-            teacher_BC: What teachers say of the first of them; None if they say nothing.
+            teacher_BC: Distributions by teachers for the first of the choices; None without teachers.
         """
         method = self.method
         if teacher_BC is None or not (self.network.training and method.teacher_weight):

@@ -64,7 +64,7 @@ class EndpointConfig(Section):
     )
     speed: float = option(
         40.0,
-        "served: tokens a second that a reply is taken to be written with, for the time of a dry run.",
+        "served: expected speed of replies in tokens a second, from which a dry run estimates the time.",
         within=POSITIVE,
     )
     batch: str | None = option(

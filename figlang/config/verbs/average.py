@@ -40,7 +40,7 @@ class AverageConfig(Command):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.way != "mean" and self.start:
-            raise FiglangError(f"way={self.way} has no share of the start; leave start= out")
+            raise FiglangError(f"way={self.way} cannot be used with start=; leave start= out")
         if len(self.runs) < (1 if self.start else 2) or not self.output:
             raise FiglangError(
                 "give two runs or more and a folder: figlang average RUN RUN … output=FOLDER; one "

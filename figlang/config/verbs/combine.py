@@ -19,7 +19,7 @@ class CombineConfig(Command):
     )
     fit: list[str] = words(
         "Results of the same systems on held-out items, in the order of the runs, to which the weights are "
-        "fitted. Results on a second part of the held-out items follow, in the same order."
+        "fitted. If the held-out items have a second part, its results follow in the same order."
     )
     output: str = option("", "Folder of the combined results.")
     name: str | None = option(None, "Name of the combination in reports. null: made of the systems' names.")

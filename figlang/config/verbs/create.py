@@ -6,7 +6,7 @@ from figlang.config.groups import MethodConfig, ModelConfig, PathsConfig, Traine
 from figlang.config.section import COUNT, NUMBER, SEED, Command, Range, option, words
 from figlang.errors import FiglangError
 
-SIMILARITY = Range(above=0, most=1)  # and a share that is not nothing
+SIMILARITY = Range(above=0, most=1)  # and a share above 0
 PART = Range(least=0, most=1)
 
 

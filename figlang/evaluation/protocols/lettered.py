@@ -36,7 +36,7 @@ class LetteredProtocol(ABC):
             The predictions, in the order of the questions.
 
         Raises:
-            FiglangError: The model cannot be asked so.
+            FiglangError: The model cannot be asked in this way.
         """
 
 
@@ -68,7 +68,7 @@ def asking(one: Lettered, instruction: str, answer: str, speaker: Speaker) -> li
 
 
 def message(chat: Chat) -> str:
-    """The last message of a conversation; its earlier turns stand before it where there are several."""
+    """The last message of a conversation. If there are several turns, the earlier ones stand before it."""
     if len(chat) == 1:
         return chat[0].content
     return "\n\n".join(f"[{turn.role}] {turn.content}" for turn in chat)

@@ -127,7 +127,7 @@ def _probe(client: Client) -> Abilities:
         "completions",
         {"prompt": before + PROBE, "logprobs": 1, "max_tokens": 1, "temperature": 0},
     )
-    # Without logprobs, which some servers do not know: free text does not need it.
+    # Logprobs are not asked for, because some servers do not know them and free text does not need them.
     completes = (
         continued is not None
         or tried("completions", "completions", {"prompt": PROBE, "max_tokens": 1}) is not None

@@ -73,7 +73,7 @@ class Endpoint:
             texts: The texts.
             count: Largest number of tokens for a text.
             progress: Show a bar.
-            suffixes: If given, the tokens stand between a text and its suffix. An empty suffix is none.
+            suffixes: If given, the tokens stand between a text and its suffix. An empty suffix has no effect.
         """
         fields = {"logprobs": count, "max_tokens": 1, "temperature": 0}
         answers = self._ask(

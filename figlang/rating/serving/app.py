@@ -37,8 +37,8 @@ FILES = {
 COOKIE, TOKEN = "figlang_rating", "x-figlang-token"
 LARGEST = 32_768  # bytes of a request
 LONGEST = 4_000  # characters of a paraphrase
-LATEST = 1e12  # seconds that nobody looks at an item
-TRIES, WITHIN = 20, 60.0  # wrong codes of everybody together, in so many seconds
+LATEST = 1e12  # seconds; nobody looks at one item for longer
+TRIES, WITHIN = 20, 60.0  # how many wrong codes, of all visitors together, are allowed in how many seconds
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -134,7 +134,7 @@ class Pages:
         return response
 
     async def work(self, request: "Request") -> "Response":
-        """Everything that a rater's page needs: the own order and the own answers, without ids and models."""
+        """Everything that a rater's page needs: the rater's order and answers, without ids and models."""
         rater = self.store.who(request.cookies.get(COOKIE, ""))
         if rater is None or rater == ORGANISER:
             return _json({"role": "nobody" if rater is None else "organiser"})
@@ -169,7 +169,9 @@ class Pages:
         place, seconds = content.get("place"), content.get("seconds")
         if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < len(shown):
             raise RefusedError(400, "There is no such item.")
-        if not isinstance(seconds, int | float) or not abs(seconds) < LATEST:  # nan is not below either
+        if (
+            not isinstance(seconds, int | float) or not abs(seconds) < LATEST
+        ):  # a comparison with nan is false
             raise RefusedError(400, "The time is not a number.")
         one = shown[place]
         value = self._value(one, content.get("value"))
@@ -191,7 +193,7 @@ class Pages:
             if given not in places:
                 raise RefusedError(400, "There is no such option.")
             return str(places[given])
-        # Signs that command a terminal or end a text are no words. Joiners, which scripts need, are kept.
+        # Control characters are not words. Joiners are kept, because some scripts need them.
         text = " ".join("".join(sign for sign in given if category(sign) != "Cc" or sign.isspace()).split())
         if not text or len(text) > LONGEST:
             raise RefusedError(400, f"Write between 1 and {LONGEST} characters.")
@@ -223,7 +225,10 @@ class Pages:
         return Response(made[name].encode(), media_type="application/octet-stream", headers=disposition)
 
     def _signed_in(self, request: "Request", other: str | None = "-") -> str:
-        """The name behind a request. `other` is who may not ask: the organiser, or (None) any rater."""
+        """The name of the person who makes a request.
+
+        `other` is refused: the organiser, or any rater if it is None.
+        """
         name = self.store.who(request.cookies.get(COOKIE, ""))
         if name is None:
             raise RefusedError(401, "Sign in first.")
@@ -298,7 +303,7 @@ def _split(address: str) -> SplitResult:
     try:
         return urlsplit(address)
     except ValueError as error:
-        raise RefusedError(400, "The request has an address that is none.") from error
+        raise RefusedError(400, "The request has an address that is not valid.") from error
 
 
 async def _content(request: "Request") -> Mapping[str, Any]:

@@ -34,7 +34,7 @@ def _of_study(study: Study) -> Iterator[str]:
         if study.ask == CHOICE and len(one.options) < 2:
             yield f"{one.id} has fewer than two options"
         if one.gold is not None and not 0 <= one.gold < len(one.options):
-            yield f"the right option of {one.id} is none of its options"
+            yield f"the right option of {one.id} is not one of its options"
         if one.mark is not None and not 0 <= one.mark[0] <= one.mark[1] <= len(one.text):
             yield f"the mark of {one.id} is outside of its text"
 
@@ -47,9 +47,9 @@ def _of_answers(study: Study, store: Store) -> Iterator[str]:
         if study.ask != PARAPHRASE:
             allowed = study.codes if study.ask == CODES else places.get(one.question, ["0", "1"])
         if allowed is not None and one.value not in allowed:
-            yield f"{one.value[:40]!r} is no answer to {one.question[:40]}"
+            yield f"{one.value[:40]!r} is not an answer to {one.question[:40]}"
         if one.rater not in raters:
-            yield f"an answer is of {one.rater[:40]!r}, who is no rater"
+            yield f"an answer is of {one.rater[:40]!r}, who is not a rater"
         if not _is_time(one.at):
             yield f"an answer was given at {one.at[:40]!r}"
 

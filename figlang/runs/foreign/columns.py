@@ -34,7 +34,7 @@ def lines(path: Path, join: str | None) -> list[Prediction]:
         join: The column of the ids; None: `id`.
 
     Raises:
-        FiglangError: A row lacks a column, or its gold option or choice is none of its options.
+        FiglangError: A row lacks a column, or its gold option or choice is not one of its options.
     """
     rows = stored.rows(path, stored.OBJECT, "an object in braces", REMEDY)
     return _predictions(path, rows, join)

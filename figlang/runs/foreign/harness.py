@@ -50,7 +50,9 @@ def _prediction(where: str, row: Mapping[str, Any], join: str | None) -> Predict
     values = scores([reply[0] if isinstance(reply, list) and reply else None for reply in replies], where)
     gold = option(row.get("target"), options)
     if gold is None or gold >= len(values):
-        raise FiglangError(f"{where}: the target {row.get('target')!r} is none of its {len(values)} options")
+        raise FiglangError(
+            f"{where}: the target {row.get('target')!r} is not one of its {len(values)} options"
+        )
     name = identifier(row, OWN if join is None else (join,), where)
     return Prediction(name, name, gold, values, paired=False)
 

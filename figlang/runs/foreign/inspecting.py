@@ -42,7 +42,7 @@ def _prediction(path: Path, sample: Mapping[str, Any], join: str | None, several
     target = sample.get("target")
     gold = option(target[0] if isinstance(target, list) and len(target) == 1 else target, options)
     if gold is None or gold >= len(options):
-        raise FiglangError(f"{where}: the target {target!r} is none of its {len(options)} options")
+        raise FiglangError(f"{where}: the target {target!r} is not one of its {len(options)} options")
     own = f"{name}/{sample.get('epoch', 1)}" if several else name
     choice, places = _choice(sample, options), _places(sample, len(options))
     chosen = None if choice is None else places[choice]

@@ -1,4 +1,4 @@
-"""Run a network's body over a trie: in packs that share every beginning, or sequence by sequence.
+"""Run a network's body over a trie, in packs that compute common beginnings once, or sequence by sequence.
 
 Shape letters: N sequences in a batch, T tokens, P nodes of a pack, K keys, R rows, H hidden size.
 """
@@ -18,11 +18,14 @@ from figlang.cpu.feed_forward import asked
 from figlang.cpu.residual import adding_in_float32
 from figlang.scoring.tree.trie import Pack, Section, Trie
 
-BLOCKS = (16, 32)  # nodes that attend together: fewer copy more keys, more compute more useless scores
+BLOCKS = (
+    16,
+    32,
+)  # nodes that attend together: small blocks copy more keys, large ones compute more masked scores
 
 
 class States(NamedTuple):
-    """States of nodes, right where they predict a scored token.
+    """States of the nodes that predict a scored token.
 
     Attributes:
         nodes: The nodes, (R,).
@@ -38,8 +41,8 @@ class States(NamedTuple):
 class Read(NamedTuple):
     """A pack that was read.
 
-    The states (P, H) are right where a node predicts a scored token. For other nodes, the last layer may be
-    unfinished. A caller that reads on from here may append to the cache: the next pack takes over only what
+    The states (P, H) are final for nodes that predict a scored token. For other nodes, the last layer may be
+    missing. A caller that reads on from here may append to the cache: the next pack takes over only what
     is held.
 
     Attributes:
@@ -93,7 +96,7 @@ def tree_reads(
 
 
 def tree_states(reads: Iterator[Read]) -> Iterator[States]:
-    """The states of what tree_reads reads."""
+    """The states of all nodes that tree_reads reads."""
     for read in reads:
         nodes, states_PH = read.pack.nodes, read.states
         del read  # otherwise a second cache would exist while the next pack is read

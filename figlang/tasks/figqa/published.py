@@ -5,7 +5,7 @@ from pathlib import Path
 from figlang.tasks import reference
 from figlang.tasks.reference import Comparison, Published, comparable_first
 
-# Rows whose value cannot be set beside an accuracy of today, by what their note says.
+# Why a row cannot be compared with an accuracy, by a part of its note.
 DISQUALIFIED = {
     "BACKWARD": "backward pairs, not forward pairs",
     "INFLATED": "computed with a faulty join",

@@ -37,7 +37,7 @@ def of(records: list[Record], made: Made, problems: Problems) -> tuple[Item, ...
     """Make items of rows. Rows that cannot be used are noted and left out.
 
     Args:
-        records: The rows. They are taken out of the list, so that rows and items are never all there at once.
+        records: The rows. The list is emptied on the way, to save memory.
         made: How they become items.
         problems: Takes the notes.
 
@@ -89,7 +89,7 @@ def _usable(
         elif columns.gold is not None and gold is None and not golds.hidden(cell):
             problems.add(
                 number,
-                f"{columns.gold} {golds.text(cell)[:40]!r} is none of {len(listed)} options, row left out",
+                f"{columns.gold} {golds.text(cell)[:40]!r} is not one of {len(listed)} options, row left out",
                 GOLD_REMEDY[made.form],
             )
         elif name and name in names:

@@ -161,7 +161,7 @@ def test_tables_take_scores_too(tmp_path: Path) -> None:
 WRONG: dict[str, tuple[Callable[[Path], Path], str]] = {
     "no option is the target": (
         lambda folder: lines(folder / "s.jsonl", sample(0, "word7", -1, -2)),
-        "line 1: the target 'word7' is none of its 2 options",
+        "line 1: the target 'word7' is not one of its 2 options",
     ),
     "another kind of task": (
         lambda folder: lines(folder / "s.jsonl", {**sample(0, "x"), "filtered_resps": ["a text"]}),
