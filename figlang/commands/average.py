@@ -175,7 +175,7 @@ def _origin(run: Path) -> Path | None:
         raise FiglangError(
             f"{name} is not here as the network that {run} began from; put it back, or leave start= out"
         )
-    # New adapters over a whole network began as nothing too.
+    # New adapters over a whole network begin at zero as well.
     return None if added and averaging.weights_file(folder) == averaging.WHOLE else folder
 
 

@@ -29,7 +29,7 @@ def evaluation(words: Sequence[str]) -> EvaluateConfig:
     Raises:
         FiglangError: An option is unknown, has no effect, or has several values.
     """
-    # Of the caller, whose own program may be one of Hydra's.
+    # The caller's own program may use Hydra, and has its settings here.
     known = HydraConfig.instance()
     before = known.cfg
     try:

@@ -50,7 +50,7 @@ _figlang() {{
 complete {option}-F _figlang figlang
 """
 _ZSH = "#compdef figlang\nautoload -U +X bashcompinit && bashcompinit\n"
-# What is the name of a file or folder, besides a preset.
+# Keys whose value may be the name of a file or folder.
 FILES = ("checkpoint", "data", "model", "run", "output", "data.*", "paths.*", "model.name_or_path", "folder")
 
 

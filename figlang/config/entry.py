@@ -75,7 +75,7 @@ class Entry:
             print_tables(root, CONF)
             return
         try:
-            # Without a table, a group or a field is one that all tables share.
+            # Without table=, only groups and fields that all tables share are explained.
             print_help(self.verb, chosen(self.verb, words)[1] if tabled else root, CONF, topics)
         except FiglangError as error:
             refuse(error)
@@ -123,7 +123,8 @@ class Entry:
             if type(error).__module__.split(".")[0] != "submitit" and "slurm" not in str(error):
                 raise
             refuse(of_submitit(str(error)))
-        except ValueError as error:  # Hydra's words for an override it cannot read; ours would be a bug
+        # Hydra's error for a word that it cannot read; one of figlang's own would be a bug
+        except ValueError as error:
             if entered:
                 raise
             refuse(error, root)

@@ -10,8 +10,8 @@ from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
 
-# Options of model= that are said about a checkpoint too: a checkpoint never allows the first two by itself,
-# and the others say how it is evaluated.
+# Options of model= that may also be given with a checkpoint. A checkpoint never sets the first two by
+# itself, and the others say how it is evaluated.
 ALLOWING = (
     *("model.allow_bin", "model.trust_remote_code", "model.adapters", "model.base"),
     *("model.engine", "model.tensor_parallel", "model.window"),

@@ -51,5 +51,5 @@ def check_packages(config: Any) -> None:
 def _installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # a part of a package that is not there
+    except ModuleNotFoundError:  # a part of a package that is missing
         return False

@@ -139,7 +139,7 @@ def chosen(verb: str, words: Sequence[str]) -> tuple[str, Root]:
     if (name := given[-1]) not in known:
         meant = "".join(f"did you mean {close}? " for close in get_close_matches(name, known, n=1))
         raise FiglangError(f"table={name} is not a table; {meant}choose one of {', '.join(known)}")
-    # What the preset of a table leaves open is as for every causal model.
+    # Settings that the preset of a table leaves open are those of every causal model.
     presets = {**root.presets, "model": "smollm2", **known[name].presets}
     return _store(f"{verb}_{name}", Root(known[name].options, presets))
 

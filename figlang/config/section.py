@@ -51,7 +51,7 @@ def _plainly(number: float | None) -> str:
 
 COUNT = Range(above=0, most=2**31 - 1)
 NUMBER = Range(least=0, most=2**31 - 1)
-TOKENS = Range(above=0, most=2**24)  # of one text; no network reads as many
+TOKENS = Range(above=0, most=2**24)  # tokens of one text; no network reads more
 POSITIVE = Range(above=0, most=1e9)
 AMOUNT = Range(least=0, most=1e9)
 SHARE = Range(least=0, below=1)

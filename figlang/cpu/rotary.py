@@ -13,7 +13,7 @@ from transformers.models.llama import modeling_llama
 
 from figlang.cpu.alike import alike
 
-# Kept from the import on, before anything is exchanged.
+# The originals, kept before a function of transformers is replaced.
 LLAMA = {name: getattr(modeling_llama, name) for name in ("apply_rotary_pos_emb", "rotate_half")}
 
 

@@ -53,7 +53,8 @@ def unpad(network: nn.Module) -> None:
         encoder: Any = getattr(part, "encoder", None)
         if not isinstance(encoder, nn.Module) or not untouched(part) or not untouched(encoder):
             continue
-        # Layers that are computed again for their gradient run when it is no longer known where tokens are.
+        # Checkpointed layers are computed again for their gradient, when the places of tokens are not known
+        # any more.
         again = any(getattr(layer, "gradient_checkpointing", False) for layer in encoder.modules())
         every = any(getattr(getattr(part, "config", None), name, False) for name in OF_EVERY_LAYER)
         if again or every or not _known(encoder):

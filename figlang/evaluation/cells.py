@@ -132,7 +132,8 @@ class Answers(Filling):
             )
             predictions = measured.predictions(scoring.norm, scoring.minus_alone)
             records = measured.records()
-            # The answer alone is never taken off what is hidden, as in `evaluate`.
+            # With the context hidden, the log-probability of the answer alone is not subtracted, as in
+            # `evaluate`.
             blind = measured.predictions(scoring.norm)[len(questions) :]
             filled.count(measured.scored)
             for place, name in enumerate(asked):

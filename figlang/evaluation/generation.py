@@ -32,7 +32,7 @@ from figlang.tasks import registry
 from figlang.text.tidying import CLOSER, TERMINAL
 from figlang.types import Chat, Generation, Open, Reply
 
-# Marks of scripts without spaces need none behind them.
+# In scripts without spaces, no space follows a mark.
 SENTENCE_END = regex.compile(rf"[.!?…]+{CLOSER}*(?=\s|$)|(?:(?![.!?…]){TERMINAL})+{CLOSER}*")
 PATIENCE = 10.0  # seconds, for a template that takes milliseconds
 # Words whose final period ends no sentence.
@@ -85,8 +85,8 @@ class Writer:
         written: dict[int, list[str]] = {}
         batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
         torch.manual_seed(sampling.seed)
-        # Of a model's own settings only the tokens: a repetition penalty or the like would draw from another
-        # distribution.
+        # Only the tokens are taken from the model's own settings: a repetition penalty or the like would
+        # draw from another distribution.
         own = self.network.generation_config
         self.network.generation_config = GenerationConfig(
             bos_token_id=own.bos_token_id, eos_token_id=own.eos_token_id

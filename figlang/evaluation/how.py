@@ -139,8 +139,8 @@ def origin(loaded: Opened) -> dict[str, Any]:
             "method": manifest.method,
             **loaded.endpoint.facts,
         }
-    # In how many bits a file kept the weights is lost once they are read: they become the float32 values that
-    # they stand for.
+    # The number of bits in a file is not known once it is read: weights become the float32 values that they
+    # stand for.
     kept = manifest.settings == UNTRAINED and gguf.is_gguf(manifest.base)
     few = gguf.quantization(manifest.base) if kept else None
     if few is None and not isinstance(loaded, Hosted):

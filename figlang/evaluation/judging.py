@@ -24,7 +24,7 @@ from figlang.tasks.questions import Questions
 from figlang.types import Item, Prediction, Prompted
 
 REPLIES = ("letter", "greedy")
-# What of a prompt's settings has a meaning here.
+# The settings of a prompt that have a meaning here.
 USED = ("name", "question", "reply", "chat")
 
 
@@ -122,7 +122,7 @@ class Judge:
         if self.prompt.reply == "letter":
             measured = letters.measure(self.scorer, asked, progress)
             return _judged(measured.predictions(), measured.records(), measured.scored, len(items), blind)
-        # As many tokens as the longest form of a letter has: one, but for vocabularies of bytes.
+        # As many tokens as the longest form of a letter has: one, except in vocabularies of bytes.
         room = max(len(tokens) for _, tokens in self._endings(asked))
         with owned([each.item.id for each in asked]):
             written = self._writer.write(

@@ -74,7 +74,8 @@ class LogProbabilities(Answering):
             engine(loaded, scoring, bos), [*asked, *unseen], scoring.minus_alone, how.progress
         )
         seen = slice(len(asked))
-        # The answer alone is never taken off what is hidden: without words around it nothing would be left.
+        # With the context hidden, the log-probability of the answer alone is not subtracted: the difference
+        # could be zero.
         blind = measured.predictions(scoring.norm)[len(asked) :] if how.blind else None
         rows = Rows(
             share.place(measured.predictions(scoring.norm, scoring.minus_alone)[seen]),

@@ -33,7 +33,7 @@ def _shown(char: str) -> str:
     return "\ufffd" if char in "\ufffe\uffff" else char
 
 
-# What stands for characters that a terminal of few characters cannot show.
+# Replacements of characters that a terminal cannot show.
 _PLAIN = {
     **dict.fromkeys("–‒‐‑−━─╸╺", "-"),
     **dict.fromkeys("“”„«»", '"'),
@@ -86,7 +86,7 @@ class _Following(logging.Handler):
         try:
             sys.stderr.write(f"{self.format(record)}\n")
             sys.stderr.flush()
-        except Exception:  # as every handler: what cannot be logged does not end the work
+        except Exception:  # as in every handler: a record that cannot be logged does not end the work
             self.handleError(record)
 
 

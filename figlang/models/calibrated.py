@@ -34,7 +34,7 @@ PEFTS: dict[str, Any] = dict.fromkeys(("default", "loftq", *READING), True)
 MOST = 256  # texts; peft's advice for CorDA
 AT_ONCE = 16  # texts of a batch of EVA, or more if they are too short
 BATCHES = 400  # EVA usually needs some ten
-REDISTRIBUTED = 2.0  # EVA: the largest rank of a layer, by that which was asked for; peft's default
+REDISTRIBUTED = 2.0  # EVA: the largest rank of a layer, as a multiple of peft.r; peft's default
 
 Row = Mapping[str, Sequence[int]]
 

@@ -28,7 +28,7 @@ from figlang.types import Generation
 
 FOLDER, FILE, ABOUT = "judges", "ratings.jsonl", "metrics.json"
 PANEL = "all judges"
-PROBABILITIES = "log_probabilities"  # of the words, in what was asked and answered
+PROBABILITIES = "log_probabilities"  # the key for the probabilities of the words
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def columns(chapter: Chapter, attributes: Mapping[str, Mapping[str, Sequence[str
                 for name, values in attributes.items()
             ),
         ],
-        "texts": list(texts),  # last: the columns above have named them
+        "texts": list(texts),  # last: the columns above add texts to the list
     }
 
 

@@ -24,13 +24,13 @@ from figlang.tables import Cell, Mean, Number, PValue, Table
 from figlang.tables.drawing import SERIES
 
 MOST = 45  # pairs of systems on the page, those of ten; more are in the files
-PICTURES = 8  # of prompts; more sets of prompts have tables only
+PICTURES = 8  # pictures of sets of prompts; further sets have tables only
 BARS = 24  # prompts of a picture; more have no room for their labels
 GROUPS = "Group: systems that share a letter do not differ in accuracy (p by Holm at .05 or above)."
 DIFFERENCE = "difference"
 TESTED = ("only A right / only B right", "p", "p (Holm)")
 PAIRS, AGREEMENT = "pairs", ("same choice", "κ")
-# What a narrow comparison can do without, the first to the last.
+# Columns that a narrow comparison leaves out, in this order.
 OPTIONAL = (
     f"{PAIRS}: p (Holm)",
     f"{PAIRS}: {DIFFERENCE}",

@@ -193,7 +193,7 @@ def _alone(chapter: Chapter) -> tuple[dict[str, Alone], dict[str, Alone], str, s
             own_per_token[system.name] = found if norm == "mean" else alone(rows, "mean")
     if not own:
         return {}, {}, "", ""
-    # What was not trained on answers knows best how likely they are by themselves.
+    # A model that was not trained on the answers shows best how likely they are by themselves.
     untrained = (system.name for system in chapter.systems if system.name in own and system.seed is None)
     lender = next(untrained, next(iter(own)))
     borrowing = [system.name for system in chapter.systems if system.name not in own]

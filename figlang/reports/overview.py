@@ -25,7 +25,7 @@ LISTED = 10  # systems that a note names
 NAMED = 60  # systems that a figure has room for the names of
 TRAININGS = 8  # whose curves are shown
 METRICS = ("accuracy", "pair_accuracy", "same_answer", "first_option")
-# What a narrow table can do without, the first to the last.
+# Columns that a narrow table leaves out, in this order.
 OPTIONAL = (
     "backward accuracy",
     "backward pair accuracy",

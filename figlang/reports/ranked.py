@@ -37,7 +37,7 @@ class Line:
     note: str = ""
 
 
-PAGE = 470.0  # points of the width of a page, of which the scale has what names and numbers leave
+PAGE = 470.0  # points: width of a page; the scale takes the room beside names and numbers
 SCALE = (130.0, 230.0)  # points of the width of the scale, at least and at most
 NAMES = 150.0  # points that a line of a name may have
 EDGE, GAP, LINE = 8.0, 9.0, 11.5  # points at the sides, between columns, and of a line of text

@@ -91,7 +91,7 @@ def summary(
     console.print(table)
     for line in _below(content):
         console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
-    # That no number is comparable, and why, is said with the published numbers.
+    # The table of published numbers says if none is comparable, and why.
     beneath = {} if beside else {name: found for name, found in best.items() if found not in ("", NONE)}
     for line, style in (
         *((printable(line), "yellow") for line in cautions(content)),

@@ -49,7 +49,7 @@ def common(systems: Sequence[System]) -> tuple[list[System], str]:
     cut = [
         replace(
             system,
-            # What was measured on all items of a system is not said of a part of them.
+            # Numbers on all items of a system do not hold for a part of them.
             content={key: value for key, value in system.content.items() if key not in ("gain", "blind")},
             predictions=tuple(
                 replace(row, group=groups[row.id])

@@ -75,7 +75,8 @@ def hashes(run: Path) -> dict[str, str]:
     learnt = method.get("teacher") and method.get("teacher_weight", 1)
     if not (learnt and (run / stages.RECIPE).is_file()):
         return {}
-    recipe = stored.document(run / stages.RECIPE, stored.RECIPE, stages.GIVE)  # of a run without their names
+    # The recipe of a run from before teachers were named
+    recipe = stored.document(run / stages.RECIPE, stored.RECIPE, stages.GIVE)
     return dict.fromkeys(recipe["settings"].get("method", {}).get("teacher", []), "a teacher")
 
 

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from figlang.types import Prediction
 
 Rows = Sequence[Prediction]
-# Keeps weights finite where they part all held-out items rightly, and equal where two systems are the same.
+# Keeps weights finite if they separate all held-out items, and equal if two systems are the same.
 RIDGE = 1e-4
 
 

@@ -241,7 +241,7 @@ def _paired(sums: Sequence[Integers], runs: Sequence[int], sizes_G: Integers, pl
     sizes_Z, size_G = np.unique(sizes_G, return_inverse=True)
     counted, kinds = [], []
     for a, b in places:
-        # Times the number of runs of both systems, means over runs are whole numbers.
+        # Multiplied by the number of runs of both systems, means over runs are whole numbers.
         moved_G = sums[b] * runs[a] - sums[a] * runs[b]
         codes, counts = _counted(moved_G * len(sizes_Z) + size_G)
         counted.append(counts)

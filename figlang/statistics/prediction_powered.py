@@ -81,7 +81,7 @@ def corrected(
     rated_groups = len(np.unique(place_N[rated_N]))
     tuned = slope is None
     if slope is None:
-        # Where people rated all, there is nothing to estimate.
+        # If people rated all answers, there is nothing to estimate.
         tell = rated_groups >= FEWEST and not rated_N.all()
         slope = _slope(people_N[rated_N], judge_N[rated_N]) if tell else 0.0
     rest_N = people_N - slope * judge_N

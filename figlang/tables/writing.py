@@ -4,7 +4,7 @@ import re
 
 from figlang.machine.printing import printable
 
-# Spreadsheets read a cell that begins so as a formula.
+# Spreadsheets read a cell with such a beginning as a formula.
 _FORMULA = ("=", "+", "-", "@")
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 

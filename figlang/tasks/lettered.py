@@ -14,7 +14,8 @@ from figlang.types import Item, Prediction, Prompted
 
 # A context with two options as a question. Liu et al. 2022 published none: these wordings are figlang's.
 TEMPLATES = LANGUAGES["en"].questions
-# What a text would be continued from. It is not a part of a message, which ends with an instruction.
+# The beginning of an answer, for models that continue a text. A message leaves it out and ends with an
+# instruction.
 CUE = re.compile(r"\s+(?:A|Answer):\s*$")
 
 

@@ -62,7 +62,7 @@ def measure(items: Sequence[Item], training: Iterable[Item] = ()) -> list[Baseli
 
 def words(text: str) -> frozenset[str]:
     """The different words of a text, in lower case, without punctuation."""
-    # Most words are letters and digits throughout, which one call says.
+    # Most words have only letters and digits, which one call finds out.
     return frozenset(
         part for part in BOUNDARY.split(plain(text).lower()) if part.isalnum() or any(map(str.isalnum, part))
     )
@@ -93,8 +93,7 @@ def _folded(option: str) -> str:
     return plain(option).lower()
 
 
-# What an option has more or less of, and the rules that choose the option with the most and with the least of
-# it.
+# Properties of options, and the rules that choose the option with the most or the least of one.
 FEATURES: dict[tuple[str, str], Feature] = {
     ("longest option", "shortest option"): _lengths,
     ("most words of the context", "fewest words of the context"): _overlaps,

@@ -164,10 +164,10 @@ class ChoiceModule(LightningModule, ABC):
             if not (together and place == len(batches) - 1):
                 strategy.backward(loss, optimizer)
                 loss = loss.detach()
-                torch.clear_autocast_cache()  # it would keep each part's way back to the weights
+                torch.clear_autocast_cache()  # it would keep the graph of each part
             sums = {name: sums.get(name, 0) + value for name, value in (result | {"loss": loss}).items()}
         if not together:
-            # Every gradient is there. Lightning goes back through this, which changes none.
+            # All gradients are computed. Lightning calls backward on this, which changes none of them.
             return sums | {"mean": sums["loss"], "loss": sums["loss"].clone().requires_grad_()}
         mean = sums["loss"].detach() / self.trainer.world_size
         distributed.all_reduce(mean)
@@ -175,8 +175,8 @@ class ChoiceModule(LightningModule, ABC):
         return self._sound(sums | {"mean": mean}, positions)
 
     def on_train_batch_start(self, *_: Any) -> None:
-        # Lightning does this between the way forward and back. So the gradients of the step before would take
-        # memory beside all activations.
+        # Lightning does this between the forward and the backward pass, so that gradients of the last step
+        # would take memory beside all activations.
         self.trainer.optimizers[0].zero_grad()
 
     def optimizer_zero_grad(self, *_: Any) -> None:

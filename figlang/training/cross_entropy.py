@@ -1,7 +1,7 @@
 """Cross-entropy over the scores of an item's options (Liu et al. 2022, §4.2), or over the classes of NLI.
 
-The paper trains encoders in this way. For causal models, whose options are scored by their log-probabilities, the
-paper leaves it to future work (§6.1).
+The paper trains encoders in this way. For causal models, whose options are scored by their
+log-probabilities, the paper leaves it to future work (§6.1).
 """
 
 from typing import Any

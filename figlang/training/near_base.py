@@ -126,8 +126,8 @@ class NearBaseModule(CrossEntropyModule):
         if not self.training:
             return super().loss(batch)
         read = self._texts()
-        # First, while no way back through the adapters exists: switching them off changes what needs a
-        # gradient.
+        # First, before there is a graph through the adapters: switching them off changes which weights need
+        # a gradient.
         base_SV = self._base(read)
         result = super().loss(batch)
         self.network.eval()

@@ -133,13 +133,12 @@ class ModelConfig(EndpointConfig):
                 )
 
     def check_names(self) -> None:
-        # The name of a served model is the server's, of any form, until `_name_served` has made one of ours
-        # of it.
+        # The name of a served model may have any form, until `_name_served` makes a name for folders of it.
         if not self.served:
             super().check_names()
 
     def _name_served(self) -> None:
-        # What the server calls the model is sent as it is; as the name of a folder it must not lead
+        # The server's name for the model is sent as it is. As the name of a folder it must not lead
         # elsewhere.
         self.name_or_path = self.name_or_path or self.name
         self.name = re.sub(r"[^A-Za-z0-9._~-]+", "-", self.name or self.name_or_path).strip("-.")

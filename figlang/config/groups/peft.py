@@ -6,7 +6,7 @@ from typing import Any
 from figlang.config.section import COUNT, POSITIVE, SHARE, Range, Section, option
 from figlang.errors import FiglangError
 
-# What adapters of a kind do not have.
+# Settings that a kind of adapters does not have.
 IDLE = {
     "ia3": ("r", "alpha", "dropout", "lr_ratio", "rank_pattern", "alpha_pattern"),
     "vera": ("alpha", "lr_ratio", "rank_pattern", "alpha_pattern"),

@@ -54,7 +54,7 @@ def write(folder: Path, calls: Sequence[Call], known: Collection[str] = ()) -> l
             files = [folder / f"{PREFIX}{number}.jsonl" for number in range(1, len(parts) + 1)]
             if other := next((path for path in files if path.exists() and path not in earlier), None):
                 raise FiglangError(f"{other} is not a file of requests; give it another name")
-            # Whoever is killed between these two has requests twice, and never none.
+            # A process that is killed between these two lines leaves requests twice, and never loses one.
             for path, part in zip(files, parts, strict=True):
                 write_lines(path, part)
             for old in set(earlier) - set(files):

@@ -7,10 +7,10 @@ from typing import Any
 from figlang.config import ModelConfig
 from figlang.models.served.store import Call
 
-PROBES = 8  # requests whose replies show what the others will take
+PROBES = 8  # requests whose replies are used to estimate the others
 ENOUGH = 4 * PROBES  # fewer requests are estimated without them
-PRICE = 0.5  # of a request in a batch, as a part of the usual price
-MOST = 1e15  # that an answer can have taken; a server that says more is not believed
+PRICE = 0.5  # price of a request in a batch, as a share of the usual one
+MOST = 1e15  # most tokens that an answer can take; a larger number of a server is not believed
 BYTES_PER_TOKEN = 4.0  # a value for English under most vocabularies, until an endpoint has shown its own
 
 

@@ -59,7 +59,7 @@ def _run(study: Study, store: Store, folder: Path, config: RateServeConfig, cons
     bound = _bound(config)
     address = f"http://{_host(config.host)}:{bound.getsockname()[1]}/"
     _say(invitation(store, study, address, config.join), console)
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # the invitation says all
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # the invitation says everything
     running = uvicorn.Config(
         application(pages, tuple(config.names)),
         lifespan="off",

@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS answers (
 CREATE INDEX IF NOT EXISTS latest ON answers (rater, question, number);
 COMMIT;
 """
-NEEDED = {"facts", "raters", "sessions", "answers"}  # made together, so that one of them is never alone
+NEEDED = {"facts", "raters", "sessions", "answers"}  # made in one transaction, so all are there or none
 LATEST = """
 SELECT rater, question, value, confident, total, at, revisions FROM answers JOIN (
   SELECT max(number) AS last,

@@ -22,7 +22,7 @@ from figlang.scoring.flat import Slices, Tokens, from_array
 WIDTH = 16
 COPY = 8  # Copying a key into a block takes as long as this number of queries that use the key.
 LITTLE = 0.01  # Halves share at most this part of all nodes, and are cut at most so far from the middle.
-SORTED = 4096  # Sequences that are sorted at a time, since their keys take more room than they do.
+SORTED = 4096  # Sequences that are sorted at a time, since sort keys take more memory than the sequences.
 
 
 class Pack(NamedTuple):

@@ -43,8 +43,8 @@ def shares(rated: Sequence[Rated], codes: Codes) -> dict[str, Any]:
     counts = {word: given.count(code) for word, code in codes.items()}
     judged = counts["correct"] + counts["incorrect"]
     several = [set(codes_of_item) for codes_of_item in by_item.values() if len(codes_of_item) > 1]
-    # What an unrated answer would be is not known, so a metaphor with one is neither all correct nor without
-    # any.
+    # An unrated answer may be correct or not, so a metaphor with one counts neither as all correct nor as
+    # none correct.
     complete = [each for each in several if not any(map(np.isnan, each))]
     return {
         "majority": counts,

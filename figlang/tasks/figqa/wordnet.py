@@ -10,7 +10,7 @@ from figlang.errors import FiglangError
 
 DEBIAN = Path("/usr/share/wordnet")
 INSTALL = "install it by `python -m nltk.downloader wordnet` or, on Debian, `apt-get install wordnet-base`"
-# Penn Treebank tags by their first letter; whatever else is looked up in all parts of speech.
+# Penn Treebank tags by their first letter; a word with another tag is looked up in all parts of speech.
 POS = {"N": "n", "V": "v", "J": "a", "R": "r"}
 # Lexicographer files in WordNet's order (lexnames(5)), which Debian leaves out and NLTK insists on.
 LEXNAMES = (

@@ -13,7 +13,7 @@ from figlang.tasks.miqa import prompts
 from figlang.tasks.questions import Questions, Template
 from figlang.types import Item, Prompted
 
-# The beginning of an answer, which only a text is continued from.
+# The beginning of an answer, which a message leaves out.
 BEGUN = re.compile(r"\s+Answer: It (?:could imply|is implied by)\s*$")
 
 

@@ -22,7 +22,8 @@ class MiQa(Task):
     examples = "validation"
     scale = free_text.SCALE
     reproduced = (Table3,)
-    # What is not implied need not be contradicted; the score of the paper is 1 − P(contradiction).
+    # An option that is not implied need not be contradicted; the score of the paper is 1 −
+    # P(contradiction).
     contradicts = False
     entailment_score = "not_contradict"
 

@@ -58,7 +58,7 @@ class Judgements(Questions):
                 "an id"
             )
         asked = prompts.ask(share, prompt.question, blind=blind)
-        # What a text would be continued from is not part of a message.
+        # The beginning of an answer is not part of a message.
         cue = f"\n{prompts.ENDING}"
         return as_asked([replace(each, prompt=each.prompt.removesuffix(cue)) for each in asked])
 

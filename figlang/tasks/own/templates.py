@@ -10,7 +10,7 @@ from regex import sub
 
 from figlang.errors import FiglangError, one_line
 
-_SECONDS = 1.0  # for a pattern of a file of others
+_SECONDS = 1.0  # seconds for a pattern from a file of somebody else
 
 
 def _replaced(text: str, pattern: str, replacement: str = "", count: int = 0) -> str:
